@@ -1,7 +1,7 @@
 /** Decodes what a call reverted with: errors of its ABI, known ones, panics, and errors inside of errors. */
 import { id } from 'ethers/hash'
 import { type DecodedJson, type DecodedValue, decodeValues } from './abi-decode.ts'
-import { type AbiFragment, parseFragment, toFragment } from './abi-fragment.ts'
+import { type AbiFragment, parseFragment, parseRecorded, toFragment } from './abi-fragment.ts'
 import { foreignText } from './foreign-text.ts'
 import { KNOWN_ERRORS } from './known-errors.ts'
 import { decodeRevert } from './revert-reason.ts'
@@ -36,6 +36,19 @@ export function decodeCallError(data: string, errors: readonly AbiFragment[], le
   const nested = level < MAX_LEVELS ? args.find(isError) : undefined
   const inner = nested === undefined ? null : decodeCallError(String(nested.value), errors, level + 1)
   return { name: fragment.name, args, reason: reasonOf(fragment, args, data, inner), inner, data: kept }
+}
+
+/**
+ * The reason of a revert for people; `null` if it is not known.
+ *
+ * @param errors recorded fragments of the caller's ABI
+ */
+export function reasonByErrors(
+  { data, reason }: { readonly data: string | null; readonly reason: string | null },
+  errors: readonly string[] = [],
+): string | null {
+  if (data === null || errors.length === 0) return reason
+  return decodeCallError(data, parseRecorded('error', errors)).reason ?? reason
 }
 
 function findError(selector: string, errors: readonly AbiFragment[]): AbiFragment | null {

@@ -63,6 +63,18 @@ export function parseFragment(kind: FragmentKind, source: unknown, field: string
   }
 }
 
+/** @param texts recorded fragments: those that the current limits do not allow are left out */
+export function parseRecorded(kind: FragmentKind, texts: readonly string[]): readonly AbiFragment[] {
+  return texts.flatMap((text) => {
+    try {
+      return [parseFragment(kind, text, 'abi')]
+    } catch (error) {
+      if (error instanceof ValidationFailed) return []
+      throw error
+    }
+  })
+}
+
 /** A parsed fragment of a trusted ABI. @throws TypeRefused */
 export function toFragment(parsed: Fragment): AbiFragment {
   const { name } = parsed as FunctionFragment

@@ -174,8 +174,8 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
   return {
     reads: createBlockReads(pool),
     log,
-    revertReason: (id: number, inclusion: FailedInclusion, raw: string) =>
-      explainRevert(chainOf(id).foreign, inclusion, raw),
+    revertReason: (id: number, inclusion: FailedInclusion, raw: string, errors?: readonly string[]) =>
+      explainRevert(chainOf(id).foreign, inclusion, raw, errors),
   }
 }
 

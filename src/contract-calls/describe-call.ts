@@ -3,13 +3,13 @@ import { decodeValues } from '../chain/abi-decode.ts'
 import type { CallRecord } from '../transactions/events.ts'
 import type { DescribedCall } from './read-call.ts'
 
-/** Limit for the arguments and for the fragments in the log, bytes of JSON. */
+/** Limit for the arguments, the events and the errors in the log each, bytes of JSON. */
 const MAX_RECORDED = 16_384
-/** Decoding parses them at each read. */
-const MAX_EVENTS = 64
+/** Events, and errors. Decoding parses them each time. */
+const MAX_FRAGMENTS = 64
 
 /** Arguments are `null` for call data without a function, and if they are too large to record. */
-export function describeCall({ data, called, events }: DescribedCall): CallRecord {
+export function describeCall({ data, called, events, errors }: DescribedCall): CallRecord {
   const args = called === null ? null : decodeValues(called.inputs, `0x${data.slice(10)}`)
   return {
     function: called?.name ?? null,
@@ -17,13 +17,14 @@ export function describeCall({ data, called, events }: DescribedCall): CallRecor
     selector: data.length < 10 ? null : data.slice(0, 10),
     args: args === null || sizeOf(args) > MAX_RECORDED ? null : args,
     events: withinLimit(events.map(({ text }) => text)),
+    errors: withinLimit(errors.map(({ text }) => text)),
   }
 }
 
 /** The first fragments that fit. */
 function withinLimit(texts: readonly string[]): readonly string[] {
   let left = MAX_RECORDED
-  return texts.slice(0, MAX_EVENTS).filter((text) => {
+  return texts.slice(0, MAX_FRAGMENTS).filter((text) => {
     left -= Buffer.byteLength(text)
     return left >= 0
   })

@@ -5,6 +5,7 @@
  * Invariant: each call is judged alone. A failed or endless simulation says nothing about the other calls; and a call
  * is refused only based on a block that includes everything the log knows about its wallet.
  */
+import { reasonByErrors } from '../chain/abi-errors.ts'
 import type { CodeLookup } from '../chain/code.ts'
 import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
@@ -18,6 +19,8 @@ export type GasRequest = {
   readonly mostGas: bigint
   /** A block that the node must have seen, because the call depends on its state. */
   readonly sinceBlock?: number
+  /** Recorded errors of the caller's ABI, to decode a revert by. */
+  readonly errors?: readonly string[]
 }
 export type GasEstimate =
   | { readonly ok: true; readonly gasLimit: bigint }
@@ -131,7 +134,7 @@ function isRefusal(estimate: GasEstimate | undefined): boolean {
 }
 
 function estimateOf({ request, answer, head }: Simulated): GasEstimate {
-  const { sinceBlock = 0, mostGas } = request
+  const { sinceBlock = 0, mostGas, errors } = request
   if (sinceBlock > 0 && (head === null || head < sinceBlock))
     return notSimulated(`the node has not seen block ${sinceBlock} yet`)
   if (answer.ok) return readEstimate(answer)
@@ -140,7 +143,7 @@ function estimateOf({ request, answer, head }: Simulated): GasEstimate {
   if (failure.type !== 'reverted') return notSimulated(failure.message)
   const reason = ranOutOfGas(answer.error)
     ? `The call needs more than ${mostGas} gas, which is the limit for one call.`
-    : failure.reason || 'The call would revert without a reason.'
+    : reasonByErrors(failure, errors) || 'The call would revert without a reason.'
   return { ok: false, code: 'execution_reverted', reason }
 }
 

@@ -52,6 +52,8 @@ export type CallRecord = {
   readonly args: readonly RecordedArgument[] | null
   /** Events of the ABI as text, to decode the logs by. */
   readonly events: readonly string[]
+  /** Errors of the ABI as text, to decode a failure by. */
+  readonly errors: readonly string[]
 }
 
 /** What a swap exchanges, as accepted. Base units. */

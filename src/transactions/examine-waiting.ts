@@ -109,7 +109,8 @@ async function refusedTransfers(
 function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {
   const { intent } = transaction
   const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
-  return { from: intent.from, call, mostGas: mostGas(intent), ...since }
+  const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
+  return { from: intent.from, call, mostGas: mostGas(intent), ...since, ...errors }
 }
 
 function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {

@@ -25,7 +25,12 @@ export type ObservePorts = {
   readonly reads: BlockReads
   readonly log: EventLog
   /** Why a mined transaction failed, decoded; reported to its owner when it is final. */
-  readonly revertReason: (chainId: number, transaction: Inclusion, rawTransaction: string) => Promise<string>
+  readonly revertReason: (
+    chainId: number,
+    transaction: Inclusion,
+    rawTransaction: string,
+    errors?: readonly string[],
+  ) => Promise<string>
 }
 
 /** Changes of transactions, and the rows beside the log: nonces used by foreign transactions. */
@@ -112,9 +117,9 @@ async function reasonOf(
   { state }: Loaded<TransactionState>,
 ): Promise<string> {
   if (state.state === 'unknown' || state.inclusion === null || state.inclusion.succeeded) return ''
-  const { inclusion, attempts } = state
+  const { inclusion, attempts, intent } = state
   const bytes = attempts.find(({ hash }) => hash === inclusion.hash)
-  return bytes === undefined ? '' : revertReason(chainId, inclusion, bytes.rawTransaction)
+  return bytes === undefined ? '' : revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors)
 }
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null

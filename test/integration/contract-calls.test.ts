@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { Interface } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { explainRevert } from '../../src/chain/explain-revert.ts'
+import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
@@ -186,6 +188,24 @@ t.test('a call that reverts now is refused with the reason, and with gas_limit f
   t.equal(sent.status, 202)
   const view = await until(wallet, sent.body.data.transaction_id, 'failed')
   t.match(view, { failure: { code: 'execution_reverted' }, nonce: null })
+})
+
+t.test('a failed call says why by the errors of its ABI, before it is signed and in its block', async (t) => {
+  const refuse = { abi: ABI, function_signature: 'refuse(bool)', args: [true], gas_limit: 100_000 }
+  const { body } = await call(refuse)
+  const { failure } = await until(wallet, body.data.transaction_id, 'failed')
+  t.match(failure, { code: 'execution_reverted', message: /^Wrapped: Wrapped: Refused\(who: / })
+
+  const data = CALLEE.abi.encodeFunctionData('refuse', [false])
+  const hash = await rpc('eth_sendTransaction', { from: RICH, to: callee, data, gas: '0x30d40' })
+  await mine()
+  const raw = (await rpc('eth_getRawTransactionByHash', hash)) as string
+  const { blockNumber } = (await rpc('eth_getTransactionReceipt', hash)) as { blockNumber: string }
+  const [chain] = service.kernel.chains.all
+  const because = (errors: readonly string[]) =>
+    explainRevert(chain?.client as RpcReader, { blockNumber: Number(blockNumber), gasUsed: 30_000n }, raw, errors)
+  t.match(await because(['error Refused(address who, (int64 x, string label)[] points)']), /^Refused\(who: 0x/)
+  t.match(await because(['error Refused(']), /^unknown error 0x/, 'a fragment that is not valid is left out')
 })
 
 t.test('what would do nothing, or something else, is refused with its field', async (t) => {
