@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { SwapQuote } from './quote.ts'
 
 /** An expired quote is kept for this long, so that a late swap gets a precise refusal. */
@@ -41,7 +42,7 @@ export type ReadQuote = (tenantId: string, walletId: string, quoteId: string) =>
 
 export function createReadQuote(pool: Pool): ReadQuote {
   return async (tenantId, walletId, quoteId) => {
-    const { rows } = await pool.query<{ quote: SwapQuote }>({
+    const { rows } = await pool.query<Pick<Row<'swap_quotes', { readonly quote: SwapQuote }>, 'quote'>>({
       name: 'read_swap_quote',
       text: 'SELECT quote FROM swap_quotes WHERE quote_id = $1 AND tenant_id = $2 AND wallet_id = $3',
       values: [quoteId, tenantId, walletId],

@@ -1,6 +1,7 @@
 /** Reads recorded swaps: the last one in the order of an allowance, and the transaction that answers a request. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS, UNMINED } from '../transactions/sql.ts'
 
 /** The allowance that swaps share: what a spender may take of a token. */
@@ -23,7 +24,9 @@ export type SwapRows = {
 export function createSwapRows(pool: Pool): SwapRows {
   return {
     async last({ walletId, token, spender }) {
-      const { rows } = await pool.query<{ swap_id: string; sequence: number; is_open: boolean }>({
+      const { rows } = await pool.query<
+        Pick<Row<'swaps', { readonly sequence: number }>, 'swap_id' | 'sequence'> & { is_open: boolean }
+      >({
         name: 'last_swap',
         text: `SELECT s.swap_id, s.sequence,
                  EXISTS (SELECT FROM jsonb_array_elements_text(s.approval_ids || to_jsonb(s.transaction_id)) AS id
@@ -35,7 +38,7 @@ export function createSwapRows(pool: Pool): SwapRows {
       return row === undefined ? null : { swapId: row.swap_id, sequence: row.sequence, isOpen: row.is_open }
     },
     async transactionOf(swapId) {
-      const { rows } = await pool.query<{ transaction_id: string }>({
+      const { rows } = await pool.query<Pick<Row<'swaps'>, 'transaction_id'>>({
         name: 'transaction_of_swap',
         text: 'SELECT transaction_id FROM swaps WHERE swap_id = $1',
         values: [swapId],

@@ -12,9 +12,10 @@ const NOW = '2026-11-21T12:00:00.000Z'
 const LONG_AFTER = Date.parse('2030-01-01T00:00:00.000Z')
 const DAY_MS = 24 * 60 * 60_000
 
+/** The first version, which had no quote. */
 function golden(type: TransactionEvent['type']): TransactionEvent {
   const { data } = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))
-  return { type, data } as TransactionEvent
+  return { type, data: { quote: null, ...data } } as TransactionEvent
 }
 
 const state = (...types: TransactionEvent['type'][]) => types.map(golden).reduce(evolve, UNKNOWN_TRANSACTION)

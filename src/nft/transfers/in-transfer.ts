@@ -1,6 +1,7 @@
 /** The tokens that open transfers of a wallet move, for other parts that must leave them alone. */
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 
 export type MovingToken = {
@@ -12,12 +13,10 @@ export type MovingToken = {
 
 /** Each token once. */
 export async function readTokensInTransfer(pool: Pool, chainId: number, from: string): Promise<readonly MovingToken[]> {
-  const { rows } = await pool.query<{
-    contract_address: string
-    standard: TokenStandard
-    token_id: string
-    transfer_id: string
-  }>({
+  const { rows } = await pool.query<
+    Pick<Row<'nft_collections', { readonly standard: TokenStandard }>, 'contract_address' | 'standard'> &
+      Pick<Row<'nft_transfer_items'>, 'token_id' | 'transfer_id'>
+  >({
     name: 'tokens_in_transfer',
     text: `SELECT DISTINCT ON (i.collection_id, i.token_id) c.contract_address, c.standard, i.token_id, i.transfer_id
              FROM ${TRANSACTIONS} t JOIN nft_transfer_items i USING (transaction_id) JOIN nft_collections c USING (collection_id)
