@@ -14,6 +14,7 @@ import type { GasPriority } from '../transactions/events.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
 import { findPayer, type Sender } from '../transactions/prepare-transaction.ts'
 import { MAX_GAS } from '../transactions/spend-bounds.ts'
+import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts, TokenInTransfer } from './ports.ts'
 import { type CallFields, type DescribedCall, readCall } from './read-call.ts'
@@ -38,7 +39,11 @@ export type CallRequest = CallFields & {
  *   `call_reverts`, `watch_only`, `expired`), Conflict `managed_contract`, `token_in_transfer`, `wallet_archived` or
  *   `wallet_not_ready`, InsufficientFunds, IdempotencyKeyReused, ChainRefused, Unavailable
  */
-export type RequestCall = (request: CallRequest, metadata: Metadata, environment: Environment) => Promise<Accepted>
+export type RequestCall = (
+  request: CallRequest,
+  metadata: Metadata,
+  environment: Environment,
+) => Promise<Accepted<TransactionView>>
 
 export function createRequestCall(ports: CallPorts & { readonly accept: Accept }): RequestCall {
   return (request, metadata, environment) =>
@@ -81,7 +86,7 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
         },
         metadata,
       )
-      return append({ id, commit: { changes: [change], guards }, explain, made: null })
+      return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
     })
 }
 

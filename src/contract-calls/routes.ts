@@ -6,19 +6,15 @@ import { CALL_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import type { TransactionReads } from '../transactions/read-transactions.ts'
+import { type AnswerPorts, answerAccepted } from '../transactions/answer-accepted.ts'
 import { acceptedSchema, walletParams } from '../transactions/schemas.ts'
-import { toAccepted } from '../transactions/view.ts'
 import type { CallRequest, RequestCall } from './request-call.ts'
 import { contractCallBody, triedCallSchema } from './schemas.ts'
 import type { TryCall } from './try-call.ts'
 
-export type CallRoutePorts = {
+export type CallRoutePorts = AnswerPorts & {
   readonly requestCall: RequestCall
   readonly tryCall: TryCall
-  readonly reads: TransactionReads
-  /** Default time that a response waits for the hash, ms. */
-  readonly signWaitMs: number
 }
 
 const SEND_SCOPE = 'transactions:write'
@@ -40,7 +36,8 @@ const schema = {
   },
 }
 
-export function contractCallRoutes({ requestCall, tryCall, reads, signWaitMs }: CallRoutePorts): Routes {
+export function contractCallRoutes(ports: CallRoutePorts): Routes {
+  const { requestCall, tryCall, reads } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/contract-call',
@@ -69,10 +66,9 @@ export function contractCallRoutes({ requestCall, tryCall, reads, signWaitMs }: 
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
           accept: (metadata) => requestCall(call, metadata, environment),
-          async answer({ id }, waitMs) {
-            const limitMs = waitMs ?? signWaitMs
-            if (limitMs > 0) await reads.untilSigned(id, limitMs)
-            return { code: 202, view: toAccepted(await reads.readById(tenantId, id)) }
+          async answer({ id, made }, waitMs) {
+            const view = made ?? (await reads.readById(tenantId, id))
+            return answerAccepted(ports, tenantId, view, waitMs)
           },
         })
       },

@@ -75,7 +75,9 @@ export type Swap = {
     readonly route: Route
     readonly priceImpactBps: number
     readonly lpFeeBps: number
+    /** What the swap loses at the prices of the feeds; negative for a gain. `null` without a price of both. */
     readonly valueDifferenceBps: number | null
+    /** All amounts are of this block. */
     readonly block: { readonly number: number; readonly hash: string }
     readonly quotedAt: string
   }

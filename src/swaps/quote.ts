@@ -1,7 +1,6 @@
 /** A quote for a swap as it is stored: plain JSON, with everything that the swap needs to be what was quoted. */
-import type { Asset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
-import type { Route, SwapTerms } from './events.ts'
+import type { Swap } from './events.ts'
 
 export type Approval = {
   /** Whether the router may take less than the swap needs. */
@@ -30,29 +29,18 @@ export type Shortfall = { readonly symbol: string; readonly decimals: number } &
   readonly needed: string
 }
 
-export type SwapQuote = {
-  readonly quoteId: string
+/** With the part that a swap records. */
+export type SwapQuote = Swap['quote'] & {
   readonly tenantId: string
   readonly walletId: string
   readonly network: Network
   readonly chainId: number
-  readonly fromAsset: Asset
-  readonly toAsset: Asset
-  readonly terms: SwapTerms
-  readonly route: Route
-  readonly priceImpactBps: number
-  readonly lpFeeBps: number
-  /** What the swap loses at the prices of the feeds; negative for a gain. `null` without a price of both. */
-  readonly valueDifferenceBps: number | null
   readonly approval: Approval
   /** Expected gas, of all approvals together and of the swap. `gasReserve` says what to hold. */
   readonly gas: { readonly approval: string; readonly swap: string }
   /** Wei per gas: what it is expected to cost, and the most it may. */
   readonly gasPrice: { readonly expected: string; readonly max: string }
   readonly issues: SwapIssues
-  /** All amounts are of this block. */
-  readonly block: { readonly number: number; readonly hash: string }
-  readonly quotedAt: string
   readonly expiresAt: string
 }
 

@@ -4,20 +4,16 @@ import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import type { TransactionReads } from '../transactions/read-transactions.ts'
+import { type AnswerPorts, answerAccepted } from '../transactions/answer-accepted.ts'
 import { acceptedSchema } from '../transactions/schemas.ts'
-import { toAccepted } from '../transactions/view.ts'
 import type { RequestSwap, SwapOrder } from './request-swap.ts'
 import { toSwap } from './routes.ts'
 import { quoteBody, swapBody, walletParams } from './schemas.ts'
 import type { SwapRows } from './swap-rows.ts'
 
-export type RequestSwapRoutePorts = {
+export type RequestSwapRoutePorts = AnswerPorts & {
   readonly requestSwap: RequestSwap
   readonly rows: SwapRows
-  readonly reads: TransactionReads
-  /** Default time that a response waits for the hash, ms. */
-  readonly signWaitMs: number
 }
 
 const swap = {
@@ -33,7 +29,8 @@ const swap = {
   response: { 202: successOf(acceptedSchema, 'The swap is accepted.') },
 }
 
-export function requestSwapRoutes({ requestSwap, rows, reads, signWaitMs }: RequestSwapRoutePorts): Routes {
+export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
+  const { requestSwap, rows, reads } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/swap',
@@ -58,11 +55,7 @@ export function requestSwapRoutes({ requestSwap, rows, reads, signWaitMs }: Requ
           accept: (metadata) => requestSwap(toOrder(request.params.wallet_id, request.body), metadata, environment),
           async answer({ id: swapId, made }, waitMs) {
             const view = made ?? (await reads.readById(tenantId, await rows.transactionOf(swapId)))
-            const { transaction_id: id } = view
-            const limitMs = waitMs ?? signWaitMs
-            const waits = view.state === 'requested' && limitMs > 0
-            const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
-            return { code: 202, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+            return answerAccepted(ports, tenantId, view, waitMs)
           },
         })
       },

@@ -4,18 +4,14 @@ import type { Static } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import { type AnswerPorts, answerAccepted } from './answer-accepted.ts'
 import type { PreviewTransfer } from './preview-transfer.ts'
-import type { TransactionReads } from './read-transactions.ts'
 import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
-import { toAccepted } from './view.ts'
 
-export type TransferRoutePorts = {
+export type TransferRoutePorts = AnswerPorts & {
   readonly requestTransfer: RequestTransfer
   readonly previewTransfer: PreviewTransfer
-  readonly reads: TransactionReads
-  /** Default time that a response waits for the hash, ms. */
-  readonly signWaitMs: number
 }
 
 const tags = ['Transactions']
@@ -43,7 +39,7 @@ const preview = {
 }
 
 export function transferRoutes(ports: TransferRoutePorts): Routes {
-  const { requestTransfer, previewTransfer, reads, signWaitMs } = ports
+  const { requestTransfer, previewTransfer, reads } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
@@ -67,10 +63,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
             requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
           async answer({ id, made }, waitMs) {
             const view = made ?? (await reads.readById(tenantId, id))
-            const limitMs = waitMs ?? signWaitMs
-            const waits = view.state === 'requested' && limitMs > 0
-            const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
-            return { code: 202, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+            return answerAccepted(ports, tenantId, view, waitMs)
           },
         })
       },
