@@ -45,6 +45,8 @@ export async function build(root) {
   // Without its stamp, an incomplete dist/ is never taken for a finished one.
   rmSync(stamp, { force: true })
   compile(root)
+  // A directory of a deleted migration would be read as a migration, even without its file.
+  rmSync(join(dist, 'prisma'), { recursive: true, force: true })
   for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
   removeOrphans(root, dist)
   await bundle(dist)
