@@ -1,4 +1,7 @@
-/** Finds why a mined transaction failed: simulates the call on the state before its block and decodes the error. */
+/**
+ * Finds why a mined transaction failed: simulates the call on the state before its block and decodes the error. If its
+ * block also has an earlier transaction of the sender, such as an approval, it is simulated on the state after the block.
+ */
 import { Transaction } from 'ethers/transaction'
 import { reasonByErrors } from './abi-errors.ts'
 import { toQuantity } from './hex.ts'
@@ -19,12 +22,21 @@ export async function explainRevert(
   rawTransaction: string,
   errors?: readonly string[],
 ): Promise<string> {
-  const { from, to, value, data, gasLimit } = Transaction.from(rawTransaction)
+  const { from, to, value, data, gasLimit, nonce } = Transaction.from(rawTransaction)
   if (inclusion.gasUsed >= gasLimit) return 'It ran out of gas.'
   const call = { from, to, value: toQuantity(value), data, gas: toQuantity(gasLimit) }
-  const [answer] = await client.batch([{ method: 'eth_call', params: [call, toQuantity(inclusion.blockNumber - 1)] }])
+  const [block, parent] = [toQuantity(inclusion.blockNumber), toQuantity(inclusion.blockNumber - 1)]
+  const [before, after, count] = await client.batch([
+    { method: 'eth_call', params: [call, parent] },
+    { method: 'eth_call', params: [call, block] },
+    { method: 'eth_getTransactionCount', params: [from, parent] },
+  ])
+  const hasEarlier = count?.ok === true && Number(count.value) < nonce
+  const answer = hasEarlier ? after : before
   const failure = answer?.ok === false ? classifyCallFailure(answer.error) : null
   if (failure?.type === 'reverted') return reasonByErrors(failure, errors) || 'It reverted without a reason.'
   if (answer?.ok !== true) return 'It reverted, and no node returned the reason.'
-  return 'It reverted in its block, but not in a simulation on the state before that block: an earlier transaction of the block caused it.'
+  return hasEarlier
+    ? 'It reverted in its block, but not in a simulation on the state after that block: another transaction of the block caused it.'
+    : 'It reverted in its block, but not in a simulation on the state before that block: an earlier transaction of the block caused it.'
 }

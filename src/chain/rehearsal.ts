@@ -75,6 +75,26 @@ export async function rehearse(
   return { steps: (outcomes as Result[]).map(toOutcome), native, reads: words }
 }
 
+/** What the wallet gains of each asset, base units; negative for a loss, `null` where a token returned no balance. */
+export type RehearsedChanges = Pick<Rehearsed, 'steps'> & { readonly changes: readonly (bigint | null)[] }
+
+/** @param assets contracts of tokens, at most `MAX_REHEARSAL_READS`; `null` for the native currency. @throws as `rehearse` */
+export async function rehearseChanges(
+  client: RpcReader,
+  wallet: string,
+  { steps, assets }: { readonly steps: readonly RehearsalStep[]; readonly assets: readonly (string | null)[] },
+  tag: BlockTag,
+): Promise<RehearsedChanges> {
+  const reads = assets.flatMap((token) => (token === null ? [] : [balanceRead(token, wallet)]))
+  const rehearsed = await rehearse(client, wallet, { steps, reads }, tag)
+  const words = rehearsed.reads.values()
+  const changes = assets.map((token) => {
+    const change = token === null ? rehearsed.native : (words.next().value ?? null)
+    return change === null ? null : change.after - change.before
+  })
+  return { steps: rehearsed.steps, changes }
+}
+
 /** A read of the wallet's balance of an ERC-20 token. */
 export function balanceRead(token: string, wallet: string): ContractCall {
   return { target: token, data: encodeBalanceOf(wallet) }

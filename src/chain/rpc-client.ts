@@ -36,6 +36,8 @@ export type RpcClientOptions = {
   readonly maxResponseBytes?: number
   /** False: a timeout does not count against the server. For reads of third-party contracts. Default true. */
   readonly blamesTimeouts?: boolean
+  /** True: it may know no method but `eth_sendRawTransaction`. Default false. */
+  readonly onlySends?: boolean
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
@@ -66,6 +68,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       maxBatchSize: batch.maxCalls,
       maxResponseBytes: options.maxResponseBytes,
       blamesTimeouts: options.blamesTimeouts ?? true,
+      onlySends: options.onlySends ?? false,
       now: options.now,
       log: options.log,
       onExchange: options.onExchange ?? (() => undefined),
@@ -73,7 +76,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   )
   const compareHeads = createHeadComparison(endpoints, options.now)
   const run = async (plan: Plan): Promise<readonly RpcResult[]> => {
-    compareHeads()
+    if (options.onlySends !== true) compareHeads()
     return ask(endpoints, plan, batch.maxBytes)
   }
   const reader: RpcReader = { batch: (requests) => run({ kind: 'read', requests }) }

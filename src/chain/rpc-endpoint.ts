@@ -77,6 +77,8 @@ export type EndpointOptions = {
   readonly maxResponseBytes?: number | undefined
   /** Whether a timeout counts against the server. Not for reads in which third-party code determines the duration. */
   readonly blamesTimeouts: boolean
+  /** Its chain is checked only if it answers `eth_chainId`, and its head is not read. */
+  readonly onlySends: boolean
   readonly now: () => number
   readonly log: RpcLog
   readonly onExchange: (observation: RpcObservation) => void
@@ -150,14 +152,16 @@ async function isUsable(context: Context): Promise<boolean> {
 async function probe(context: Context): Promise<number | null> {
   const { state, options, host } = context
   const startedAt = options.now()
-  const answers = await post(context, [
-    { method: 'eth_chainId', params: [] },
-    { method: 'eth_blockNumber', params: [] },
-  ])
+  const methods = options.onlySends ? ['eth_chainId'] : ['eth_chainId', 'eth_blockNumber']
+  const answers = await post(
+    context,
+    methods.map((method) => ({ method, params: [] })),
+  )
   const [chainId = null, head = null] = answers.map(tryCount)
-  if (chainId === null || head === null) {
-    state.verified = false
-    const refusal = answers.find((answer) => !answer.ok)
+  const refusal = answers.find((answer) => !answer.ok)
+  if (chainId === null || (head === null && !options.onlySends)) {
+    state.verified = options.onlySends && refusal?.ok === false && refusal.error.kind === 'answer'
+    if (state.verified) return null
     if (refusal?.ok === false && refusal.error.kind === 'answer') fail(context, startedAt, refusal.error.message)
     return null
   }

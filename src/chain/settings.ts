@@ -21,11 +21,21 @@ export type VenueSettings = {
   readonly tiers: readonly number[]
 }
 
+/** What the call data of a hosted source may do. EIP-55. */
+export type SourceSettings = {
+  /** Contracts that it may call. */
+  readonly targets: readonly string[]
+  /** Contracts that may get an allowance for it. */
+  readonly spenders: readonly string[]
+}
+
 export type SwapSettings = {
   readonly venues: readonly VenueSettings[]
   readonly wrappedNative: string
   /** Tokens that a route may pass through, beside the wrapped native token. */
   readonly hops: readonly string[]
+  /** Absent where no hosted source may be used. */
+  readonly source?: SourceSettings
 }
 
 export type ChainSettings = ChainKey & {
@@ -45,6 +55,8 @@ export type ChainSettings = ChainKey & {
   readonly tokens: readonly TokenSetting[]
   /** Absent where swaps are not configured. */
   readonly swaps?: SwapSettings
+  /** The only URLs that get the bytes of swaps; absent where the nodes get them. They may contain keys. */
+  readonly swapRpcUrls?: readonly string[]
 }
 
 /** What nodes, and proxies in front of them, accept in one body. */

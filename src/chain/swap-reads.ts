@@ -20,6 +20,7 @@ const SELECTORS = {
   quoteExactOutput: '0x2f80bb1d',
   allowance: '0xdd62ed3e',
   factory: '0xc45a0155',
+  factoryV2: '0x68e0d4e1',
   WETH: '0xad5c4648',
   WETH9: '0x4aa4a4fc',
 } as const
@@ -36,7 +37,7 @@ export const READ_LIQUIDITY = SELECTORS.liquidity
 export const READ_RESERVES = SELECTORS.getReserves
 
 /** Call data of a view function without arguments. */
-export function encodeRead(name: 'factory' | 'WETH' | 'WETH9'): string {
+export function encodeRead(name: 'factory' | 'factoryV2' | 'WETH' | 'WETH9'): string {
   return SELECTORS[name]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Call data of swaps: SwapRouter02 (V3 pools), V2 routers, and the wrapped native token. Nothing is ever left in a
+ * Call data of swaps: SwapRouter02 (V3 pools and V2 pairs), V2 routers, and the wrapped native token. Nothing is ever left in a
  * router, since anybody may take it: the value of a call equals what its legs take, and the rest is refunded in the
  * same call. Amounts are base units.
  */
@@ -9,12 +9,14 @@ import { packPath, type QuotedHop } from './swap-reads.ts'
 
 const SINGLE = 'address tokenIn, address tokenOut, uint24 fee, address recipient'
 
-/** github.com/Uniswap/swap-router-contracts: V3SwapRouter, PeripheryPaymentsWithFeeExtended, MulticallExtended. */
+/** github.com/Uniswap/swap-router-contracts: V2SwapRouter, V3SwapRouter, PeripheryPaymentsWithFeeExtended,
+ * MulticallExtended. */
 const ROUTER02 = new Interface([
   'function exactInput(tuple(bytes path, address recipient, uint256 amountIn, uint256 amountOutMinimum) params) payable',
   'function exactOutput(tuple(bytes path, address recipient, uint256 amountOut, uint256 amountInMaximum) params) payable',
   `function exactInputSingle(tuple(${SINGLE}, uint256 amountIn, uint256 amountOutMinimum, uint160 sqrtPriceLimitX96) params) payable`,
   `function exactOutputSingle(tuple(${SINGLE}, uint256 amountOut, uint256 amountInMaximum, uint160 sqrtPriceLimitX96) params) payable`,
+  'function swapExactTokensForTokens(uint256 amountIn, uint256 amountOutMin, address[] path, address to) payable',
   'function unwrapWETH9(uint256 amountMinimum, address recipient) payable',
   'function refundETH() payable',
   'function multicall(uint256 deadline, bytes[] data) payable',
@@ -42,6 +44,7 @@ const WITHDRAW = '0x2e1a7d4d'
 export type ContractCallData = { readonly to: string; readonly value: bigint; readonly data: string }
 
 export type RouterLeg = {
+  readonly kind: 'v2' | 'v3'
   readonly hops: readonly QuotedHop[]
   readonly amountIn: bigint
   readonly amountOut: bigint
@@ -59,11 +62,11 @@ export type RouterSwap = {
   readonly deadline: number
 }
 
-/** The swap of V3 legs by SwapRouter02. @throws Error for an amount of 0, which the router reads as its own balance */
-export function encodeV3Swap(swap: RouterSwap, legs: readonly RouterLeg[]): ContractCallData {
+/** The swap of legs by SwapRouter02. @throws Error for an amount of 0, which the router reads as its own balance */
+export function encodeRouter02Swap(swap: RouterSwap, legs: readonly RouterLeg[]): ContractCallData {
   const { router, exactOutput, native, wallet, deadline } = swap
   const recipient = native === 'out' ? THIS_ROUTER : wallet
-  const calls = legs.map((leg) => encodeV3Leg(leg, exactOutput, recipient))
+  const calls = legs.map((leg) => encodeLeg(leg, exactOutput, recipient))
   if (native === 'out') {
     const least = sum(legs.map(({ amountOut, limit }) => (exactOutput ? amountOut : limit)))
     calls.push(ROUTER02.encodeFunctionData('unwrapWETH9', [least, wallet]))
@@ -73,11 +76,15 @@ export function encodeV3Swap(swap: RouterSwap, legs: readonly RouterLeg[]): Cont
   return { to: router, value: native === 'in' ? sum(legs.map((leg) => mostIn(leg, exactOutput))) : 0n, data }
 }
 
-function encodeV3Leg(leg: RouterLeg, exactOutput: boolean, recipient: string): string {
-  const { hops, amountIn, amountOut, limit } = leg
+function encodeLeg(leg: RouterLeg, exactOutput: boolean, recipient: string): string {
+  const { kind, hops, amountIn, amountOut, limit } = leg
   const [first, second] = hops
   requireAmounts(leg)
   const amount = exactOutput ? amountOut : amountIn
+  if (kind === 'v2') {
+    if (exactOutput) throw new Error('this router gives no exact output of a V2 pair')
+    return ROUTER02.encodeFunctionData('swapExactTokensForTokens', [amount, limit, tokensOf(hops), recipient])
+  }
   if (first !== undefined && second === undefined) {
     const single = [first.from, first.to, first.feePpm, recipient, amount, limit, 0n]
     return ROUTER02.encodeFunctionData(exactOutput ? 'exactOutputSingle' : 'exactInputSingle', [single])
@@ -94,7 +101,7 @@ export function encodeV2Swap(swap: RouterSwap, leg: RouterLeg): ContractCallData
   const { router, exactOutput, native, wallet, deadline } = swap
   const { hops, amountIn, amountOut, limit } = leg
   requireAmounts(leg)
-  const path = [...hops.slice(0, 1).map(({ from }) => from), ...hops.map(({ to }) => to)]
+  const path = tokensOf(hops)
   const name = exactOutput
     ? { in: 'swapETHForExactTokens', out: 'swapTokensForExactETH', none: 'swapTokensForExactTokens' }
     : {
@@ -115,6 +122,10 @@ export function encodeWrap(contract: string, amount: bigint): ContractCallData {
 
 export function encodeUnwrap(contract: string, amount: bigint): ContractCallData {
   return { to: contract, value: 0n, data: WITHDRAW + uintWord(amount) }
+}
+
+function tokensOf(hops: RouterLeg['hops']): readonly string[] {
+  return [...hops.slice(0, 1).map(({ from }) => from), ...hops.map(({ to }) => to)]
 }
 
 function mostIn({ amountIn, limit }: RouterLeg, exactOutput: boolean): bigint {

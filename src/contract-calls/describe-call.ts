@@ -1,5 +1,6 @@
 /** What a call does, for its caller and for the log. */
 import { decodeValues } from '../chain/abi-decode.ts'
+import { spendsOf } from '../chain/spends.ts'
 import type { CallRecord } from '../transactions/events.ts'
 import type { DescribedCall } from './read-call.ts'
 
@@ -8,8 +9,12 @@ const MAX_RECORDED = 16_384
 /** Events, and errors. Decoding parses them each time. */
 const MAX_FRAGMENTS = 64
 
-/** Arguments are `null` for call data without a function, and if they are too large to record. */
-export function describeCall({ data, called, events, errors }: DescribedCall): CallRecord {
+/**
+ * Arguments are `null` for call data without a function, and if they are too large to record.
+ *
+ * @param wallet its address
+ */
+export function describeCall({ to, data, called, events, errors }: DescribedCall, wallet: string): CallRecord {
   const args = called === null ? null : decodeValues(called.inputs, `0x${data.slice(10)}`)
   return {
     function: called?.name ?? null,
@@ -18,6 +23,7 @@ export function describeCall({ data, called, events, errors }: DescribedCall): C
     args: args === null || sizeOf(args) > MAX_RECORDED ? null : args,
     events: withinLimit(events.map(({ text }) => text)),
     errors: withinLimit(errors.map(({ text }) => text)),
+    spends: spendsOf({ to, data }, wallet),
   }
 }
 

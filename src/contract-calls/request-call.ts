@@ -75,7 +75,7 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
           to: call.to,
           data: call.data,
           value: call.value,
-          call: describeCall(call),
+          call: describeCall(call, sender.address),
           outflows,
           gasLimit,
           gasPriority,

@@ -37,7 +37,7 @@ const schema = {
 }
 
 export function contractCallRoutes(ports: CallRoutePorts): Routes {
-  const { requestCall, tryCall, reads } = ports
+  const { requestCall, tryCall } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/contract-call',
@@ -66,10 +66,7 @@ export function contractCallRoutes(ports: CallRoutePorts): Routes {
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
           accept: (metadata) => requestCall(call, metadata, environment),
-          async answer({ id, made }, waitMs) {
-            const view = made ?? (await reads.readById(tenantId, id))
-            return answerAccepted(ports, tenantId, view, waitMs)
-          },
+          answer: (accepted, waitMs) => answerAccepted(ports, tenantId, accepted, waitMs),
         })
       },
     )

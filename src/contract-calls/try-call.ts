@@ -5,6 +5,7 @@ import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
 import { MAX_GAS } from '../transactions/spend-bounds.ts'
+import { toCallView } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
 import { readCall } from './read-call.ts'
@@ -36,8 +37,7 @@ export function createTryCall(ports: CallPorts): TryCall {
       const rule = `value is more than the wallet has: send at most its ${native.symbol} balance.`
       throw ValidationFailed.field('value', 'exceeds_balance', rule)
     }
-    const { function: name, signature, selector, args } = describeCall(call)
-    const described = { function: name, signature, selector, args }
+    const described = toCallView(describeCall(call, sender.address))
     if (simulation.outcome === 'reverted')
       return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
     return {

@@ -36,6 +36,12 @@ export type Metadata = {
   readonly idempotency?: { readonly key: string; readonly fingerprint: string; readonly resourceId?: string }
 }
 
+/** The metadata of events whose request opened this resource: the table of keys is rebuilt from events. */
+export function forResource(metadata: Metadata, resourceId: string): Metadata {
+  const { idempotency } = metadata
+  return idempotency === undefined ? metadata : { ...metadata, idempotency: { ...idempotency, resourceId } }
+}
+
 /** An event as stored in the log. */
 export type RecordedEvent<Evt extends Event = Event> = Evt & {
   /** Position in the log. Not the reading order on its own: see the subscription. */

@@ -6,6 +6,10 @@ interface IToken {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
+interface INft {
+    function transferFrom(address from, address to, uint256 tokenId) external;
+}
+
 /// A contract of a tenant, for contract calls: it takes, pays, returns, logs and fails in many ways.
 contract Callee {
     struct Point {
@@ -41,6 +45,15 @@ contract Callee {
 
     function release(address token, uint256 amount) external {
         require(IToken(token).transfer(msg.sender, amount), "not released");
+    }
+
+    function note(uint256 times) external {
+        for (uint256 i = 0; i < times; i++) emit Noted("", abi.encode(i));
+    }
+
+    /// With the approval of the sender.
+    function take(INft collection, uint256 tokenId) external {
+        collection.transferFrom(msg.sender, address(this), tokenId);
     }
 
     function overloaded(uint256 value) external pure returns (uint256) {
