@@ -14,6 +14,7 @@ import { quotaConfig } from './config/quotas.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
+import { type SourceConfig, sourceConfig, sourceProblems } from './config/swap-source.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
 import type { LimitsOf } from './core/quotas.ts'
@@ -66,6 +67,8 @@ export type Config = {
   readonly reconcileIntervalMs: number
   readonly leaseMs: number
   readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number }
+  /** Where hosted quotes come from; null for none. */
+  readonly swapSource: SourceConfig | null
   /** Null when only Bursar serves metadata. `authorization` is the value of the header. */
   readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
   /** Ends with `/`. Null for `ipfs://`. */
@@ -134,7 +137,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
   if (general.KEYSTORE === 'postgres' && general.KEYSTORE_KEY === undefined) {
     problems.push('KEYSTORE_KEY must be set if KEYSTORE is postgres: every signer needs the same key')
   }
-  problems.push(...mpcProblems(general), ...httpProblems(general))
+  problems.push(...mpcProblems(general), ...httpProblems(general), ...sourceProblems(general, chains))
   problems.push(...databaseProblems(general, general.MPC_PARTY !== undefined))
   for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
     const url = general[name]
@@ -194,6 +197,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     reconcileIntervalMs: general.RECONCILE_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
     swap: { quoteTtlMs: general.SWAP_QUOTE_TTL_MS, maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS },
+    swapSource: sourceConfig(general),
     ipfs:
       general.IPFS_API_URL === undefined
         ? null

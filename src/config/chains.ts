@@ -80,6 +80,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
     priceFeeds: input.PRICE_FEEDS === undefined ? known.priceFeeds : feedsOf(input.PRICE_FEEDS, `${prefix}PRICE_FEEDS`),
     tokens: input.TOKENS === undefined ? known.tokens : input.TOKENS.map((token) => tokenOf(token, `${prefix}TOKENS`)),
     ...(swaps === null ? {} : { swaps }),
+    ...(input.SWAP_RPC_URLS === undefined ? {} : { swapRpcUrls: input.SWAP_RPC_URLS }),
   }
 }
 

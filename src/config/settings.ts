@@ -11,6 +11,7 @@ import { QUOTA_SETTINGS } from './quotas.ts'
 import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
 import { CHAIN_SWAP_SETTINGS, SWAP_SETTINGS } from './swap.ts'
+import { CHAIN_SOURCE_SETTINGS, SOURCE_SETTINGS } from './swap-source.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -131,6 +132,7 @@ export const GENERAL_SETTINGS = {
     'Duration of a lease. After a process dies, another process can take over its lanes and its leadership when the lease expires.',
   ),
   ...SWAP_SETTINGS,
+  ...SOURCE_SETTINGS,
   IPFS_API_URL: text(
     '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
     'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',
@@ -214,6 +216,7 @@ export const CHAIN_SETTINGS = {
     },
   ),
   ...CHAIN_SWAP_SETTINGS,
+  ...CHAIN_SOURCE_SETTINGS,
 }
 
 /** A row of the table of settings. */

@@ -5,6 +5,7 @@ import { USUAL_TIERS } from '../chain/public-networks.ts'
 import type { SwapSettings, VenueSettings } from '../chain/settings.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { list, milliseconds, text } from './schema-kinds.ts'
+import { type SourceInput, sourceSettings } from './swap-source.ts'
 
 const ADDRESS = '0x[0-9a-fA-F]{40}'
 /** A fee tier of Uniswap V3 is a uint24, in millionths. */
@@ -50,13 +51,19 @@ export const CHAIN_SWAP_SETTINGS = {
     maxItems: MAX_HOPS,
     'x-default': 'well-known tokens',
   }),
+  SWAP_RPC_URLS: list('^(https?)://.+', 'must be a comma-separated list of http:// or https:// URLs', {
+    description:
+      'URLs of private relays, in order of preference. Swaps are sent only to them, and everything else to the nodes.',
+    'x-secret': true,
+  }),
 }
 
 /** Undefined where unset. */
-export type SwapInput = {
+export type SwapInput = SourceInput & {
   readonly SWAP_VENUES?: readonly string[]
   readonly WRAPPED_NATIVE?: string
   readonly SWAP_HOPS?: readonly string[]
+  readonly SWAP_RPC_URLS?: readonly string[]
 }
 
 /**
@@ -75,12 +82,14 @@ export function swapSettings(input: SwapInput, prefix: string, known: SwapSettin
   if (venues.length === 0) return null
   const wrapped = input.WRAPPED_NATIVE ?? known?.wrappedNative
   if (wrapped === undefined) throw invalid(`${prefix}WRAPPED_NATIVE`, `must be set if ${setting} is set`)
+  const source = sourceSettings(input, prefix)
   const names = new Set(venues.map(({ name }) => name))
   if (names.size < venues.length) throw invalid(setting, 'must not use a name twice')
   return {
     venues,
     wrappedNative: parseAddress(wrapped, `${prefix}WRAPPED_NATIVE`),
     hops: input.SWAP_HOPS?.map((hop) => parseAddress(hop, `${prefix}SWAP_HOPS`)) ?? known?.hops ?? [],
+    ...(source === null ? {} : { source }),
   }
 }
 

@@ -66,7 +66,7 @@ export async function askVenues(ports: AskPorts, question: Question): Promise<Ve
   const block = await learnPools(ports, pairsOf(market, question.pair))
   const tag = { blockHash: block.hash }
   const { pools, allowances } = await readStates(ports, question, tag)
-  const asked = partsOf(candidatesOf(market, pools, question.pair), question.amount)
+  const asked = partsOf(candidatesOf(market, pools, question.pair), question)
   const exactOutput = question.amountType === 'exact_output'
   const returns = await read(ports, questionsOf(asked, exactOutput), tag, QUOTES_PER_CALL)
   return { block, pools, allowances, asked: asked.length > 0, quotes: readAnswers(asked, returns, exactOutput) }

@@ -3,7 +3,7 @@ import { type Capability, explained } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { swapAggregate } from './aggregate.ts'
-import { amountsOf } from './route.ts'
+import { amountsOf, placeOf } from './route.ts'
 
 export const swaps: Capability = {
   aggregates: [anyAggregate(swapAggregate)],
@@ -23,8 +23,7 @@ export const swaps: Capability = {
             terms.amountType === 'exact_input'
               ? `at least ${formatAmount(limit, toAsset.decimals)} ${toAsset.symbol}`
               : `at most ${formatAmount(limit, fromAsset.decimals)} ${fromAsset.symbol}`
-          const venue = route.type === 'pools' ? route.venue : route.type
-          return `${paid} ${fromAsset.symbol} for ${received} ${toAsset.symbol} requested from wallet ${walletId} by ${venue}, ${bound}, until ${deadline}; quoted at block ${block.number}`
+          return `${paid} ${fromAsset.symbol} for ${received} ${toAsset.symbol} requested from wallet ${walletId} by ${placeOf(route)}, ${bound}, until ${deadline}; quoted at block ${block.number}`
         },
       },
     }),

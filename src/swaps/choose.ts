@@ -1,11 +1,11 @@
 /**
- * The best of the quoted routes: most out, or least in, net of gas. Two direct V3 paths of one exchange compete as a
- * split route in steps of a quarter. Pure.
+ * The best of the quoted routes: most out, or least in, net of gas. Two direct paths that one router can swap on
+ * together compete as a split route in steps of a quarter. Pure.
  */
 import { ceilDiv, limitOf } from './bounds.ts'
-import type { AmountType, PoolRoute, Route } from './events.ts'
+import type { AmountType, PoolRoute, WrapRoute } from './events.ts'
 import { type Price, priceImpactBps } from './impact.ts'
-import type { Venue } from './market.ts'
+import { jointVenue, type Venue } from './market.ts'
 import type { QuotedPath } from './quote-paths.ts'
 import { amountsOf } from './route.ts'
 
@@ -49,21 +49,21 @@ export function optionsOf(quotes: readonly QuotedPath[], choice: Choice): readon
   const split = parts.flatMap((first, i) =>
     parts
       .slice(i + 1)
-      .filter((second) => fixed(first) + fixed(second) === choice.amount && areSeparate(first, second))
+      .filter((second) => fixed(first) + fixed(second) === choice.amount && areSeparate(first, second, choice))
       .map((second) => [first, second]),
   )
   return [...whole, ...split].flatMap((legs) => optionOf(legs, choice) ?? []).sort((a, b) => compare(a, b, choice))
 }
 
-function areSeparate(a: QuotedPath, b: QuotedPath): boolean {
-  return a.venue === b.venue && a.hops[0]?.pool !== b.hops[0]?.pool
+function areSeparate(a: QuotedPath, b: QuotedPath, { amountType }: Choice): boolean {
+  return jointVenue(a.venue, b.venue, amountType) !== null && a.hops[0]?.pool !== b.hops[0]?.pool
 }
 
 function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
-  const [first] = legs
-  if (first === undefined) return null
-  const { venue } = first
+  const [first, second] = legs
   const { amountType, slippageBps, native } = choice
+  const venue = first && (second === undefined ? first.venue : jointVenue(first.venue, second.venue, amountType))
+  if (venue == null) return null
   const route: PoolRoute = {
     type: 'pools',
     venue: venue.name,
@@ -71,7 +71,7 @@ function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
     amountType,
     native,
     legs: legs.map((leg) => ({
-      kind: venue.kind,
+      kind: leg.venue.kind,
       hops: leg.hops.map(({ from, to, pool, feePpm }) => ({ from, to, pool, feePpm })),
       amountIn: leg.amountIn.toString(),
       amountOut: leg.amountOut.toString(),
@@ -82,16 +82,16 @@ function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
 }
 
 function gasOf({ kind }: Venue, legs: readonly QuotedPath[], native: Choice['native']): bigint {
-  const { base, hop } = GAS[kind]
-  const inPools = legs.map(({ hops, quotedGas }) => {
-    const usual = BigInt(hops.length) * hop
+  const { base } = GAS[kind]
+  const inPools = legs.map(({ venue, hops, quotedGas }) => {
+    const usual = BigInt(hops.length) * GAS[venue.kind].hop
     return quotedGas !== null && quotedGas > usual ? quotedGas : usual
   })
   return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? GAS.unwrap : 0n)
 }
 
 /** Expected gas of a wrap or an unwrap. */
-export function wrapGas(type: Exclude<Route['type'], 'pools'>): bigint {
+export function wrapGas(type: WrapRoute['type']): bigint {
   return WRAP_GAS[type]
 }
 
@@ -104,6 +104,10 @@ function compare(a: Option, b: Option, choice: Choice): number {
 /** Lower is better: what goes in, or what comes out as a negative number, with the gas added in the same asset. */
 function netLoss({ route, gas }: Option, { amountType, gasPrice, gasValue }: Choice): bigint {
   const { amountIn, amountOut } = amountsOf(route)
-  const cost = gasValue === null ? 0n : ceilDiv(gas * gasPrice * gasValue.out, gasValue.in)
-  return (amountType === 'exact_input' ? -amountOut : amountIn) + cost
+  return (amountType === 'exact_input' ? -amountOut : amountIn) + costOfGas(gas, { gasPrice, gasValue })
+}
+
+/** Gas in base units of the asset that `gasValue` is in, rounded up; 0 without a price. */
+export function costOfGas(gas: bigint, { gasPrice, gasValue }: Pick<Choice, 'gasPrice' | 'gasValue'>): bigint {
+  return gasValue === null ? 0n : ceilDiv(gas * gasPrice * gasValue.out, gasValue.in)
 }

@@ -8,9 +8,10 @@ import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
 import { encodeAllowance } from '../chain/swap-reads.ts'
 import type { ContractCallData } from '../chain/swap-router.ts'
 import { encodeRoute } from './encode-route.ts'
+import type { HostedRoute } from './events.ts'
 import type { Approval, SwapQuote } from './quote.ts'
 import { type RehearsalOutcome, rehearseSwap } from './rehearse-swap.ts'
-import { mostIn, spenderOf } from './route.ts'
+import { amountsOf, mostIn, spenderOf } from './route.ts'
 
 export type ConfirmedQuote = {
   readonly call: ContractCallData
@@ -33,7 +34,7 @@ export async function confirmQuote(
   const call = encodeRoute(route, { wallet, deadline })
   const needed = mostIn(route)
   const approves = from.contract !== null && spender !== null && allowance < needed
-  const outcome = await rehearseSwap(client, {
+  const rehearsed = await rehearseSwap(client, {
     wallet,
     from,
     to,
@@ -41,7 +42,9 @@ export async function confirmQuote(
     approval: approves ? { token: from.contract, spender, amount: needed } : null,
     hasAllowance: allowance > 0n,
     blockHash: block.hash,
+    ...(route.type === 'hosted' ? { others: quote.otherTokens ?? [] } : {}),
   })
+  const outcome = route.type === 'hosted' ? keptBy(route, rehearsed) : rehearsed
   const resetFirst = outcome.type === 'swapped' ? outcome.resetFirst : allowance > 0n && quote.approval.resetFirst
   return {
     call,
@@ -54,6 +57,15 @@ export async function confirmQuote(
     },
     outcome,
   }
+}
+
+/** The outcome of call data that has no minimum of ours: as reverted where it does not keep it, or nobody knows. */
+function keptBy(route: HostedRoute, outcome: RehearsalOutcome): RehearsalOutcome {
+  if (outcome.type === 'unknown') return { ...outcome, type: 'reverted' }
+  if (outcome.type === 'reverted') return outcome
+  const { amountIn, limit } = amountsOf(route)
+  if (outcome.paid <= amountIn && outcome.received >= limit) return outcome
+  return { type: 'reverted', reason: 'Too little received.' }
 }
 
 async function readState(client: RpcReader, token: string | null, wallet: string, spender: string | null) {

@@ -4,9 +4,9 @@
  */
 import {
   type ContractCallData,
+  encodeRouter02Swap,
   encodeUnwrap,
   encodeV2Swap,
-  encodeV3Swap,
   encodeWrap,
   type RouterLeg,
 } from '../chain/swap-router.ts'
@@ -21,6 +21,7 @@ export type RouteTerms = {
 
 /** @throws Error for a route that no router can execute: a V2 route with several legs, or an amount of 0 */
 export function encodeRoute(route: Route, { wallet, deadline }: RouteTerms): ContractCallData {
+  if (route.type === 'hosted') return { to: route.contract, data: route.data, value: BigInt(route.value) }
   if (route.type !== 'pools') {
     const encode = route.type === 'wrap' ? encodeWrap : encodeUnwrap
     return encode(route.contract, BigInt(route.amount))
@@ -28,12 +29,12 @@ export function encodeRoute(route: Route, { wallet, deadline }: RouteTerms): Con
   const { router, amountType, native, legs } = route
   const exactOutput = amountType === 'exact_output'
   const swap = { router: router.address, exactOutput, native, wallet, deadline }
-  if (router.kind === 'v3') return encodeV3Swap(swap, legs.map(legOf))
+  if (router.kind === 'v3') return encodeRouter02Swap(swap, legs.map(legOf))
   const [leg, other] = legs
   if (leg === undefined || other !== undefined) throw new Error('a V2 router swaps exactly one leg')
   return encodeV2Swap(swap, legOf(leg))
 }
 
-function legOf({ hops, amountIn, amountOut, limit }: Leg): RouterLeg {
-  return { hops, amountIn: BigInt(amountIn), amountOut: BigInt(amountOut), limit: BigInt(limit) }
+function legOf({ kind, hops, amountIn, amountOut, limit }: Leg): RouterLeg {
+  return { kind, hops, amountIn: BigInt(amountIn), amountOut: BigInt(amountOut), limit: BigInt(limit) }
 }

@@ -49,7 +49,28 @@ export type PoolRoute = {
 /** The native currency to its wrapped token or back, one to one, by the token's own contract. */
 export type WrapRoute = { readonly type: 'wrap' | 'unwrap'; readonly contract: string; readonly amount: string }
 
-export type Route = PoolRoute | WrapRoute
+export type SourceName = '0x'
+
+/**
+ * Call data of a hosted source, which is opaque. Its own minimum is at least `limit` only by its promise: the swap is
+ * executed in a simulation before it is signed.
+ */
+export type HostedRoute = {
+  readonly type: 'hosted'
+  readonly source: SourceName
+  readonly contract: string
+  /** Who takes the sold token; `null` for the native currency. */
+  readonly spender: string | null
+  readonly data: string
+  /** Wei. */
+  readonly value: string
+  readonly amountIn: string
+  readonly amountOut: string
+  /** The least that comes out: it is always an exact input. */
+  readonly limit: string
+}
+
+export type Route = PoolRoute | WrapRoute | HostedRoute
 
 /** What the caller asked, with the defaults filled in. */
 export type SwapTerms = {

@@ -8,7 +8,7 @@ import { type AskPorts, askVenues } from './ask-venues.ts'
 import { priceBetween } from './candidates.ts'
 import { optionsOf, wrapGas } from './choose.ts'
 import type { Route, SwapTerms } from './events.ts'
-import { lpFeeBps, type PricedLeg } from './impact.ts'
+import { lpFeeBps, type Price, type PricedLeg } from './impact.ts'
 import { impactTooHigh, insufficientLiquidity, noRoute } from './refusals.ts'
 import { amountsOf } from './route.ts'
 
@@ -40,6 +40,8 @@ export type FoundRoutes = {
   readonly routes: readonly [FoundRoute, ...FoundRoute[]]
   /** What each router may take of the sold token, base units. */
   readonly allowances: ReadonlyMap<string, bigint>
+  /** What one wei is worth in the asset whose amount is not fixed; `null` when unknown. */
+  readonly gasValue: Price | null
 }
 
 /**
@@ -56,6 +58,7 @@ export async function findRoutes(ports: AskPorts, request: RouteRequest): Promis
   return {
     block,
     allowances: new Map(),
+    gasValue: null,
     routes: [{ route, legs: [], gas: wrapGas(type), priceImpactBps: 0, lpFeeBps: 0 }],
   }
 }
@@ -67,13 +70,14 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
   const pair = [from.contract ?? wrapped, to.contract ?? wrapped] as const
   const owner = from.contract === null ? null : wallet
   const { block, pools, quotes, asked, allowances } = await askVenues(ports, { pair, amountType, amount, owner })
+  const gasValue = priceBetween(pools, [wrapped, amountType === 'exact_input' ? pair[1] : pair[0]])
   const options = optionsOf(quotes, {
     amountType,
     amount,
     slippageBps,
     native: from.contract === null ? 'in' : to.contract === null ? 'out' : null,
     gasPrice,
-    gasValue: priceBetween(pools, [wrapped, amountType === 'exact_input' ? pair[1] : pair[0]]),
+    gasValue,
   })
   const [best] = options
   if (best === undefined) throw asked ? insufficientLiquidity(request) : noRoute(request)
@@ -82,5 +86,5 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
     .map((option) => ({ ...option, lpFeeBps: lpFeeBps(option.legs) }))
   if (first === undefined)
     throw impactTooHigh(request, amountsOf(best.route), { priceImpactBps: best.priceImpactBps, maxPriceImpactBps })
-  return { block, allowances, routes: [first, ...others] }
+  return { block, allowances, gasValue, routes: [first, ...others] }
 }

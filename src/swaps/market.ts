@@ -1,8 +1,24 @@
 /** What a chain offers for swaps: its exchanges, the wrapped native token, and tokens that routes may pass through. */
 import type { VenueSettings } from '../chain/settings.ts'
+import type { AmountType } from './events.ts'
 
 /** An exchange whose contracts were checked on chain. */
-export type Venue = VenueSettings & { readonly factory: string }
+export type Venue = VenueSettings & {
+  readonly factory: string
+  /** The factory of the V2 pairs that a V3 router also swaps on; `null` for none, and for V2. */
+  readonly factoryV2: string | null
+}
+
+/**
+ * The exchange whose router can swap on pools of both in one call; `null` when none can. For an exact output not on a V2
+ * pair: a V3 router gives what the pair computes for the rounded input, which can be a little more than asked.
+ */
+export function jointVenue(a: Venue, b: Venue, amountType: AmountType): Venue | null {
+  if (a.kind === b.kind) return a === b && a.kind === 'v3' ? a : null
+  if (amountType === 'exact_output') return null
+  const [v3, v2] = a.kind === 'v3' ? [a, b] : [b, a]
+  return v3.factoryV2 === v2.factory ? v3 : null
+}
 
 export type Market = {
   readonly chainId: number

@@ -73,23 +73,28 @@ export function createMarkets({ chainOf, now }: MarketPorts): Markets {
   }
 }
 
-/** The router names its factory and its wrapped token; a quoter names its factory, which must be the same. */
+/** The router names its factory and its wrapped token; a quoter names both too, and they must be the same. */
 function readsOf({ kind, router, quoter }: VenueSettings) {
-  const own = [
-    { target: router, data: encodeRead('factory') },
-    { target: router, data: encodeRead(kind === 'v2' ? 'WETH' : 'WETH9') },
-  ]
-  return kind === 'v2' ? own : [...own, { target: quoter, data: encodeRead('factory') }]
+  if (kind === 'v2') return readsOfOne(router, 'WETH')
+  const both = [router, quoter].flatMap((target) => readsOfOne(target, 'WETH9'))
+  return [...both, { target: router, data: encodeRead('factoryV2') }]
+}
+
+function readsOfOne(target: string, wrapped: 'WETH' | 'WETH9') {
+  return (['factory', wrapped] as const).map((name) => ({ target, data: encodeRead(name) }))
 }
 
 function check(
   venue: VenueSettings,
-  [factory = null, wrapped = null, quotersFactory = null]: readonly (string | null)[],
+  answers: readonly (string | null)[],
   wrappedNative: string,
 ): { readonly venue: Venue } | { readonly problem: string } {
+  const [factory = null, wrapped = null, quotersFactory = null, quotersWrapped = null, factoryV2 = null] = answers
   if (factory === null) return { problem: `its router ${venue.router} is no ${venue.kind} router` }
   if (wrapped !== wrappedNative) return { problem: `its router wraps as ${wrapped}, not as WRAPPED_NATIVE says` }
   if (venue.kind === 'v3' && quotersFactory !== factory)
     return { problem: `its quoter ${venue.quoter} is not of the factory ${factory}` }
-  return { venue: { ...venue, factory } }
+  if (venue.kind === 'v3' && quotersWrapped !== wrapped)
+    return { problem: `its quoter ${venue.quoter} wraps as ${quotersWrapped}, and its router as ${wrapped}` }
+  return { venue: { ...venue, factory, factoryV2 } }
 }

@@ -94,5 +94,6 @@ function intentOf({ terms, toAsset, route }: SwapQuote, approvalTransactionId: s
     limit: limit.toString(),
     wrapped: wrappedOf(route),
     approvalTransactionId,
+    ...(route.type === 'hosted' ? { hosted: true } : {}),
   }
 }

@@ -1,11 +1,13 @@
 /**
  * The questions to the exchanges about candidate paths, and their answers. A path that is the whole route is asked for
- * the whole amount; direct V3 paths of an exchange that has several are also asked for quarters, so that a route can be
+ * the whole amount; direct paths that one router can swap on together are also asked for quarters, so that a route can be
  * split. Pure.
  */
 import type { CallReturn, ContractCall } from '../chain/multicall.ts'
 import { encodeV2Quote, encodeV3Quote, v2QuoteOf, v3QuoteOf } from '../chain/swap-reads.ts'
 import type { Candidate } from './candidates.ts'
+import type { AmountType } from './events.ts'
+import { jointVenue } from './market.ts'
 
 /** One question: an amount of one path. */
 export type Asked = { readonly candidate: Candidate; readonly amount: bigint }
@@ -19,9 +21,12 @@ export type QuotedPath = Candidate & {
 }
 
 /** A path is asked for the whole amount first. */
-export function partsOf(candidates: readonly Candidate[], amount: bigint): readonly Asked[] {
+export function partsOf(
+  candidates: readonly Candidate[],
+  { amount, amountType }: { readonly amount: bigint; readonly amountType: AmountType },
+): readonly Asked[] {
   return candidates.flatMap((candidate) => {
-    const parts = canSplit(candidate, candidates) ? quartersOf(amount) : []
+    const parts = canSplit(candidate, candidates, amountType) ? quartersOf(amount) : []
     return [...new Set([amount, ...parts])].map((part) => ({ candidate, amount: part }))
   })
 }
@@ -32,9 +37,11 @@ function quartersOf(amount: bigint): readonly bigint[] {
 }
 
 /** A split is one transaction of one router, and only direct paths surely share no pool. */
-function canSplit(candidate: Candidate, all: readonly Candidate[]): boolean {
-  const splits = ({ venue, hops }: Candidate) => venue.kind === 'v3' && hops.length === 1 && venue === candidate.venue
-  return splits(candidate) && all.filter(splits).length > 1
+function canSplit(candidate: Candidate, all: readonly Candidate[], amountType: AmountType): boolean {
+  const { venue, hops } = candidate
+  const fits = (other: Candidate) =>
+    other !== candidate && other.hops.length === 1 && jointVenue(venue, other.venue, amountType) !== null
+  return hops.length === 1 && all.some(fits)
 }
 
 export function questionsOf(asked: readonly Asked[], exactOutput: boolean): readonly ContractCall[] {

@@ -2,11 +2,14 @@
  * Quotes a swap: the best route of every configured exchange at one block, checked by executing it in a simulation.
  * Nothing is sent, and no event is recorded.
  */
+
 import type { ChainClient } from '../chain/client-set.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
 import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import type { RequireActive } from '../wallets/require-active.ts'
+import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'
 import type { Market } from './market.ts'
@@ -33,8 +36,7 @@ type PricedAsset = Asset & { readonly usd: string | null }
 
 export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> & {
   readonly clock: Clock
-  /** @throws Conflict `wallet_archived` */
-  readonly requireActive: (walletId: string) => Promise<void>
+  readonly requireActive: RequireActive
   /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */
   readonly marketOf: (sender: Sender) => Promise<Market>
   /** @param field the request field that an error names */
@@ -43,6 +45,8 @@ export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> 
   /** Base units that the wallet may spend. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
   readonly pools: PoolBook
+  /** A hosted source whose offers compete with the exchanges; `null` for none. */
+  readonly hosted: HostedPorts | null
   readonly ttlMs: number
   readonly maxSlippageBps: number
 }
@@ -67,11 +71,22 @@ type Swap = {
 }
 
 export function createQuoteSwap(ports: QuotePorts): QuoteSwap {
+  const { hosted } = ports
   return async (request, owner) => {
     const swap = await readSwap(ports, request, owner)
-    const [found, available] = await Promise.all([route(ports, swap), availableTo(ports, swap)])
+    const affordable = availableTo(ports, swap)
+    const [found, available, asked] = await Promise.all([
+      route(ports, swap),
+      affordable,
+      affordable.then(({ asset }) => hosted && askSource(hosted, toHosted(ports, swap, asset))),
+    ])
     const tried = await tryAffordable(ports, swap, found, available.asset)
-    return quoteOf(ports, swap, { found, tried, available })
+    const own = { found, tried, otherTokens: null, available }
+    if (hosted === null || tried === null || asked === null) return quoteOf(ports, swap, own)
+    const rivals = { ...asked, found, tried, gasPrice: BigInt(swap.gasPrice.expected) }
+    const client = ports.nodeOf(swap.sender.chainId).foreign
+    const taken = await takeOffer(hosted, client, toHosted(ports, swap, available.asset), rivals)
+    return quoteOf(ports, swap, { ...own, ...taken })
   }
 }
 
@@ -110,6 +125,13 @@ function route({ nodeOf, pools }: QuotePorts, swap: Swap): Promise<FoundRoutes> 
   return findRoutes(asking, { ...swap, wallet: sender.address, gasPrice: BigInt(gasPrice.expected) })
 }
 
+function toHosted({ nodeOf }: QuotePorts, swap: Swap, available: bigint): HostedSwap {
+  const { sender, market, from, to, amount, terms } = swap
+  const { walletId: id, address, chainId } = sender
+  const pins = nodeOf(chainId).settings.swaps?.source
+  return { wallet: { id, address, chainId }, from, to, amount, terms, available, wrapped: market.wrapped, pins }
+}
+
 export type Available = { readonly asset: bigint; readonly native: bigint }
 
 async function availableTo({ availableOf }: QuotePorts, { sender, from }: Swap): Promise<Available> {
@@ -140,10 +162,12 @@ function quoteOf(
     found,
     tried,
     available,
+    otherTokens,
   }: {
     readonly found: FoundRoutes
     readonly tried: TriedRoute | null
     readonly available: Available
+    readonly otherTokens: readonly string[] | null
   },
 ): SwapQuote {
   const { sender, from, to, tenantId, terms, gasPrice, prices } = swap
@@ -169,6 +193,7 @@ function quoteOf(
     gas,
     gasPrice,
     issues: issuesOf({ chosen, found, outcome, from, gas, gasPrice, available, sender }),
+    ...(otherTokens === null ? {} : { otherTokens }),
     block: found.block,
     quotedAt: toInstant(now),
     expiresAt: toInstant(now + ports.ttlMs),

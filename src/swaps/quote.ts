@@ -41,6 +41,8 @@ export type SwapQuote = Swap['quote'] & {
   /** Wei per gas: what it is expected to cost, and the most it may. */
   readonly gasPrice: { readonly expected: string; readonly max: string }
   readonly issues: SwapIssues
+  /** Of a hosted route: the tokens that it must not move when it is asked again. */
+  readonly otherTokens?: readonly string[]
   readonly expiresAt: string
 }
 

@@ -4,6 +4,7 @@ import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount, parseAmount } from '../core/money.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { AmountType } from './events.ts'
+import type { SwapQuote } from './quote.ts'
 import type { RouteAmounts } from './route.ts'
 
 /** Uniswap V3 takes no larger amounts, and no token has so much of it. */
@@ -99,5 +100,19 @@ export function unusualToken({ from, to }: Assets): ValidationFailed {
     'unusual_token',
     `The swap of ${from.symbol} for ${to.symbol} would move other amounts than its pools compute: one of the tokens charges a ` +
       'fee for transfers, or changes balances. Such a token can only be swapped with amount_type exact_input, through a V2 exchange.',
+  )
+}
+
+/** Of a swap that fails in a simulation at the prices of now. @param reason as the exchange or the token gave it */
+export function swapReverts(
+  { fromAsset: { symbol: from }, toAsset: { symbol: to } }: Pick<SwapQuote, 'fromAsset' | 'toAsset'>,
+  reason: string,
+): ValidationFailed {
+  return ValidationFailed.field(
+    'from_asset',
+    'swap_reverts',
+    `The swap of ${from} for ${to} would revert now, also with a fresh quote (${reason}): one of the tokens may be paused, ` +
+      'or refuse the wallet or the exchange. Use other assets, or try again later.',
+    { reason },
   )
 }

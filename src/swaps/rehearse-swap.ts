@@ -4,7 +4,7 @@
  */
 import { encodeApprove } from '../chain/erc20.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
-import { balanceRead, type RehearsalStep, type Rehearsed, rehearse } from '../chain/rehearsal.ts'
+import { type RehearsalStep, type RehearsedChanges, rehearseChanges } from '../chain/rehearsal.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
 import type { ContractCallData } from '../chain/swap-router.ts'
 import type { Asset } from '../core/assets.ts'
@@ -20,6 +20,11 @@ export type SwapToRehearse = {
   /** Whether the allowance is not 0: some tokens refuse to change it before it is. */
   readonly hasAllowance: boolean
   readonly blockHash: string
+  /**
+   * Other tokens of the wallet, at most 30, that the swap must not move, nor the native currency beside what it
+   * exchanges. Missing for call data of our own, which moves nothing else.
+   */
+  readonly others?: readonly string[]
 }
 
 export type RehearsalOutcome =
@@ -46,7 +51,7 @@ export async function rehearseSwap(client: RpcReader, swap: SwapToRehearse): Pro
   const outcomes = await Promise.all(
     attemptsOf(swap).map(async (attempt) => {
       try {
-        return outcomeOf(swap, attempt, await rehearseAttempt(client, swap, attempt))
+        return outcomeOf(attempt, await rehearseAttempt(client, swap, attempt))
       } catch (error) {
         if (!(error instanceof BursarError)) throw error
         return { type: 'unknown', reason: error.message } as const
@@ -71,27 +76,23 @@ function attemptsOf({ call, approval, hasAllowance }: SwapToRehearse): readonly 
   return [{ resetFirst: false, steps }, ...(hasAllowance ? [{ resetFirst: true, steps: [approve(0n), ...steps] }] : [])]
 }
 
-function rehearseAttempt(client: RpcReader, { wallet, from, to, blockHash }: SwapToRehearse, { steps }: Attempt) {
-  const reads = [from, to].flatMap(({ contract }) => (contract === null ? [] : [balanceRead(contract, wallet)]))
-  return rehearse(client, wallet, { steps, reads }, { blockHash })
+function rehearseAttempt(client: RpcReader, swap: SwapToRehearse, { steps }: Attempt): Promise<RehearsedChanges> {
+  const { wallet, from, to, others, blockHash } = swap
+  const exchanged = [from.contract, to.contract]
+  const unmoved = others === undefined ? [] : [null, ...others].filter((asset) => !exchanged.includes(asset))
+  return rehearseChanges(client, wallet, { steps, assets: [...exchanged, ...unmoved] }, { blockHash })
 }
 
-function outcomeOf(
-  { from, to }: SwapToRehearse,
-  { resetFirst, steps }: Attempt,
-  rehearsed: Rehearsed,
-): RehearsalOutcome {
+function outcomeOf({ resetFirst, steps }: Attempt, rehearsed: RehearsedChanges): RehearsalOutcome {
   const failed = rehearsed.steps.find(({ success }) => !success)
   if (failed !== undefined || rehearsed.steps.length < steps.length) {
     const reason = decodeRevert(failed?.data ?? '0x')?.text
     return { type: 'reverted', reason: reason ?? 'The call reverts without a reason.' }
   }
-  const reads = [...rehearsed.reads]
-  const [paid, received] = [from, to].map(({ contract }) => {
-    const change = contract === null ? rehearsed.native : (reads.shift() ?? null)
-    return change === null ? null : change.after - change.before
-  })
+  const [paid, received, ...others] = rehearsed.changes
   if (paid == null || received == null) return { type: 'unknown', reason: 'A token did not return its balance.' }
+  if (others.some((change) => change !== 0n))
+    return { type: 'reverted', reason: 'The call would move another asset of the wallet.' }
   const gas = rehearsed.steps.map((step, i) => step.gas + TRANSACTION_GAS + dataGas(steps[i]?.data ?? '0x'))
   const total = gas.reduce((sum, one) => sum + one, 0n)
   const swap = gas.at(-1) ?? 0n

@@ -5,7 +5,7 @@
  * Invariant: the call data with its minimum is final here, and is never made again. What is signed later exchanges at
  * least the minimum, before the deadline, or nothing.
  */
-import type { ChainClient } from '../chain/client-set.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -23,7 +23,8 @@ import { prepareSwapCalls, type SwapExtras } from './prepare-swap-calls.ts'
 import type { SwapQuote } from './quote.ts'
 import type { KeepQuote, ReadQuote } from './quote-rows.ts'
 import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
-import { amountsOf } from './route.ts'
+import { swapReverts } from './refusals.ts'
+import { amountsOf, spenderOf } from './route.ts'
 import type { SwapRows } from './swap-rows.ts'
 
 /** A stored quote, or the fields of one. */
@@ -35,7 +36,7 @@ export type SwapOrder = SwapExtras & {
 export type SwapPorts = PreparePorts & {
   readonly accept: Accept
   readonly clock: Clock
-  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign'>
+  readonly nodeOf: (chainId: number) => { readonly foreign: RpcReader }
   readonly quoteSwap: QuoteSwap
   readonly keepQuote: KeepQuote
   readonly readQuote: ReadQuote
@@ -44,7 +45,7 @@ export type SwapPorts = PreparePorts & {
 
 /**
  * @throws the errors of a quote; NotFound `quote_not_found`, Conflict `quote_expired`, `quote_used`, `quote_moved`,
- *   `swap_in_progress` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, Unavailable
+ *   `swap_in_progress` or `wallet_archived`, ValidationFailed `swap_reverts`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
 export type RequestSwap = (
   order: SwapOrder,
@@ -59,9 +60,11 @@ export function createRequestSwap(ports: SwapPorts): RequestSwap {
       const sender = await findPayer(ports, owner, order.walletId)
       const quote = await quoteOf(ports, order, owner)
       const wallet = { wallet: sender.address, now: ports.clock() }
+      // Before the allowance is read: a swap that ends later uses the allowance, and then this one is refused here.
+      const sequence = await nextSequence(ports, sender, quote)
       const confirmed = await confirmQuote(ports.nodeOf(sender.chainId).foreign, quote, wallet)
       await requireUnmoved(ports, quote, confirmed, owner)
-      return record(ports, { order, metadata, sender, quote, confirmed }, append)
+      return record(ports, { order, metadata, sender, quote, confirmed, sequence }, append)
     }
     // A quote is used and its key is found before anything is asked again.
     return ports.accept(metadata, attempt, { replayFirst: true, isConflict: isOvertaken })
@@ -82,7 +85,10 @@ async function quoteOf(ports: SwapPorts, { walletId, quote }: SwapOrder, owner: 
   throw new Conflict('quote_expired', `The quote expired at ${stored.expiresAt}: request a new quote.`)
 }
 
-/** @throws Conflict `quote_moved` with fresh figures, as a quote that can be used */
+/**
+ * @throws Conflict `quote_moved` with fresh figures, as a quote that can be used; ValidationFailed `swap_reverts` if a
+ *   fresh quote reverts too: another one would not help
+ */
 async function requireUnmoved(
   { quoteSwap, keepQuote }: SwapPorts,
   quote: SwapQuote,
@@ -98,6 +104,7 @@ async function requireUnmoved(
   const fresh = await quoteSwap(request, owner)
   // The append refuses a swap that the wallet cannot pay, and says what is missing.
   if (fresh.issues.balance !== null) return
+  if (fresh.issues.simulation?.code === 'reverted') throw swapReverts(fresh, fresh.issues.simulation.reason)
   await keepQuote(fresh)
   const now = amountsOf(fresh.route)
   const message = `The swap would not give what was quoted any more: ${outcome.reason} Use the fresh quote in details, or request another one.`
@@ -116,11 +123,12 @@ type Accepting = {
   readonly sender: Sender
   readonly quote: SwapQuote
   readonly confirmed: ConfirmedQuote
+  /** The place in the order of the allowance; `null` when none is needed. */
+  readonly sequence: number | null
 }
 
 async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrepared) {
-  const { metadata, sender, quote, confirmed } = accepting
-  const sequence = await nextSequence(ports, accepting)
+  const { metadata, sender, quote, confirmed, sequence } = accepting
   const swapId = ports.newId('swap')
   const { approvals, swap } = await prepareSwapCalls(ports, { swapId, ...accepting })
   const recorded: Swap = {
@@ -145,8 +153,8 @@ async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrep
 }
 
 /** @throws Conflict `swap_in_progress` */
-async function nextSequence({ rows }: SwapPorts, { sender, quote, confirmed }: Accepting): Promise<number | null> {
-  const { spender } = confirmed.approval
+async function nextSequence({ rows }: SwapPorts, sender: Sender, quote: SwapQuote): Promise<number | null> {
+  const spender = spenderOf(quote.route)
   const token = quote.fromAsset.contract
   if (spender === null || token === null) return null
   const last = await rows.last({ walletId: sender.walletId, token, spender })

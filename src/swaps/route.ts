@@ -13,6 +13,8 @@ export type RouteAmounts = {
 }
 
 export function amountsOf(route: Route): RouteAmounts {
+  if (route.type === 'hosted')
+    return { amountIn: BigInt(route.amountIn), amountOut: BigInt(route.amountOut), limit: BigInt(route.limit) }
   if (route.type !== 'pools') {
     const amount = BigInt(route.amount)
     return { amountIn: amount, amountOut: amount, limit: amount }
@@ -30,11 +32,22 @@ export function mostIn(route: Route): bigint {
 
 /** The contract that takes the sold token from the wallet; `null` when nothing has to be approved. */
 export function spenderOf(route: Route): string | null {
+  if (route.type === 'hosted') return route.spender
   return route.type === 'pools' && route.native !== 'in' ? route.router.address : null
 }
 
-/** The wrapped native token of a route that exchanges the native currency; `null` for any other. */
+/** The exchange or the hosted source of a route, for people and metrics; `wrap` or `unwrap` for these. */
+export function placeOf(route: Route): string {
+  if (route.type === 'hosted') return route.source
+  return route.type === 'pools' ? route.venue : route.type
+}
+
+/**
+ * The wrapped native token of a route that exchanges the native currency; `null` for any other. For a hosted route too:
+ * which contract wraps or unwraps for the wallet, and what it keeps, is not known.
+ */
 export function wrappedOf(route: Route): string | null {
+  if (route.type === 'hosted') return null
   if (route.type !== 'pools') return route.contract
   const hops = route.legs[0]?.hops ?? []
   if (route.native === 'in') return hops[0]?.from ?? null

@@ -81,13 +81,18 @@ const hopSchema = Type.Object({
 })
 
 const legSchema = Type.Object({
-  venue: nullable(text('The exchange, as the operator named it. Null for a wrap.', 'uniswap-v3')),
-  protocol: oneOf(['v2', 'v3', 'wrap', 'unwrap'], {
+  venue: nullable(
+    text('The exchange, as the operator named it. Null for a wrap and for a hosted source.', 'uniswap-v3'),
+  ),
+  protocol: oneOf(['v2', 'v3', 'wrap', 'unwrap', '0x'], {
     description:
-      'The kind of the pools, or `wrap` and `unwrap` for the native currency and its wrapped token, one to one.',
+      'The kind of the pools; `wrap` and `unwrap` for the native currency and its wrapped token, one to one; or the hosted source of the call data.',
     examples: ['v3'],
   }),
-  contract: text('The contract that the swap calls: a router, or the wrapped token.', SPENDER),
+  contract: text(
+    'The contract that the swap calls: a router, the wrapped token, or a pinned contract of the hosted source.',
+    SPENDER,
+  ),
   pool: nullable(text('The pool, if there is only one. `hops` lists all of them.', POOL)),
   fee_bps: bps('The fees of all pools of this part, in hundredths of a percent, rounded up.', 5),
   share_bps: bps('The part of the sold amount that takes this path, in hundredths of a percent.', 10_000),

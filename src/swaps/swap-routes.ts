@@ -30,7 +30,7 @@ const swap = {
 }
 
 export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
-  const { requestSwap, rows, reads } = ports
+  const { requestSwap, rows } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/swap',
@@ -54,8 +54,8 @@ export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
         return replyAccepted(request, reply, {
           accept: (metadata) => requestSwap(toOrder(request.params.wallet_id, request.body), metadata, environment),
           async answer({ id: swapId, made }, waitMs) {
-            const view = made ?? (await reads.readById(tenantId, await rows.transactionOf(swapId)))
-            return answerAccepted(ports, tenantId, view, waitMs)
+            const id = made?.transaction_id ?? (await rows.transactionOf(swapId))
+            return answerAccepted(ports, tenantId, { id, made }, waitMs)
           },
         })
       },

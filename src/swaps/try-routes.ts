@@ -18,6 +18,8 @@ export type SwapToTry = {
   readonly from: Asset
   readonly to: Asset
   readonly terms: SwapTerms
+  /** Tokens of the wallet that a hosted route must not move. */
+  readonly others: readonly string[]
 }
 
 export type TriedRoute = { readonly found: FoundRoute; readonly outcome: RehearsalOutcome }
@@ -30,7 +32,11 @@ const NO_DEADLINE = 2 ** 40
  *   why it failed
  * @throws ValidationFailed `unusual_token`, `price_impact_too_high`
  */
-export async function tryRoutes(client: RpcReader, swap: SwapToTry, found: FoundRoutes): Promise<TriedRoute> {
+export async function tryRoutes(
+  client: RpcReader,
+  swap: Omit<SwapToTry, 'others'>,
+  found: FoundRoutes,
+): Promise<TriedRoute> {
   const [best, ...others] = found.routes
   const another = others.find(({ route }) => kindOf(route) !== kindOf(best.route))
   const outcome = await rehearseRoute(client, swap, found, best.route)
@@ -55,9 +61,10 @@ function kindOf(route: Route): string {
   return route.type === 'pools' ? route.router.kind : route.type
 }
 
-function rehearseRoute(
+/** Of an exact input, without its minimum, and with an approval where one is needed. */
+export function rehearseRoute(
   client: RpcReader,
-  { wallet, from, to }: SwapToTry,
+  { wallet, from, to, others }: Omit<SwapToTry, 'others'> & Partial<SwapToTry>,
   { block, allowances }: FoundRoutes,
   route: Route,
 ): Promise<RehearsalOutcome> {
@@ -71,6 +78,7 @@ function rehearseRoute(
     approval: approves ? { token: from.contract, spender: allowance.spender, amount: allowance.needed } : null,
     hasAllowance: allowance !== null && allowance.actual > 0n,
     blockHash: block.hash,
+    ...(others === undefined ? {} : { others }),
   })
 }
 
@@ -81,7 +89,7 @@ function withoutMinimum(route: Route): Route {
 }
 
 /** The route with the amount that the wallet received; `null` when it did not work, or moved what it may not move. */
-function settle(swap: SwapToTry, found: FoundRoute, outcome: RehearsalOutcome): FoundRoute | null {
+function settle(swap: Omit<SwapToTry, 'others'>, found: FoundRoute, outcome: RehearsalOutcome): FoundRoute | null {
   if (outcome.type === 'reverted') return null
   if (outcome.type === 'unknown') return found
   const { route } = found

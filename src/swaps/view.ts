@@ -59,7 +59,8 @@ function priceOf(amountIn: bigint, fromDecimals: number, amountOut: bigint, toDe
 
 function legsOf(route: Route): QuoteView['route'] {
   if (route.type !== 'pools') {
-    const { type: protocol, contract } = route
+    const { contract } = route
+    const protocol = route.type === 'hosted' ? route.source : route.type
     return [{ venue: null, protocol, contract, pool: null, fee_bps: 0, share_bps: Number(BPS), hops: [] }]
   }
   const shares = sharesOf(route.legs)

@@ -1,0 +1,203 @@
+/** Hosted sources of quotes: honest ones, and ones that lie, before real exchanges. */
+import t, { type Test } from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import type { Kernel } from '../../src/compose/kernel.ts'
+import { encodeRoute } from '../../src/swaps/encode-route.ts'
+import type { PoolRoute } from '../../src/swaps/events.ts'
+import type { ExchangeChain } from '../support/exchanges.ts'
+import { type HonestAnswer, type HostedServer, honest, type Lie, withHostedSource } from '../support/hosted-source.ts'
+import { swapLarge } from '../support/overtake.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { compileSolidity, contractIn } from '../support/solidity.ts'
+import { accepted, withSwapService } from '../support/swap-service.ts'
+import { ALICE, mined } from '../support/swap-stage.ts'
+
+const AGGREGATOR = contractIn(compileSolidity('Aggregator.sol'), 'Aggregator')
+const OTHER = '0x000000000000000000000000000000000000dEaD'
+
+/** A service whose own exchange is the V2 one: the source offers the better V3 pool. */
+async function withSource(t: Test) {
+  let source: HostedServer | undefined
+  let aggregator = ''
+  const envOf = async (chain: ExchangeChain) => {
+    source = await withHostedSource(t, chain)
+    const { contractAddress } = await mined(chain.url, { from: ALICE, data: AGGREGATOR.bytecode })
+    aggregator = toChecksumAddress(contractAddress ?? '')
+    const pins = `${chain.exchanges.swapRouter},${aggregator}`
+    return {
+      ETHEREUM_SWAP_VENUES: `uniswap-v2:v2:${chain.exchanges.v2Router}`,
+      SWAP_API_URL: source.url,
+      SWAP_API_KEY: source.key,
+      ETHEREUM_SWAP_API_TARGETS: pins,
+      ETHEREUM_SWAP_API_SPENDERS: pins,
+    }
+  }
+  const kernels: Kernel[] = []
+  const stage = await withSwapService(t, { envOf, onKernel: (kernel) => void kernels.push(kernel) })
+  if (source === undefined) throw new Error('the settings of the service name the source')
+  /** A quote that has the offer of the source: on a slow machine, an answer may come too late. */
+  const taken = (body: object) =>
+    eventually(async () => {
+      const quote = await stage.quote(body)
+      return quote.route[0].protocol === '0x' && quote
+    })
+  return { ...stage, source, aggregator, taken, counts: () => countsOf(kernels) }
+}
+
+/** How often each outcome was counted. */
+async function countsOf(kernels: readonly Kernel[]): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>()
+  for (const { metrics } of kernels) {
+    const { values } = (await metrics.registry.getSingleMetric('bursar_swap_source_answers_total')?.get()) ?? {}
+    for (const { labels, value } of values ?? []) {
+      const outcome = String(labels.outcome)
+      counts.set(outcome, (counts.get(outcome) ?? 0) + value)
+    }
+  }
+  return counts
+}
+
+const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
+const SELLING = { from_asset: 'USDC', to_asset: 'ETH', amount: '1000' }
+
+/** The same swap, with other call data. */
+function withData(answer: HonestAnswer, change: Partial<HonestAnswer['transaction']>): HonestAnswer {
+  return { ...answer, transaction: { ...answer.transaction, ...change } }
+}
+
+/** Call data that accepts any result. */
+function unbounded(answer: HonestAnswer, route: PoolRoute, wallet: string): HonestAnswer {
+  const legs = route.legs.map((leg) => ({ ...leg, limit: '1' }))
+  return withData(answer, { data: encodeRoute({ ...route, legs }, { wallet, deadline: 2 ** 40 }).data })
+}
+
+t.test('an offer that is better is taken, and executes to the unit', async (t) => {
+  const { quote, taken, swap, settled, read, allowance, source, contracts, exchanges, counts, service } =
+    await withSource(t)
+  const buying = await taken(BUYING)
+  t.match(buying.route, [
+    { venue: null, protocol: '0x', contract: exchanges.swapRouter, pool: null, hops: [], share_bps: 10_000 },
+  ])
+  t.equal(buying.route.length, 1)
+  t.match(source.requests[0], { headers: { '0x-api-key': source.key, '0x-version': 'v2' } })
+  const bought = await settled(await swap({ quote_id: buying.quote_id }))
+  t.match(bought, { status: 'confirmed', to: exchanges.swapRouter, depends_on: null })
+  t.match(bought.swap, { executed_from_amount: null, executed_to_amount: buying.to_amount })
+
+  const selling = await taken(SELLING)
+  t.match(selling.approval, { needed: true, spender: exchanges.swapRouter, amount: '1000' })
+  const sold = await settled(await swap({ quote_id: selling.quote_id }))
+  t.match(sold, { status: 'confirmed', swap: { executed_from_amount: '1000', executed_to_amount: null } })
+  t.match(await read(sold.swap.approval_transaction_id), { type: 'APPROVAL', to: contracts.usdc, status: 'confirmed' })
+  t.equal(await allowance(contracts.usdc, exchanges.swapRouter), 0n, 'nothing of it is left')
+  t.ok(((await counts()).get('chosen') ?? 0) >= 2)
+
+  const asked = source.requests.length
+  t.match((await quote({ ...BUYING, to_asset: 'WETH' })).route, [{ protocol: 'wrap' }])
+  t.match((await quote({ ...BUYING, amount: '100', amount_type: 'exact_output' })).route, [{ protocol: 'v2' }])
+  t.match((await quote({ ...BUYING, amount: '1001', max_price_impact_bps: 5_000 })).issues, {
+    balance: { asset: 'ETH' },
+  })
+  t.equal(source.requests.length, asked, 'a wrap, an exact output, and what the wallet cannot pay are not asked for')
+  t.notMatch(JSON.stringify(service.lines), source.key)
+})
+
+t.test('no lie is taken, and the own route answers', async (t) => {
+  const { quote, taken, swap, settled, source, contracts, exchanges, aggregator, counts, service, wallet } =
+    await withSource(t)
+  for (const to_asset of ['USDC', 'USDT']) await settled(await swap({ ...BUYING, to_asset }))
+  // What an earlier use left: the contract of the source may take more than the swap, and another token.
+  for (const contract_address of [contracts.usdc, contracts.usdt]) {
+    const body = { contract_address, function_signature: 'approve(address,uint256)', args: [aggregator, '2000000000'] }
+    const path = `/v1/wallets/${wallet.id}/contract-call`
+    const reply = await service.api.insist({ method: 'POST', path, body, key: `allow-${contract_address}` })
+    t.match(await settled(reply), { status: 'confirmed' })
+  }
+  const run = (token: string, amount: bigint, data: string) =>
+    AGGREGATOR.abi.encodeFunctionData('run', [token, amount, exchanges.swapRouter, data])
+  const through =
+    (token: string, amount: bigint): Lie =>
+    (answer) =>
+      withData(
+        { ...answer, allowanceTarget: answer.allowanceTarget === null ? null : aggregator },
+        { to: aggregator, data: run(token, amount, answer.transaction.data) },
+      )
+  const status =
+    (code: number, headers: Readonly<Record<string, string>> = {}): Lie =>
+    (_answer, _route, response) =>
+      void response.writeHead(code, headers).end('{}')
+  const times = (text: string, factor: bigint) => (BigInt(text) * factor).toString()
+  const lies: readonly [string, object, Lie, string][] = [
+    ['another target', BUYING, (answer) => withData(answer, { to: OTHER }), 'target_not_pinned'],
+    ['another spender', SELLING, (answer) => ({ ...answer, allowanceTarget: OTHER }), 'spender_not_pinned'],
+    ['no spender', SELLING, (answer) => ({ ...answer, allowanceTarget: null }), 'spender_not_pinned'],
+    ['a higher value', BUYING, (answer) => withData(answer, { value: times(answer.sellAmount, 2n) }), 'wrong_value'],
+    ['a value for a token', SELLING, (answer) => withData(answer, { value: '1' }), 'wrong_value'],
+    ['another amount', BUYING, (answer) => ({ ...answer, sellAmount: '7' }), 'wrong_amount'],
+    ['less than it says', BUYING, (answer) => ({ ...answer, buyAmount: times(answer.buyAmount, 2n) }), 'gives_less'],
+    ['an endless amount', BUYING, (answer) => ({ ...answer, buyAmount: (10n ** 40n).toString() }), 'gives_less'],
+    ['takes more', SELLING, through(contracts.usdc, 1_500_000_000n), 'takes_more'],
+    ['moves a second token', BUYING, through(contracts.usdt, 1n), 'rehearsal_failed'],
+    ['a revert', BUYING, (answer) => withData(answer, { data: '0xdeadbeef' }), 'rehearsal_failed'],
+    ['a low minimum', BUYING, (answer) => ({ ...answer, minBuyAmount: '1' }), 'minimum_too_low'],
+    ['a number', BUYING, (answer) => ({ ...answer, buyAmount: 5 }), 'invalid_answer'],
+    ['a fraction', BUYING, (answer) => ({ ...answer, buyAmount: '1e40' }), 'invalid_answer'],
+    ['no transaction', BUYING, (answer) => ({ ...answer, transaction: null }), 'invalid_answer'],
+    ['odd call data', BUYING, (answer) => withData(answer, { data: '0xabcdef012' }), 'invalid_answer'],
+    ['long call data', BUYING, (answer) => withData(answer, { data: `0x${'00'.repeat(32_769)}` }), 'invalid_answer'],
+    ['a huge body', BUYING, (answer) => ({ ...answer, route: 'x'.repeat(300_000) }), 'invalid_answer'],
+    ['no JSON', BUYING, (_answer, _route, response) => void response.end('<html>'), 'invalid_answer'],
+    ['no object', BUYING, () => [], 'invalid_answer'],
+    ['no liquidity', BUYING, () => ({ liquidityAvailable: false }), 'no_liquidity'],
+    ['too many requests', BUYING, status(429), 'rate_limited'],
+    ['a failure', BUYING, status(500), 'unavailable'],
+    ['a redirect', BUYING, status(302, { location: `${source.url}/elsewhere` }), 'unavailable'],
+    ['silence', BUYING, () => undefined, 'unavailable'],
+  ]
+  for (const [name, wanted, lie, outcome] of lies) {
+    source.answerBy(lie)
+    // On a slow machine, an answer may come too late: then the same lie is told again.
+    const counted = await eventually(async () => {
+      const before = await counts()
+      const { route } = await quote(wanted)
+      t.match(route, [{ protocol: 'v2' }], name)
+      const after = await counts()
+      return [...after.keys()].find(
+        (key) => after.get(key) !== before.get(key) && (key !== 'unavailable' || key === outcome),
+      )
+    })
+    t.equal(counted, outcome, name)
+  }
+  source.answerBy(honest)
+  t.match((await taken(BUYING)).route, [{ protocol: '0x' }], 'the same offer without a lie is taken')
+  source.answerBy(through(contracts.usdt, 0n))
+  t.match((await taken(BUYING)).route, [{ contract: aggregator }], 'and through the same contract')
+})
+
+t.test('call data without a minimum is proven at acceptance and again before it is signed', async (t) => {
+  const { taken, swap, settled, read, source, contracts, service, wallet, url } = await withSource(t)
+  await settled(await swap(BUYING))
+  let offered: PoolRoute | undefined
+  source.answerBy((answer, route) => {
+    offered = route
+    return unbounded(answer, route, wallet.address)
+  })
+  const moveThePrice = async (token: string | null) => {
+    if (offered === undefined) throw new Error('the source was asked')
+    await swapLarge(url, offered, token, 50n)
+  }
+  const selling = await taken({ ...SELLING, slippage_bps: 10 })
+  await service.stopWorker('chain-follower')
+  const reply = await swap({ quote_id: selling.quote_id })
+  const { swap: details } = await read(accepted(reply))
+  await eventually(async () => (await read(details.approval_transaction_id)).state === 'submitted' || undefined)
+  await moveThePrice(contracts.usdc)
+  await service.startWorker('chain-follower')
+  const failed = await settled(reply)
+  t.match(failed, { status: 'failed', hash: null, nonce: null, failure: { code: 'slippage_exceeded' } })
+
+  const stale = await taken({ ...BUYING, slippage_bps: 10 })
+  await moveThePrice(null)
+  const moved = await swap({ quote_id: stale.quote_id })
+  t.match(moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
+})
