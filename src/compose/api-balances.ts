@@ -2,6 +2,7 @@
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createAvailableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'
+import { createHeldTokens } from '../balances/held-tokens.ts'
 import { createReadBalance } from '../balances/read-balance.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
@@ -16,7 +17,7 @@ export function composeBalanceReads({ pool, clock, chains, chainOf }: Kernel, { 
     resolveAsset: (wallet, name) => resolve(wallet.tenantId, chainOf(wallet.chainId).settings, name),
     assetsOf: async (wallet) => (await books.open(wallet.tenantId, chainOf(wallet.chainId).settings)).all,
   })
-  return { readBalance, availableOf: createAvailableOf(pool) }
+  return { readBalance, availableOf: createAvailableOf(pool), heldTokens: createHeldTokens(pool) }
 }
 
 export type BalanceReads = ReturnType<typeof composeBalanceReads>

@@ -6,11 +6,12 @@ import type { Routes } from '../http/request.ts'
 import { isManagedContract } from '../nft/collections/is-managed.ts'
 import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
 import type { ApiParts } from './api-parts.ts'
+import { acceptedOrRepeated, counted } from './counted.ts'
 import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeContractCallRoutes(
-  { config, pool, chainOf }: Kernel,
+  { config, pool, chainOf, metrics }: Kernel,
   { accept, books }: ApiParts,
   { ports: transactions, reads }: TransactionParts,
 ): Routes {
@@ -26,8 +27,9 @@ export function composeContractCallRoutes(
     tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
       readTokensInTransfer(pool, chainId, address),
   }
+  const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
   return contractCallRoutes({
-    requestCall: createRequestCall(ports),
+    requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
     tryCall: createTryCall(ports),
     reads,
     signWaitMs: config.signWaitMs,

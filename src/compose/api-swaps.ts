@@ -2,20 +2,22 @@
 import { readAssetPrices } from '../assets/asset-prices.ts'
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
-import { BursarError, Conflict } from '../core/errors.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
 import { createMarkets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
 import { createKeepQuote, createReadQuote } from '../swaps/quote-rows.ts'
-import { createQuoteSwap, type QuotePorts, type QuoteSwap } from '../swaps/quote-swap.ts'
+import { createQuoteSwap, type QuotePorts } from '../swaps/quote-swap.ts'
 import { createRequestSwap } from '../swaps/request-swap.ts'
+import { placeOf } from '../swaps/route.ts'
 import { swapRoutes } from '../swaps/routes.ts'
 import { requestSwapRoutes } from '../swaps/swap-routes.ts'
 import { createSwapRows } from '../swaps/swap-rows.ts'
-import { WALLETS } from '../wallets/sql.ts'
+import { createZeroX } from '../swaps/zero-x.ts'
+import { createRequireActive } from '../wallets/require-active.ts'
 import type { BalanceReads } from './api-balances.ts'
 import type { ApiParts } from './api-parts.ts'
+import { acceptedOrRepeated, counted } from './counted.ts'
 import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
@@ -31,7 +33,11 @@ export function composeSwapRoutes(
     ...quotePorts(kernel, parts, transactions, balances),
     marketOf: markets.marketOf,
   })
-  const quoting = { quoteSwap: counted(quoteSwap, metrics), keepQuote: createKeepQuote(pool) }
+  const counting = counted(quoteSwap, metrics.countSwapQuote, ({ network, route }) => {
+    metrics.countSwapRoute({ network, venue: placeOf(route) })
+    return 'quoted'
+  })
+  const quoting = { quoteSwap: counting, keepQuote: createKeepQuote(pool) }
   const rows = createSwapRows(pool)
   const requestSwap = createRequestSwap({
     ...transactions.ports,
@@ -41,9 +47,15 @@ export function composeSwapRoutes(
     readQuote: createReadQuote(pool),
     rows,
   })
+  const countSwap = (outcome: string) => metrics.countRequested({ kind: 'swap', outcome })
   const routes = [
     swapRoutes(quoting),
-    requestSwapRoutes({ requestSwap, rows, reads: transactions.reads, signWaitMs: kernel.config.signWaitMs }),
+    requestSwapRoutes({
+      requestSwap: counted(requestSwap, countSwap, acceptedOrRepeated),
+      rows,
+      reads: transactions.reads,
+      signWaitMs: kernel.config.signWaitMs,
+    }),
   ]
   return {
     routes: (app) => {
@@ -58,9 +70,9 @@ function quotePorts(
   kernel: Kernel,
   { books }: ApiParts,
   { ports }: TransactionParts,
-  { availableOf }: BalanceReads,
+  { availableOf, heldTokens }: BalanceReads,
 ): Omit<QuotePorts, 'marketOf'> {
-  const { config, pool, clock, newId, chainOf } = kernel
+  const { config, pool, clock, newId, chainOf, metrics } = kernel
   const resolve = createResolveAsset(books)
   const requireReadable = createRequireReadable(pool)
   return {
@@ -73,13 +85,11 @@ function quotePorts(
     pools: createPoolBook(() => performance.now()),
     ttlMs: config.swap.quoteTtlMs,
     maxSlippageBps: config.swap.maxSlippageBps,
-    async requireActive(walletId) {
-      const { rowCount } = await pool.query({
-        name: 'wallet_is_archived',
-        text: `SELECT FROM ${WALLETS} AS wallets WHERE wallet_id = $1 AND status = 'archived'`,
-        values: [walletId],
-      })
-      if (rowCount !== 0) throw new Conflict('wallet_archived', 'The wallet is archived: restore it to swap with it.')
+    requireActive: createRequireActive(pool),
+    hosted: config.swapSource && {
+      source: createZeroX(config.swapSource),
+      onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
+      tokensOf: heldTokens,
     },
     async resolveAsset(name, field, { chainId }, tenantId) {
       const found = await resolve(tenantId, chainOf(chainId).settings, name, field)
@@ -87,22 +97,5 @@ function quotePorts(
       const { assetId, symbol, decimals, contract } = found
       return { assetId, symbol, decimals, contract, usd: priceOf(chainId, found)?.usd ?? null }
     },
-  }
-}
-
-/** Counts the outcome of each quote. */
-function counted(quoteSwap: QuoteSwap, metrics: Kernel['metrics']): QuoteSwap {
-  return async (request, owner) => {
-    try {
-      const quote = await quoteSwap(request, owner)
-      const { network, route } = quote
-      metrics.countSwapQuote('quoted')
-      metrics.countSwapRoute({ network, venue: route.type === 'pools' ? route.venue : route.type })
-      return quote
-    } catch (error) {
-      const outcome = error instanceof BursarError ? (error.items[0]?.code ?? error.code) : 'internal_error'
-      metrics.countSwapQuote(outcome)
-      throw error
-    }
   }
 }

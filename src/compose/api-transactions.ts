@@ -8,6 +8,7 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
+import { createRequestTransfers } from '../transactions/request-transfers.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
@@ -50,6 +51,7 @@ export function composeTransactionRoutes(
   return [
     transferRoutes({
       requestTransfer,
+      requestTransfers: createRequestTransfers(ports),
       previewTransfer,
       reads,
       signWaitMs: config.signWaitMs,

@@ -39,6 +39,7 @@ function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
     client,
     capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
     urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
+    relaySetting: settings.swapRpcUrls === undefined ? null : `${settingPrefix(settings)}SWAP_RPC_URLS`,
   }))
 }
 

@@ -14,6 +14,7 @@ export async function startSubmitter({ config, pool, log, leases, jobs, logger, 
     leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
+    relayOf: (chainId) => chainOf(chainId).relay,
     rebroadcastAfterMs: config.rebroadcastAfterMs,
     onRefused: ({ transactionId, outcome, message }) =>
       logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node rejected a transaction'),

@@ -41,8 +41,8 @@ function transferPorts(
     accept,
     newId,
     findSender,
-    async resolveAsset(asset, sender, tenantId) {
-      const found = await resolve(tenantId, chainOf(sender.chainId).settings, asset)
+    async resolveAsset(asset, sender, tenantId, field) {
+      const found = await resolve(tenantId, chainOf(sender.chainId).settings, asset, field)
       await requireReadable(sender.chainId, found)
       return found
     },

@@ -63,6 +63,8 @@ export function createEventLog(settings: {
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly onBatch?: AppendObserver
+  /** Called with the changes of each commit after it is durable. Must not throw. */
+  readonly onCommit?: (changes: readonly Change[]) => void
   /** Number of streams whose state is cached after an append: for processes that write the same streams again. */
   readonly recentStreams?: number
   /**
@@ -79,6 +81,7 @@ export function createEventLog(settings: {
   const append: EventLog['append'] = async (commit) => {
     await group.append(commit)
     recent.remember(commit.changes)
+    settings.onCommit?.(commit.changes)
   }
 
   const loadChecked = createLoadChecked(pool)

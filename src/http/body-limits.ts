@@ -26,3 +26,6 @@ export const SIGNED_BODY: BodyLimits = { bytes: 256 * 1_024, values: 10 * 1_024 
 
 /** For contract calls: 128 KiB of call data in hexadecimal, or 64 KiB of an ABI, indented, with as many arguments as fit. */
 export const CALL_BODY: BodyLimits = { bytes: 512 * 1_024, values: 24 * 1_024 }
+
+/** For batches of transfers: 100 items with a memo and a reference in which every character may be escaped. */
+export const TRANSFERS_BODY: BodyLimits = { bytes: 512 * 1_024, values: DEFAULT_BODY.values }

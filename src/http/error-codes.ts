@@ -82,6 +82,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     secret_key_given: 'Send the age recipient, and replace the identity: its secret key was sent.',
     selector_mismatch: 'Use call data of the function that is named, or omit the function.',
     swap_not_configured: 'Ask the operator to configure exchanges for the network.',
+    swap_reverts:
+      'Use other assets, or try again later: `details.reason` says what the exchange or the token answered.',
     threshold_too_high: 'Use a lower threshold or more parties.',
     threshold_too_low: 'Use a higher threshold.',
     time_in_future: 'Use a time in the past.',

@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
 import { createLaneMetrics, type LaneMetrics } from './lane-metrics.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
+import { createOutcomeMetrics, type OutcomeMetrics } from './outcome-metrics.ts'
 import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics.ts'
@@ -19,6 +20,7 @@ export type Metrics = ReorgMetrics &
   ConnectionMetrics &
   SetAsideMetrics &
   QuotaMetrics &
+  OutcomeMetrics &
   SwapMetrics & {
     readonly registry: Registry
     /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
@@ -108,6 +110,7 @@ export function createMetrics(processName: string): Metrics {
     ...createConnectionMetrics(registry),
     ...createSetAsideMetrics(registry),
     ...createSwapMetrics(registry),
+    ...createOutcomeMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),
     countAuditRefusal: () => refusals.inc(),

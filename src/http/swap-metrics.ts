@@ -6,6 +6,8 @@ export type SwapMetrics = {
   readonly countSwapQuote: (outcome: string) => void
   /** The exchange whose route a quote has. */
   readonly countSwapRoute: (route: { readonly network: string; readonly venue: string }) => void
+  /** One answer of a hosted source. @param answer `outcome` is `chosen`, or why it was not taken */
+  readonly countSourceAnswer: (answer: { readonly source: string; readonly outcome: string }) => void
 }
 
 export function createSwapMetrics(registry: Registry): SwapMetrics {
@@ -22,5 +24,15 @@ export function createSwapMetrics(registry: Registry): SwapMetrics {
     labelNames: ['network', 'venue'],
     registers,
   })
-  return { countSwapQuote: (outcome) => quotes.inc({ outcome }), countSwapRoute: (route) => routes.inc(route) }
+  const answers = new Counter({
+    name: 'bursar_swap_source_answers_total',
+    help: 'Answers of hosted sources of quotes, by outcome: `chosen`, or why it was not taken.',
+    labelNames: ['source', 'outcome'],
+    registers,
+  })
+  return {
+    countSwapQuote: (outcome) => quotes.inc({ outcome }),
+    countSwapRoute: (route) => routes.inc(route),
+    countSourceAnswer: (answer) => answers.inc(answer),
+  }
 }

@@ -19,7 +19,10 @@ import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
 import { createTenantRates } from './tenant-rates.ts'
 
-/** The quotas that a request uses: fixed for a route, or derived from its body; `[]` for none. */
+/**
+ * The quotas that a request uses, each once for every item that it adds: fixed for a route, or derived from its body;
+ * `[]` for none.
+ */
 export type RouteQuotas = readonly CountedQuota[] | ((body: unknown) => readonly CountedQuota[])
 
 declare module 'fastify' {
@@ -69,11 +72,11 @@ export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions)
     if (scope === undefined || scope === 'public') return
     if (idempotent && counted === undefined)
       throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
-    const own = rate === undefined ? [] : [calls.charge(rate)]
+    const own = rate === undefined ? [] : [calls.charge(rate, idempotent === true)]
     route.onRequest = [inFlight.begin, bytes.chargeRequest, ...own, ...[route.onRequest ?? []].flat()]
     route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
     const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)
-    route.handler = inFlight.during(handler)
+    route.handler = inFlight.during(rate === undefined ? handler : calls.chargeKeyed(rate, handler))
   }
 }
 
@@ -131,6 +134,8 @@ async function admitAll(
       if (admission.admitted) settles.push(admission.settle)
       else if ((await replayOf(quotas, request)) === null)
         throw refusal(quotas, reply, { quota, limit, used: admission.used }, RETRY_AFTER_SECONDS[quota])
+      // A repetition adds nothing.
+      else break
     }
     return settleAll
   } catch (error) {
@@ -220,18 +225,48 @@ function createBytes(quotas: TenantQuotas) {
   }
 }
 
-/** Counts each call of a route with a rate. */
+/**
+ * Counts each call of a route with a rate, before its body is read. A call with an Idempotency-Key is counted when its
+ * request is known, because a repeated one is answered and not counted.
+ */
 function createCalls(quotas: TenantQuotas) {
   const rates = createTenantRates(quotas.clock)
+
+  /** @returns seconds to wait if the tenant has debt; otherwise 0, and the call is counted */
+  function count(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): number {
+    const limit = quotas.limitsOf(tenantId)[quota]
+    const waitSeconds = limit === 0 ? 0 : rates.secondsInDebt(tenantId, limit)
+    if (limit > 0 && waitSeconds === 0) rates.charge(tenantId, limit, 1)
+    return waitSeconds
+  }
+
+  function giveBack(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): void {
+    const limit = quotas.limitsOf(tenantId)[quota]
+    if (limit > 0) rates.charge(tenantId, limit, -1)
+  }
+
+  function refused(quota: RateQuota, request: FastifyRequest, reply: FastifyReply, waitSeconds: number): QuotaExceeded {
+    const limit = quotas.limitsOf(request.caller.tenantId)[quota]
+    return refusal(quotas, reply, { quota, limit, used: limit }, waitSeconds)
+  }
+
   return {
-    charge: (quota: RateQuota) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-      const { tenantId } = request.caller
-      const limit = quotas.limitsOf(tenantId)[quota]
-      if (limit === 0) return done()
-      const waitSeconds = rates.secondsInDebt(tenantId, limit)
-      if (waitSeconds > 0) return done(refusal(quotas, reply, { quota, limit, used: limit }, waitSeconds))
-      rates.charge(tenantId, limit, 1)
-      done()
+    charge: (quota: RateQuota, isIdempotent: boolean) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+      if (isIdempotent && request.headers['idempotency-key'] !== undefined) return done()
+      const waitSeconds = count(quota, request)
+      done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
+    },
+    chargeKeyed(quota: RateQuota, handler: RouteHandlerMethod): RouteHandlerMethod {
+      return async function run(this: App, request, reply) {
+        const waitSeconds = request.idempotency === null ? 0 : count(quota, request)
+        if (waitSeconds > 0 && (await replayOf(quotas, request)) === null)
+          throw refused(quota, request, reply, waitSeconds)
+        try {
+          return await handler.call(this, request, reply)
+        } finally {
+          if (waitSeconds === 0 && reply.hasHeader('idempotency-replayed')) giveBack(quota, request)
+        }
+      } as RouteHandlerMethod
     },
   }
 }

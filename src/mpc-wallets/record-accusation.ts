@@ -21,7 +21,10 @@ export type Accusation = {
 
 export type RecordAccusationPorts = {
   readonly log: EventLog
-  /** Called once for each accusation, and once more for each ban, when they are in the log. */
+  /**
+   * Called for each accusation, and once more for each ban, when they are in the log. Processes that report the same in
+   * the same millisecond append the same event: then each of them is told.
+   */
   readonly onRecorded: (accusation: Accusation, what: 'accused' | 'banned') => void
 }
 

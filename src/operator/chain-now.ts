@@ -14,6 +14,8 @@ export type OperatorChain = {
   /** The name of the setting with the hard cap. */
   readonly capSetting: string
   readonly urlsSetting: string
+  /** The name of the setting with the only URLs that swaps are sent to; `null` where the nodes get them. */
+  readonly relaySetting: string | null
 }
 
 export type NodeNow =

@@ -1,6 +1,6 @@
-/** The response to a request that became a transaction: with its hash, if it is signed soon enough. */
+/** The response to a request that became transactions: with their hashes, if they are signed soon enough. */
 import type { TransactionReads } from './read-transactions.ts'
-import { type TransactionView, toAccepted } from './view.ts'
+import { type TransactionView, toAccepted, toAcceptedBatch } from './view.ts'
 
 export type AnswerPorts = {
   readonly reads: TransactionReads
@@ -12,12 +12,27 @@ export type AnswerPorts = {
 export async function answerAccepted(
   { reads, signWaitMs }: AnswerPorts,
   tenantId: string,
-  view: TransactionView,
+  { id, made }: { readonly id: string; readonly made: TransactionView | null },
   waitMs: number | null,
 ) {
-  const { transaction_id: id } = view
+  const view = made ?? (await reads.readById(tenantId, id))
   const limitMs = waitMs ?? signWaitMs
   const waits = view.state === 'requested' && limitMs > 0
   const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
   return { code: 202 as const, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+}
+
+/** The same for a batch: one wait for all, and the hashes that are known after it. */
+export async function answerBatch(
+  { reads, signWaitMs }: AnswerPorts,
+  tenantId: string,
+  { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
+  waitMs: number | null,
+) {
+  const views = made ?? (await reads.readBatch(tenantId, id))
+  const limitMs = waitMs ?? signWaitMs
+  const open = limitMs > 0 ? views.filter(({ state }) => state === 'requested') : []
+  const signed = await Promise.all(open.map(({ transaction_id }) => reads.untilSigned(transaction_id, limitMs)))
+  const isNew = signed.some((one) => one !== null)
+  return { code: 202 as const, view: toAcceptedBatch(id, isNew ? await reads.readBatch(tenantId, id) : views) }
 }

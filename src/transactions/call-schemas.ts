@@ -25,6 +25,20 @@ export const abiValueSchema = named(
   }),
 )
 
+const spendSchema = Type.Object({
+  kind: oneOf(['approve', 'increase_allowance', 'permit', 'set_approval_for_all', 'permit2', 'unreadable'] as const, {
+    description: 'How it is allowed. `unreadable`: a part of the call could not be read, and may allow anything.',
+    examples: ['approve'],
+  }),
+  token: nullable({ ...addressSchema, description: 'The contract of the tokens. Null if unreadable.' }),
+  spender: nullable({ ...addressSchema, description: 'Who may spend them. Null if unreadable.' }),
+  amount: Type.String({
+    description:
+      'Base units, or `unlimited`; `0` revokes. `approve` of an ERC-721 contract has the id of the token here: its call data are the same.',
+    examples: ['1000000'],
+  }),
+})
+
 /** What a call does. */
 export const callSchema = named(
   'DecodedCall',
@@ -49,6 +63,26 @@ export const callSchema = named(
         Type.Array(abiValueSchema, {
           description: 'The arguments. Null if the function is unknown, or for more than 16 KiB.',
         }),
+      ),
+      spends: Type.Array(spendSchema, {
+        description:
+          'What the call allows others to spend: allowances, permits of this wallet, operators of collections, Permit2, also inside of ' +
+          'multicalls up to three deep. At most 64, and an `unreadable` one if there may be more.',
+      }),
+      warnings: Type.Array(
+        Type.Object({
+          code: oneOf(['unlimited_spend', 'unreadable_call'] as const, {
+            description: 'The warning.',
+            examples: ['unlimited_spend'],
+          }),
+          message: Type.String({
+            description: 'What it means, for people.',
+            examples: [
+              '0x… may spend all of 0x…, at any time, until the wallet revokes it: allow only what is needed.',
+            ],
+          }),
+        }),
+        { description: 'What to check before the call is sent.' },
       ),
     },
     { description: 'The call of a contract, decoded. Null for other transactions.' },

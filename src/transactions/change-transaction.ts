@@ -1,6 +1,6 @@
 /** Requests of an owner for a pending transaction: cancel it, or pay higher fees. The lane carries them out. */
 
-import type { Metadata } from '../core/messages.ts'
+import { forResource, type Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
@@ -76,13 +76,13 @@ function askOnce(
   return accept(
     metadata,
     async (append) => {
-      const { idempotency } = metadata
       // The key belongs to the request, not the transaction: of two concurrent ones only one is the first.
       const id = newId('request')
-      // The event holds the id too, since the table of keys is rebuilt from events.
-      const recorded = idempotency ? { ...metadata, idempotency: { ...idempotency, resourceId: id } } : metadata
       const loaded = await log.load(transactionAggregate, transactionId)
-      const changed = change(transactionAggregate, loaded, command, { metadata: recorded, now: log.now() })
+      const changed = change(transactionAggregate, loaded, command, {
+        metadata: forResource(metadata, id),
+        now: log.now(),
+      })
       if (changed === null) return { id, replayed: false, made: null }
       return append({ id, commit: { changes: [changed] }, made: null })
     },

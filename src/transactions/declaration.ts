@@ -5,8 +5,9 @@ import type { LaterEvent } from './events.ts'
 
 export const transactions = {
   name: 'transactions',
-  ids: { transaction: 'tx' },
+  ids: { transaction: 'tx', transferBatch: 'batch' },
   scopes: ['transactions:read', 'transactions:write'],
+  subjects: ['transfer_batch'],
   tables: {
     transactions: {
       follows: 'stream',

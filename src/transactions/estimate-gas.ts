@@ -11,6 +11,7 @@ import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import { brokenPromise, type Promised } from './keep-promise.ts'
 
 export type GasRequest = {
   readonly from: string
@@ -21,6 +22,8 @@ export type GasRequest = {
   readonly sinceBlock?: number
   /** Recorded errors of the caller's ABI, to decode a revert by. */
   readonly errors?: readonly string[]
+  /** What the call must give, where its call data is not ours: it is refused if a simulation gives less. */
+  readonly promised?: Promised
 }
 export type GasEstimate =
   | { readonly ok: true; readonly gasLimit: bigint }
@@ -56,9 +59,28 @@ export function createEstimateGas(
     const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
     const simulated = requests.filter((request) => !withoutCode.has(request))
     const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
-    const estimates = new Map(simulated.map((request, index) => [request, judged[index]]))
+    const kept = await keeping(client, simulated, judged, observedBlock)
+    const estimates = new Map(simulated.map((request, index) => [request, kept[index]]))
     return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
   }
+}
+
+/** Of the calls that would succeed, those that promised something are refused where they do not keep it. */
+function keeping(
+  client: RpcReader,
+  requests: readonly GasRequest[],
+  estimates: readonly GasEstimate[],
+  observedBlock: (address: string) => Promise<number>,
+): Promise<readonly GasEstimate[]> {
+  return Promise.all(
+    estimates.map(async (estimate, index) => {
+      const request = requests[index]
+      if (!estimate.ok || request?.promised === undefined) return estimate
+      const { from, call, promised, sinceBlock = 0 } = request
+      const since = Math.max(sinceBlock, await observedBlock(from))
+      return (await brokenPromise(client, { from, call, promised, sinceBlock: since })) ?? estimate
+    }),
+  )
 }
 
 /** A node's result for a call, and the newest block that it had seen. */

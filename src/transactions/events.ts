@@ -3,9 +3,11 @@
  * same for every kind of transaction. Amounts, fees and gas are bigint (base units, wei, gas units), and in event data
  * decimal digits: `Recorded`.
  */
+
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Recorded } from '../core/recorded.ts'
+import type { Spend } from '../core/spends.ts'
 
 export type GasPriority = 'low' | 'medium' | 'high'
 
@@ -54,6 +56,8 @@ export type CallRecord = {
   readonly events: readonly string[]
   /** Errors of the ABI as text, to decode a failure by. */
   readonly errors: readonly string[]
+  /** What the call allows others to spend. */
+  readonly spends: readonly Spend[]
 }
 
 /** What a swap exchanges, as accepted. Base units. */
@@ -63,12 +67,17 @@ export type SwapIntent = {
   /** The quoted amounts. */
   readonly fromAmount: string
   readonly toAmount: string
-  /** The least that an exact input gives, or the most that an exact output takes: the call data contains it. */
+  /**
+   * The least that an exact input gives, or the most that an exact output takes: the call data contains it, except where
+   * it is `hosted`.
+   */
   readonly limit: string
   /** The wrapped native token, whose logs show what was exchanged of the native currency; `null` if there is none. */
   readonly wrapped: string | null
   /** The transaction that sets the allowance; `null` when none was needed. */
   readonly approvalTransactionId: string | null
+  /** Call data of a hosted source: the lane executes it in a simulation, and signs nothing below `limit`. */
+  readonly hosted?: true
 }
 
 /** The fields of every opening intent. */

@@ -110,7 +110,12 @@ function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest 
   const { intent } = transaction
   const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
   const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
-  return { from: intent.from, call, mostGas: mostGas(intent), ...since, ...errors }
+  const { swap, asset, amount } = intent
+  const promised =
+    swap?.hosted === true
+      ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
+      : {}
+  return { from: intent.from, call, mostGas: mostGas(intent), ...since, ...errors, ...promised }
 }
 
 function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {

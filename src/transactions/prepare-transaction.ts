@@ -85,12 +85,12 @@ export async function findPayer(
 }
 
 /** @throws ValidationFailed `expired` */
-export function requireFuture(validUntil: string | null, now: string): void {
+export function requireFuture(validUntil: string | null, now: string, field = 'valid_until'): void {
   if (validUntil === null || validUntil > now) return
   throw ValidationFailed.field(
-    'valid_until',
+    field,
     'expired',
-    `valid_until is in the past (the time is ${now}): send a later time, or omit it.`,
+    `${field} is in the past (the time is ${now}): send a later time, or omit it.`,
   )
 }
 
@@ -131,28 +131,37 @@ export function openTransaction(
     transactionId,
     change: opened(transactionAggregate, transactionId, command, { metadata, now: intent.requestedAt }),
     guards: { wallet: { walletId: intent.walletId, require: 'active' } },
-    explain: (error) => explain(error, intent),
+    explain: (error) => explainRefusal(error, [intent], { isTransfer: intent.data === null }),
   }
 }
 
-function explain(error: unknown, intent: Intent): unknown {
-  const { network, chainId, data, walletId, from } = intent
+/**
+ * Maps a refusal of an append to an error for the caller.
+ *
+ * @param intents what the commit opens, all of one wallet
+ * @param isTransfer whether the request named the paying wallet and one amount
+ */
+export function explainRefusal(
+  error: unknown,
+  intents: readonly Intent[],
+  { isTransfer }: { readonly isTransfer: boolean },
+): unknown {
+  const [first] = intents
+  if (first === undefined) return error
   if (error instanceof WalletGuardRefused) {
     return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
   }
   if (error instanceof HoldRefused) {
+    const { network, chainId, walletId, from } = first
+    const taken = intents.flatMap(({ asset, outflows = [] }) => [...outflows.map((outflow) => outflow.asset), asset])
     const native = nativeAsset(network, chainId)
-    const assets = [native, ...(intent.outflows ?? []).map(({ asset }) => asset)]
-    const short = assets.find(({ assetId }) => assetId === error.assetId) ?? intent.asset
+    const short = [native, ...taken].find(({ assetId }) => assetId === error.assetId) ?? first.asset
     const shortfall = {
       asset: short.symbol,
       available: formatAmount(error.available, short.decimals),
       needed: formatAmount(error.needed, short.decimals),
     }
-    // A request for a call may not have named the paying wallet.
-    return data === null
-      ? new InsufficientFunds(shortfall)
-      : new InsufficientFunds(shortfall, { walletId, address: from })
+    return isTransfer ? new InsufficientFunds(shortfall) : new InsufficientFunds(shortfall, { walletId, address: from })
   }
   return error
 }

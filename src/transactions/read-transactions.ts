@@ -30,6 +30,8 @@ export type TransactionReads = {
   readonly read: (owner: Owner, walletId: string, transactionId: string) => Promise<TransactionView>
   /** The resource of an idempotency key, without naming the wallet. @throws NotFound */
   readonly readById: (tenantId: string, transactionId: string) => Promise<TransactionView>
+  /** The transactions of a batch, in the order of its items. */
+  readonly readBatch: (tenantId: string, batchId: string) => Promise<TransactionView[]>
   /** Newest first. */
   readonly list: (tenantId: string, walletId: string, filter: TransactionFilter) => Promise<TransactionView[]>
   /**
@@ -79,6 +81,15 @@ export function createTransactionReads(settings: {
       return view(row, true)
     },
     readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId), true),
+    async readBatch(tenantId, batchId) {
+      const { rows } = await pool.query<Found>({
+        name: 'read_transfer_batch',
+        text: `${SELECT} WHERE t.subject_type = 'transfer_batch' AND t.subject_id = $1 AND t.tenant_id = $2
+               ORDER BY t.transaction_id`,
+        values: [batchId, tenantId],
+      })
+      return rows.map((row) => view(row, false))
+    },
     async list(tenantId, walletId, filter) {
       const { rows } = await pool.query<Found>({
         name: 'list_transactions',

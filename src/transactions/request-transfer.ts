@@ -24,7 +24,7 @@ import {
 import { type TransactionView, viewOf } from './view.ts'
 
 /** Gas held for a token transfer before it is simulated: above what common tokens use. */
-const TOKEN_TRANSFER_GAS = 100_000n
+export const TOKEN_TRANSFER_GAS = 100_000n
 /**
  * The same for the native currency to a contract or a delegated account (EIP-7702), whose code runs: a Safe uses about
  * 28,000, a contract that forwards the funds up to 80,000.
@@ -51,7 +51,7 @@ export type TransferPorts = PreparePorts & {
    * @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be
    *   read
    */
-  readonly resolveAsset: (asset: string, sender: Sender, tenantId: string) => Promise<Asset>
+  readonly resolveAsset: (asset: string, sender: Sender, tenantId: string, field?: string) => Promise<Asset>
   /** Whether the address has code that runs when it is paid. @throws Unavailable */
   readonly hasCode: (chainId: number, address: string) => Promise<boolean>
 }
@@ -81,7 +81,8 @@ export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
 export async function prepareIntent(ports: TransferPorts, request: TransferRequest, owner: Owner): Promise<Intent> {
   const sender = await findPayer(ports, owner, request.walletId)
   const now = ports.log.now()
-  const { asset, to, amount } = await readFields(ports, request, sender, { tenantId: owner.tenantId, now })
+  const assetOf = (name: string) => ports.resolveAsset(name, sender, owner.tenantId)
+  const { asset, to, amount } = await readFields(request, { assetOf, now })
   const gasLimit = asset.contract === null ? await nativeGas(ports, sender.chainId, to) : TOKEN_TRANSFER_GAS
   const { gasPriority, referenceId, memo, validUntil } = request
   const call = { data: null, dependsOn: null, subject: null }
@@ -93,7 +94,7 @@ export async function prepareIntent(ports: TransferPorts, request: TransferReque
  * Without a timely answer the recipient counts as an account: the request does not fail, and the lane estimates before
  * it signs.
  */
-async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string): Promise<bigint> {
+export async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string): Promise<bigint> {
   const late = new AbortController()
   const given = sleep(CODE_WAIT_MS, false, { signal: late.signal }).catch(() => false)
   const runsCode = await Promise.race([hasCode(chainId, to).catch(() => false), given])
@@ -101,23 +102,35 @@ async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string
   return runsCode ? CONTRACT_TRANSFER_GAS : PLAIN_TRANSFER_GAS
 }
 
-/** @throws ValidationFailed with all invalid fields, not only the first */
-async function readFields(
-  { resolveAsset }: TransferPorts,
-  request: TransferRequest,
-  sender: Sender,
-  { tenantId, now }: { readonly tenantId: string; readonly now: string },
+/** What a transfer takes from its request. */
+export type TransferFields = Pick<TransferRequest, 'to' | 'amount' | 'asset' | 'validUntil'>
+
+/**
+ * @param fieldOf the path of a field in the request, for errors
+ * @throws ValidationFailed with all invalid fields, not only the first; errors of `assetOf`
+ */
+export async function readFields(
+  request: TransferFields,
+  {
+    assetOf,
+    now,
+    fieldOf = (name) => name,
+  }: {
+    readonly assetOf: (name: string) => Promise<Asset>
+    readonly now: string
+    readonly fieldOf?: (name: string) => string
+  },
 ): Promise<{ readonly asset: Asset; readonly to: string; readonly amount: bigint }> {
   const mistakes: ErrorItem[] = []
   const noted = (error: unknown): undefined => {
     if (!(error instanceof ValidationFailed)) throw error
     mistakes.push(...error.items)
   }
-  const asset = await resolveAsset(request.asset, sender, tenantId).catch(noted)
-  const to = attempt(() => parseRecipient(request.to), noted)
+  const asset = await assetOf(request.asset).catch(noted)
+  const to = attempt(() => parseRecipient(request.to, fieldOf('to')), noted)
   // The asset determines how many decimals an amount may have.
-  const amount = asset && attempt(() => parsePositive(request.amount, asset), noted)
-  attempt(() => requireFuture(request.validUntil, now), noted)
+  const amount = asset && attempt(() => parsePositive(request.amount, asset, fieldOf('amount')), noted)
+  attempt(() => requireFuture(request.validUntil, now, fieldOf('valid_until')), noted)
   if (asset === undefined || to === undefined || amount === undefined || mistakes.length > 0) {
     throw new ValidationFailed(mistakes)
   }
@@ -132,8 +145,8 @@ function attempt<Value>(read: () => Value, noted: (error: unknown) => undefined)
   }
 }
 
-function parsePositive(text: string, { decimals }: Asset): bigint {
-  const amount = parseAmount(text, decimals)
-  if (amount === 0n) throw ValidationFailed.field('amount', 'amount_zero', 'amount must be greater than 0.')
+function parsePositive(text: string, { decimals }: Asset, field: string): bigint {
+  const amount = parseAmount(text, decimals, field)
+  if (amount === 0n) throw ValidationFailed.field(field, 'amount_zero', `${field} must be greater than 0.`)
   return amount
 }

@@ -25,8 +25,12 @@ const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
 const TYPES = [...new Set(Object.values(TRANSACTION_TYPES))]
 
-export const gasPrioritySchema = oneOf(['low', 'medium', 'high'] as const, {
-  description: 'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.',
+export const PRIORITIES = ['low', 'medium', 'high'] as const
+export const PRIORITY_TEXT =
+  'How high the tip is compared with recent blocks. A higher priority is mined sooner and costs more.'
+
+export const gasPrioritySchema = oneOf(PRIORITIES, {
+  description: PRIORITY_TEXT,
   default: 'medium',
   examples: ['medium'],
 })
@@ -48,7 +52,13 @@ export const transactionParams = closedObject({
   transaction_id: idSchema('transaction', 'The id of the transaction.'),
 })
 
-export const transferBody = closedObject({
+export const validUntilSchema = Type.String({
+  format: 'date-time',
+  description: 'The transaction is not signed after this time. It fails with the code `expired` instead.',
+  examples: ['2030-01-31T12:00:00.000Z'],
+})
+
+export const transferFields = {
   to: { ...addressSchema, description: `The recipient. ${addressSchema.description}` },
   amount: { ...amountSchema, description: `The amount to send. ${amountSchema.description}` },
   asset: Type.String({
@@ -60,14 +70,10 @@ export const transferBody = closedObject({
   gas_priority: Type.Optional(gasPrioritySchema),
   reference_id: Type.Optional(referenceSchema),
   memo: Type.Optional(memoSchema),
-  valid_until: Type.Optional(
-    Type.String({
-      format: 'date-time',
-      description: 'The transaction is not signed after this time. It fails with the code `expired` instead.',
-      examples: ['2030-01-31T12:00:00.000Z'],
-    }),
-  ),
-})
+  valid_until: Type.Optional(validUntilSchema),
+}
+
+export const transferBody = closedObject(transferFields)
 
 export const speedUpBody = closedObject({
   gas_priority: Type.Optional({ ...gasPrioritySchema, default: 'high', examples: ['high'] }),
@@ -85,17 +91,18 @@ const stateSchema = oneOf(STATES, { description: 'The detailed state of the tran
 const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
 const completionSchema = instant('When the transaction is expected to be final.')
 
+export const acceptedFields = {
+  transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
+  status: statusSchema,
+  hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
+  estimated_completion_time: completionSchema,
+  state: stateSchema,
+}
+
 /** The fields of the response to a request, and the detailed state. */
-export const acceptedSchema = named(
-  'AcceptedTransfer',
-  Type.Object({
-    transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
-    status: statusSchema,
-    hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
-    estimated_completion_time: completionSchema,
-    state: stateSchema,
-  }),
-)
+export const acceptedSchema = named('AcceptedTransfer', Type.Object(acceptedFields))
+
+export const referenceView = nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] }))
 
 export const transactionSchema = named(
   'Transaction',
@@ -170,6 +177,12 @@ export const transactionSchema = named(
     ),
     call: nullable(callSchema),
     events: nullable(eventsSchema),
+    events_truncated: nullable(
+      Type.Boolean({
+        description: 'Whether the call emitted more than `events` has. Null like it.',
+        examples: [false],
+      }),
+    ),
     swap: nullable(swapSchema),
     depends_on: nullable(
       idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
@@ -183,10 +196,13 @@ export const transactionSchema = named(
             examples: ['mint_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
           }),
         },
-        { description: 'The resource that the transaction belongs to, such as a mint. Null for a transfer.' },
+        {
+          description:
+            'The resource that the transaction belongs to, such as a mint or a batch of transfers. Null for a single transfer.',
+        },
       ),
     ),
-    reference_id: nullable(Type.String({ description: 'Your own reference.', examples: ['invoice-1042'] })),
+    reference_id: referenceView,
     memo: nullable(Type.String({ description: 'Your note.', examples: ['March rent'] })),
     valid_until: nullable(instant('The transaction is not signed after this time. Null for no limit.')),
     estimated_completion_time: completionSchema,

@@ -2,7 +2,6 @@
  * Submits signed bytes to the network, in nonce order, in JSON-RPC batches. Submitting the same bytes again is
  * harmless; this code never creates new bytes.
  */
-import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Submission } from '../chain/rpc-errors.ts'
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
@@ -12,6 +11,7 @@ import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-con
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import { isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
@@ -20,13 +20,12 @@ const MAX_BATCH = 256
 const MAX_OLDER = 8
 const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no response' }
 
-export type SubmitLanePorts = {
+export type SubmitLanePorts = SendPorts & {
   /** Passed in where time is simulated. */
   readonly pauseOnConflict?: RepeatOptions['pause']
   readonly log: EventLog
   readonly leases: Leases
   readonly lanes: LaneReads
-  readonly clientOf: (chainId: number) => Pick<RpcClient, 'sendRawTransactions'>
   /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
   readonly rebroadcastAfterMs: number
   readonly onRefused: (refusal: {
@@ -74,13 +73,15 @@ async function submitNext(
     return attempt === null ? [] : [{ loaded, attempt }]
   })
   if (unsent.length === 0) return null
-  const answers = await ports
-    .clientOf(lane.chainId)
-    .sendRawTransactions(unsent.map(({ attempt }) => attempt.rawTransaction))
-  const outcomes = unsent.map((item, index) => ({
-    ...item,
-    outcome: interpret(ports, item, answers[index] ?? UNANSWERED, log.now()),
-  }))
+  const before = log.now()
+  const futile = unsent.filter((item) => isFutile(ports, lane.chainId, item, before))
+  const wanted = unsent.filter((item) => !futile.includes(item))
+  const answers = await sendBytes(ports, lane.chainId, wanted)
+  const now = log.now()
+  const outcomes: readonly Sent[] = [
+    ...futile.map((item): Sent => ({ ...item, outcome: { type: 'RequestCancellation', now } })),
+    ...wanted.map((item, index) => ({ ...item, outcome: interpret(ports, item, answers[index] ?? UNANSWERED, now) })),
+  ]
   await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
   const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
   if (unanswered !== undefined)
@@ -99,22 +100,22 @@ type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wa
  * a node that lost its pool has none of them.
  */
 async function withOlderVersions(
-  { clientOf, log }: SubmitLanePorts,
+  ports: SubmitLanePorts,
   lane: Lane,
   outcomes: readonly Sent[],
 ): Promise<readonly Sent[]> {
   const older = outcomes.flatMap((item) =>
-    isShort(item) ? olderVersions(item).map((attempt) => ({ item, attempt })) : [],
+    isShort(item) ? olderVersions(item).map((attempt) => ({ item, loaded: item.loaded, attempt })) : [],
   )
   if (older.length === 0) return outcomes
-  const answers = await clientOf(lane.chainId).sendRawTransactions(older.map(({ attempt }) => attempt.rawTransaction))
+  const answers = await sendBytes(ports, lane.chainId, older)
   const taken = new Map<Sent, Attempt>()
   for (const [index, { item, attempt }] of older.entries())
     if (answers[index]?.outcome === 'accepted' && !taken.has(item)) taken.set(item, attempt)
   return outcomes.map((item) => {
     const hash = taken.get(item)?.hash
     if (hash === undefined) return item
-    return { ...item, outcome: { type: 'RecordSubmission', hash, insteadOf: item.attempt.hash, now: log.now() } }
+    return { ...item, outcome: { type: 'RecordSubmission', hash, insteadOf: item.attempt.hash, now: ports.log.now() } }
   })
 }
 

@@ -3,7 +3,6 @@ import { formatAmount } from '../core/money.ts'
 import type { View } from '../http/view.ts'
 import type { RecordedLogs, SwapIntent } from './events.ts'
 import { executedSwap } from './executed-swap.ts'
-import { swapFailureCode } from './swap-failure.ts'
 import type { swapSchema } from './swap-schemas.ts'
 
 /** What the row of a transaction says about a swap. */
@@ -16,7 +15,6 @@ export type SwapRow = {
   readonly logs: RecordedLogs | null
 }
 type SwapView = View<typeof swapSchema>
-type Failure = { readonly code: string; readonly message: string }
 
 const BPS = 10_000n
 
@@ -52,8 +50,4 @@ function priceDifferenceBps(swap: SwapIntent, paid: bigint | null, received: big
   const difference = received * BigInt(swap.fromAmount) - quoted
   const bps = (difference * BPS) / quoted
   return Number(difference < 0n && bps * quoted !== difference * BPS ? bps - 1n : bps)
-}
-
-export function swapFailure(failure: Failure, swap: SwapIntent): Failure {
-  return { ...failure, code: swapFailureCode(failure, swap) }
 }

@@ -1,16 +1,20 @@
 /** HTTP routes that send and preview transfers. */
 
 import type { Static } from '@sinclair/typebox'
+import { TRANSFERS_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { type AnswerPorts, answerAccepted } from './answer-accepted.ts'
+import { type AnswerPorts, answerAccepted, answerBatch } from './answer-accepted.ts'
+import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
 import type { PreviewTransfer } from './preview-transfer.ts'
 import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
+import type { BatchRequest, RequestTransfers } from './request-transfers.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
 
 export type TransferRoutePorts = AnswerPorts & {
   readonly requestTransfer: RequestTransfer
+  readonly requestTransfers: RequestTransfers
   readonly previewTransfer: PreviewTransfer
 }
 
@@ -28,6 +32,19 @@ const transfer = {
   response: { 202: successOf(acceptedSchema, 'The transfer is accepted.') },
 }
 
+const batch = {
+  tags,
+  operationId: 'createTransfers',
+  summary: 'Create several transfers',
+  description:
+    'Sends up to 100 transfers from one wallet. All are accepted, or none: an invalid item or a balance that is too low for all ' +
+    'refuses the batch. Each item becomes a transaction of its own, signed in the order of the items: from then on one can fail ' +
+    'while the others succeed. One Idempotency-Key covers the batch. The response waits a moment for the hashes.',
+  params: walletParams,
+  body: transfersBody,
+  response: { 202: successOf(acceptedBatchSchema, 'All transfers are accepted.') },
+}
+
 const preview = {
   tags,
   operationId: 'previewTransfer',
@@ -38,22 +55,27 @@ const preview = {
   response: { 200: successOf(previewSchema, 'The preview.') },
 }
 
+/** Of the routes that send. */
+const SENDS = {
+  scope: 'transactions:write',
+  idempotent: true,
+  refusals: {
+    409: 'The wallet is archived.',
+    503: 'No node has reported its fees recently, or gas costs more than the cap.',
+  },
+} as const
+
 export function transferRoutes(ports: TransferRoutePorts): Routes {
-  const { requestTransfer, previewTransfer, reads } = ports
+  const { requestTransfer, requestTransfers, previewTransfer } = ports
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
       {
         schema: transfer,
         config: {
-          scope: 'transactions:write',
-          idempotent: true,
+          ...SENDS,
           quotas: ['transactions_waiting'],
           waits: 'up to 2 seconds for the hash',
-          refusals: {
-            409: 'The wallet is archived.',
-            503: 'No node has reported its fees recently, or gas costs more than the cap.',
-          },
         },
       },
       (request, reply) => {
@@ -61,10 +83,28 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         return replyAccepted(request, reply, {
           accept: (metadata) =>
             requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
-          async answer({ id, made }, waitMs) {
-            const view = made ?? (await reads.readById(tenantId, id))
-            return answerAccepted(ports, tenantId, view, waitMs)
-          },
+          answer: (accepted, waitMs) => answerAccepted(ports, tenantId, accepted, waitMs),
+        })
+      },
+    )
+
+    app.post(
+      '/v1/wallets/:wallet_id/transfers',
+      {
+        schema: batch,
+        config: {
+          ...SENDS,
+          quotas: (body) => (body as Static<typeof transfersBody>).items.map(() => 'transactions_waiting' as const),
+          body: TRANSFERS_BODY,
+          waits: 'up to 2 seconds for the hashes',
+        },
+      },
+      (request, reply) => {
+        const { tenantId, environment } = request.caller
+        return replyAccepted(request, reply, {
+          accept: (metadata) =>
+            requestTransfers(toBatch(request.params.wallet_id, request.body), metadata, environment),
+          answer: (accepted, waitMs) => answerBatch(ports, tenantId, accepted, waitMs),
         })
       },
     )
@@ -90,6 +130,27 @@ function toTransfer(walletId: string, body: Static<typeof transferBody>): Transf
     gasPriority: body.gas_priority ?? 'medium',
     referenceId: body.reference_id ?? null,
     memo: body.memo ?? null,
-    validUntil: body.valid_until === undefined ? null : new Date(body.valid_until).toISOString(),
+    validUntil: toInstant(body.valid_until),
   }
+}
+
+function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
+  return {
+    walletId,
+    items: body.items.map(({ to, amount, asset, gas_priority, reference_id, memo, valid_until }) => ({
+      to,
+      amount,
+      asset,
+      gasPriority: gas_priority ?? null,
+      referenceId: reference_id ?? null,
+      memo: memo ?? null,
+      validUntil: toInstant(valid_until),
+    })),
+    gasPriority: body.gas_priority ?? 'medium',
+    validUntil: toInstant(body.valid_until),
+  }
+}
+
+function toInstant(time: string | undefined): string | null {
+  return time === undefined ? null : new Date(time).toISOString()
 }

@@ -1,15 +1,19 @@
 /** A transaction in the form of the API, from its row in the read model. */
+
 import { nativeAsset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
+import { isUnlimited, type Spend } from '../core/spends.ts'
 import type { SubjectType, TransactionType } from '../declarations.ts'
 import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
+import type { acceptedBatchSchema } from './batch-schemas.ts'
 import { decodeLogs } from './decode-logs.ts'
 import type { CallRecord, GasPriority, RecordedLogs, SwapIntent } from './events.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
-import { swapFailure, toSwapView } from './swap-view.ts'
+import { swapFailure } from './swap-failure.ts'
+import { toSwapView } from './swap-view.ts'
 
 export type TransactionView = View<typeof transactionSchema>
 
@@ -69,8 +73,10 @@ export function toView(
     failure: row.failure === null || row.swap === null ? row.failure : swapFailure(row.failure, row.swap),
     swap: row.swap === null ? null : toSwapView(row, row.swap),
     history: row.history,
-    call: row.call === null ? null : toCall(row.call),
-    events: isDetailed && row.call !== null && row.logs !== null ? decodeLogs(row.logs, row.call) : null,
+    call: row.call === null ? null : toCallView(row.call),
+    ...(isDetailed && row.call !== null && row.logs !== null
+      ? { events: decodeLogs(row.logs, row.call), events_truncated: row.logs.cut }
+      : { events: null, events_truncated: null }),
     depends_on: row.depends_on,
     subject:
       row.subject_type === null || row.subject_id === null ? null : { type: row.subject_type, id: row.subject_id },
@@ -83,8 +89,20 @@ export function toView(
   }
 }
 
-function toCall({ function: name, signature, selector, args }: CallRecord): NonNullable<TransactionView['call']> {
-  return { function: name, signature, selector, args }
+export function toCallView(call: CallRecord): NonNullable<TransactionView['call']> {
+  const { function: name, signature, selector, args, spends } = call
+  return { function: name, signature, selector, args, spends, warnings: spends.flatMap(toWarnings) }
+}
+
+function toWarnings(spend: Spend): NonNullable<TransactionView['call']>['warnings'] {
+  const { kind, token, spender } = spend
+  if (kind === 'unreadable') {
+    const message = 'A part of the call is nested or large: it may allow others to spend assets of the wallet.'
+    return [{ code: 'unreadable_call', message }]
+  }
+  if (!isUnlimited(spend)) return []
+  const message = `${spender} may spend all of ${token}, at any time, until the wallet revokes it: allow only what is needed.`
+  return [{ code: 'unlimited_spend', message }]
 }
 
 /** The view of a transaction that was just requested, from the row that its append wrote. */
@@ -102,4 +120,13 @@ function instant(time: Date | string): string {
 export function toAccepted(view: TransactionView): View<typeof acceptedSchema> {
   const { transaction_id, status, hash, estimated_completion_time, state } = view
   return { transaction_id, status, hash, estimated_completion_time, state }
+}
+
+/** What the response to a batch shows of its transactions. */
+export function toAcceptedBatch(batchId: string, views: readonly TransactionView[]): View<typeof acceptedBatchSchema> {
+  const transactions = views.map((view) => {
+    const { to, amount, asset, reference_id } = view
+    return { ...toAccepted(view), to, amount, asset, reference_id }
+  })
+  return { batch_id: batchId, transactions }
 }

@@ -2,6 +2,7 @@
  * The IPFS node, through Kubo's RPC API (https://docs.ipfs.tech/reference/kubo/rpc/). Any response without a CID is
  * `ipfs_unavailable`; the details are in the error's cause, for the operator's log.
  */
+import { readBounded } from '../../core/bounded-body.ts'
 import { Unavailable } from '../../core/errors.ts'
 import { MAX_CONTENT_BYTES } from './content.ts'
 
@@ -44,23 +45,13 @@ export function createKuboNode(settings: { readonly url: string; readonly author
       try {
         // An API does not redirect; the content must not be sent elsewhere.
         const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
-        return cidIn(await readAnswer(response), response.status)
+        const { text: answer } = await readBounded(response, MAX_ANSWER_BYTES)
+        return cidIn(answer, response.status)
       } catch (error) {
         throw unavailable(error, signal)
       }
     },
   }
-}
-
-async function readAnswer({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > MAX_ANSWER_BYTES) break
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /**

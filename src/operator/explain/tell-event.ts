@@ -2,8 +2,9 @@
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import { assertNever } from '../../core/never.ts'
-import type { Fees, Inclusion, LaterEvent, ReplacementPurpose } from '../../transactions/events.ts'
+import type { FailureCode, Fees, Inclusion, Intent, LaterEvent, ReplacementPurpose } from '../../transactions/events.ts'
 import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
+import { shownFailureCode } from '../../transactions/swap-failure.ts'
 import type { WalletKey } from '../../wallets/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -71,7 +72,7 @@ export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number
       }
     }
     default:
-      return tellEnd(event)
+      return tellEnd(event, facts)
   }
 }
 
@@ -93,7 +94,7 @@ function reorgOf({ position }: RecordedLater, { reorgs }: StoryFacts): Detail[] 
   return [derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`)]
 }
 
-function tellEnd(event: EndEvent): Told {
+function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told {
   const told = (text: string, ...details: Detail[]): Told => ({ text, details })
   switch (event.type) {
     case 'TransactionConfirmed':
@@ -101,10 +102,13 @@ function tellEnd(event: EndEvent): Told {
     case 'TransactionReverted':
       return told(
         `final: failed on chain, ${event.data.confirmations} confirmations, in block ${event.data.blockNumber}`,
-        recorded('reason', event.data.reason),
+        ...failed(event.data.code, event.data.reason, intent),
       )
     case 'TransactionFailed':
-      return told('failed before it was signed: nothing is on chain', recorded(event.data.code, event.data.message))
+      return told(
+        'failed before it was signed: nothing is on chain',
+        ...failed(event.data.code, event.data.message, intent),
+      )
     case 'CancellationRequested':
       return told(
         event.metadata.actor.startsWith('worker:')
@@ -132,6 +136,12 @@ function tellEnd(event: EndEvent): Told {
     default:
       return assertNever(event)
   }
+}
+
+/** @param code missing in the event of an execution that failed */
+function failed(code: FailureCode | undefined, message: string, intent: Intent): Detail[] {
+  const shown = shownFailureCode({ code: code ?? 'execution_reverted', message }, intent)
+  return [shown === code ? recorded('code', shown) : derived('code', shown), recorded('reason', message)]
 }
 
 function requestOf({ metadata: { correlationId, idempotency } }: RecordedLater): Detail[] {

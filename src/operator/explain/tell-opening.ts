@@ -1,8 +1,9 @@
 /** The opening of a history: the request, its caller, and the state it was accepted on. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
+import { formatAmount } from '../../core/money.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
-import type { Quote } from '../../transactions/events.ts'
+import type { AssetRef, Intent, Quote } from '../../transactions/events.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
@@ -21,6 +22,8 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
     ['valid until', intent.validUntil],
     ['serves', intent.subject === null ? null : `${intent.subject.type} ${intent.subject.id}`],
     ['depends on', intent.dependsOn],
+    ['swap', describeSwap(intent)],
+    ['call', describeCall(intent)],
   ]
   return {
     text: `accepted: ${type} of ${amount} from ${intent.from} to ${intent.to}`,
@@ -33,6 +36,20 @@ export function tellOpening({ metadata }: RecordedEvent<TransactionEvent>, facts
       derived('price', 'none: prices do not affect the decision'),
     ],
   }
+}
+
+/** The quoted amounts, and the bound that the call data contains. */
+function describeSwap({ asset, swap }: Intent): string | null {
+  if (swap === undefined) return null
+  const { amountType, toAsset, fromAmount, toAmount, limit } = swap
+  const amount = ({ decimals, symbol }: AssetRef, units: string) => `${formatAmount(BigInt(units), decimals)} ${symbol}`
+  const bound = amountType === 'exact_input' ? `at least ${amount(toAsset, limit)}` : `at most ${amount(asset, limit)}`
+  return `${amount(asset, fromAmount)} for ${amount(toAsset, toAmount)}, ${bound}`
+}
+
+function describeCall({ call }: Intent): string | null {
+  if (call === undefined) return null
+  return call.signature ?? `the function ${call.selector ?? 'receive or fallback'}, whose name was not given`
 }
 
 /** The fee quote at the time of the decision. */

@@ -3,6 +3,7 @@ import { statusOf } from '../../transactions/state.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
 import { bursar, count, duration } from '../words.ts'
+import { afterFailure } from './after-failure.ts'
 import type { StoryFacts } from './read-story.ts'
 
 export type Surroundings = {
@@ -62,14 +63,7 @@ function advise(facts: StoryFacts, surroundings: Surroundings, confirmations: nu
       return { says: 'It was cancelled.', next: [step('Nothing is left to do. Its hold is released.')] }
     case 'failed':
     case 'reverted':
-      return {
-        says: `It ended: ${transaction.failure?.message ?? transaction.state}`,
-        next: [
-          step(
-            'Fix the cause, then send a new request with a new Idempotency-Key. This transaction does not change any more.',
-          ),
-        ],
-      }
+      return afterFailure(transaction)
     case 'mined': {
       const missing = chain === null ? null : Math.max(0, chain.settings.confirmations - confirmations)
       const says =

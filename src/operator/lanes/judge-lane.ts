@@ -207,6 +207,13 @@ function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
     ...(context.chain?.node.up === false
       ? [step(`No node of the chain answers: fix the node, or add another one to ${context.chain.urlsSetting}.`)]
       : []),
+    ...(context.chain?.relaySetting == null
+      ? []
+      : [
+          step(
+            `If it is a swap: it is sent only to the private relays of ${context.chain.relaySetting}. Check that they answer, or cancel it: a cancellation also goes to the nodes.`,
+          ),
+        ]),
     step('Check whether the job failed, and why.', 'npm run jobs -- failed submit'),
     step(
       'Read the error of the node in the log of the submitter.',

@@ -1,0 +1,113 @@
+/**
+ * Accepts a batch of transfers, all or none: checks each item like a single transfer, then records all in one append,
+ * which holds their total cost. From then on each is a transaction of its own. A refused batch leaves no trace.
+ */
+import type { Asset } from '../core/assets.ts'
+import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
+import { fieldPath } from '../core/field-path.ts'
+import { forResource, type Metadata } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+import { onceEach } from '../core/once-each.ts'
+import type { Accepted } from '../event-log/accept.ts'
+import type { GasPriority } from './events.ts'
+import { completeIntent, explainRefusal, findPayer, openTransaction, requireFuture } from './prepare-transaction.ts'
+import {
+  nativeGas,
+  readFields,
+  TOKEN_TRANSFER_GAS,
+  type TransferPorts,
+  type TransferRequest,
+} from './request-transfer.ts'
+import { type TransactionView, viewOf } from './view.ts'
+
+/** What an item leaves out, the batch has. */
+export type BatchItem = Pick<TransferRequest, 'to' | 'amount' | 'asset' | 'referenceId' | 'memo' | 'validUntil'> & {
+  readonly gasPriority: GasPriority | null
+}
+
+export type BatchRequest = {
+  readonly walletId: string
+  /** 1 to 100. */
+  readonly items: readonly BatchItem[]
+  readonly gasPriority: GasPriority
+  readonly validUntil: string | null
+}
+
+/** The transactions in the order of the items. */
+export type RequestTransfers = (
+  request: BatchRequest,
+  metadata: Metadata,
+  environment: Environment,
+) => Promise<Accepted<readonly TransactionView[]>>
+
+/**
+ * The wallet is looked up once, each asset once, and the code of all recipients in one body to a node.
+ *
+ * @throws NotFound, ValidationFailed (fields of items, `watch_only`), Conflict `wallet_archived`, `ambiguous_asset` or
+ *   `token_unreadable`, InsufficientFunds with the total of an asset, IdempotencyKeyReused, Unavailable
+ */
+export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
+  const { accept, log, newId } = ports
+  return (request, metadata, environment) =>
+    accept(metadata, async (append) => {
+      const { tenantId } = metadata
+      const owner = { tenantId, environment }
+      const sender = await findPayer(ports, owner, request.walletId)
+      const now = log.now()
+      const assetOf = onceEach((name) => {
+        const first = request.items.findIndex(({ asset }) => asset === name)
+        return ports.resolveAsset(name, sender, tenantId, fieldPath(['items', first, 'asset']))
+      })
+      const fields = await readItems(request, assetOf, now)
+      const id = newId('transferBatch')
+      const gasOf = onceEach((to) => nativeGas(ports, sender.chainId, to))
+      const intents = await Promise.all(
+        fields.map(async ({ item, asset, to, amount }) => {
+          const gasLimit = asset.contract === null ? await gasOf(to) : TOKEN_TRANSFER_GAS
+          const { referenceId, memo, gasPriority, validUntil } = item
+          const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
+          const call = { data: null, dependsOn: null, subject: { type: 'transfer_batch', id } }
+          return completeIntent(
+            ports,
+            owner,
+            sender,
+            { to, asset, amount, gasLimit, referenceId, memo, ...own, ...call },
+            now,
+          )
+        }),
+      )
+      const recorded = forResource(metadata, id)
+      // In order: a lane signs in the order of ids.
+      const opened = intents.map((intent) => openTransaction(newId, 'TransferRequested', intent, recorded))
+      const changes = opened.map(({ change }) => change)
+      return append({
+        id,
+        commit: { changes, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
+        explain: (error) => explainRefusal(error, intents, { isTransfer: false }),
+        made: changes.map((change) => viewOf(change)),
+      })
+    })
+}
+
+/** @throws ValidationFailed with every invalid field; an unknown asset is reported for the first item that names it */
+async function readItems({ items, validUntil }: BatchRequest, assetOf: (name: string) => Promise<Asset>, now: string) {
+  const mistakes = new Map<string, ErrorItem>()
+  const noted = (error: unknown): null => {
+    if (!(error instanceof ValidationFailed)) throw error
+    for (const item of error.items) mistakes.set(`${item.field} ${item.code}`, item)
+    return null
+  }
+  try {
+    requireFuture(validUntil, now)
+  } catch (error) {
+    noted(error)
+  }
+  const fields = await Promise.all(
+    items.map(async (item, n) => {
+      const fieldOf = (name: string) => fieldPath(['items', n, name])
+      return readFields(item, { assetOf, now, fieldOf }).then((read) => ({ item, ...read }), noted)
+    }),
+  )
+  if (mistakes.size > 0) throw new ValidationFailed([...mistakes.values()])
+  return fields.filter((one) => one !== null)
+}
