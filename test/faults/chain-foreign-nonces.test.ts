@@ -118,6 +118,9 @@ t.test(`beside another sender with reorgs, each transfer arrives at most once ($
   const random = createRandom(SEED)
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const key = await keyOf(service, wallet.id)
+  // Deeper than the reorgs, which would otherwise remove the funds of the wallet.
+  await mine()
+  await mine()
   const ids: string[] = []
   let reorgs = 0
   for (let round = 0; round < 16; round += 1) {

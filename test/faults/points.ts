@@ -5,15 +5,17 @@
 import { parseArgs } from 'node:util'
 import t from 'tap'
 import { createRandom } from '../support/load-random.ts'
+import { ACTS, actNamed } from '../support/points-acts.ts'
 import { createRecorder, firstOfEach, nameOf } from '../support/points-discovery.ts'
 import { type PointsStage, withPointsStage } from '../support/points-stage.ts'
 import { killAtEach } from './kill-points.ts'
 import { summaryOf, tableOf } from './points-table.ts'
 
-const USAGE = `usage: npm run faults:points -- [--every-act] [--only TEXT] [--stages N] [--seed N]
+const USAGE = `usage: npm run faults:points -- [--every-act] [--only TEXT] [--act NAME] [--stages N] [--seed N]
 
   --every-act  kills at a step in each act that passes it, not only in the first one
   --only       only at points whose name holds this text, such as "signer: before"
+  --act        plays only this act, such as "a swap"; may be repeated
   --stages     how many services run side by side, each with a database and a node of its own (default 2)
   --seed       the order of the kills (default: by the clock)
 `
@@ -21,6 +23,7 @@ const { values } = parseArgs({
   options: {
     'every-act': { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
+    act: { type: 'string', multiple: true, default: [] },
     stages: { type: 'string', default: '2' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     help: { type: 'boolean', default: false },
@@ -36,7 +39,7 @@ const recorder = createRecorder()
 const others: PointsStage[] = []
 while (others.length < Number(values.stages) - 1) others.push(await withPointsStage(t))
 const first = await withPointsStage(t, { onKernel: recorder.onKernel })
-const { steps, pairs } = await recorder.discover(first)
+const { steps, pairs } = await recorder.discover(first, values.act.length > 0 ? values.act.map(actNamed) : ACTS)
 const random = createRandom(Number(values.seed))
 const points = [...(values['every-act'] ? steps : firstOfEach(steps)), ...pairs]
   .filter((point) => nameOf(point).includes(values.only))

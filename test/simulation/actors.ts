@@ -228,6 +228,7 @@ function createSubmitter(world: World, ports: PortsOf) {
     leases: createLeasesPort(ports, LEASE_MS),
     lanes: createLanePort(ports),
     clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+    relayOf: () => null,
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
     pauseOnConflict: async () => undefined,

@@ -53,6 +53,7 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/transactions/{transaction_id}/speed-up speedUpTransaction',
   'post /v1/wallets/{wallet_id}/transfer createTransfer',
   'post /v1/wallets/{wallet_id}/transfer/preview previewTransfer',
+  'post /v1/wallets/{wallet_id}/transfers createTransfers',
 ] as const
 
 /** The operations of a document, sorted. */

@@ -38,10 +38,12 @@ export type AuditSubject = {
   readonly wallets: readonly LoadWallet[]
   /** Every request from these wallets, with its response. */
   readonly answers: readonly Answered[]
+  /** Hashes of transactions that are judged elsewhere. */
+  readonly others?: ReadonlySet<string>
 }
 
 /** Call when nothing is in progress. */
-export async function auditChain({ places, wallets, answers }: AuditSubject): Promise<Audit> {
+export async function auditChain({ places, wallets, answers, others }: AuditSubject): Promise<Audit> {
   const problems: string[] = []
   const client = new pg.Client({ connectionString: places.database_url })
   await client.connect()
@@ -50,7 +52,7 @@ export async function auditChain({ places, wallets, answers }: AuditSubject): Pr
     const chains = await readChains(places, wallets)
     const found = matchAmounts(answers, chains)
     const counts = judgeTransfers(answers, rows, found, problems)
-    judgeStrangers(wallets, rows, chains, found, problems)
+    judgeStrangers(wallets, rows, chains, [...matchedHashes(found), ...(others ?? [])], problems)
     judgeNonces(wallets, rows, chains, problems)
     await judgeBalances(client, places, wallets, problems)
     await judgeHolds(client, wallets, problems)
@@ -162,15 +164,19 @@ function judgePresent(
   if (only.to !== transfer.to.toLowerCase()) problems.push(`${name} was sent to ${only.to}`)
 }
 
+function matchedHashes(found: ReadonlyMap<LoadTransfer, readonly ChainTransaction[]>): readonly string[] {
+  return [...found.values()].flat().map(({ hash }) => hash)
+}
+
 /** Everything on chain must be a requested transfer, or the cancellation of one. */
 function judgeStrangers(
   wallets: readonly LoadWallet[],
   rows: ReadonlyMap<string, Row>,
   chains: Chains,
-  found: ReadonlyMap<LoadTransfer, readonly ChainTransaction[]>,
+  known: readonly string[],
   problems: string[],
 ): void {
-  const asked = new Set([...found.values()].flat().map(({ hash }) => hash))
+  const asked = new Set(known)
   const cancelled = new Set([...rows.values()].filter(({ status }) => status === 'cancelled').map(({ hash }) => hash))
   const ours = new Set(wallets.map(({ address }) => address.toLowerCase()))
   for (const transactions of chains.values()) {

@@ -1,10 +1,10 @@
 /**
- * Observes the effects of a process step by step: each append, RPC call, queued job and checkpoint. The parts are
+ * Observes the effects of a process step by step: each append, RPC call, queued job, checkpoint and kept quote. The parts are
  * wrapped after they were composed; the product contains no code for it.
  */
 import type { Kernel } from '../../src/compose/kernel.ts'
 
-/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `queue lane`, `checkpoint`. */
+/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`. */
 export type Step = string
 
 /** Called for each step. It may delay the step, or end the process. */
@@ -37,15 +37,19 @@ export function watchSteps({ pool, chains, jobs }: Watched, watch: StepWatch): v
     take(watch, `queue ${joined(wanted.map(({ queue }) => queue))}`, () => add(wanted))
   Object.assign(jobs, { add: watchedAdd })
 
-  for (const { client } of chains.all) {
+  const clients = chains.all.flatMap(({ client, foreign }) => [
+    { client, name: 'rpc' },
+    { client: foreign, name: 'rpc foreign' },
+  ])
+  for (const { client, name } of clients) {
     const { batch, call, sendRawTransactions } = client
     const watched: Pick<typeof client, 'batch' | 'call' | 'sendRawTransactions'> = {
       batch: (requests) =>
         requests.length === 0
           ? batch(requests)
-          : take(watch, `rpc ${joined(requests.map(({ method }) => method))}`, () => batch(requests)),
-      call: (method, params) => take(watch, `rpc ${method}`, () => call(method, params)),
-      sendRawTransactions: (raw) => take(watch, 'rpc eth_sendRawTransaction', () => sendRawTransactions(raw)),
+          : take(watch, `${name} ${joined(requests.map(({ method }) => method))}`, () => batch(requests)),
+      call: (method, params) => take(watch, `${name} ${method}`, () => call(method, params)),
+      sendRawTransactions: (raw) => take(watch, `${name} eth_sendRawTransaction`, () => sendRawTransactions(raw)),
     }
     Object.assign(client, watched)
   }
@@ -67,6 +71,7 @@ async function take<T>(watch: StepWatch, step: Step, act: () => Promise<T>): Pro
 function stepOfStatement(statement: unknown): Step | null {
   const { name, values } = (statement ?? {}) as { readonly name?: string; readonly values?: readonly string[] }
   if (name === 'save_checkpoint') return 'checkpoint'
+  if (name === 'keep_swap_quote') return 'keep quote'
   if (name !== 'append_commits') return null
   const [, events = '[]', rows = '{}'] = values ?? []
   const types = (JSON.parse(events) as readonly { readonly type: string }[]).map(({ type }) => type)

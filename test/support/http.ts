@@ -123,7 +123,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
 }
 
 const NO_LIMITS = Object.fromEntries(QUOTAS.map((quota) => [quota, 0])) as QuotaLimits
-const WITHOUT_QUOTAS: TenantQuotas = {
+export const WITHOUT_QUOTAS: TenantQuotas = {
   limitsOf: () => NO_LIMITS,
   admit: () => ({ admitted: true, settle: () => undefined }),
   findReplay: async () => null,

@@ -119,6 +119,16 @@ function transactionCases({ sandbox, client, wallet }: Stage): Readonly<Record<s
         bad: { to: newAddress(), amount: TOO_MUCH, asset: 'ETH' },
         other: { to: newAddress(), amount: '0.1', asset: 'ETH' },
       }),
+    'POST /v1/wallets/{wallet_id}/transfers': async () => {
+      const items = (amount: string) => ({
+        items: ['0.1', amount].map((each) => ({ to: newAddress(), amount: each, asset: 'ETH' })),
+      })
+      return calls('batch_id', `${wallet.path}/transfers`, {
+        good: items('0.1'),
+        bad: items(TOO_MUCH),
+        other: items('0.2'),
+      })
+    },
     'POST /v1/wallets/{wallet_id}/swap': async () =>
       calls('transaction_id', `${wallet.path}/swap`, {
         good: { from_asset: 'ETH', to_asset: 'USDC', amount: '0.1' },

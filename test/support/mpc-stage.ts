@@ -9,7 +9,7 @@ import { keptLog } from './kept-log.ts'
 import type { LoadWallet } from './load.ts'
 import { adoptKey, type Parties, planParties, withParties } from './mpc-parties.ts'
 import { eventually } from './sandbox-eventually.ts'
-import { type Stage, withStage } from './service-stage.ts'
+import { type Stage, type StageOptions, withStage } from './service-stage.ts'
 
 /** A wallet with its key from the log. */
 export type MpcWallet = LoadWallet & { readonly keyId: string }
@@ -32,10 +32,7 @@ export type MpcStageOptions = {
   readonly parties?: number
   /** Directories of parties whose shares are at a place that the test chose. */
   readonly directories?: ReadonlyMap<number, string>
-  readonly env?: Readonly<Record<string, string>>
-  /** A database of the test, with every migration applied. */
-  readonly databaseUrl?: string
-}
+} & Pick<StageOptions, 'env' | 'chain' | 'databaseUrl'>
 
 /** All parties run when it returns. */
 export async function withMpcStage(

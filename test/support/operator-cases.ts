@@ -13,10 +13,10 @@ import {
   ids,
   lane,
   lease,
-  NEXT_ID,
   SERVICE,
   service,
   stuck,
+  UNSENT,
   unsigned,
   waits,
   without,
@@ -162,10 +162,10 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
   ],
   not_sent: [
     [
-      () => lane({ counts: waits({ unsent: 2 }), ids: ids({ unsent: NEXT_ID }), ages: ages({ unsent: 31_000 }) }),
+      () => lane(UNSENT, { ...CHAIN, relaySetting: 'ETHEREUM_SWAP_RPC_URLS' }),
       `ethereum ${ADDRESS}`,
       /2 transactions signed but not sent to a node/,
-      /jobs -- failed submit/,
+      /private relays of ETHEREUM_SWAP_RPC_URLS.*jobs -- failed submit/s,
     ],
   ],
   not_mined: [

@@ -11,7 +11,7 @@ import { fold, requested, signed } from './recorded-transactions.ts'
 export const GWEI = 1_000_000_000n
 export const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 export const HEAD_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb1'
-export const NEXT_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb2'
+const NEXT_ID = 'tx_01a20051-578f-72f3-8aa6-e88168c39fb2'
 
 /** Production's defaults: work counts as late after 30 s, a block after 4 min. */
 const LIMITS = limitsOf({
@@ -34,6 +34,7 @@ export const CHAIN: ChainNow = {
   },
   capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
   urlsSetting: 'ETHEREUM_RPC_URLS',
+  relaySetting: null,
   node: { up: true, head: 1_000, baseFeePerGas: GWEI },
 }
 
@@ -109,6 +110,11 @@ export const ages = (changed: Partial<LaneNow['ages']>) => ({ ...LANE.ages, ...c
 export const ids = (changed: Partial<LaneNow['ids']>) => ({ ...LANE.ids, ...changed })
 export const asks = (baseFeePerGas: bigint) => ({ ...CHAIN, node: { up: true, head: 1_000, baseFeePerGas } as const })
 export const without = (name: string) => SERVICE.processes.filter(({ process }) => process !== name)
+export const UNSENT = {
+  counts: waits({ unsent: 2 }),
+  ids: ids({ unsent: NEXT_ID }),
+  ages: ages({ unsent: 31_000 }),
+}
 export const unsigned = {
   counts: waits({ waiting: 3, dependent: 1 }),
   ids: ids({ ready: NEXT_ID }),

@@ -142,6 +142,7 @@ function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
     },
     capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
     urlsSetting: 'ETHEREUM_RPC_URLS',
+    relaySetting: null,
     client: { batch: async (requests) => requests.map(answer) },
   }
 }

@@ -154,4 +154,20 @@ export const ACTS: readonly Act[] = [
       if (read.body.data.status !== 'MINTED') throw new Error(`the mint is ${read.body.data.status}`)
     },
   },
+  {
+    name: 'a swap',
+    async play(stage) {
+      const id = await stage.trader.trade('sell', { quoted: true })
+      await stage.settle()
+      await mustBe(stage, id, 'confirmed')
+    },
+  },
+  {
+    name: 'a contract call',
+    async play(stage) {
+      const id = await stage.trader.trade('call')
+      await stage.settle()
+      await mustBe(stage, id, 'confirmed')
+    },
+  },
 ]

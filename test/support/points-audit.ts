@@ -6,13 +6,20 @@ import type { PointsStage } from './points-stage.ts'
 
 /** All problems, as text. Call when nothing is in progress. */
 export async function auditStage(stage: PointsStage): Promise<string[]> {
-  const { service, url, wallets, issuer, answers } = stage
-  const { problems } = await auditChain({ places: service.places, wallets, answers })
+  const { service, url, wallets, issuer, trader, answers } = stage
+  const traded = await trader.audit()
+  const { problems } = await auditChain({
+    places: service.places,
+    wallets: [...wallets, trader.wallet],
+    answers,
+    others: traded.hashes,
+  })
   const sent = (await readChain(url, [issuer.address])).map(({ nonce }) => nonce).sort((a, b) => a - b)
   const hasGap = sent.some((nonce, index) => nonce !== index)
   const log = await auditLog(service.places.database_url)
   return [
     ...problems,
+    ...traded.problems,
     ...(hasGap ? [`the nonces of the issuer have a gap or a double: ${sent.join(' ')}`] : []),
     ...log.problems,
   ]

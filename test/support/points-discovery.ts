@@ -19,8 +19,11 @@ export function nameOf({ kind, place: { moment, step, afterEffect } }: Pick<Faul
 
 export type Recorder = {
   readonly onKernel: (kernel: Kernel) => void
-  /** Runs every act and returns the points found: single steps, and pairs of consecutive effects. */
-  readonly discover: (stage: PointsStage) => Promise<{ readonly steps: FaultPoint[]; readonly pairs: FaultPoint[] }>
+  /** Runs every act, or those that are given, and returns the points found: single steps, and pairs of consecutive effects. */
+  readonly discover: (
+    stage: PointsStage,
+    acts?: readonly Act[],
+  ) => Promise<{ readonly steps: FaultPoint[]; readonly pairs: FaultPoint[] }>
 }
 
 export function createRecorder(): Recorder {
@@ -34,10 +37,10 @@ export function createRecorder(): Recorder {
         after: () => undefined,
       })
     },
-    async discover(stage) {
+    async discover(stage, acts = ACTS) {
       const steps: FaultPoint[] = []
       const pairs: FaultPoint[] = []
-      for (const act of ACTS) {
+      for (const act of acts) {
         taken.clear()
         await act.play(stage)
         for (const [kind, all] of taken) {

@@ -1,6 +1,7 @@
 /**
  * One database, one node and every process of the service in this process, for tests in which a single separate process
- * dies. Wallets have funds and tokens, and there is a collection to mint into.
+ * dies. Wallets have funds and tokens, there is a collection to mint
+ * into, and there are exchanges.
  */
 import type { Test } from 'tap'
 import type { Kernel } from '../../src/compose/kernel.ts'
@@ -16,6 +17,7 @@ import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { type ApiClient, createApiClient } from './service-api.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
+import { createTrader, type Trader } from './trader.ts'
 import { type ProcessKind, prepareVictim, type Victim } from './victims.ts'
 
 const CHAIN_ID = SANDBOX_CHAIN_IDS.ethereum
@@ -31,6 +33,8 @@ export type PointsStage = {
   /** One that owns a collection and sends only mints. */
   readonly issuer: LoadWallet
   readonly collectionId: string
+  /** One that only swaps and calls a contract. */
+  readonly trader: Trader
   /** Every transfer requested so far, with its response. */
   readonly answers: readonly Answered[]
   /** Requests a transfer with a unique amount. Returns the id of its transaction. */
@@ -69,6 +73,8 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
       ETHEREUM_RPC_URLS: rpcUrls.join(','),
       ETHEREUM_POLL_INTERVAL_MS: '50',
       LEASE_MS: '1000',
+      // A process may die between the quote and the swap.
+      SWAP_QUOTE_TTL_MS: '600000',
       HOST: '127.0.0.1',
       PORT: String(port),
       ...env,
@@ -80,14 +86,15 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   const answers: Answered[] = []
   let asked = 0
   const settle = () => mineUntilSettled(() => service.places, url)
-  const [first, second, issuer] = (await service.makeWallets(3)) as [LoadWallet, LoadWallet, LoadWallet]
-  for (const { address } of [first, second]) await fundFaucet(url, setup.contracts, address)
+  const made = (await service.makeWallets(4)) as [LoadWallet, LoadWallet, LoadWallet, LoadWallet]
+  const [first, second, issuer, swapper] = made
+  for (const { address } of [first, second, swapper]) await fundFaucet(url, setup.contracts, address)
   const collectionId = await deployCollection(api, issuer, settle)
   await eventually(async () => {
     const { rowCount } = await service.pool.query('SELECT FROM balances WHERE wallet_id = ANY($1) AND balance > 0', [
-      [first.id, second.id],
+      [first.id, second.id, swapper.id],
     ])
-    return rowCount === 4
+    return rowCount === 6
   })
   return {
     service,
@@ -97,6 +104,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
     wallets: [first, second],
     issuer,
     collectionId,
+    trader: createTrader({ api, url, contracts: setup.contracts }, swapper),
     answers,
     async send(wallet, asset) {
       const plan = { wallets: [wallet], count: 1, spreadMs: 0, impatient: 0 }

@@ -42,7 +42,8 @@ export type LocalService = {
   readonly makeWallets: (count: number, kind?: WalletKind) => Promise<LoadWallet[]>
   /** The parts of a worker, while it runs. */
   readonly workerOf: (name: WorkerName) => Kernel
-  readonly startWorker: (name: WorkerName) => Promise<void>
+  /** @param aheadMs how far the clock of its log is ahead of the others; default is 0 */
+  readonly startWorker: (name: WorkerName, aheadMs?: number) => Promise<void>
   /** Lets a worker finish its work and stops it. */
   readonly stopWorker: (name: WorkerName) => Promise<void>
   /** The log lines of the workers. */
@@ -116,8 +117,9 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const { lines, logger } = keptLog()
   const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
-  async function startWorker(name: WorkerName): Promise<void> {
-    const kernel = { ...composeKernel({ ...config, databaseUrl: urlAs(roleOf(name)) }, name), logger }
+  async function startWorker(name: WorkerName, aheadMs = 0): Promise<void> {
+    const parts = composeKernel({ ...config, databaseUrl: urlAs(roleOf(name)) }, name)
+    const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])
     running.set(
@@ -178,6 +180,10 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     urlAs,
     env: settings,
   }
+}
+
+function aheadBy(aheadMs: number, log: Kernel['log']): Kernel['log'] {
+  return { ...log, now: () => new Date(Date.parse(log.now()) + aheadMs).toISOString() }
 }
 
 export type RunningWorker = { readonly kernel: Kernel; readonly stop: () => Promise<void> }

@@ -85,6 +85,7 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
       router: exchanges.swapRouter,
       quoter: exchanges.quoter,
       factory: exchanges.v3Factory,
+      factoryV2: exchanges.v2Factory,
       tiers: [500, 3_000, 10_000],
     },
     v2: {
@@ -93,6 +94,7 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
       router: exchanges.v2Router,
       quoter: exchanges.v2Router,
       factory: exchanges.v2Factory,
+      factoryV2: null,
       tiers: [],
     },
   } as const
