@@ -5,6 +5,7 @@ import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { explainRevert } from '../../src/chain/explain-revert.ts'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
+import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
@@ -136,9 +137,11 @@ t.test('a sent call is a transaction with its decoded call, and lands once', asy
     },
   })
   t.equal(await contractOf('total'), 5n)
-  const { events } = (await stage.read(wallet, first.body.data.transaction_id)) as unknown as {
+  const { events, events_truncated } = (await stage.read(wallet, first.body.data.transaction_id)) as unknown as {
     events: readonly object[]
+    events_truncated: boolean
   }
+  t.equal(events_truncated, false)
   t.match(events, [
     {
       address: callee,
@@ -155,6 +158,20 @@ t.test('a sent call is a transaction with its decoded call, and lands once', asy
   ])
   await settle()
   t.match(await stage.read(wallet, first.body.data.transaction_id), { state: 'confirmed' })
+})
+
+t.test('what a call allows others to spend is shown, with a warning if it has no limit', async (t) => {
+  const unlimited = (1n << 256n) - 1n
+  const approve = { function_signature: 'approve(address,uint256)', args: [RECIPIENT, unlimited.toString()] }
+  const inner = new Interface(['function approve(address, uint256)']).encodeFunctionData('approve', [RECIPIENT, 5])
+  const spend = { kind: 'approve', token: callee, spender: toChecksumAddress(RECIPIENT), amount: 'unlimited' }
+  const simulated = await call({ ...approve, mode: 'simulate' })
+  t.match(simulated.body.data.call, { spends: [spend], warnings: [{ code: 'unlimited_spend' }] })
+  const multicall = { function_signature: 'multicall(bytes[])', args: [[inner]], gas_limit: 100_000 }
+  const { body } = await call(multicall)
+  const { call: sent } = (await stage.read(wallet, body.data.transaction_id)) as unknown as { call: object }
+  t.match(sent, { function: 'multicall', spends: [{ ...spend, amount: '5' }], warnings: [] })
+  await settle()
 })
 
 t.test('20 concurrent calls of one wallet land once each', async (t) => {
@@ -218,6 +235,7 @@ t.test('what would do nothing, or something else, is refused with its field', as
     [{ ...count, contract_address: `0x${'0'.repeat(40)}` }, '422 contract_address zero_address'],
     [{ ...count, contract_address: `0x${'0'.repeat(39)}4` }, '422 contract_address precompile'],
     [{ ...count, contract_address: null }, '422 contract_address wrong_type'],
+    [{ ...count, contract_address: FACTORY_ADDRESS }, '409 managed_contract'],
     [{ ...count, value: '1' }, '422 value not_payable'],
     [{ ...count, value: '-1' }, '422 value invalid_amount'],
     [{ function: 'total' }, '422 mode view_function'],
@@ -254,6 +272,13 @@ t.test('a watch wallet reads and simulates, and does not send', async (t) => {
   const watch = { id: body.data.wallet_id as string, address: WATCHED } as LoadWallet
   t.equal((await call({ mode: 'read', function: 'total' }, watch)).status, 200)
   t.equal(await mistakeOf({ function: 'count', args: ['1', ''] }, watch), '422 wallet_id watch_only')
+})
+
+t.test('an archived wallet does not send', async (t) => {
+  const [archived] = (await service.makeWallets(1)) as [LoadWallet]
+  await service.kernel.pool.query(`UPDATE wallets SET status = 'archived' WHERE wallet_id = $1`, [archived.id])
+  t.equal(await mistakeOf({ function: 'count', args: ['1', ''] }, archived), '409 wallet_archived')
+  t.equal((await onChain(stage, archived)).length, 0)
 })
 
 t.test('calls above the rate of the tenant are refused, whatever their mode', async (t) => {

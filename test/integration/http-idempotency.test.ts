@@ -4,12 +4,11 @@
  */
 import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { freePort } from '../../src/sandbox/ports.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { type ApiClient, createApiClient, type Reply } from '../support/service-api.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
-import { prepareVictim, type Victim } from '../support/victims.ts'
+import { startVictimApi } from '../support/victim-api.ts'
 
 /** A chain without a reachable node: wallets are created without one. */
 const TESTNET = { ETHEREUM_TESTNET_RPC_URLS: 'http://127.0.0.1:9', ETHEREUM_TESTNET_CHAIN_ID: '1000002' }
@@ -18,19 +17,11 @@ const stage = await withStage(t, { env: TESTNET })
 const { service } = stage
 const { api, pool } = service
 const [payer] = (await service.makeWallets(1)) as [LoadWallet]
-const [other, dyingBefore, dyingAfter] = await Promise.all([startProcess(), startProcess(), startProcess()])
-
-/** Another API process of the build. */
-async function startProcess(): Promise<{ readonly api: ApiClient; readonly victim: Victim }> {
-  const port = await freePort()
-  const env = { ...service.env, DATABASE_URL: service.urlAs('api'), HOST: '127.0.0.1', PORT: String(port) }
-  const victim = prepareVictim('api', env)
-  t.teardown(victim.kill)
-  await victim.start()
-  const client = createApiClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: service.apiKey })
-  await eventually(async () => (await client.once({ path: '/healthz' })).status === 200)
-  return { api: client, victim }
-}
+const [other, dyingBefore, dyingAfter] = await Promise.all([
+  startVictimApi(t, service),
+  startVictimApi(t, service),
+  startVictimApi(t, service),
+])
 
 function transfer(key: string, amount: string, from: { readonly id: string } = payer) {
   const body = { to: RECIPIENT, amount, asset: 'ETH' }

@@ -5,19 +5,14 @@
 import t from 'tap'
 import { recorded } from '../../src/core/recorded.ts'
 import { change } from '../../src/event-log/aggregate.ts'
-import type { Answers } from '../../src/keys/mpc/coordinator.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { goldenShares } from '../support/golden-shares.ts'
+import { askToSign, builtTransfer, ETHER, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { RECIPIENT } from '../support/service-stage.ts'
-
-const THIEF = '0x000000000000000000000000000000000000dEaD'
-const GWEI = 10n ** 9n
-const ETHER = 10n ** 18n
 
 const stage = await withMpcStage(t, { keys: [goldenShares(2, 3)] })
 const puppeteer = await withPuppeteer(t, stage)
@@ -27,31 +22,8 @@ await stage.settle()
 await stage.service.stopWorker('chain-follower')
 await stage.service.stopWorker('signer')
 
-/** Same as built by the lane. */
-const transfer = (changed: Partial<UnsignedTransaction>): UnsignedTransaction => ({
-  chainId: 1_000_001,
-  nonce: 1,
-  to: RECIPIENT,
-  value: ETHER,
-  data: '0x',
-  gasLimit: 21_000n,
-  maxFeePerGas: 2n * GWEI,
-  maxPriorityFeePerGas: GWEI,
-  ...changed,
-})
-
-const item = (id: string, transaction: UnsignedTransaction): SigningItem => ({
-  keyId: wallet.keyId,
-  intent: { kind: 'transaction', id },
-  subject: { kind: 'transaction', transaction },
-})
-
-const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
-  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 60_000 })
-
-/** The kind of refusal of each item, at each party; `signed` for none. */
-const kinds = (answers: Answers) =>
-  [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
+const item = (id: string, transaction: UnsignedTransaction) => signingItem(wallet, id, transaction)
+const ask = (items: readonly SigningItem[], signers?: readonly number[]) => askToSign(puppeteer, items, signers)
 
 /** Like an attacker who can append, with valid hashes. */
 async function forge(id: string, events: readonly TransactionEvent[], rows: 'with rows' | 'without rows') {
@@ -103,7 +75,10 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     [1, 2],
     [2, 3],
   ])
-    t.strictSame(kinds(await ask([item(done, transfer({ nonce: 1 }))], signers)), [['not_covered'], ['not_covered']])
+    t.strictSame(refusalKinds(await ask([item(done, builtTransfer({ nonce: 1 }))], signers)), [
+      ['not_covered'],
+      ['not_covered'],
+    ])
   await stage.service.startWorker('signer')
   const said = () => stage.service.lines.filter(({ transaction_id }) => transaction_id === done)
   await eventually(() => said().some(({ reason }) => /used by this transaction itself/.test(String(reason))))
@@ -115,8 +90,12 @@ t.test('an intent that was forged without its row, or after its end, is refused'
   const known = await stateOf(done)
   const alone = `${done.slice(0, -4)}aaaa`
   await forge(alone, [{ type: 'TransferRequested', data: recorded({ ...known.intent, to: THIEF }) }], 'without rows')
-  const stolen = item(alone, transfer({ to: THIEF }))
-  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'an intent without a row is not covered')
+  const stolen = item(alone, builtTransfer({ nonce: 1, to: THIEF }))
+  t.strictSame(
+    refusalKinds(await ask([stolen])),
+    [['not_covered'], ['not_covered']],
+    'an intent without a row is not covered',
+  )
   t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /no row/)
   const failed = await stage.send(wallet, '3')
   const now = stage.service.kernel.log.now()
@@ -128,25 +107,33 @@ t.test('an intent that was forged without its row, or after its end, is refused'
     ],
     'with rows',
   )
-  const revived = item(failed, transfer({ nonce: 1, value: 3n * ETHER }))
-  t.strictSame(kinds(await ask([revived])), [['not_covered'], ['not_covered']], 'a failed transfer is not covered')
+  const revived = item(failed, builtTransfer({ nonce: 1, value: 3n * ETHER }))
+  t.strictSame(
+    refusalKinds(await ask([revived])),
+    [['not_covered'], ['not_covered']],
+    'a failed transfer is not covered',
+  )
 })
 
 t.test('a transaction edited in the log or in its row is refused', async (t) => {
   const id = await stage.send(wallet, '4')
-  const asked = item(id, transfer({ nonce: 1, value: 4n * ETHER }))
+  const asked = item(id, builtTransfer({ nonce: 1, value: 4n * ETHER }))
   const { pool } = stage.service
   await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, THIEF])
-  t.strictSame(kinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the edited row is not covered')
+  t.strictSame(refusalKinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the edited row is not covered')
   await edit(`transaction-${id}`, { to: THIEF })
-  const stolen = item(id, transfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
-  t.strictSame(kinds(await ask([stolen])), [['not_covered'], ['not_covered']], 'a matching edited event is refused')
+  const stolen = item(id, builtTransfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
+  t.strictSame(
+    refusalKinds(await ask([stolen])),
+    [['not_covered'], ['not_covered']],
+    'a matching edited event is refused',
+  )
   await edit(`mpckey-${wallet.keyId}`, { threshold: 1 })
   await stage.parties.stop(1)
   await stage.parties.start(1)
   await eventually(() => puppeteer.reachable().includes(1))
-  const good = item(await stage.send(wallet, '5'), transfer({ nonce: 1, value: 5n * ETHER }))
-  t.strictSame(kinds(await ask([good]))[0], ['key_unknown'], 'an edited key is unknown to the parties')
+  const good = item(await stage.send(wallet, '5'), builtTransfer({ nonce: 1, value: 5n * ETHER }))
+  t.strictSame(refusalKinds(await ask([good]))[0], ['key_unknown'], 'an edited key is unknown to the parties')
   await edit(`mpckey-${wallet.keyId}`, { threshold: 2 })
 })
 
@@ -163,7 +150,7 @@ t.test('no key and no shares are made that the log does not request', async (t) 
   const repair = { ceremony: 'repair', keyId: wallet.keyId, refreshId: 'rfr_x', target: 3, helpers: [1, 2] } as const
   for (const begin of [generate, refresh, repair]) {
     const answers = await puppeteer.ask(parties, begin, { timeoutMs: 60_000 })
-    t.strictSame(kinds(answers), [['not_covered'], ['not_covered'], ['not_covered']], begin.ceremony)
+    t.strictSame(refusalKinds(answers), [['not_covered'], ['not_covered'], ['not_covered']], begin.ceremony)
   }
   const said = stage.parties.lines.filter(({ msg }) =>
     /^refused a ceremony: the event log has no matching request/.test(msg),

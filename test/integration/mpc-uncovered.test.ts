@@ -4,49 +4,23 @@
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import type { Answers } from '../../src/keys/mpc/coordinator.ts'
 import { encodeMessage } from '../../src/keys/mpc/message.ts'
 import { partyName } from '../../src/keys/mpc/party-names.ts'
 import { encodeBegin, KIND, type SigningItem, type SigningSubject } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { goldenShares } from '../support/golden-shares.ts'
+import { askToSign, builtTransfer, ETHER, GWEI, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { onChain, RECIPIENT } from '../support/service-stage.ts'
-
-const THIEF = '0x000000000000000000000000000000000000dEaD'
-const GWEI = 10n ** 9n
-const ETHER = 10n ** 18n
+import { onChain } from '../support/service-stage.ts'
 
 const stage = await withMpcStage(t, { keys: [goldenShares(2, 3), goldenShares(2, 2)] })
 const puppeteer = await withPuppeteer(t, stage)
 const [wallet, other] = stage.wallets as [MpcWallet, MpcWallet]
 
-/** Same as built by the lane. */
-const transfer = (changed: Partial<UnsignedTransaction> = {}): UnsignedTransaction => ({
-  chainId: 1_000_001,
-  nonce: 0,
-  to: RECIPIENT,
-  value: ETHER,
-  data: '0x',
-  gasLimit: 21_000n,
-  maxFeePerGas: 2n * GWEI,
-  maxPriorityFeePerGas: GWEI,
-  ...changed,
-})
-
-const item = (id: string, subject: SigningSubject | UnsignedTransaction, keyId = wallet.keyId): SigningItem => ({
-  keyId,
-  intent: { kind: 'transaction', id },
-  subject: 'kind' in subject ? subject : { kind: 'transaction', transaction: subject },
-})
-
-const ask = (items: readonly SigningItem[], signers: readonly number[] = [1, 2]): Promise<Answers> =>
-  puppeteer.ask(signers, { ceremony: 'sign', signers, finisher: signers[0] as number, items }, { timeoutMs: 60_000 })
-
-/** The kind of refusal of each item, at each party; `signed` for none. */
-const kinds = (answers: Answers) =>
-  [...answers.values()].map((outcome) => outcome.map((each) => (each.ok ? 'signed' : each.refusal.kind)))
+const item = (id: string, subject: SigningSubject | UnsignedTransaction, from = wallet) =>
+  signingItem(from, id, subject)
+const ask = (items: readonly SigningItem[], signers?: readonly number[]) => askToSign(puppeteer, items, signers)
 
 // From here on accepted requests wait for a signature, and only the test requests it.
 await stage.service.stopWorker('signer')
@@ -56,17 +30,17 @@ const next = await stage.send(wallet, '2')
 t.test('a request that no intent covers is refused and logged by every party', async (t) => {
   const mail = { name: 'Mail', version: '1', chainId: 1_000_001 }
   const lies: readonly (readonly [string, SigningItem])[] = [
-    ['another recipient', item(pending, transfer({ to: THIEF }))],
-    ['another amount', item(pending, transfer({ value: ETHER + 1n }))],
-    ['a call beside the money', item(pending, transfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
-    ['another chain', item(pending, transfer({ chainId: 1 }))],
-    ['a fee that nobody agreed to', item(pending, transfer({ maxFeePerGas: 10n ** 15n }))],
-    ['a fee far above what was reserved', item(pending, transfer({ maxFeePerGas: 50n * GWEI }))],
-    ['gas far above what was reserved', item(pending, transfer({ gasLimit: 1_000_000n }))],
-    ['a nonce far ahead', item(pending, transfer({ nonce: 1_000 }))],
-    ['a tip above the fee', item(pending, transfer({ maxPriorityFeePerGas: 3n * GWEI }))],
-    ['a transaction that the log does not have', item('tx_0', transfer())],
-    ['another wallet for it', item(pending, transfer(), other.keyId)],
+    ['another recipient', item(pending, builtTransfer({ to: THIEF }))],
+    ['another amount', item(pending, builtTransfer({ value: ETHER + 1n }))],
+    ['a call beside the money', item(pending, builtTransfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
+    ['another chain', item(pending, builtTransfer({ chainId: 1 }))],
+    ['a fee that nobody agreed to', item(pending, builtTransfer({ maxFeePerGas: 10n ** 15n }))],
+    ['a fee far above what was reserved', item(pending, builtTransfer({ maxFeePerGas: 50n * GWEI }))],
+    ['gas far above what was reserved', item(pending, builtTransfer({ gasLimit: 1_000_000n }))],
+    ['a nonce far ahead', item(pending, builtTransfer({ nonce: 1_000 }))],
+    ['a tip above the fee', item(pending, builtTransfer({ maxPriorityFeePerGas: 3n * GWEI }))],
+    ['a transaction that the log does not have', item('tx_0', builtTransfer())],
+    ['another wallet for it', item(pending, builtTransfer(), other)],
     [
       'typed data that nobody asked for',
       {
@@ -87,7 +61,7 @@ t.test('a request that no intent covers is refused and logged by every party', a
       { ...item('mint_0', { kind: 'message', message: Buffer.from('hi') }), intent: { kind: 'voucher', id: 'mint_0' } },
     ],
   ]
-  for (const [what, lie] of lies) t.strictSame(kinds(await ask([lie])), [['not_covered'], ['not_covered']], what)
+  for (const [what, lie] of lies) t.strictSame(refusalKinds(await ask([lie])), [['not_covered'], ['not_covered']], what)
   for (const party of [1, 2]) {
     const said = stage.parties.lines.filter(
       (line) => line.party === party && /the event log has no matching request/.test(line.msg),
@@ -98,8 +72,8 @@ t.test('a request that no intent covers is refused and logged by every party', a
 })
 
 t.test('one forged item among valid ones is refused alone', async (t) => {
-  const answers = await ask([item(next, transfer({ to: THIEF })), item(pending, transfer({ nonce: 7 }))])
-  t.strictSame(kinds(answers), [
+  const answers = await ask([item(next, builtTransfer({ to: THIEF })), item(pending, builtTransfer({ nonce: 7 }))])
+  t.strictSame(refusalKinds(answers), [
     ['not_covered', 'signed'],
     ['not_covered', 'signed'],
   ])
@@ -120,29 +94,35 @@ t.test(
       [3, 2],
     ])
       t.match(
-        await refused(item(pending, transfer({ nonce: 0 })), signers),
+        await refused(item(pending, builtTransfer({ nonce: 0 })), signers),
         signers[0] === 3 ? { kind: 'given_up' } : claimed,
       )
-    t.match(await refused(item(next, transfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), { kind: 'nonce_claimed' })
-    const [again] = (await ask([item(pending, transfer({ nonce: 7 }))], [2, 1])).values()
+    t.match(await refused(item(next, builtTransfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), {
+      kind: 'nonce_claimed',
+    })
+    const [again] = (await ask([item(pending, builtTransfer({ nonce: 7 }))], [2, 1])).values()
     t.ok(again?.[0]?.ok, 'a repeated request is signed again')
   },
 )
 
 t.test('a request that does not fit the key is refused whole', async (t) => {
-  const good = item(next, transfer({ value: 2n * ETHER, nonce: 8 }))
-  t.strictSame(kinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
-  t.strictSame(kinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
+  const good = item(next, builtTransfer({ value: 2n * ETHER, nonce: 8 }))
+  t.strictSame(refusalKinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
+  t.strictSame(refusalKinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
   const absent = { ceremony: 'sign', signers: [1, 3], finisher: 1, items: [good] } as const
-  t.strictSame(kinds(await puppeteer.ask([2], absent, { timeoutMs: 60_000 })), [['invalid']], 'party 2 is no signer')
+  t.strictSame(
+    refusalKinds(await puppeteer.ask([2], absent, { timeoutMs: 60_000 })),
+    [['invalid']],
+    'party 2 is no signer',
+  )
   const foreign = { ...absent, signers: [1, 2], finisher: 3 }
-  t.strictSame(kinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 60_000 })), [['invalid'], ['invalid']])
+  t.strictSame(refusalKinds(await puppeteer.ask([1, 2], foreign, { timeoutMs: 60_000 })), [['invalid'], ['invalid']])
 })
 
 t.test('a message that is not a request of a coordinator is not answered', async (t) => {
   const session = randomBytes(16).toString('hex')
   const address = { session, round: 0, sequence: 0, sender: 'coordinator', receiver: partyName(1) }
-  const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, transfer())] })
+  const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, builtTransfer())] })
   const said = () => stage.parties.lines.filter(({ party, msg }) => party === 1 && msg === 'message rejected')
   const before = said().length
   puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.begin, payload: Buffer.from('{}') }))

@@ -1,14 +1,14 @@
 /** Quotes of swaps against the real contracts of Uniswap V2 and V3. */
 import { Interface } from 'ethers/abi'
 import t from 'tap'
-import { toChecksumAddress } from '../../src/chain/address.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { Route } from '../../src/swaps/events.ts'
 import { gasReserve } from '../../src/swaps/quote.ts'
 import { amountsOf } from '../../src/swaps/route.ts'
 import { withNodeProxy } from '../support/service-node-proxy.ts'
 import { compileSolidity } from '../support/solidity.ts'
-import { ALICE, COIN, DOLLAR, mined, type SwapStage, TOKEN, type Wanted, withSwaps } from '../support/swap-stage.ts'
+import { deployPair } from '../support/swap-pair.ts'
+import { ALICE, COIN, DOLLAR, type SwapStage, TOKEN, type Wanted, withSwaps } from '../support/swap-stage.ts'
 
 /** The pools of each leg, by fee. */
 function shape(route: Route): string {
@@ -92,6 +92,33 @@ t.test('a large swap is split over pools where that wins more than its gas', asy
     received: 800n * COIN,
     paid: amountsOf(sold.found.route).amountIn,
   })
+})
+
+t.test('a swap is split over a V3 pool and a V2 pair, by the router of both', async (t) => {
+  const stage = await withSwaps(t)
+  const { eth, usdc } = stage.assets
+  const { v3, v2 } = stage.venues
+  const oneTier = { venues: [{ ...v3, tiers: [3_000] }, v2], hops: [] }
+  const terms = { amount: 900n * COIN, maxPriceImpactBps: 5_000 }
+  const funds = { from: eth, to: usdc, ...terms, amount: 1_500n * COIN }
+  await stage.swap((await stage.quote(funds, { venues: [{ ...v3, tiers: [500] }], hops: [] })).found.route, funds)
+  for (const wanted of [
+    { from: eth, to: usdc, ...terms },
+    { from: usdc, to: eth, ...terms, amount: 2_000_000n * DOLLAR },
+  ]) {
+    const untouched = await callRpc(stage.url, 'evm_snapshot', [])
+    const { found } = await stage.quote(wanted, oneTier)
+    const { amountIn, amountOut } = amountsOf(found.route)
+    t.strictSame(shape(found.route).split(' + ').sort(), ['v2 3000', 'v3 3000'])
+    t.match(await stage.swap(found.route, wanted), { paid: amountIn, received: amountOut })
+    t.equal(BigInt((await callRpc(stage.url, 'eth_getBalance', [v3.router, 'latest'])) as string), 0n, 'nothing stays')
+    await callRpc(stage.url, 'evm_revert', [untouched])
+  }
+  const apart = { venues: [{ ...v3, tiers: [3_000], factoryV2: null }, v2], hops: [] }
+  const { found } = await stage.quote({ from: eth, to: usdc, ...terms }, apart)
+  t.notMatch(shape(found.route), / \+ /, 'a router of other pairs cannot')
+  const exact = { from: usdc, to: eth, ...terms, amountType: 'exact_output' as const }
+  t.notMatch(shape((await stage.quote(exact, oneTier)).found.route), / \+ /, 'an exact output would be inexact')
 })
 
 t.test('a quoter fills a part without a refusal; it is no quote', async (t) => {
@@ -193,14 +220,8 @@ t.test('a token with a fee is quoted as it arrives, through V2 only, and never a
   const stage = await withSwaps(t)
   const { eth } = stage.assets
   const bytecode = compileSolidity('FeeToken.sol').get('FeeToken')?.bytecode ?? ''
-  const { contractAddress } = await mined(stage.url, { from: ALICE, data: bytecode })
-  const contract = toChecksumAddress(contractAddress ?? '')
+  const contract = await deployPair(stage, bytecode, 1_000_000n * COIN)
   const fee = { assetId: 'FEE', symbol: 'FEE', decimals: 18, contract }
-  await stage.call(contract, TOKEN.encodeFunctionData('approve', [stage.exchanges.v2Router, 2n ** 255n]))
-  const addLiquidity = new Interface([
-    'function addLiquidityETH(address token, uint256 amount, uint256 min, uint256 minEth, address to, uint256 deadline) payable',
-  ]).encodeFunctionData('addLiquidityETH', [contract, 1_000_000n * COIN, 0n, 0n, ALICE, 2n ** 40n])
-  await stage.call(stage.exchanges.v2Router, addLiquidity, 1_000n * COIN)
 
   const buy = { from: eth, to: fee, amount: COIN }
   const { found, outcome } = await stage.quote(buy)

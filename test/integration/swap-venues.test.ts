@@ -1,5 +1,7 @@
 /** The exchanges of a chain, checked on chain at their first use: a wrong one is off, a node that is down is not wrong. */
+import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import type { VenueSettings } from '../../src/chain/settings.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -8,10 +10,12 @@ import { createMarkets } from '../../src/swaps/markets.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { PRODUCTION } from '../support/config.ts'
 import { type ExchangeChain, withExchanges } from '../support/exchanges.ts'
+import { ALICE, mined } from '../support/swap-stage.ts'
 
 const CHAIN = { network: 'ethereum', environment: 'mainnet', chainId: 1_000_001 } as const
 const NOBODY = '0x00000000000000000000000000000000000000fa'
 const MINUTE = 60_000
+const QUOTER = '@uniswap/swap-router-contracts/artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json'
 
 async function withMarkets(t: Test, url: string, env: ExchangeChain['env']) {
   const [settings] = loadConfig({ ...PRODUCTION, ...env }).chains
@@ -35,6 +39,14 @@ async function withMarkets(t: Test, url: string, env: ExchangeChain['env']) {
   }
 }
 
+/** A real QuoterV2 of a factory that takes any token for the wrapped native one. */
+async function deployQuoter(url: string, factory: string, wrapped: string): Promise<string> {
+  const { bytecode } = createRequire(import.meta.url)(QUOTER)
+  const words = [factory, wrapped].map((address) => address.slice(2).toLowerCase().padStart(64, '0'))
+  const { contractAddress } = await mined(url, { from: ALICE, data: bytecode + words.join('') })
+  return toChecksumAddress(contractAddress ?? '')
+}
+
 t.test('the exchanges of the sandbox can be used', async (t) => {
   const chain = await withExchanges(t)
   const stage = await withMarkets(t, chain.url, chain.env)
@@ -54,6 +66,7 @@ t.test('each wrong exchange is off and named, and the others stay', async (t) =>
   const stage = await withMarkets(t, chain.url, chain.env)
   const [v3, v2] = stage.swaps.venues
   if (v3 === undefined || v2 === undefined) throw new Error('two exchanges were expected')
+  const otherWrap = await deployQuoter(chain.url, exchanges.v3Factory, contracts.usdc)
   const wrong: readonly [VenueSettings, RegExp][] = [
     [{ ...v2, name: 'no-code', router: NOBODY, quoter: NOBODY }, /no-code: its router .* is no v2 router/],
     [{ ...v2, name: 'a-token', router: contracts.usdc }, /a-token: its router .* is no v2 router/],
@@ -61,6 +74,7 @@ t.test('each wrong exchange is off and named, and the others stay', async (t) =>
     [{ ...v3, name: 'v2-as-v3', router: exchanges.v2Router }, /v2-as-v3: /],
     [{ ...v3, name: 'no-quoter', quoter: NOBODY }, /no-quoter: its quoter .* is not of the factory/],
     [{ ...v3, name: 'other-quoter', quoter: exchanges.v2Router }, /other-quoter: its quoter .* is not of the factory/],
+    [{ ...v3, name: 'other-wrap', quoter: otherWrap }, /other-wrap: its quoter .* wraps as .*, and its router as /],
   ]
   for (const [venue, problem] of wrong) {
     const markets = stage.with([venue, v2])

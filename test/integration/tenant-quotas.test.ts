@@ -5,10 +5,12 @@
 import t, { type Test } from 'tap'
 import { usageCounts } from '../../src/compose/capabilities.ts'
 import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
+import { markReplayed } from '../../src/http/idempotency.ts'
 import type { Routes } from '../../src/http/request.ts'
+import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
 import { createCountUsage } from '../../src/quotas/count-usage.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { type Answer, KEYS, startTestApp, told, WITHOUT_QUOTAS } from '../support/http.ts'
 import { seedWallet, transferIntent, withLog } from '../support/log.ts'
 import { CREATE, dataOf, WATCH, type WalletApi, walletApi } from '../support/wallet-api.ts'
 import { ACME, beat, type WalletParts, withWallets } from '../support/wallet-parts.ts'
@@ -197,6 +199,36 @@ t.test('the API does not start with a route that creates or spends without decla
   await t.rejects(startTestApp({ routes }), {
     message: 'POST /v1/things must state config.quotas: what it adds to, or []',
   })
+})
+
+t.test('a call with a kept Idempotency-Key is answered above the rate, and not counted', async (t) => {
+  const config = { scope: 'wallets:write', idempotent: true, quotas: [], rate: 'calls_per_second' } as const
+  const routes: Routes = (app) => {
+    app.post('/v1/things', { schema: THING, config }, async (request, reply) => {
+      if (request.idempotency?.key === 'kept') markReplayed(reply)
+      return 'x'
+    })
+  }
+  const quotas: TenantQuotas = {
+    ...WITHOUT_QUOTAS,
+    limitsOf: (tenantId) => ({ ...WITHOUT_QUOTAS.limitsOf(tenantId), calls_per_second: 1 }),
+    findReplay: async ({ idempotency }) => (idempotency?.key === 'kept' ? 'thing' : null),
+    clock: () => 0,
+  }
+  const { send } = await startTestApp({ routes, quotas })
+  const statusOf = async (key?: string) => {
+    const headers = key === undefined ? {} : { 'idempotency-key': key }
+    return (await send({ method: 'POST', url: '/v1/things', headers })).status
+  }
+  const statuses = async (keys: readonly (string | undefined)[]) => {
+    const found: number[] = []
+    for (const key of keys) found.push(await statusOf(key))
+    return found
+  }
+  const BURST = 10
+  t.strictSame(await statuses(Array(2 * BURST).fill('kept')), Array(2 * BURST).fill(200))
+  t.strictSame(await statuses([...Array(BURST).keys()].map(String)), Array(BURST).fill(200), 'nothing was counted')
+  t.strictSame(await statuses(['new', undefined, 'kept', 'kept', 'new']), [429, 429, 200, 200, 429])
 })
 
 t.test('a tenant reads its limits, its usage and what is left', async (t) => {

@@ -216,9 +216,11 @@ t.test('every setting has a type, a default and a description, and secrets are m
       'REDIS_URL',
       'KEYSTORE_KEY',
       'MPC_PARTY_KEY',
+      'SWAP_API_KEY',
       'IPFS_API_URL',
       'IPFS_API_AUTHORIZATION',
       '<NET>_RPC_URLS',
+      '<NET>_SWAP_RPC_URLS',
     ],
   )
 })

@@ -111,3 +111,48 @@ t.test('each public address has its checksum, and each name stands once', (t) =>
   }
   t.end()
 })
+
+t.test('private relays are read, and wrong ones stop the start without being shown', (t) => {
+  const relays = (env: Environ) => loadConfig({ ...PRIVATE, ...env }).chains[0]?.swapRpcUrls
+  t.equal(relays({}), undefined)
+  t.strictSame(relays({ ETHEREUM_SWAP_RPC_URLS: 'https://one.example/key, https://two.example' }), [
+    'https://one.example/key',
+    'https://two.example',
+  ])
+  const problems = problemsOf({ ...PRIVATE, ETHEREUM_SWAP_RPC_URLS: 'wss://hunter2' })
+  t.match(problems, [/^ETHEREUM_SWAP_RPC_URLS must be a comma-separated list of http/])
+  t.notMatch(problems, [/hunter2/])
+  t.end()
+})
+
+t.test('a hosted source needs a key and pinned contracts', (t) => {
+  const url = 'https://api.0x.org'
+  const venues = { ...PRIVATE, ETHEREUM_SWAP_VENUES: `two:v2:${ROUTER}` }
+  const pins = { ETHEREUM_SWAP_API_TARGETS: ROUTER, ETHEREUM_SWAP_API_SPENDERS: `${ROUTER_02},${ROUTER}` }
+  const whole = { ...venues, ...pins, SWAP_API_URL: url, SWAP_API_KEY: 'k' }
+  t.strictSame(loadConfig(whole).swapSource, { url, key: 'k' })
+  t.strictSame(swapsOf(whole)?.source, { targets: [ROUTER], spenders: [ROUTER_02, ROUTER] })
+  t.equal(loadConfig(venues).swapSource, null)
+  const missing = '<NET>_SWAP_API_TARGETS must be set for a chain with swaps if SWAP_API_URL is set'
+  const cases: readonly [Environ, string][] = [
+    [{ ...whole, SWAP_API_KEY: '' }, 'SWAP_API_KEY must be set if SWAP_API_URL is set'],
+    [{ ...whole, SWAP_API_URL: '' }, 'SWAP_API_URL must be set if SWAP_API_KEY is set'],
+    [{ ...venues, SWAP_API_URL: url, SWAP_API_KEY: 'k' }, missing],
+    [
+      { ...venues, ETHEREUM_SWAP_API_TARGETS: ROUTER },
+      'ETHEREUM_SWAP_API_SPENDERS must be set if ETHEREUM_SWAP_API_TARGETS is set',
+    ],
+    [
+      { ...venues, ETHEREUM_SWAP_API_SPENDERS: ROUTER },
+      'ETHEREUM_SWAP_API_TARGETS must be set if ETHEREUM_SWAP_API_SPENDERS is set',
+    ],
+  ]
+  for (const [env, problem] of cases) t.strictSame(problemsOf(env), [problem])
+  for (const wrong of ['http://api.0x.org', 'https://user@api.0x.org', 'ftp://api.0x.org', 'https://api.0x.org/?a=b'])
+    t.match(problemsOf({ ...whole, SWAP_API_URL: wrong }), [/^SWAP_API_URL must be an https:/])
+  t.strictSame(problemsOf({ ...whole, SWAP_API_URL: 'http://127.0.0.1:8080/v2' }), [])
+  const hidden = problemsOf({ ...whole, SWAP_API_KEY: 'se cret' })
+  t.match(hidden, [/^SWAP_API_KEY must be the API key/])
+  t.notMatch(hidden.join(), 'se cret')
+  t.end()
+})

@@ -31,6 +31,8 @@ const IN_NO_ERROR = new Set([
   'recipient_cannot_receive',
   'recipient_is_contract',
   'recipient_is_sender',
+  'unlimited_spend',
+  'unreadable_call',
   'mpc_ceremony_failed',
   'invalid_setting',
   'invalid_transition',

@@ -3,7 +3,7 @@ import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'
 import { executedSwap } from '../../src/transactions/executed-swap.ts'
-import { swapFailureCode } from '../../src/transactions/swap-failure.ts'
+import { swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`
 const [wallet, router, pool, usdc, weth, xyz] = [at('a'), at('b'), at('c'), at('1'), at('2'), at('3')]
@@ -87,4 +87,14 @@ t.test('the reason of a router gives the code of the failure', async (t) => {
   t.equal(codeOf('STF', 'exact_output'), 'slippage_exceeded', 'an exact allowance hides that the maximum was exceeded')
   t.equal(codeOf('UniswapV2: K'), 'execution_reverted')
   t.equal(swapFailureCode({ code: 'expired', message: 'STF' }, { amountType: 'exact_input' }), 'expired')
+})
+
+t.test('a token that was not taken has several causes, and the message names them', async (t) => {
+  const messageOf = (message: string, amountType: 'exact_input' | 'exact_output') =>
+    swapFailure({ code: 'execution_reverted', message }, { amountType }).message
+  t.match(messageOf('STF', 'exact_input'), /\(STF\): its allowance or balance was changed, or the token is paused or/)
+  t.match(messageOf('STF', 'exact_output'), /\(STF\): the swap costs more than its maximum, or the token is paused or/)
+  t.equal(messageOf('Too little received', 'exact_input'), 'Too little received')
+  const expired = { code: 'expired', message: 'STF' }
+  t.strictSame(swapFailure(expired, { amountType: 'exact_input' }), expired)
 })

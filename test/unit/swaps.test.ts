@@ -15,8 +15,24 @@ const C = '0x3333333333333333333333333333333333333333'
 const ROUTER = '0x4444444444444444444444444444444444444444'
 const QUOTER = '0x6666666666666666666666666666666666666666'
 
-const V3: Venue = { name: 'three', kind: 'v3', router: ROUTER, quoter: QUOTER, factory: QUOTER, tiers: [500, 3000] }
-const V2: Venue = { name: 'two', kind: 'v2', router: QUOTER, quoter: QUOTER, factory: QUOTER, tiers: [] }
+const V3: Venue = {
+  name: 'three',
+  kind: 'v3',
+  router: ROUTER,
+  quoter: QUOTER,
+  factory: QUOTER,
+  factoryV2: null,
+  tiers: [500, 3000],
+}
+const V2: Venue = {
+  name: 'two',
+  kind: 'v2',
+  router: QUOTER,
+  quoter: QUOTER,
+  factory: QUOTER,
+  factoryV2: null,
+  tiers: [],
+}
 const MARKET: Market = { chainId: 1, venues: [V3, V2], wrapped: A, hops: [C] }
 
 const amounts = fc.bigInt({ min: 1n, max: 10n ** 30n })
@@ -191,7 +207,7 @@ t.test('a split has parts that add up, share no pool, and have a bound each', (t
   fc.assert(
     fc.property(amounts, (amount) => {
       const candidates = ['p', 'q'].map((tag) => ({ venue: V3, hops: quoted(V3, tag, 1n, 1n).hops }))
-      const asked = partsOf(candidates, amount).map((one) => one.amount)
+      const asked = partsOf(candidates, { amount, amountType: 'exact_input' }).map((one) => one.amount)
       return asked.every((part) => part > 0n && (part === amount || asked.includes(amount - part)))
     }),
   )

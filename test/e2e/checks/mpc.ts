@@ -4,7 +4,14 @@
 import { verifyMessage } from 'ethers'
 import type { Test } from 'tap'
 import type { Client } from '../../support/e2e-client.ts'
-import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer, type Wallet } from '../../support/e2e-sandbox.ts'
+import {
+  AS_LONG_AS_MAY_BE,
+  newAddress,
+  type Sandbox,
+  sendTransfer,
+  type Transaction,
+  type Wallet,
+} from '../../support/e2e-sandbox.ts'
 
 const MESSAGE = 'any two of the three'
 
@@ -41,6 +48,7 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   t.match(executed, { status: 'confirmed', type: 'SWAP' }, 'two of three parties sign the call data of a swap')
 
   await callContract(t, sandbox, client, wallet)
+  await sendBatch(t, sandbox, client, wallet)
 
   const before = (await client.get(`${path}/shares`)).body.data
   t.match(before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
@@ -69,4 +77,16 @@ async function callContract(t: Test, sandbox: Sandbox, client: Client, { path, a
   }
   const read = await client.post(`${path}/contract-call`, allowance)
   t.match(read.body.data, { success: true, return_values: [{ value: '1000000' }] })
+}
+
+async function sendBatch(t: Test, sandbox: Sandbox, client: Client, { path }: Wallet): Promise<void> {
+  const items = ['0.01', '0.02', '0.03'].map((amount) => ({ to: newAddress(), amount, asset: 'ETH' }))
+  const sent = await client.post(`${path}/transfers`, { items }, AS_LONG_AS_MAY_BE)
+  t.equal(sent.status, 202, sent.text)
+  const ids = sent.body.data.transactions.map(({ transaction_id: id }: Pick<Transaction, 'transaction_id'>) => id)
+  const ended = ids.map((id: string) =>
+    sandbox.until(client, `${path}/transactions/${id}`, ({ status }) => status !== 'pending'),
+  )
+  const each = items.map(({ to, amount }) => ({ status: 'confirmed', to, amount }))
+  t.match(await Promise.all(ended), each, 'two of three parties sign each transfer of a batch')
 }

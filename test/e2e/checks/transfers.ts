@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Transaction, type Wallet } from '../../support/e2e-sandbox.ts'
+import { pastePage } from '../../support/paste-page.ts'
 import { eventually } from '../../support/sandbox-eventually.ts'
 
 export async function checkTransfers(t: Test, sandbox: Sandbox): Promise<void> {
@@ -9,6 +10,9 @@ export async function checkTransfers(t: Test, sandbox: Sandbox): Promise<void> {
   const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '10', USDC: '5' })
   await t.test('a preview returns the expected outcome and changes nothing', (t) => preview(t, sandbox, client, wallet))
   await t.test('the answer to a transfer equals a later read', (t) => notes(t, client, wallet))
+  await t.test('the command of docs/transfer-batches.md works when pasted, with the key of one batch', (t) =>
+    batch(t, sandbox),
+  )
   await t.test('a request waits as long as its Prefer header allows', (t) => preferences(t, client, wallet))
   await t.test('transactions are listed by filters, page by page', (t) => list(t, client, wallet))
   await t.test('a pending transaction can be sped up or cancelled, and one of its versions is mined', (t) =>
@@ -85,6 +89,36 @@ async function notes(t: Test, client: Client, wallet: Wallet): Promise<void> {
     valid_until: '2099-06-01T02:00:00+02:00',
   })
   t.equal((await client.get(east)).body.data.valid_until, '2099-06-01T00:00:00.000Z')
+}
+
+async function batch(t: Test, sandbox: Sandbox): Promise<void> {
+  const { client, state } = sandbox
+  const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1', USDC: '5' })
+  const env = { URL: state.base_url, KEY: state.api_key, WALLET: wallet.walletId }
+  const [first, again] = [await pastePage('transfer-batches.md', env), await pastePage('transfer-batches.md', env)]
+  const idsOf = ([answer]: typeof first) =>
+    ((answer?.data.transactions ?? []) as Transaction[]).map(({ transaction_id: id }) => id)
+  t.match(first, [
+    {
+      status: 'success',
+      data: {
+        transactions: [
+          { asset: 'ETH', amount: '0.01' },
+          { asset: 'USDC', amount: '2.5' },
+        ],
+      },
+    },
+  ])
+  t.strictSame(idsOf(again), idsOf(first), 'the second time repeats the first')
+  const paths = idsOf(first).map((id) => `${wallet.path}/transactions/${id}`)
+  const ends = await Promise.all(
+    paths.map((path) => sandbox.until(client, path, ({ status }) => status === 'confirmed')),
+  )
+  t.strictSame(
+    ends.map(({ nonce }) => nonce),
+    [0, 1],
+    'the nonces follow the order of the items',
+  )
 }
 
 async function preferences(t: Test, client: Client, wallet: Wallet): Promise<void> {

@@ -1,0 +1,108 @@
+/** A compromised coordinator and requests with call data: the parties sign the recorded call, and no other one. */
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { addressWord, uintWord } from '../../src/chain/hex.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { buildCall } from '../../src/transactions/build-call.ts'
+import { withExchanges } from '../support/exchanges.ts'
+import { goldenShares } from '../support/golden-shares.ts'
+import { askToSign, GWEI, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
+import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
+import { onChain, RECIPIENT } from '../support/service-stage.ts'
+
+const exchanges = await withExchanges(t)
+const { usdc, usdt } = exchanges.contracts
+const stage = await withMpcStage(t, {
+  keys: [goldenShares(2, 3)],
+  chain: async () => exchanges,
+  env: { ...exchanges.env, ETHEREUM_POLL_INTERVAL_MS: '50', ETHEREUM_CONFIRMATIONS: '2' },
+})
+const puppeteer = await withPuppeteer(t, stage)
+const [wallet] = stage.wallets as [MpcWallet]
+
+// Accepted requests wait for a signature, and only the test requests it.
+await stage.service.stopWorker('signer')
+
+async function request(path: string, body: object): Promise<string> {
+  const key = randomBytes(8).toString('hex')
+  const reply = await stage.service.api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/${path}`,
+    key,
+    prefer: 'respond-async',
+    body,
+  })
+  if (reply.status !== 202) throw new Error(JSON.stringify(reply.body))
+  return reply.body.data.transaction_id
+}
+
+/** Same as built by the lane. */
+async function built(id: string, nonce: number): Promise<UnsignedTransaction> {
+  const { state } = await stage.service.kernel.log.load(transactionAggregate, id)
+  if (state.state === 'unknown') throw new Error(`there is no ${id}`)
+  const { chainId, reserved } = state.intent
+  const fees = { ...reserved, maxPriorityFeePerGas: GWEI }
+  return { chainId, nonce, ...buildCall(state.intent), ...fees }
+}
+
+const answer = async (id: string, transaction: UnsignedTransaction) =>
+  refusalKinds(await askToSign(puppeteer, [signingItem(wallet, id, transaction)]))
+
+/** Each lie is refused by both parties for its call; then what was recorded is signed. */
+async function onlyAsRecorded(
+  t: Test,
+  { id, nonce }: { readonly id: string; readonly nonce: number },
+  lies: (recorded: UnsignedTransaction) => Readonly<Record<string, Partial<UnsignedTransaction>>>,
+): Promise<void> {
+  const recorded = await built(id, nonce)
+  const told = Object.entries(lies(recorded))
+  const refusals = () =>
+    stage.parties.lines.filter(({ rule }) => rule === 'the call differs from the requested one').length
+  const before = refusals()
+  for (const [what, lie] of told) {
+    if (lie.data !== undefined) t.not(lie.data, recorded.data, `${what} changes the call data`)
+    t.strictSame(await answer(id, { ...recorded, ...lie }), [['not_covered'], ['not_covered']], what)
+  }
+  t.strictSame(refusals() - before, 2 * told.length, 'both parties log each refusal')
+  t.strictSame(await answer(id, recorded), [['signed'], ['signed']], 'what was recorded is signed')
+}
+
+t.test('a contract call is signed with its data, value and contract alone', async (t) => {
+  const id = await request('contract-call', {
+    contract_address: usdc,
+    function_signature: 'approve(address,uint256)',
+    args: [RECIPIENT, '5'],
+  })
+  await onlyAsRecorded(t, { id, nonce: 0 }, ({ data }) => ({
+    'another spender': { data: data.replace(addressWord(RECIPIENT), addressWord(THIEF)) },
+    'another amount': { data: data.replace(uintWord(5n), uintWord(6n)) },
+    'another function': { data: `0xa9059cbb${data.slice(10)}` },
+    'more data': { data: `${data}00` },
+    'no data': { data: '0x' },
+    'native currency beside it': { value: 1n },
+    'another contract': { to: usdt },
+  }))
+})
+
+t.test('a swap is signed with its minimum, recipient, value and router alone', async (t) => {
+  const id = await request('swap', { from_asset: 'ETH', to_asset: 'USDC', amount: '1' })
+  const { swap } = (await stage.read(wallet, id)) as unknown as { swap: { min_to_amount: string } }
+  const minimum = BigInt(Math.round(Number(swap.min_to_amount) * 1e6))
+  await onlyAsRecorded(t, { id, nonce: 1 }, ({ data, value }) => ({
+    'a lower minimum': { data: data.replace(uintWord(minimum), uintWord(1n)) },
+    'another recipient': { data: data.replace(addressWord(wallet.address), addressWord(THIEF)) },
+    'another bought token': { data: data.replace(addressWord(usdc), addressWord(usdt)) },
+    'a larger amount': { value: value + 1n },
+    'a smaller amount': { value: value - 1n },
+    'another router': { to: THIEF },
+  }))
+})
+
+t.test('both then land once', async (t) => {
+  await stage.service.startWorker('signer')
+  await stage.settle()
+  t.equal((await onChain(stage, wallet)).length, 2)
+})
+
+t.end()
