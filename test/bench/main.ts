@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|audit|growth|memory …]
- * [--json FILE] [--profile]`: prints figures with ceilings measured in the same run. Without names, all except `audit`
+ * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|swap|audit|growth|memory
+ * …] [--json FILE] [--profile]`: prints figures with ceilings measured in the same run. Without names, all except `audit`
  * and `growth`, which create a log of a million events. `--profile` also prints CPU by function, and slows the run.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -20,6 +20,7 @@ import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { type Figure, makeReport, toTable } from './report.ts'
 import { type Subject, startSubject } from './subject.ts'
+import { benchSwap } from './swap.ts'
 
 const GROWN_EVENTS = 1_000_000
 /** Benchmarks that create a long log. */
@@ -27,13 +28,14 @@ const GROWING: readonly string[] = ['audit', 'growth']
 const MEMORY_LIMIT_MB = 250
 /**
  * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow leaves 50,000
- * wallets behind.
+ * wallets behind, swap asks more quotes than a tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   follow: {},
   mpc: { MPC_PARTIES: '3' },
+  swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
 }
 
 const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
@@ -45,6 +47,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   follow: benchFollow,
   nft: benchNft,
   mpc: benchMpc,
+  swap: benchSwap,
   replay: benchReplay,
   memory: async (subject) => [
     {

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { SandboxState } from '../support/service.ts'
 
 const SHOWN = 25
+const RECORDER = new URL('record-profile.mjs', import.meta.url)
 
 /** The part of a V8 CPU profile that is read here. */
 type Profile = {
@@ -18,19 +19,19 @@ type Profile = {
 
 /** Settings under which each process of Node writes its profile into a directory when it ends. */
 export function profiling(directory: string): Readonly<Record<string, string>> {
-  return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${directory}` }
+  return { NODE_OPTIONS: `--import=${RECORDER}`, BENCH_PROFILES: directory }
 }
 
 /**
  * The functions with the most time of their own in each process, start and end included.
  *
- * @param directory with the profiles, named `CPU.<date>.<time>.<pid>.<thread>.<n>.cpuprofile`
+ * @param directory with the profiles, named `<pid>.cpuprofile`
  */
 export async function profileTable(directory: string, processes: SandboxState['processes']): Promise<string> {
   const nameOf = new Map(processes.map(({ name, pid }) => [String(pid), name]))
   const totals = new Map<string, Map<string, number>>()
   for (const file of await readdir(directory)) {
-    const name = nameOf.get(file.split('.')[3] ?? '')
+    const name = nameOf.get(basename(file, '.cpuprofile'))
     if (name === undefined) continue
     const functions = totals.get(name) ?? new Map<string, number>()
     totals.set(name, functions)
