@@ -82,7 +82,8 @@ export type Explained = {
   readonly noun: string
   /** Whose transactions are listed: those that the wallet sent, or those with this subject. */
   readonly transactionsOf?: 'wallet' | SubjectType
-  readonly aggregate: AnyAggregate
+  /** Null for a request that is recorded only in the transactions that it opened. */
+  readonly aggregate: AnyAggregate | null
   readonly texts: Readonly<Record<string, (data: never) => string>>
 }
 

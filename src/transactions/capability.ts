@@ -7,6 +7,9 @@ import { UNMINED_OF_TENANT } from './sql.ts'
 
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate)],
+  explains: [
+    { kind: 'transferBatch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
+  ],
   gauges: [pendingTransactions],
   usage: { transactions_waiting: UNMINED_OF_TENANT },
 }

@@ -134,6 +134,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
       [newId('collection'), /There is no collection col_/],
       [newId('mint'), /There is no mint mint_/],
       [newId('signature'), /There is no signature sig_/],
+      [newId('transferBatch'), /There is no batch of transfers batch_/],
       [`0x${'a'.repeat(64)}`, /Bursar never signed a transaction with the hash 0xaaa/],
     ]
     for (const [what, why] of refused) t.match(await run(`explain ${what}`), { code: 2, out: '', err: why }, what)
@@ -148,6 +149,19 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
     t.notMatch(out, /Its transactions/)
     const own = await stage.request(await stage.wallet(), { subject: { type: 'mint', id: mintId } })
     t.match((await run(`explain ${mintId}`)).out, new RegExp(`npm run bursar -- explain ${own}`))
+  })
+
+  await t.test('a batch of transfers is reported with its caller and its transactions', async (t) => {
+    const batchId = newId('transferBatch')
+    const subject = { type: 'transfer_batch', id: batchId }
+    const wallet = await stage.wallet()
+    const first = await stage.request(wallet, { subject })
+    const second = await stage.request(wallet, { subject })
+    t.match(JSON.parse((await run(`explain ${batchId} --json`)).out), {
+      of: `batch of transfers ${batchId}`,
+      story: [{ who: `API key "payroll" ${KEY_ID} of tenant acme`, text: 'A batch of transfers was accepted' }],
+      transactions: [{ id: second }, { id: first }],
+    })
   })
 
   await t.test('explain works without a node', async (t) => {

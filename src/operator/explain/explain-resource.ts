@@ -1,9 +1,16 @@
-/** The history of a resource other than a transaction: its events, and its transactions. */
+/**
+ * The history of a resource other than a transaction: its events, and its transactions. A batch has no events of its
+ * own: that it was accepted is recorded in its transactions.
+ */
 import type { Pool } from 'pg'
 import type { Explained } from '../../capability.ts'
 import type { CliIo, ExitCode } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
+import type { Event, RecordedEvent } from '../../core/messages.ts'
+import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
+import { transactionAggregate } from '../../transactions/aggregate.ts'
+import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { bursar } from '../words.ts'
@@ -13,7 +20,8 @@ import { whoDid } from './story.ts'
 
 type Listed = { readonly id: string; readonly type: string; readonly state: string; readonly createdAt: string }
 
-const MAX_LISTED = 50
+/** A whole batch of transfers. */
+const MAX_LISTED = 100
 
 /** @throws NotFound when the log has no such resource */
 export async function explainResource(
@@ -22,16 +30,19 @@ export async function explainResource(
   io: CliIo,
 ): Promise<ExitCode> {
   const { noun, aggregate, texts, transactionsOf } = resource
-  const events = await log.readStream(aggregate, id)
+  const transactions = transactionsOf === undefined ? [] : await readTransactions(pool, transactionsOf, id)
+  const events =
+    aggregate === null ? await readOpening(log, transactions.at(-1)) : await log.readStream<Event>(aggregate, id)
   if (events.length === 0) throw new NotFound(noun, undefined, `There is no ${noun} ${id}.`)
   const labels = await readKeyLabels(pool, events)
+  const textOf = ({ type, data }: Event) =>
+    aggregate === null ? `A ${noun} was accepted` : (texts[type]?.(data as never) ?? type)
   const story = events.map((event) => ({
     at: event.recordedAt,
     event: event.type,
     who: whoDid(event, labels),
-    text: texts[event.type]?.(event.data as never) ?? event.type,
+    text: textOf(event),
   }))
-  const transactions = transactionsOf === undefined ? [] : await readTransactions(pool, transactionsOf, id)
   const of = `${noun} ${id}`
   const rows = transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
   const [newest] = transactions
@@ -42,6 +53,15 @@ export async function explainResource(
   const lines = story.map(({ at, who, text }) => `${at}  ${io.paint.bold(text)}\n      ${io.paint.dim(`by ${who}`)}\n`)
   io.print({ of, story, transactions }, `${io.paint.bold(of)}\n\n${lines.join('')}${list}`)
   return 0
+}
+
+/** The event that opened a transaction; none without a transaction. */
+async function readOpening(
+  log: Pick<EventLog, 'readStream'>,
+  transaction: Listed | undefined,
+): Promise<readonly RecordedEvent[]> {
+  if (transaction === undefined) return []
+  return (await log.readStream<TransactionEvent>(transactionAggregate, transaction.id)).slice(0, 1)
 }
 
 async function readTransactions(
