@@ -41,6 +41,13 @@ export type AnvilOptions = {
   readonly gasLimit?: bigint
   /** Number of unlocked accounts with 10,000 coins each. Default 10. */
   readonly accounts?: number
+  /**
+   * Number of newest blocks whose states are kept; default 500. A state takes 240 bytes for each account. Without it a
+   * balance, call or reorg as of an older block is refused.
+   */
+  readonly statesKept?: number
+  /** Number of newest blocks whose transactions and receipts are kept; default is all. One takes about 6 KB. */
+  readonly blocksKept?: number
   /** Blocks until `safe`; twice as many until `finalized`. Default 1. */
   readonly slotsInAnEpoch?: number
   readonly extraArgs?: readonly string[]
@@ -49,11 +56,10 @@ export type AnvilOptions = {
 /** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
 const GAS_LIMIT = 200_000_000n
 /**
- * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry,
- * 240 bytes per account. Blocks, transactions and receipts stay readable. (The number is a lower bound: version 1.7.1
- * keeps about 900.)
+ * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry.
+ * (The number is a lower bound: version 1.7.1 keeps almost twice as many.)
  */
-const STATES_IN_MEMORY = 500
+const STATES_KEPT = 500
 const READY_TIMEOUT_MS = 30_000
 /** Writing the state of a long chain takes seconds. */
 const STOP_GRACE_MS = 20_000
@@ -104,12 +110,13 @@ function findAnvil(): string {
 const MINING_FLAGS = { clock: ['--block-time', '1'], each: [], call: ['--no-mining'] } as const
 
 async function argumentsOf(options: AnvilOptions): Promise<string[]> {
-  const { mining = 'clock', slotsInAnEpoch = 1, accounts = 10, gasLimit = GAS_LIMIT } = options
+  const { mining = 'clock', slotsInAnEpoch = 1, accounts = 10, gasLimit = GAS_LIMIT, blocksKept } = options
   const flags = ['--host', '127.0.0.1', '--port', String(options.port), '--chain-id', String(options.chainId)]
   flags.push('--accounts', String(accounts), '--gas-limit', String(gasLimit), ...MINING_FLAGS[mining])
   // With the usual 32 the tags `safe` and `finalized` stay at block 0 for a minute of blocks.
   flags.push('--slots-in-an-epoch', String(slotsInAnEpoch))
-  flags.push(`--prune-history=${STATES_IN_MEMORY}`)
+  flags.push(`--prune-history=${options.statesKept ?? STATES_KEPT}`)
+  if (blocksKept !== undefined) flags.push('--transaction-block-keeper', String(blocksKept))
   if (options.keepState) {
     const files = stateFiles(options.directory)
     await mendState(files)

@@ -12,6 +12,14 @@ import { createStateKeeper, stateFiles } from './chain-state.ts'
 import { type MiningDriver, mineWhenNeeded } from './mining.ts'
 import { keptPort } from './ports.ts'
 
+/**
+ * A sandbox must not grow with its work. States serve reads and reorgs near the head; for an older one the service reads
+ * the newest state. Transactions serve a follower that was away: this many blocks are 17 minutes of a busy chain, and
+ * hours of an idle one.
+ */
+const STATES_KEPT = 32
+const BLOCKS_KEPT = 1_024
+
 export type ChainService = {
   readonly start: () => Promise<Anvil>
   readonly url: () => string
@@ -41,7 +49,8 @@ export async function createChainService(chain: {
     setup: known,
     async start() {
       const { chainId, directory } = chain
-      const anvil = await startAnvil({ chainId, port, directory, keepState: true, mining: 'call' })
+      const kept = { keepState: true, statesKept: STATES_KEPT, blocksKept: BLOCKS_KEPT }
+      const anvil = await startAnvil({ chainId, port, directory, mining: 'call', ...kept })
       setup = await setUpChain(url, chain.network)
       if (faucet !== null) await fundFaucet(url, setup.contracts, faucet)
       return driven(anvil, mineWhenNeeded(url, createStateKeeper(url, stateFiles(directory))))

@@ -5,17 +5,23 @@
  * in progress: it may write the accounts after the block without the block, so that its transactions have taken effect
  * and cannot be found.
  */
-import { copyFile, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { createWriteStream, existsSync } from 'node:fs'
+import { copyFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
-import { callRpc } from './rpc.ts'
+import { createGunzip } from 'node:zlib'
+import { callRpc, streamRpc } from './rpc.ts'
 
 /**
  * What a kill -9 of anvil may lose. A dump stops the node: after 20,000 transfers it writes 43 MB and delays a request
  * by 0.3 s, after 10,000 empty blocks 18 MB; once in 10 s that is 3 %.
  */
 const STATE_INTERVAL_MS = 10_000
+/** A dump that takes long is made less often: dumps take at most this share of the time. */
+const DUMPING_SHARE = 0.05
 
 /** The file that anvil reads at its start, and the previous state. */
 export type StateFiles = { readonly current: string; readonly former: string }
@@ -27,23 +33,28 @@ export function stateFiles(directory: string): StateFiles {
 
 /** Returns a function to call often between blocks: it saves periodically when there are changes. */
 export function createStateKeeper(url: string, files: StateFiles): () => Promise<void> {
-  let lookedAt = performance.now()
+  let nextAt = performance.now() + STATE_INTERVAL_MS
   let savedHead: unknown = null
   return async () => {
-    if (performance.now() - lookedAt < STATE_INTERVAL_MS) return
+    const startedAt = performance.now()
+    if (startedAt < nextAt) return
     const head = await callRpc(url, 'eth_blockNumber')
     if (head !== savedHead) await saveState(url, files)
-    lookedAt = performance.now()
     savedHead = head
+    const endedAt = performance.now()
+    nextAt = endedAt + Math.max(STATE_INTERVAL_MS, (endedAt - startedAt) / DUMPING_SHARE)
   }
 }
 
-/** @throws Error when the node is unavailable or the disk is full: the files are then unchanged */
+/**
+ * The state is never in memory as a whole.
+ *
+ * @throws Error when the node is unavailable or the disk is full: the files are then unchanged
+ */
 export async function saveState(url: string, { current, former }: StateFiles): Promise<void> {
-  const dump = (await callRpc(url, 'anvil_dumpState')) as string
-  const state = await promisify(gunzip)(Buffer.from(dump.slice(2), 'hex'))
   const making = `${current}.new`
-  await writeFile(making, state, { mode: 0o600 })
+  const dump = Readable.from(streamRpc(url, 'anvil_dumpState'))
+  await pipeline(dump, createGunzip(), createWriteStream(making, { mode: 0o600 }))
   // After a kill between the two renames only the former state exists: it is valid, and a little older.
   await rename(current, former).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
@@ -62,11 +73,12 @@ export async function mendState({ current, former }: StateFiles): Promise<void> 
   if (await isWhole(former)) await copyFile(former, current)
 }
 
+/** In a process of its own: this one would keep the memory that a large file needs. */
 async function isWhole(file: string): Promise<boolean> {
-  try {
-    JSON.parse(await readFile(file, 'utf8'))
-    return true
-  } catch {
-    return false // Missing or truncated: there is no state in both cases.
-  }
+  if (!existsSync(file)) return false
+  const program = 'JSON.parse(require("node:fs").readFileSync(process.argv[1], "utf8"))'
+  return promisify(execFile)(process.execPath, ['--eval', program, file]).then(
+    () => true,
+    () => false, // Truncated.
+  )
 }

@@ -70,6 +70,29 @@ t.test('after a stop the chain restarts with its receipts and old balances', asy
   t.match(await callRpc(second.url, 'eth_getTransactionByHash', [hash]), { value: '0x5' })
 })
 
+t.test('a bounded chain forgets old states and transactions, keeps the newest, and restarts', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  const bounds = { keepState: true, statesKept: 10, blocksKept: 3 }
+  const options = { chainId: 1000001, port: await freePort(), directory, mining: 'each', ...bounds } as const
+  const first = await startAnvil(options)
+  t.after(() => first.stop())
+  const hashes: string[] = []
+  for (let block = 1; block <= 40; block += 1) hashes.push(await pay(first.url, '0x1'))
+  const balanceAt = (url: string, block: string) => callRpc(url, 'eth_getBalance', [RECIPIENT, block])
+  await t.rejects(balanceAt(first.url, '0x5'), 'the state of an old block is gone')
+  t.equal(await balanceAt(first.url, '0x20'), '0x20')
+  const receipt = (url: string, hash = '') => callRpc(url, 'eth_getTransactionReceipt', [hash])
+  t.equal(await receipt(first.url, hashes[4]), null, 'the receipt of an old block is gone')
+  await saveState(first.url, stateFiles(directory))
+  await first.stop()
+  const second = await startAnvil(options)
+  t.after(() => second.stop())
+  t.match(await receipt(second.url, hashes.at(-2)), { status: '0x1' })
+  t.equal(await balanceAt(second.url, 'latest'), '0x28')
+  t.match(await callRpc(second.url, 'eth_getBlockByNumber', ['0x5', false]), { number: '0x5' }, 'blocks stay')
+})
+
 t.test('a truncated state file is replaced by the state of the start before', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anvil-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
