@@ -9,6 +9,9 @@ export type Load = {
   readonly connections: number
   /** Used in turn by each connection; default is the path of the URL. */
   readonly paths?: readonly string[]
+  /** Requests per second; default is as many as possible. */
+  readonly rate?: number
+  readonly onAnswer?: () => void
 } & ({ readonly seconds: number } | { readonly amount: number })
 
 export type LoadResult = {
@@ -21,7 +24,7 @@ export type LoadResult = {
 
 /** @throws Error when a response is not a success: a rate of refusals is meaningless */
 export async function runLoad(load: Load): Promise<LoadResult> {
-  const { url, method, headers, body, connections, paths } = load
+  const { url, method, headers, body, connections, paths, rate, onAnswer } = load
   const result = await autocannon({
     url,
     method,
@@ -29,6 +32,8 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     ...(headers ? { headers } : {}),
     ...(body === undefined ? {} : { body }),
     ...(paths ? { requests: paths.map((path) => ({ path })) } : {}),
+    ...(rate === undefined ? {} : { overallRate: rate }),
+    ...(onAnswer ? { setupClient: (client) => void client.on('response', onAnswer) } : {}),
     ...('seconds' in load ? { duration: load.seconds } : { amount: load.amount }),
   })
   const answered = result['2xx']

@@ -1,7 +1,9 @@
 /**
  * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|swap|audit|growth|memory
- * …] [--json FILE] [--profile]`: prints figures with ceilings measured in the same run. Without names, all except `audit`
- * and `growth`, which create a log of a million events. `--profile` also prints CPU by function, and slows the run.
+ * |soak …] [--json FILE] [--profile] [--transfers N] [--rate N]`: prints figures with ceilings measured in the same run,
+ * and fails when a limit is exceeded. Without names, all except `audit` and `growth`, which create a log of a million
+ * events, and `soak`, which takes half an hour. `--profile` also prints CPU by function, and slows the run; the number
+ * of transfers and their rate per second are those of `soak`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,23 +20,25 @@ import { benchNft } from './nft.ts'
 import { profileTable, profiling } from './profile.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
-import { type Figure, makeReport, toTable } from './report.ts'
+import { brokenLimits, type Figure, makeReport, toTable } from './report.ts'
+import { benchSoak } from './soak.ts'
 import { type Subject, startSubject } from './subject.ts'
 import { benchSwap } from './swap.ts'
 
 const GROWN_EVENTS = 1_000_000
-/** Benchmarks that create a long log. */
-const GROWING: readonly string[] = ['audit', 'growth']
+/** Benchmarks that run only when they are named. */
+const LONG: readonly string[] = ['audit', 'growth', 'soak']
 const MEMORY_LIMIT_MB = 250
 /**
  * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow leaves 50,000
- * wallets behind, swap asks more quotes than a tenant may.
+ * wallets behind, soak measures memory from the start, swap asks more quotes than a tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   follow: {},
   mpc: { MPC_PARTIES: '3' },
+  soak: {},
   swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
 }
 
@@ -59,6 +63,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
     },
   ],
   recovery: benchRecovery,
+  soak: (subject) => benchSoak(subject, { transfers: Number(values.transfers), perSecond: Number(values.rate) }),
   audit: benchAudit,
   async growth(subject) {
     await growLog(subject, GROWN_EVENTS)
@@ -69,14 +74,19 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, profile: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'string' },
+    profile: { type: 'boolean', default: false },
+    transfers: { type: 'string', default: '200000' },
+    rate: { type: 'string', default: '100' },
+  },
 })
 const unknown = positionals.find((name) => !(name in BENCHES))
 if (unknown !== undefined) {
   process.stderr.write(`no such bench: ${unknown}. There are: ${Object.keys(BENCHES).join(', ')}\n`)
   process.exit(2)
 }
-const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !GROWING.includes(name))
+const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !LONG.includes(name))
 const together = names.filter((name) => !(name in ALONE))
 const figures = await measure(together)
 for (const name of names) if (name in ALONE) figures.push(...(await measure([name], ALONE[name])))
@@ -84,6 +94,10 @@ const report = makeReport(figures)
 process.stdout.write(`${toTable(report)}\n`)
 if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(report, null, 2)}\n`)
 else process.stdout.write(`${JSON.stringify(report)}\n`)
+for (const line of brokenLimits(figures)) {
+  process.stderr.write(`limit exceeded: ${line}\n`)
+  process.exitCode = 1
+}
 
 /** In one sandbox, one after the other. Without mpc there are no parties, since keys for the pool take CPU time. */
 async function measure(names: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Figure[]> {

@@ -11,6 +11,8 @@ export type Figure = {
   readonly ceilingIs: string
   readonly ceiling: number
   readonly note?: string
+  /** The ceiling must not be exceeded: the command then fails. */
+  readonly isLimit?: boolean
 }
 
 export type Report = {
@@ -25,6 +27,13 @@ export type Report = {
 export function makeReport(figures: readonly Figure[]): Report {
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB`
   return { machine, node: process.version, load: loadavg()[0] ?? 0, at: new Date().toISOString(), figures }
+}
+
+/** A line for each limit that was exceeded. */
+export function brokenLimits(figures: readonly Figure[]): string[] {
+  return figures
+    .filter(({ isLimit, ours, ceiling }) => isLimit && ours > ceiling)
+    .map(({ bench, unit, ours, ceiling }) => `${bench}: ${short(ours)} ${unit}, the limit is ${short(ceiling)} ${unit}`)
 }
 
 export function toTable({ machine, node, load, figures }: Report): string {

@@ -77,12 +77,12 @@ t.test('a bounded chain forgets old states and transactions, keeps the newest, a
   const options = { chainId: 1000001, port: await freePort(), directory, mining: 'each', ...bounds } as const
   const first = await startAnvil(options)
   t.after(() => first.stop())
-  const hashes: string[] = []
+  const hashes: unknown[] = []
   for (let block = 1; block <= 40; block += 1) hashes.push(await pay(first.url, '0x1'))
   const balanceAt = (url: string, block: string) => callRpc(url, 'eth_getBalance', [RECIPIENT, block])
   await t.rejects(balanceAt(first.url, '0x5'), 'the state of an old block is gone')
   t.equal(await balanceAt(first.url, '0x20'), '0x20')
-  const receipt = (url: string, hash = '') => callRpc(url, 'eth_getTransactionReceipt', [hash])
+  const receipt = (url: string, hash: unknown) => callRpc(url, 'eth_getTransactionReceipt', [hash])
   t.equal(await receipt(first.url, hashes[4]), null, 'the receipt of an old block is gone')
   await saveState(first.url, stateFiles(directory))
   await first.stop()
