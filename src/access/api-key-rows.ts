@@ -2,9 +2,9 @@
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
+import { batchLookups } from '../event-log/batch-lookups.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { batchLookups } from './batch-lookups.ts'
 
 export type ApiKey = {
   readonly keyId: string

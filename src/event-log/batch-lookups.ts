@@ -5,7 +5,7 @@
 
 /** Concurrent queries: more than one, so that a hanging connection does not delay everybody. */
 const MAX_QUERIES = 4
-/** Names in one query: one index lookup each, so a full query takes some milliseconds. */
+/** Default of names in one query: one index lookup each, so a full query takes some milliseconds. */
 const MAX_NAMES = 1_000
 
 type Waiting<Found> = {
@@ -16,10 +16,12 @@ type Waiting<Found> = {
 
 /**
  * @param find looks up these names; returns what exists, by name
+ * @param maxNames the most names in one query
  * @returns looks up one name; rejects as `find` does
  */
 export function batchLookups<Found>(
   find: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>,
+  maxNames = MAX_NAMES,
 ): (name: string) => Promise<Found | undefined> {
   const waiting: Waiting<Found>[] = []
   let underWay = 0
@@ -35,7 +37,7 @@ export function batchLookups<Found>(
 
   async function work(): Promise<void> {
     underWay += 1
-    while (waiting.length > 0) await answer(waiting.splice(0, MAX_NAMES))
+    while (waiting.length > 0) await answer(waiting.splice(0, maxNames))
     underWay -= 1
   }
 

@@ -2,12 +2,13 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
+import { batchLookups } from '../event-log/batch-lookups.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { MINED_OR_FINAL } from './sql.ts'
-import { type TransactionRow, type TransactionView, toView } from './view.ts'
+import { AMOUNT_COLUMNS, type TransactionView, toView, VIEW_COLUMNS, type ViewRow } from './view.ts'
 
 export type TransactionFilter = {
   readonly type?: string
@@ -42,9 +43,15 @@ export type TransactionReads = {
   readonly untilMined: WaitUntil<Pick<Row<'transactions'>, 'state'>>
 }
 
-type Found = TransactionRow & { readonly head: string | null }
+type Found = ViewRow & { readonly head: number | null }
+type FoundRow = { readonly found: Found }
 
-const SELECT = `SELECT t.*, c.number AS head FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id`
+/** Each row as one JSON value: node-postgres needs twice the CPU for the columns of so wide a row. */
+const SELECT = `SELECT to_json(found) AS found FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id
+  CROSS JOIN LATERAL (SELECT ${columnsOf('t')}, c.number AS head) AS found`
+
+/** One transaction can have events of 100 kB. */
+const MAX_TRANSACTIONS = 64
 
 export function createTransactionReads(settings: {
   readonly pool: Pool
@@ -53,19 +60,11 @@ export function createTransactionReads(settings: {
 }): TransactionReads {
   const { pool, wakeUps, confirmationsOf } = settings
   const view = (row: Found, isDetailed: boolean) =>
-    toView(
-      row,
-      { head: row.head === null ? null : Number(row.head), required: confirmationsOf(row.chain_id) },
-      isDetailed,
-    )
+    toView(row, { head: row.head, required: confirmationsOf(row.chain_id) }, isDetailed)
+  const find = batchLookups((ids) => readEach(pool, ids), MAX_TRANSACTIONS)
 
   async function readById(tenantId: string, transactionId: string): Promise<Found> {
-    const { rows } = await pool.query<Found>({
-      name: 'read_transaction',
-      text: `${SELECT} WHERE t.transaction_id = $1`,
-      values: [transactionId],
-    })
-    const [row] = rows
+    const row = await find(transactionId)
     if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('transaction')
     return row
   }
@@ -82,16 +81,16 @@ export function createTransactionReads(settings: {
     },
     readById: async (tenantId, transactionId) => view(await readById(tenantId, transactionId), true),
     async readBatch(tenantId, batchId) {
-      const { rows } = await pool.query<Found>({
+      const { rows } = await pool.query<FoundRow>({
         name: 'read_transfer_batch',
         text: `${SELECT} WHERE t.subject_type = 'transfer_batch' AND t.subject_id = $1 AND t.tenant_id = $2
                ORDER BY t.transaction_id`,
         values: [batchId, tenantId],
       })
-      return rows.map((row) => view(row, false))
+      return rows.map(({ found }) => view(found, false))
     },
     async list(tenantId, walletId, filter) {
-      const { rows } = await pool.query<Found>({
+      const { rows } = await pool.query<FoundRow>({
         name: 'list_transactions',
         text: `${SELECT} WHERE t.wallet_id = $1 AND t.tenant_id = $2
                  AND ($3::text IS NULL OR t.transaction_id < $3) AND ($4::text IS NULL OR t.type = $4)
@@ -112,7 +111,7 @@ export function createTransactionReads(settings: {
           filter.limit,
         ],
       })
-      return rows.map((row) => view(row, false))
+      return rows.map(({ found }) => view(found, false))
     },
     untilSigned: createWaitUntil({
       wakeUps,
@@ -123,6 +122,21 @@ export function createTransactionReads(settings: {
       find: (ids) => findEach(pool, 'mined_transactions', `state IN ${MINED_OR_FINAL}`, ids),
     }),
   }
+}
+
+/** By id, of any tenant. Planning a list of ids costs more than the read of one. */
+async function readEach(pool: Pool, ids: readonly string[]): Promise<Map<string, Found>> {
+  const statement =
+    ids.length === 1
+      ? { name: 'read_transaction', text: `${SELECT} WHERE t.transaction_id = $1`, values: [ids[0]] }
+      : { name: 'read_transactions', text: `${SELECT} WHERE t.transaction_id = ANY($1)`, values: [ids] }
+  const { rows } = await pool.query<FoundRow>(statement)
+  return new Map(rows.map(({ found }) => [found.transaction_id, found]))
+}
+
+function columnsOf(table: string): string {
+  const amounts = AMOUNT_COLUMNS.map((column) => `${table}.${column}::text`)
+  return [...amounts, ...VIEW_COLUMNS.map((column) => `${table}.${column}`)].join(', ')
 }
 
 async function findEach(

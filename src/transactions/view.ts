@@ -34,12 +34,55 @@ export type TransactionRow = ReadOrWrittenRow<
   }
 >
 
+/** Decimal digits in the response: a number in JSON is not exact beyond 53 bits. */
+export const AMOUNT_COLUMNS = ['amount', 'amount_moved', 'fee_estimated', 'fee_actual'] as const
+/** The other columns that a view needs. */
+export const VIEW_COLUMNS = [
+  'transaction_id',
+  'tenant_id',
+  'wallet_id',
+  'network',
+  'environment',
+  'chain_id',
+  'type',
+  'state',
+  'status',
+  'succeeded',
+  'from_address',
+  'to_address',
+  'asset_id',
+  'asset_symbol',
+  'asset_decimals',
+  'asset_contract',
+  'gas_priority',
+  'nonce',
+  'hash',
+  'hashes',
+  'block_number',
+  'failure',
+  'history',
+  'reference_id',
+  'memo',
+  'valid_until',
+  'estimated_completion_at',
+  'created_at',
+  'updated_at',
+  'depends_on',
+  'subject_type',
+  'subject_id',
+  'logs',
+  'call',
+  'swap',
+] as const
+
+export type ViewRow = Pick<TransactionRow, (typeof AMOUNT_COLUMNS | typeof VIEW_COLUMNS)[number]>
+
 /**
  * @param chain number of the newest processed block (null: none yet), and the required confirmations
  * @param isDetailed with the events of a contract call, which take milliseconds to decode
  */
 export function toView(
-  row: TransactionRow,
+  row: ViewRow,
   chain: { readonly head: number | null; readonly required: number },
   isDetailed = false,
 ): TransactionView {
@@ -113,7 +156,7 @@ export function viewOf(requested: Change, required = 0): TransactionView {
 }
 
 function instant(time: Date | string): string {
-  return typeof time === 'string' ? time : time.toISOString()
+  return new Date(time).toISOString()
 }
 
 /** What the response to a request shows of it. */

@@ -37,7 +37,7 @@ async function withStory(t: Test) {
   await at(4, { type: 'RecordReorg', head: 5, now: MINUTE(4) })
   await at(5, { type: 'RecordInclusion', inclusion: { ...inclusion, blockNumber: 6, blockHash: '0xb6' } })
   await at(6, { type: 'Settle', confirmations: 4, revertReason: '', now: MINUTE(6) })
-  return { id, reads, look: (time: string) => readsAt.read(OWNER, 'wal_1', id, time), readsAt, log }
+  return { id, pool, reads, look: (time: string) => readsAt.read(OWNER, 'wal_1', id, time), readsAt, log }
 }
 
 t.test('each time returns the state of that time', async (t: Test) => {
@@ -60,6 +60,34 @@ t.test('each time returns the state of that time', async (t: Test) => {
   const { confirmations, ...then } = await look(MINUTE(8))
   t.strictSame({ ...then }, { ...now }, 'a time after the last event returns the present state')
   t.equal((await look('2026-01-01T01:02:30+01:00')).state, 'signed', 'a time may have a zone offset')
+})
+
+t.test('reads at the same time get each its transaction, exact in every digit, in UTC', async (t: Test) => {
+  const { id, pool, log, reads } = await withStory(t)
+  const ids = [id]
+  const amount = 10n ** 24n + 1n
+  for (let n = 0; n < 20; n += 1) {
+    const { initialState: state } = transactionAggregate
+    const intent = { ...transferIntent(), amount, requestedAt: MINUTE(2) }
+    const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
+    const opening = { id: newTransactionId(), state, version: 0, hash: '' }
+    const metadata = { tenantId: 'acme', actor: 'test' }
+    const opened = change(transactionAggregate, opening, command, { metadata, now: MINUTE(2) })
+    await log.append({ changes: decided([opened]) })
+    ids.push(opening.id)
+  }
+  const one = (wanted: string) => reads.read(OWNER, 'wal_1', wanted)
+  const [unknown, ...found] = await Promise.allSettled([newTransactionId(), ...ids].map(one))
+  t.match(unknown, { status: 'rejected', reason: { code: 'transaction_not_found' } })
+  const views = found.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  t.strictSame(
+    views.map(({ transaction_id }) => transaction_id),
+    ids,
+  )
+  t.equal(views.at(-1)?.amount, '1000000.000000000000000001')
+  await pool.query(`SET timezone = 'Asia/Kolkata'`)
+  t.strictSame(await one(ids.at(-1) ?? ''), views.at(-1))
+  t.equal(views.at(-1)?.created_at, MINUTE(2))
 })
 
 t.test('before its request a transaction does not exist; a future or invalid time is refused', async (t: Test) => {

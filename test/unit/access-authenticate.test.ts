@@ -2,9 +2,9 @@
 import t from 'tap'
 import type { ApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
-import { batchLookups } from '../../src/access/batch-lookups.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { batchLookups } from '../../src/event-log/batch-lookups.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const row: ApiKey = {
