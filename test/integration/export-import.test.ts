@@ -92,8 +92,8 @@ t.test('ids of an import stay below those that the cluster still gives, however 
   // Each event is before all those of lower positions, so every one needs its own id.
   await some.pool.query('UPDATE events SET transaction_id = (100000 - position)::text::xid8')
   await some.pool.query(
-    `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, transaction_id)
-     SELECT 'chain-x-' || n, 1, 'FollowerAdvanced', 1, '{}', '{"tenantId":"system"}', now(), '\\x00', (90000 - n)::text::xid8
+    `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, environment, transaction_id)
+     SELECT 'chain-x-' || n, 1, 'FollowerAdvanced', 1, '{}', '{"tenantId":"system"}', now(), '\\x00', 'mainnet', (90000 - n)::text::xid8
        FROM generate_series(1, $1::int) AS n`,
     [Number(rows[0]?.next) + 500],
   )
