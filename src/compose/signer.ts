@@ -5,7 +5,6 @@
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import { senderOf } from '../keys/sender-of.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
@@ -111,7 +110,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const check = composeCheckRecorded(kernel, walletOf)
-  const shared = { log, lanes, signer, senderOf, check, clock, onRefused: refusing(kernel) }
+  const shared = { log, lanes, signer, check, clock, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
     Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
   const replace = createReplaceInLane({

@@ -18,22 +18,27 @@ export function signEip1559(
   transaction: UnsignedTransaction,
   sign: (digest: Uint8Array) => RecoverableSignature,
 ): SignedTransaction {
-  return withSignature(transaction, sign(eip1559Digest(transaction)))
+  const fields = encodeFields(transaction)
+  return encodeSigned(fields, sign(digestOf(fields)))
 }
 
 /**
  * The signing digest: the Keccak-256 of the unsigned bytes. @throws RangeError for a field that the type cannot hold
  */
 export function eip1559Digest(transaction: UnsignedTransaction): Uint8Array {
-  return toBytes(keccak256(typed(encodeFields(transaction))))
+  return digestOf(encodeFields(transaction))
 }
 
 /** The signed bytes. @throws RangeError for a field that the transaction type cannot hold */
-export function withSignature(
-  transaction: UnsignedTransaction,
-  { signature, recoveryId }: RecoverableSignature,
-): SignedTransaction {
-  const fields = encodeFields(transaction)
+export function withSignature(transaction: UnsignedTransaction, signature: RecoverableSignature): SignedTransaction {
+  return encodeSigned(encodeFields(transaction), signature)
+}
+
+function digestOf(fields: readonly Field[]): Uint8Array {
+  return toBytes(keccak256(typed(fields)))
+}
+
+function encodeSigned(fields: readonly Field[], { signature, recoveryId }: RecoverableSignature): SignedTransaction {
   // Values 2 and 3 mean that R's x overflowed the order: probability 2^-127, and EIP-1559 cannot encode them.
   if (recoveryId > 1) throw new RangeError('the signature has no y parity that is valid in a transaction')
   const bytes = typed([

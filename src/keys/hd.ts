@@ -2,6 +2,11 @@
  * Hierarchical deterministic keys: one BIP-39 seed per tenant, BIP-32 keys at the BIP-44 paths of Ethereum. Seeds and
  * keys never leave this closure, only addresses, hashes and signed bytes. A seed is wiped after its account is derived;
  * accounts and keys are wiped when they leave the cache.
+ *
+ * The sender of signed bytes is the address of the key that signed them. It is derived from the secret once, when the
+ * key is, and not recovered from each signature, which costs more than the signature itself. If the arithmetic ever
+ * failed, the bytes would have another sender, one that nobody chose: nodes refuse them, since it has no funds, and the
+ * wallet pays nothing.
  */
 import { LRUCache } from 'lru-cache'
 import { signEip191 } from './eip191.ts'
@@ -9,7 +14,7 @@ import { signEip712 } from './eip712.ts'
 import { signEip1559 } from './eip1559.ts'
 import { childKey, type HdKey } from './hd-key.ts'
 import { type HdAccount, hdAccount, hdPath } from './hd-path.ts'
-import type { CreatedKey, KeyMaker, KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
+import type { CreatedKey, KeyMaker, KeyRef, ProvenTransaction, Signer, SigningRequest } from './signer.ts'
 import type { TenantSeeds } from './tenant-seeds.ts'
 
 const DEFAULT_CACHED_KEYS = 10_000
@@ -71,10 +76,13 @@ export function createHdSigner({
       return { key: { kind: 'hd', tenantId: ref.tenantId, index: ref.index }, address }
     },
 
-    async signTransactions(requests: readonly SigningRequest[]): Promise<readonly SignedTransaction[]> {
-      const signed: SignedTransaction[] = []
+    async signTransactions(requests: readonly SigningRequest[]): Promise<readonly ProvenTransaction[]> {
+      const signed: ProvenTransaction[] = []
       for (const { key: ref, transaction } of requests) {
-        const sign = (key: HdKey) => signEip1559(transaction, (digest) => key.sign(digest))
+        const sign = (key: HdKey) => ({
+          ...signEip1559(transaction, (digest) => key.sign(digest)),
+          sender: key.address,
+        })
         signed.push(await withKey(requireHd(ref), seeds.load, sign))
         if (signed.length % SIGNATURES_PER_TURN === 0) await new Promise(setImmediate)
       }

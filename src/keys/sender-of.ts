@@ -1,4 +1,4 @@
-/** Recovers the sender of signed bytes; checked before they are appended or submitted. */
+/** Recovers the sender of signed bytes that another process helped to make, or that a node shows. */
 import { decodeRlp, hexlify, keccak256 } from 'ethers'
 import { encodeFields, typed } from './eip1559.ts'
 import { recoveredAddress } from './recovered-address.ts'

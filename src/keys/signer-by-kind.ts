@@ -1,6 +1,6 @@
 /** One signer in front of several: each request goes to the signer of its key's kind; results are in request order. */
 import { Unavailable } from '../core/errors.ts'
-import type { KeyRef, SignedTransaction, Signer, SigningRequest } from './signer.ts'
+import type { KeyRef, ProvenTransaction, Signer, SigningRequest } from './signer.ts'
 
 export type SignersByKind = { readonly [Kind in KeyRef['kind']]?: Signer }
 
@@ -44,9 +44,9 @@ export function signerByKind(signers: SignersByKind): Signer {
 
 function pair(
   requests: readonly SigningRequest[],
-  signed: readonly SignedTransaction[],
-): [SigningRequest, SignedTransaction][] {
-  return requests.flatMap((request, index): [SigningRequest, SignedTransaction][] => {
+  signed: readonly ProvenTransaction[],
+): [SigningRequest, ProvenTransaction][] {
+  return requests.flatMap((request, index): [SigningRequest, ProvenTransaction][] => {
     const answer = signed[index]
     return answer === undefined ? [] : [[request, answer]]
   })

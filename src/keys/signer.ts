@@ -85,6 +85,12 @@ export type MessageRequest = { readonly key: KeyRef; readonly intent: IntentRef;
 /** The signed bytes and their Keccak-256, both as 0x-prefixed hex; recorded in the log, then submitted. */
 export type SignedTransaction = { readonly hash: string; readonly rawTransaction: string }
 
+/**
+ * Signed bytes with the address that sends them, in any case; `null` for bytes that are not the requested transaction.
+ * The caller compares it with the address that it expects.
+ */
+export type ProvenTransaction = SignedTransaction & { readonly sender: string | null }
+
 export type KeyMaker = {
   /**
    * Creates the key of a request, or finds the existing one.
@@ -100,11 +106,14 @@ export type Signer = {
    * the rest again. Signs anything it is given: the caller guarantees through the lane's lease and the log that a nonce
    * is used once.
    *
+   * The implementation proves each `sender`: it recovers the sender from the bytes, or derives it from the very key that
+   * signed them in this process. It never takes it from the request, or from another process.
+   *
    * @throws NonceClaimed when the first transaction can only be signed with another nonce
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */
-  readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly SignedTransaction[]>
+  readonly signTransactions: (requests: readonly SigningRequest[]) => Promise<readonly ProvenTransaction[]>
   /**
    * Signs anything it is given: the owner's request is in the log before. The same request gives an equally valid
    * signature, not always the same one.

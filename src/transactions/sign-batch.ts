@@ -12,8 +12,6 @@ import type { Lane } from './lanes.ts'
 
 export type SignBatchPorts = {
   readonly signer: Pick<Signer, 'signTransactions'>
-  /** The sender of bytes: an address in any case, `null` for bytes that are not the transaction. */
-  readonly senderOf: (transaction: UnsignedTransaction, rawTransaction: string) => string | null
   readonly clock: Clock
   /** Called for a transaction that is not signed, with the reason. */
   readonly onRefused: OnRefused
@@ -64,9 +62,8 @@ export async function signUnder<Item extends Signable>(
   return answer.flatMap((signed, index) => {
     const item = ready[index] as Item
     const transaction = requests[index]?.transaction as UnsignedTransaction
-    const sender = ports.senderOf(transaction, signed.rawTransaction)
-    if (!sameHex(sender, lane.address)) {
-      ports.onRefused(item.loaded.id, foreignSender(sender, lane.address))
+    if (!sameHex(signed.sender, lane.address)) {
+      ports.onRefused(item.loaded.id, foreignSender(signed.sender, lane.address))
       return []
     }
     return [{ item, bytes: toBytes(transaction.nonce, signed, item.fees, ports.clock) }]

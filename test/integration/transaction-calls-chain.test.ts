@@ -5,7 +5,6 @@ import { rpcCall } from '../../src/chain/json-rpc.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
-import { senderOf } from '../../src/keys/sender-of.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
@@ -44,7 +43,6 @@ async function withChain(t: Test, calls: Calls) {
     leases: createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }),
     lanes: calls.lanes,
     signer: testSigner(),
-    senderOf,
     check: composeCheckRecorded(
       { log: calls.log, pool: calls.pool, chains: clients },
       createSigningWalletOf(createRecordedWalletFacts(calls.log)),

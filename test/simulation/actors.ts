@@ -19,7 +19,7 @@ import { nodeOf } from './node.ts'
 import { runOwner } from './owner.ts'
 import { createLanePort, createLeasesPort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
-import { createSimulatedSigner, simulatedSender, simulatedWallet } from './signer.ts'
+import { createSimulatedSigner, simulatedWallet } from './signer.ts'
 import {
   CONFIRMATIONS,
   FEE_CAP_WEI,
@@ -154,7 +154,6 @@ function createSigner(world: World, ports: PortsOf) {
     lanes,
     check,
     signer: createSimulatedSigner(world, ports),
-    senderOf: simulatedSender,
     clock: world.wallClock,
     onRefused: (id: string, reason: string) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
   }

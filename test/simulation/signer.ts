@@ -15,7 +15,7 @@ export function createSimulatedSigner(world: World, { actor, scheduler }: PortsO
         requests.map((request) => {
           const wire = toWire(request)
           if (world.mutant.sendsUnlogged) world.onSent(wire)
-          return { hash: wire.hash, rawTransaction: JSON.stringify(wire) }
+          return { hash: wire.hash, rawTransaction: JSON.stringify(wire), sender: wire.from }
         }),
       )
     },
@@ -35,10 +35,6 @@ export const simulatedWallet: SigningWalletOf = async (walletId) => ({
   address: walletId,
   key: { kind: 'hd', tenantId: walletId, index: 0 },
 })
-
-export function simulatedSender(_transaction: unknown, rawTransaction: string): string {
-  return (JSON.parse(rawTransaction) as Wire).from
-}
 
 function toWire({ key, intent, transaction }: SigningRequest): Wire {
   const { to, nonce, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction

@@ -194,7 +194,7 @@ t.test('signed bytes equal those of the library: same sender, same hash, low s',
       const [signed] = await signer.signTransactions([{ key: hd(3), intent, transaction }])
       if (signed === undefined) return false
       const parsed = Transaction.from(signed.rawTransaction)
-      t.equal(parsed.from, DEVELOPMENT_ADDRESSES[3])
+      t.strictSame([parsed.from, signed.sender], [DEVELOPMENT_ADDRESSES[3], DEVELOPMENT_ADDRESSES[3]])
       t.equal(parsed.hash, signed.hash)
       t.ok(BigInt(parsed.signature?.s ?? -1) <= HALF_ORDER)
       t.equal(signed.rawTransaction, await wallet.signTransaction({ ...transaction, type: 2 }))
@@ -218,6 +218,7 @@ t.test('answers come in the order of the requests, each from its own key', async
     signed.map(({ rawTransaction }) => Transaction.from(rawTransaction)).map(({ from, nonce }) => [from, nonce]),
     expected.map((address, nonce) => [address, nonce]),
   )
+  t.ok(signed.every(({ sender }, place) => sender === expected[place]))
   t.equal(seeds.loads, 2, 'a seed is opened once, whatever keys the cache drops')
 })
 
@@ -268,7 +269,8 @@ t.test(
     const fake = (name: string): Signer => ({
       signTransactions: async (requests) => {
         asked.push(requests.length)
-        return requests.map(({ transaction }) => ({ hash: `${name}-${transaction.nonce}`, rawTransaction: '0x' }))
+        const none = { rawTransaction: '0x', sender: null }
+        return requests.map(({ transaction: { nonce } }) => ({ hash: `${name}-${nonce}`, ...none }))
       },
       signTypedData: async () => name,
       signMessage: async () => name,

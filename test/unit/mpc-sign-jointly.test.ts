@@ -4,10 +4,13 @@
 
 import t from 'tap'
 import { eip191Digest } from '../../src/keys/eip191.ts'
+import { hdKey } from '../../src/keys/hd-key.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
+import { createMpcSigner } from '../../src/keys/mpc/mpc-signer.ts'
 import type { ItemOutcome, Refusal } from '../../src/keys/mpc/protocol.ts'
 import { type Accused, createSignJointly, type SignJointlyPorts } from '../../src/keys/mpc/sign-jointly.ts'
 import { shareFacts, signTogether } from '../../src/keys/mpc/sign-together.ts'
+import type { RecoverableSignature } from '../../src/keys/recoverable-signature.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 
 const shares = goldenShares(2, 3)
@@ -102,4 +105,25 @@ t.test('only an accusation of another party of the same session is recorded, onc
     t.strictSame(pairs.length, new Set(pairs).size)
     t.ok(accused.every(({ accusedBy, party, epoch }) => accusedBy === 1 && [2, 3].includes(party) && epoch === 0))
   }
+})
+
+t.test('the sender of a transaction is recovered from its bytes, whoever signed them', async (t) => {
+  const transaction = {
+    ...{ chainId: 1, nonce: 0, to: address, value: 1n, data: '0x' },
+    ...{ gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
+  }
+  const request = {
+    key: { kind: 'mpc', keyId: 'key' },
+    intent: { kind: 'transaction', id: 'tx_1' },
+    transaction,
+  } as const
+  const stranger = hdKey(new Uint8Array(32), 0)
+  const senderBy = async (sign: (digest: Uint8Array) => RecoverableSignature) => {
+    const signer = createMpcSigner(async ([asked]) => [sign(asked?.digest ?? new Uint8Array())])
+    const [signed] = await signer.signTransactions([request])
+    return signed?.sender
+  }
+  t.equal(await senderBy((digest) => signTogether(shares.slice(1), digest)), address.toLowerCase())
+  t.equal(await senderBy((digest) => stranger.sign(digest)), stranger.address.toLowerCase())
+  t.equal(await senderBy(() => ({ signature: new Uint8Array(64), recoveryId: 0 })), null)
 })

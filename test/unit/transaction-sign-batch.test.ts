@@ -25,8 +25,7 @@ async function sentBy(sender: string | null) {
   const refused: string[][] = []
   const signed = await signUnder(
     {
-      signer: { signTransactions: async () => [{ hash: '0x1', rawTransaction: '0x02' }] },
-      senderOf: () => sender,
+      signer: { signTransactions: async () => [{ hash: '0x1', rawTransaction: '0x02', sender }] },
       clock: () => 0,
       onRefused: (id, reason) => refused.push([id, reason]),
     },

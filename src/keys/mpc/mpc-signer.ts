@@ -3,6 +3,7 @@ import { eip191Digest } from '../eip191.ts'
 import { eip712Digest } from '../eip712.ts'
 import { eip1559Digest, withSignature } from '../eip1559.ts'
 import { type RecoverableSignature, signatureBytes } from '../recoverable-signature.ts'
+import { senderOf } from '../sender-of.ts'
 import type { IntentRef, KeyRef, Signer } from '../signer.ts'
 import type { SigningSubject } from './protocol.ts'
 import type { SignJointly } from './sign-jointly.ts'
@@ -32,9 +33,10 @@ export function createMpcSigner(signJointly: SignJointly): Signer {
           digest: eip1559Digest(transaction),
         })),
       )
-      return requests
-        .slice(0, signatures.length)
-        .map(({ transaction }, place) => withSignature(transaction, signatures[place] as RecoverableSignature))
+      return requests.slice(0, signatures.length).map(({ transaction }, place) => {
+        const signed = withSignature(transaction, signatures[place] as RecoverableSignature)
+        return { ...signed, sender: senderOf(transaction, signed.rawTransaction) }
+      })
     },
 
     signTypedData: (request) =>
