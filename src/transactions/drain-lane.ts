@@ -130,7 +130,8 @@ async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
     quoteUnderCap(chain.quote),
     chain.nonceOf(lane.address),
   ])
-  for (const id of ids) if (!waiting.some(({ loaded }) => loaded.id === id)) setAside.forget(id)
+  const loadedIds = new Set(waiting.map(({ loaded }) => loaded.id))
+  for (const id of ids) if (!loadedIds.has(id)) setAside.forget(id)
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])

@@ -18,6 +18,8 @@ export type GasRequest = {
   readonly call: Call
   /** The maximum gas for the call: its simulation gets no more. */
   readonly mostGas: bigint
+  /** The gas limit that the call gets at least: no estimate is needed if it succeeds with that, the margin deducted. */
+  readonly leastGas?: bigint
   /** A block that the node must have seen, because the call depends on its state. */
   readonly sinceBlock?: number
   /** Recorded errors of the caller's ABI, to decode a revert by. */
@@ -57,10 +59,14 @@ export function createEstimateGas(
     const plain = requests.filter(({ call }) => call.data === '0x')
     const haveCode = await code.haveCode(plain.map(({ call }) => call.to))
     const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
-    const simulated = requests.filter((request) => !withoutCode.has(request))
+    const enough = await withLeastGas(
+      client,
+      requests.filter((request) => !withoutCode.has(request)),
+    )
+    const simulated = requests.filter((request) => !withoutCode.has(request) && !enough.has(request))
     const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
     const kept = await keeping(client, simulated, judged, observedBlock)
-    const estimates = new Map(simulated.map((request, index) => [request, kept[index]]))
+    const estimates = new Map([...enough, ...simulated.map((request, index) => [request, kept[index]] as const)])
     return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
   }
 }
@@ -83,14 +89,36 @@ function keeping(
   )
 }
 
+/**
+ * The calls that succeed with their least gas, the margin deducted, so an estimate would give them the same limit. This
+ * executes a call once, and an estimate several times. Every other call, also one that fails here, is estimated.
+ */
+async function withLeastGas(
+  client: RpcReader,
+  requests: readonly GasRequest[],
+): Promise<ReadonlyMap<GasRequest, GasEstimate>> {
+  const tried = requests.filter(({ leastGas, promised }) => leastGas !== undefined && promised === undefined)
+  const answers = await Promise.all(groupsOf(tried).map((group) => ask(client, group, toLeastRequest)))
+  return new Map(
+    answers.flat().flatMap((one): [GasRequest, GasEstimate][] => {
+      const { leastGas } = one.request
+      const isEnough = leastGas !== undefined && one.answer.ok && hasSeen(one)
+      return isEnough ? [[one.request, { ok: true, gasLimit: leastGas }]] : []
+    }),
+  )
+}
+
+function groupsOf(requests: readonly GasRequest[]): readonly (readonly GasRequest[])[] {
+  return Array.from({ length: Math.ceil(requests.length / CALLS_TOGETHER) }, (_, i) =>
+    requests.slice(i * CALLS_TOGETHER, (i + 1) * CALLS_TOGETHER),
+  )
+}
+
 /** A node's result for a call, and the newest block that it had seen. */
 type Simulated = { readonly request: GasRequest; readonly answer: RpcResult; readonly head: number | null }
 
 async function simulate(client: RpcReader, requests: readonly GasRequest[]): Promise<readonly Simulated[]> {
-  const groups = Array.from({ length: Math.ceil(requests.length / CALLS_TOGETHER) }, (_, i) =>
-    requests.slice(i * CALLS_TOGETHER, (i + 1) * CALLS_TOGETHER),
-  )
-  const together = (await Promise.all(groups.map((group) => ask(client, group)))).flat()
+  const together = (await Promise.all(groupsOf(requests).map((group) => ask(client, group)))).flat()
   // One endless call leaves its whole body unanswered.
   const silent = together.filter(({ answer }) => !answer.ok && answer.error.kind === 'unavailable')
   if (requests.length < 2) return together
@@ -108,18 +136,36 @@ async function simulate(client: RpcReader, requests: readonly GasRequest[]): Pro
   return together.map((one) => alone.get(one.request) ?? one)
 }
 
-async function ask(client: RpcReader, requests: readonly GasRequest[]): Promise<Simulated[]> {
+async function ask(
+  client: RpcReader,
+  requests: readonly GasRequest[],
+  encode: (request: GasRequest) => RpcRequest = toEstimateRequest,
+): Promise<Simulated[]> {
   // The head is requested first in the same body, so the simulations use that block or a later one.
-  const calls = requests.map((request) => toEstimateRequest(request))
+  const calls = requests.map((request) => encode(request))
   const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...calls])
   const silence: RpcResult = { ok: false, error: unavailable('invalid_response', 'the node did not return it') }
   const known = head?.ok === true ? readCount(head.value, 'a block number') : null
   return requests.map((request, index) => ({ request, answer: answers[index] ?? silence, head: known }))
 }
 
-function toEstimateRequest({ from, call, mostGas }: GasRequest, block?: number): RpcRequest {
-  const transaction = { from, to: call.to, value: toQuantity(call.value), data: call.data, gas: toQuantity(mostGas) }
+function toEstimateRequest(request: GasRequest, block?: number): RpcRequest {
+  const transaction = toTransaction(request, request.mostGas)
   return { method: 'eth_estimateGas', params: block === undefined ? [transaction] : [transaction, toQuantity(block)] }
+}
+
+function toLeastRequest(request: GasRequest): RpcRequest {
+  const gas = ((request.leastGas ?? 0n) * 100n) / GAS_MARGIN_PERCENT
+  return { method: 'eth_call', params: [toTransaction(request, gas), 'latest'] }
+}
+
+function toTransaction({ from, call }: GasRequest, gas: bigint) {
+  return { from, to: call.to, value: toQuantity(call.value), data: call.data, gas: toQuantity(gas) }
+}
+
+/** Whether the node had seen the block that the call depends on. */
+function hasSeen({ request: { sinceBlock = 0 }, head }: Simulated): boolean {
+  return sinceBlock === 0 || (head !== null && head >= sinceBlock)
 }
 
 /**
@@ -155,10 +201,10 @@ function isRefusal(estimate: GasEstimate | undefined): boolean {
   return estimate?.ok === false && estimate.code !== 'could_not_simulate'
 }
 
-function estimateOf({ request, answer, head }: Simulated): GasEstimate {
-  const { sinceBlock = 0, mostGas, errors } = request
-  if (sinceBlock > 0 && (head === null || head < sinceBlock))
-    return notSimulated(`the node has not seen block ${sinceBlock} yet`)
+function estimateOf(simulated: Simulated): GasEstimate {
+  const { request, answer } = simulated
+  const { sinceBlock, mostGas, errors } = request
+  if (!hasSeen(simulated)) return notSimulated(`the node has not seen block ${sinceBlock} yet`)
   if (answer.ok) return readEstimate(answer)
   const failure = classifyCallFailure(answer.error)
   if (failure.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }

@@ -115,7 +115,12 @@ function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest 
     swap?.hosted === true
       ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
       : {}
-  return { from: intent.from, call, mostGas: mostGas(intent), ...since, ...errors, ...promised }
+  return { from: intent.from, call, mostGas: mostGas(intent), ...leastGas(intent), ...since, ...errors, ...promised }
+}
+
+/** Not for calls of clients and swaps: the code that they run may be of any length. */
+function leastGas({ data, call, swap, reserved }: Intent): Pick<GasRequest, 'leastGas'> {
+  return data === null || call !== undefined || swap !== undefined ? {} : { leastGas: reserved.gasLimit }
 }
 
 function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {

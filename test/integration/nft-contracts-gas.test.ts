@@ -22,6 +22,7 @@ import {
   transferGas,
 } from '../../src/chain/nft-gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { GAS_MARGIN_PERCENT } from '../../src/transactions/estimate-gas.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { GAS_COLUMNS, type GasLife, gasOfBaselines, gasOfCollection } from '../support/nft-gas.ts'
@@ -43,6 +44,9 @@ t.test('a deployment, a mint and a batch cost as much gas as the documentation s
     t.ok(costs(name, 'deploy') <= LIMITS.deploy, `a deployment of ${name} stays within the gas limit`)
     t.ok(costs(name, 'mintToNewHolder') <= LIMITS.mint, `a mint of ${name} stays within the gas limit`)
     t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `a batch of ${name} stays within the gas limit`)
+    const bound = mintGas(name.includes('1155') ? 'ERC1155' : 'ERC721', 'STANDARD', 1)
+    const withMargin = (BigInt(costs(name, 'mintToNewHolder')) * GAS_MARGIN_PERCENT) / 100n
+    t.ok(withMargin <= bound, `a mint of ${name} needs no estimate: ${withMargin} of ${bound} gas with the margin`)
   }
   t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'a batch to new holders is within the limit')
   const page = readFileSync(new URL('../../docs/records/nft-gas.md', import.meta.url), 'utf8')

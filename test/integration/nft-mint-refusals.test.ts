@@ -94,7 +94,7 @@ t.test('a mint without funds for the gas is refused with the amount needed, and 
   const answer = await mint(collection_id, batch)
   t.equal(answer.status, 422)
   t.match(answer.body.errors, [
-    { type: 'insufficient_funds', details: { asset: 'ETH', needed: '0.1507', wallet_id, available: /^0\.00/ } },
+    { type: 'insufficient_funds', details: { asset: 'ETH', needed: '0.1509', wallet_id, available: /^0\.00/ } },
   ])
   t.equal((await calls.pool.query('SELECT FROM nft_mints')).rowCount, 0)
 })

@@ -85,3 +85,27 @@ t.test('a refusal counts only at a block that has the balance on which the trans
   t.strictSame(await judge(says('too many arguments, want at most 1'), 90), ['execution_reverted', '0x64'])
   t.strictSame(await judge(says('too many arguments, want at most 1'), 101), ['could_not_simulate', '0x65'])
 })
+
+t.test('a call that succeeds with its least gas less the margin is not estimated; any other call is', async (t) => {
+  const call = (to: string, more: Partial<GasRequest> = {}) => ({ ...request(to), leastGas: 120_000n, ...more })
+  const { bodies, client } = reading(({ method, params: [asked] }) => {
+    if (method === 'eth_estimateGas') return { ok: true, value: '0x186a1' }
+    const { to, gas } = asked as { to: string; gas: string }
+    return to === '0xenough' && gas === '0x186a0' ? { ok: true, value: '0x' } : says('execution reverted')
+  })
+  const promised = { sold: null, bought: null, most: 1n, least: 1n }
+  const requests = [call('0xenough'), call('0xmore'), call('0xenough', { sinceBlock: 101 }), request('0xplain')]
+  t.strictSame(await createEstimateGas(client, noCode)(requests), [
+    { ok: true, gasLimit: 120_000n },
+    { ok: true, gasLimit: 120_001n },
+    { ok: false, code: 'could_not_simulate', reason: 'the node has not seen block 101 yet' },
+    { ok: true, gasLimit: 120_001n },
+  ])
+  const asked = (bodies[1] ?? []).map((one) => `${one.method} ${target(one)}`)
+  t.strictSame(
+    asked.slice(1),
+    ['0xmore', '0xenough', '0xplain'].map((to) => `eth_estimateGas ${to}`),
+  )
+  await createEstimateGas(client, noCode)([call('0xenough', { promised })])
+  t.equal(bodies[2]?.[1]?.method, 'eth_estimateGas', 'what a call must give is checked after its estimate')
+})
