@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type BackendFactory, type IQueueBackend, type Processor, type Queue, type Worker, withBackend } from 'bullmq'
 import type { QueueName } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
+import { createQueueWatch, type LookAtQueues, type QueueWatch } from './queue-watch.ts'
 
 export type BullQueue = Pick<
   Queue,
@@ -42,6 +43,8 @@ export type Wiring<C> = {
   readonly consumer: (concurrency: number) => C
   /** `null` when the server's own clock expires them. */
   readonly locks: Locks | null
+  /** `null` when a worker's own wait costs the server nothing. */
+  readonly look: LookAtQueues | null
   readonly close: () => Promise<void>
 }
 
@@ -53,6 +56,7 @@ export type Bull = {
     options: { readonly concurrency: number; readonly retries: RetryPolicy },
   ) => Promise<BullWorker>
   readonly locks: Locks | null
+  readonly look: LookAtQueues | null
   readonly close: () => Promise<void>
 }
 
@@ -62,12 +66,14 @@ export type Bull = {
  * twice.
  */
 const LOCK_MS = 3_000
-/** One small write per second and queue, by whichever worker comes first. */
+/** One small write per second and queue with running jobs, by whichever worker comes first. */
 const STALLED_CHECK_MS = 1_000
 /** Worker deaths during the same job after which that job counts as their cause. */
 const MAX_STALLED = 5
 /** Jobs wake a worker immediately; this bounds the wait after a lost wake-up. */
 const POLL_SECONDS = 5
+/** The same where one look at all queues (`queue-watch.ts`) finds a job whose wake-up was lost. */
+const WATCHED_POLL_SECONDS = 60
 /** Pause between tries to reach a back end that is down. */
 const RECONNECT_MS = 500
 /** BullMQ writes an event stream that Bursar does not read: keep it short. */
@@ -78,7 +84,8 @@ export const BACKOFF = 'full-jitter'
 
 /** @param onError gets every error that BullMQ would otherwise emit, so that none is unhandled */
 export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, fields: object) => void): Bull {
-  const bull = withBackend(patient(wiring.factory))
+  const watch = wiring.look === null ? null : createQueueWatch(wiring.look, onError)
+  const bull = withBackend(patient(wiring.factory, watch))
 
   return {
     async openQueue(name) {
@@ -102,7 +109,7 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: MAX_STALLED,
-        drainDelay: POLL_SECONDS,
+        drainDelay: watch === null ? POLL_SECONDS : WATCHED_POLL_SECONDS,
         runRetryDelay: RECONNECT_MS,
         settings: { backoffStrategy: (failures) => backoffMs(retries, failures, Math.random()) },
       })
@@ -118,7 +125,11 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
     },
 
     locks: wiring.locks,
-    close: wiring.close,
+    look: wiring.look,
+    async close() {
+      watch?.stop()
+      await wiring.close()
+    },
   }
 }
 
@@ -138,11 +149,15 @@ function keyPrefix(name: QueueName): string {
 }
 
 /**
- * Changes two behaviours of BullMQ 6. A fetch that fails for a reason other than a refused connection (for example
- * while PostgreSQL starts) is repeated immediately and endlessly: here it waits first. After an error, a worker on
- * PostgreSQL would sleep up to an hour until the next wake-up: here it checks every few seconds.
+ * Changes BullMQ 6 in three ways. A fetch that fails for a reason other than a refused connection (for example while
+ * PostgreSQL starts) is repeated immediately and endlessly: here it waits first. After an error, a worker on PostgreSQL
+ * would sleep up to an hour until the next wake-up: here it checks every few seconds. A watch takes the place of the
+ * polls and of the searches for jobs of dead workers in queues where no job runs.
  */
-function patient<C>(factory: BackendFactory<IQueueBackend, C>): BackendFactory<IQueueBackend, C> {
+function patient<C>(
+  factory: BackendFactory<IQueueBackend, C>,
+  watch: QueueWatch | null,
+): BackendFactory<IQueueBackend, C> {
   return (name, options, more) => {
     const backend = factory(name, options, more)
     const moveToActive = backend.moveToActive.bind(backend)
@@ -155,6 +170,20 @@ function patient<C>(factory: BackendFactory<IQueueBackend, C>): BackendFactory<I
       }
     }
     Object.defineProperty(backend, 'maximumBlockTimeout', { value: POLL_SECONDS })
+    if (watch !== null) joinWatch(watch, name, backend)
     return backend
+  }
+}
+
+function joinWatch(watch: QueueWatch, queue: string, backend: IQueueBackend): void {
+  const moveStalledJobsToWait = backend.moveStalledJobsToWait.bind(backend)
+  backend.moveStalledJobsToWait = async () => (watch.hasActive(queue) ? moveStalledJobsToWait() : [])
+  const waitForJob = backend.waitForJob.bind(backend)
+  backend.waitForJob = async (timeout) => {
+    const end = watch.wait(queue, async () => {
+      await backend.disconnectBlocking()
+      await backend.reconnectBlocking()
+    })
+    return waitForJob(timeout).finally(end)
   }
 }

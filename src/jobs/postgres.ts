@@ -5,6 +5,7 @@
 import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
 import pg from 'pg'
 import type { Locks, Wiring } from './bull.ts'
+import type { QueueSight } from './queue-watch.ts'
 
 export const QUEUE_SCHEMA = 'bullmq'
 /** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
@@ -59,43 +60,85 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     keepAlive: true,
   }
+  const pool = createSharedPool(databaseUrl)
   let migrated: Promise<void> | null = null
+  let ended: Promise<void> | null = null
+  const prepare = () => {
+    migrated ??= migrateIfAllowed(databaseUrl).catch((error: unknown) => {
+      migrated = null // The next caller tries again.
+      throw error
+    })
+    return migrated
+  }
 
   return {
     factory: createQuietBackend,
-    prepare() {
-      migrated ??= migrateIfAllowed(databaseUrl).catch((error: unknown) => {
-        migrated = null // The next caller tries again.
-        throw error
-      })
-      return migrated
-    },
+    prepare,
     producer: () => ({ ...base, max: PRODUCER_CONNECTIONS }),
     consumer: (concurrency) => ({ ...base, max: Math.min(concurrency + 1, CONSUMER_CONNECTIONS) }),
-    locks: postgresLocks(databaseUrl),
-    close: () => Promise.resolve(),
+    locks: postgresLocks(pool),
+    look: async (queues) => {
+      await prepare()
+      return lookAtQueues(pool, queues)
+    },
+    close() {
+      ended ??= pool.end()
+      return ended
+    },
   }
 }
 
+/** Statements of all queues, one at a time. */
+function createSharedPool(databaseUrl: string): pg.Pool {
+  const pool = new pg.Pool({
+    Client: QuietClient,
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
+    keepAlive: true,
+    max: 1,
+  })
+  pool.on('error', () => undefined) // An idle connection broke: the next statement opens another.
+  return pool
+}
+
+/** An index answers each question, however many jobs a queue has. */
+async function lookAtQueues(pool: pg.Pool, queues: readonly string[]): Promise<ReadonlyMap<string, QueueSight>> {
+  const { rows } = await pool.query<{ queue: string; active: boolean; waiting: boolean; due: string | null }>({
+    name: 'look_at_queues',
+    text: `SELECT * FROM (
+             SELECT queue, EXISTS (SELECT FROM ${QUEUE_SCHEMA}.job j WHERE j.queue = q.queue AND state = 'active') AS active,
+                    EXISTS (SELECT FROM ${QUEUE_SCHEMA}.job j WHERE j.queue = q.queue AND state = 'waiting') AS waiting,
+                    (SELECT min(process_at_ms) FROM ${QUEUE_SCHEMA}.job j WHERE j.queue = q.queue AND state = 'delayed') AS due
+               FROM unnest($1::text[]) AS q(queue)) AS sights
+            WHERE active OR waiting OR due IS NOT NULL`,
+    values: [queues],
+  })
+  return new Map(
+    rows.map(({ queue, active, waiting, due }) => [
+      queue,
+      { hasActive: active, hasDelayed: due !== null, isReady: waiting || (due !== null && Number(due) <= Date.now()) },
+    ]),
+  )
+}
+
 /** BullMQ records the expiry of a lock by its own machine's clock. */
-function postgresLocks(databaseUrl: string): Locks {
+function postgresLocks(pool: pg.Pool): Locks {
   return {
     async read() {
-      return withClient(databaseUrl, async (client) => {
-        const { rows } = await client.query<{ name: string; until: string }>(
-          `SELECT queue || ' ' || id AS name, locked_until_ms::text AS until FROM ${QUEUE_SCHEMA}.job
-            WHERE state = 'active' AND locked_until_ms > 0`,
-        )
-        return new Map(rows.map(({ name, until }) => [name, until]))
-      })
+      const { rows } = await pool.query<{ name: string; until: string }>(
+        `SELECT queue || ' ' || id AS name, locked_until_ms::text AS until FROM ${QUEUE_SCHEMA}.job
+          WHERE state = 'active' AND locked_until_ms > 0`,
+      )
+      return new Map(rows.map(({ name, until }) => [name, until]))
     },
-    drop: (names) =>
-      withClient(databaseUrl, async (client) => {
-        // The time of the last check also comes from such a clock: no check would run until that time is reached again.
-        const text = `WITH again AS (DELETE FROM ${QUEUE_SCHEMA}.meta WHERE field = 'stalled-check')
-                      UPDATE ${QUEUE_SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
-        await client.query(text, [names])
-      }),
+    async drop(names) {
+      // The time of the last check also comes from such a clock: no check would run until that time is reached again.
+      const text = `WITH again AS (DELETE FROM ${QUEUE_SCHEMA}.meta WHERE field = 'stalled-check')
+                    UPDATE ${QUEUE_SCHEMA}.job SET locked_until_ms = 0 WHERE state = 'active' AND queue || ' ' || id = ANY ($1)`
+      await pool.query(text, [names])
+    },
   }
 }
 

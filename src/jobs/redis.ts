@@ -55,6 +55,7 @@ export function redisWiring(
     producer,
     consumer: connectOnce(CONSUMER),
     locks: null,
+    look: null,
     async close() {
       for (const client of open) end(client)
     },

@@ -22,7 +22,7 @@ const LOCK_STANDS_MS = 6_000
 export type Unstick = () => Promise<number>
 
 export function createUnstick(
-  bull: Pick<Bull, 'locks'>,
+  bull: Pick<Bull, 'locks' | 'look'>,
   queues: Pick<OpenQueues, 'on'>,
   retries: RetryPolicy,
   timer?: () => number,
@@ -30,7 +30,11 @@ export function createUnstick(
   const delayed = new Map(QUEUE_NAMES.map((name) => [name, createStandstill(retries.capMs + LATE_MS, timer)] as const))
   const locked = createStandstill(LOCK_STANDS_MS, timer)
 
-  async function promote(name: QueueName): Promise<number> {
+  async function promote(name: QueueName, hasDelayed: boolean): Promise<number> {
+    if (!hasDelayed) {
+      delayed.get(name)?.(new Map())
+      return 0
+    }
     return queues.on(name, async (queue) => {
       const jobs = new Map((await queue.getDelayed(0, MAX_DELAYED - 1)).map((job) => [job.id ?? '', job]))
       const marks = new Map([...jobs].map(([id, { attemptsMade }]) => [id, String(attemptsMade)]))
@@ -40,15 +44,18 @@ export function createUnstick(
     })
   }
 
-  async function unlock(): Promise<number> {
+  async function unlock(hasActive: boolean): Promise<number> {
     if (bull.locks === null) return 0
-    const dead = locked(await bull.locks.read())
+    const dead = locked(hasActive ? await bull.locks.read() : new Map())
     if (dead.length > 0) await bull.locks.drop(dead)
     return dead.length
   }
 
   return async () => {
-    const freed = await Promise.all([...QUEUE_NAMES.map(promote), unlock()])
+    const seen = (await bull.look?.(QUEUE_NAMES)) ?? null
+    const hasActive = seen === null || [...seen.values()].some((queue) => queue.hasActive)
+    const promoting = QUEUE_NAMES.map((name) => promote(name, seen === null || seen.get(name)?.hasDelayed === true))
+    const freed = await Promise.all([...promoting, unlock(hasActive)])
     return freed.reduce((sum, count) => sum + count, 0)
   }
 }
