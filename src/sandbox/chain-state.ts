@@ -22,6 +22,8 @@ import { callRpc, streamRpc } from './rpc.ts'
 const STATE_INTERVAL_MS = 10_000
 /** A dump that takes long is made less often: dumps take at most this share of the time. */
 const DUMPING_SHARE = 0.05
+/** Interval at rest: only empty blocks may be lost. */
+const IDLE_STATE_INTERVAL_MS = 60_000
 
 /** The file that anvil reads at its start, and the previous state. */
 export type StateFiles = { readonly current: string; readonly former: string }
@@ -32,17 +34,24 @@ export function stateFiles(directory: string): StateFiles {
 }
 
 /** Returns a function to call often between blocks: it saves periodically when there are changes. */
-export function createStateKeeper(url: string, files: StateFiles): () => Promise<void> {
-  let nextAt = performance.now() + STATE_INTERVAL_MS
+export function createStateKeeper(
+  url: string,
+  files: StateFiles,
+): (chain: { readonly isIdle: boolean }) => Promise<void> {
+  let endedAt = performance.now()
+  let tookMs = 0
   let savedHead: unknown = null
-  return async () => {
+  let wasIdle = false
+  return async ({ isIdle }) => {
     const startedAt = performance.now()
-    if (startedAt < nextAt) return
+    const intervalMs = isIdle && wasIdle ? IDLE_STATE_INTERVAL_MS : STATE_INTERVAL_MS
+    if (startedAt < endedAt + Math.max(intervalMs, tookMs / DUMPING_SHARE)) return
     const head = await callRpc(url, 'eth_blockNumber')
     if (head !== savedHead) await saveState(url, files)
     savedHead = head
-    const endedAt = performance.now()
-    nextAt = endedAt + Math.max(STATE_INTERVAL_MS, (endedAt - startedAt) / DUMPING_SHARE)
+    endedAt = performance.now()
+    tookMs = endedAt - startedAt
+    wasIdle = isIdle
   }
 }
 

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeResults, encodeRequests, type RpcRequest } from '../chain/json-rpc.ts'
 import { createHttpTransport } from '../chain/rpc-transport.ts'
+import { followNews, type NodeNews } from './node-news.ts'
 
 /** Blocks at the short interval after a block with transactions: enough to confirm and finalize it. */
 export const SETTLING_BLOCKS = 6
@@ -13,8 +14,14 @@ export const SETTLING_BLOCKS = 6
 /** anvil gives each block a later second than the one before: a shorter interval would run ahead of the clock. */
 const BUSY_INTERVAL_MS = 1_000
 const IDLE_INTERVAL_MS = 12_000
+/** Interval of looks at a node that sends no news. */
 const LOOK_INTERVAL_MS = 200
+/** Interval of `betweenBlocks` on an idle chain. */
+const TICK_MS = 1_000
 const TIMEOUT_MS = 60_000
+
+/** Called about once a second; the next block waits for it. `isIdle`: there is nothing to mine or settle. */
+export type BetweenBlocks = (chain: { readonly isIdle: boolean }) => Promise<void>
 
 export type MiningDriver = { readonly stop: () => Promise<void> }
 
@@ -23,10 +30,8 @@ const STOP_GRACE_MS = 5_000
 
 /**
  * Mines the blocks of an anvil started with `mining: 'call'` until it is stopped; waits for an unavailable node.
- *
- * @param betweenBlocks called five times a second between blocks; the next block waits for it
  */
-export function mineWhenNeeded(url: string, betweenBlocks: () => Promise<void> = async () => undefined): MiningDriver {
+export function mineWhenNeeded(url: string, betweenBlocks: BetweenBlocks = async () => undefined): MiningDriver {
   const ending = new AbortController()
   const done = drive(url, betweenBlocks, ending.signal)
   return {
@@ -37,26 +42,55 @@ export function mineWhenNeeded(url: string, betweenBlocks: () => Promise<void> =
   }
 }
 
-async function drive(url: string, betweenBlocks: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function drive(url: string, betweenBlocks: BetweenBlocks, signal: AbortSignal): Promise<void> {
   const node = connect(url)
   let head: Head | null = null
   let minedAt = Number.NEGATIVE_INFINITY
+  let news: NodeNews | null = null
   while (!signal.aborted) {
     try {
       const [number, pool] = (await node.ask([HEAD, POOL])) as [string, { pending: string }]
       head = await lookAtHead(node, Number(number), head)
       const isBusy = head.number - head.settles < SETTLING_BLOCKS || BigInt(pool.pending) > 0n
-      if (performance.now() - minedAt >= (isBusy ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS)) {
+      const dueAt = minedAt + (isBusy ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS)
+      if (performance.now() >= dueAt) {
         minedAt = performance.now()
         await node.ask([{ method: 'evm_mine', params: [] }])
       }
-      await betweenBlocks()
+      await betweenBlocks({ isIdle: !isBusy })
+      if (!isBusy) {
+        news = stillOpen(news) ?? followNews(url)
+        await rest(news, minedAt + IDLE_INTERVAL_MS, betweenBlocks, signal)
+        continue
+      }
+      // While the chain is busy there is a look at each block, and no need for a message about each transaction.
+      news?.close()
+      news = null
+      await pause(Math.max(minedAt + BUSY_INTERVAL_MS - performance.now(), 0), signal)
     } catch {
       head = null // The node is unavailable; it may return in an earlier state.
+      await pause(LOOK_INTERVAL_MS, signal)
     }
-    await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
   }
+  news?.close()
   node.close()
+}
+
+/** Returns when the next block is due, or there may be something to mine. */
+async function rest(news: NodeNews, dueAt: number, betweenBlocks: BetweenBlocks, signal: AbortSignal): Promise<void> {
+  while (news.isOpen() && !signal.aborted && performance.now() < dueAt) {
+    if (await news.wait(Math.min(TICK_MS, dueAt - performance.now()), signal)) return
+    await betweenBlocks({ isIdle: true })
+  }
+  if (!news.isOpen()) await pause(LOOK_INTERVAL_MS, signal)
+}
+
+function stillOpen(news: NodeNews | null): NodeNews | null {
+  return news?.isOpen() ? news : null
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined) // An abort ends the wait.
 }
 
 const HEAD: RpcRequest = { method: 'eth_blockNumber', params: [] }
