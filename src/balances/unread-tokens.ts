@@ -45,7 +45,13 @@ const QUARANTINE_STRIKES = 3
 const DELAY = `CASE WHEN %Q THEN least(60 * 2 ^ least(%A, 10), 3600) ELSE least(5 * 2 ^ least(%A, 10), 300) END * interval '1 second'`
 const delay = (quarantined: string, attempts: string) => DELAY.replaceAll('%Q', quarantined).replaceAll('%A', attempts)
 
+/** The interval of looks for tokens that another process added, ms: this one knows its own. */
+const LOOK_INTERVAL_MS = 30_000
+
 export function createUnreadTokens(pool: Pool): UnreadTokens {
+  /** Until when a chain without unread tokens needs no look, by the process's timer. */
+  const clearUntil = new Map<number, number>()
+  let noted = 0
   return {
     async leaveOut(chainId, contracts) {
       if (contracts.length === 0) return new Set()
@@ -82,16 +88,21 @@ export function createUnreadTokens(pool: Pool): UnreadTokens {
           failed.map(({ reason }) => STRIKES[reason]),
         ],
       })
+      noted += 1
+      clearUntil.delete(chainId)
     },
 
     async due(chainId, limit) {
-      const { rows } = await pool.query<DueToken>({
+      if (performance.now() < (clearUntil.get(chainId) ?? 0)) return []
+      const notedBefore = noted
+      const { rows } = await pool.query<DueToken & { readonly is_due: boolean }>({
         name: 'due_unread_tokens',
-        text: `SELECT contract, missed FROM unread_tokens WHERE chain_id = $1 AND retry_at <= clock_timestamp()
+        text: `SELECT contract, missed, retry_at <= clock_timestamp() AS is_due FROM unread_tokens WHERE chain_id = $1
                 ORDER BY retry_at LIMIT $2`,
         values: [chainId, limit],
       })
-      return rows
+      if (rows.length === 0 && noted === notedBefore) clearUntil.set(chainId, performance.now() + LOOK_INTERVAL_MS)
+      return rows.filter(({ is_due }) => is_due).map(({ contract, missed }) => ({ contract, missed }))
     },
 
     async release(chainId, contract) {

@@ -19,6 +19,7 @@ import { createPace, type Pace } from '../chain/follow.ts'
 import { createInTurn } from '../core/in-turn.ts'
 import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
+import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
@@ -42,6 +43,12 @@ const PRICE_INTERVAL_MS = 60_000
 const NONCE_INTERVAL_MS = 10_000
 /** Records of nonces that no transaction waits for are few, and kept for days. */
 const FORGET_INTERVAL_MS = 3_600_000
+/**
+ * The least poll interval while nothing was appended to the log for a while: deposits from outside are then observed
+ * this much later. Every transaction of the service begins with an append, which ends the pause.
+ */
+const QUIET_POLL_MS = 2_000
+const QUIET_AFTER_MS = 10_000
 /** How soon a due token is tried again, ms. */
 const UNREAD_INTERVAL_MS = 2_000
 
@@ -89,7 +96,7 @@ async function followAndTend(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, pool, log, clock, logger } = kernel
+  const { config, pool, log, wakeUps, clock, logger } = kernel
   const { settings, client, pace } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
@@ -123,9 +130,16 @@ async function followAndTend(
   ]
   const recordedBlocks = (upTo: number) => ports.reads.recordedBlocks(chainId, upTo)
   const observing = observersOf(kernel, chain, balances, ports)
+  const { pause: pauseBetween, stop: stopPausing } = createQuietPause(wakeUps, {
+    intervalMs: settings.pollIntervalMs,
+    quietIntervalMs: QUIET_POLL_MS,
+    quietAfterMs: QUIET_AFTER_MS,
+  })
+  const walking = { walked, recordedBlocks, inTurn, log, client, pace, settings, pauseBetween }
   try {
-    await followChain({ walked, recordedBlocks, inTurn, log, client, pace, settings, ...observing }, lease, both)
+    await followChain({ ...walking, ...observing }, lease, both)
   } finally {
+    stopPausing()
     stop.abort()
     await Promise.all(tending)
   }

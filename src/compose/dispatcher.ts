@@ -4,6 +4,7 @@
  */
 import { repeat } from '../balances/repeat.ts'
 import { type LeadSettings, lead } from '../event-log/lead.ts'
+import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -17,6 +18,9 @@ import type { Work } from './run-process.ts'
 
 /** The subscription's name identifies its checkpoint: it must never change. */
 export const DISPATCHER = 'dispatcher'
+
+/** The sweeper's interval while the log is quiet, in its usual intervals. */
+const QUIET_SWEEPS = 4
 
 /** Event types whose data the dispatcher reads. */
 const DATA_OF = WORK.flatMap(({ dataOf = [] }) => dataOf)
@@ -58,15 +62,21 @@ function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, si
   })
 }
 
-function sweepUnfinished(
-  { config, pool, clock, logger }: Kernel,
+async function sweepUnfinished(
+  { config, pool, wakeUps, clock, logger }: Kernel,
   jobs: Pick<Jobs, 'add'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { sweepIntervalMs, rebroadcastAfterMs } = config
+  const rest = createQuietPause(wakeUps, {
+    intervalMs: sweepIntervalMs,
+    quietIntervalMs: QUIET_SWEEPS * sweepIntervalMs,
+    // By then two rounds have looked at what was appended last, and at bytes to be sent again.
+    quietAfterMs: 2 * sweepIntervalMs + rebroadcastAfterMs,
+  })
   // Work that changed within the last interval still has its own job.
   const quietBefore = () => new Date(clock() - sweepIntervalMs)
-  return sweep({
+  await sweep({
     sources: [
       {
         name: 'lanes',
@@ -78,10 +88,10 @@ function sweepUnfinished(
       })),
     ],
     jobs,
-    intervalMs: sweepIntervalMs,
+    pauseBetween: rest.pause,
     signal,
     log: logger,
-  })
+  }).finally(rest.stop)
 }
 
 /** A job that waits for a wrong time blocks the sweeper: a job of its id exists. */

@@ -4,7 +4,8 @@
  */
 import type { Kernel } from './kernel.ts'
 
-const BEAT_MS = 3_000
+/** A third of the time after which a process without a heartbeat counts as dead. */
+const BEAT_MS = 5_000
 
 /** @param problem what the live process cannot do; `null` for nothing */
 export function startHeartbeat(

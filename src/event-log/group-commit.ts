@@ -92,7 +92,7 @@ export function createGroupCommit(
     }
     for (const pending of batch) pending.resolve()
     observe({ commits: batch.length, durationMs: performance.now() - startedAt })
-    onAppended()
+    if (batch.some(({ commit }) => commit.changes.length > 0)) onAppended()
     return []
   }
 

@@ -87,6 +87,7 @@ export function createEventLog(settings: {
   const loadChecked = createLoadChecked(pool)
 
   const loadMany: EventLog['loadMany'] = async (aggregate, ids) => {
+    if (ids.length === 0) return []
     if (verifies) return (await loadChecked(aggregate, ids)).map(requireWhole)
     const loaded = new Map(
       ids.map((id) => {

@@ -35,6 +35,9 @@ export type Batch = {
 
 /** Polling interval: a wake-up may be lost. */
 const POLL_MS = 1_000
+/** The same when nothing was appended for a while: the longest delay that a lost wake-up can cause. */
+const QUIET_POLL_MS = 5_000
+const QUIET_AFTER_MS = 10_000
 const BATCH_SIZE = 1_000
 /** Minimum time between batches under load: processing a batch costs much the same for one event as for a hundred. */
 const MIN_INTERVAL_MS = 50
@@ -133,6 +136,7 @@ export async function* subscribe(settings: {
   const watch = wakeUps.watch()
   try {
     let place = await loadPlace(pool, name)
+    let readAt = performance.now()
     while (!signal.aborted) {
       const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, dataOf)
       // A restored database assigns numbers again that were already read: events behind the checkpoint may be new.
@@ -141,14 +145,14 @@ export async function* subscribe(settings: {
         continue
       }
       if (batch.events.length === 0) {
-        await watch.wait(POLL_MS, signal)
+        await watch.wait(performance.now() - readAt < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS, signal)
         continue
       }
-      const startedAt = performance.now()
+      readAt = performance.now()
       const { epoch } = place
       yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint, epoch) }
       place = { checkpoint: batch.checkpoint, epoch }
-      if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - startedAt), signal)
+      if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - readAt), signal)
     }
   } finally {
     watch.stop()

@@ -20,8 +20,12 @@ export type WakeUps = {
 }
 
 export type Watch = {
-  /** Resolves when there was a wake-up since the last wait, after `timeoutMs`, or when the signal aborts. */
-  readonly wait: (timeoutMs: number, signal?: AbortSignal) => Promise<void>
+  /**
+   * Resolves when there was a wake-up since the last wait, after `timeoutMs`, or when the signal aborts.
+   *
+   * @returns whether there was a wake-up
+   */
+  readonly wait: (timeoutMs: number, signal?: AbortSignal) => Promise<boolean>
   readonly stop: () => void
 }
 
@@ -83,13 +87,13 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
         release()
       })
       const wait = (timeoutMs: number, signal?: AbortSignal) =>
-        new Promise<void>((resolve) => {
+        new Promise<boolean>((resolve) => {
           release = () => {
             clearTimeout(timer)
             signal?.removeEventListener('abort', release)
-            woken = false
             release = () => undefined
-            resolve()
+            resolve(woken)
+            woken = false
           }
           const timer = setTimeout(() => release(), timeoutMs)
           signal?.addEventListener('abort', release, { once: true })

@@ -11,7 +11,6 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
-import { pause } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
@@ -25,7 +24,7 @@ import { loadChain } from './load-chain.ts'
 const ADVANCED_EVERY_BLOCKS = 1_000
 const PRUNE_EVERY_BLOCKS = 128
 /** Interval at which a quiet node's answer is recorded; readiness allows a minute. */
-const TOUCH_INTERVAL_MS = 2_000
+const TOUCH_INTERVAL_MS = 10_000
 
 /** Steps that affect what is recorded. */
 type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
@@ -53,6 +52,8 @@ export type FollowPorts = {
   /** Runs exclusively: no step is committed while other code evaluates processed blocks. */
   readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
   readonly settings: ChainSettings
+  /** The time from the end of a poll to the next. */
+  readonly pauseBetween: (signal: AbortSignal) => Promise<void>
   readonly observers: readonly BlockObserver[]
   /** Changes that become final at a head, committed separately. */
   readonly settle: (head: number) => Promise<readonly Change[]>
@@ -64,8 +65,8 @@ export type FollowPorts = {
 
 /** Runs until the signal aborts. @throws when the node or the database stays unavailable: the leader starts it again */
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { walked, client, pace, settings } = ports
-  const { chainId, pollIntervalMs } = settings
+  const { walked, client, pace, settings, pauseBetween } = ports
+  const { chainId } = settings
   const follower = createFollower({ client, pace, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
   let settledAt: number | null = null
@@ -83,7 +84,7 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
     if (settledAt !== cursor.number) await settleAll(ports, lease, cursor.number)
     settledAt = cursor.number
     ports.onStep(step)
-    if (step.type !== 'advance' || cursor.number >= step.head.number) await pause(pollIntervalMs, signal)
+    if (step.type !== 'advance' || cursor.number >= step.head.number) await pauseBetween(signal)
   }
 }
 

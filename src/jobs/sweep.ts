@@ -3,7 +3,6 @@
  * loses nothing. Safe to run beside the dispatcher: a job that already waits is not added twice.
  */
 import type { Jobs, JobsLog } from './jobs.ts'
-import { pause } from './pause.ts'
 import type { Job } from './queues.ts'
 
 /** A query for one kind of unfinished work. */
@@ -19,8 +18,8 @@ export type SweepRound = Readonly<Record<string, number | null>>
 export type SweepSettings = {
   readonly sources: readonly SweepSource[]
   readonly jobs: Pick<Jobs, 'add'>
-  /** From the end of a round to the start of the next, in ms. */
-  readonly intervalMs: number
+  /** From the end of a round to the start of the next. @param wasBusy whether the round found work */
+  readonly pauseBetween: (signal: AbortSignal, wasBusy: boolean) => Promise<void>
   /** Maximum jobs per source and round. */
   readonly limit?: number
   readonly signal: AbortSignal
@@ -34,7 +33,7 @@ const DEFAULT_LIMIT = 1_000
 
 /** Runs rounds until the signal aborts, the first one immediately. A failing source does not stop the others. */
 export async function sweep(settings: SweepSettings): Promise<void> {
-  const { sources, intervalMs, signal, onRound } = settings
+  const { sources, pauseBetween, signal, onRound } = settings
   while (!signal.aborted) {
     const round: Record<string, number | null> = {}
     for (const source of sources) {
@@ -42,7 +41,10 @@ export async function sweep(settings: SweepSettings): Promise<void> {
       round[source.name] = await sweepOne(settings, source)
     }
     onRound?.(round)
-    await pause(intervalMs, signal)
+    await pauseBetween(
+      signal,
+      Object.values(round).some((found) => found !== 0),
+    )
   }
 }
 

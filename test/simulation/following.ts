@@ -23,7 +23,6 @@ const SETTINGS: ChainSettings = {
   confirmations: CONFIRMATIONS,
   minTipWei: 1n,
   maxFeePerGasWei: 3_000n,
-  // No pause between two polls: the scheduler decides when the next one happens.
   pollIntervalMs: 0,
   multicall3Address: null,
   priceFeeds: {},
@@ -147,6 +146,8 @@ function partsOf(world: World, ports: PortsOf) {
     client: nodeOf(world, ports),
     pace: createPace(),
     settings: SETTINGS,
+    // The scheduler decides when the next poll happens.
+    pauseBetween: async () => undefined,
     observers: [
       {
         observe: (blocks: Parameters<typeof observeTransactions>[2]) =>

@@ -14,6 +14,7 @@ import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
+import { pause } from '../../src/event-log/lead.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
@@ -121,6 +122,7 @@ function follow(
       observers,
       settle: async () => [],
       onStep: () => undefined,
+      pauseBetween: (signal: AbortSignal) => pause(settings.pollIntervalMs, signal),
       onSetAside: failed,
     }
     await followChain(ports, lease, stopping.signal)

@@ -144,7 +144,7 @@ t.test('a source or a queue that fails is named and tried again in the next roun
 /** Runs this many rounds of a sweeper. */
 async function rounds(
   count: number,
-  settings: Omit<Parameters<typeof sweep>[0], 'signal' | 'intervalMs' | 'onRound'>,
+  settings: Omit<Parameters<typeof sweep>[0], 'signal' | 'pauseBetween' | 'onRound'>,
 ): Promise<SweepRound[]> {
   const stop = new AbortController()
   const made: SweepRound[] = []
@@ -152,6 +152,6 @@ async function rounds(
     made.push(round)
     if (made.length === count) stop.abort()
   }
-  await sweep({ ...settings, intervalMs: 1, signal: stop.signal, onRound })
+  await sweep({ ...settings, pauseBetween: async () => undefined, signal: stop.signal, onRound })
   return made
 }
