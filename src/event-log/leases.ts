@@ -4,6 +4,7 @@
  * locking", 2016).
  */
 import type { Pool } from 'pg'
+import { createRenewals } from './renewals.ts'
 
 export type Lease = {
   readonly name: string
@@ -33,6 +34,8 @@ export function createLeases(settings: {
   readonly leaseMs: number
 }): Leases {
   const { pool, holder, leaseMs } = settings
+  const renewalMs = leaseMs / RENEWALS_PER_LEASE
+  const renewals = createRenewals({ pool, leaseMs, renewalMs })
   return {
     async acquire(name) {
       const { rows } = await pool.query<{ fence: string | null }>({
@@ -42,21 +45,14 @@ export function createLeases(settings: {
       })
       const fence = rows[0]?.fence
       if (fence === null || fence === undefined) return null
-      async function renew(): Promise<boolean> {
-        const renewed = await pool.query<{ kept: boolean }>({
-          name: 'renew_lease',
-          text: 'SELECT renew_lease($1, $2, $3) AS kept',
-          values: [name, fence, leaseMs],
-        })
-        return renewed.rows[0]?.kept === true
-      }
+      const { renew, end } = renewals.begin({ name, fence })
       return {
         name,
         fence: BigInt(fence),
         renew,
         async during(work) {
           // After a failed renewal, the next renewal or a refused append decides.
-          const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / RENEWALS_PER_LEASE)
+          const timer = setInterval(() => void renew().catch(() => undefined), renewalMs)
           try {
             return await work()
           } finally {
@@ -64,6 +60,7 @@ export function createLeases(settings: {
           }
         },
         async release(options) {
+          end()
           const released = await pool.query<{ outcome: 'released' | 'wanted' | 'lost' }>({
             name: 'release_lease',
             text: 'SELECT release_lease($1, $2, $3) AS outcome',
