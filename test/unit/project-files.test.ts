@@ -103,7 +103,7 @@ const { services, networks, secrets } = parse(compose, { merge: true }) as {
 const ours = Object.entries(services).filter(([, { command }]) => command?.[0] === 'node')
 
 t.test('each entry point of workers/ is a service, and each of our services starts a file that is built', (t) => {
-  const started = ours.map(([, { command }]) => command?.[1] ?? '')
+  const started = ours.map(([, { command }]) => command?.find((word) => word.startsWith('dist/')) ?? '')
   for (const path of started) {
     const name = /^dist\/bin\/(.+)\.js$/.exec(path)?.[1]
     t.ok(name === 'api' || existsSync(`${root}workers/${name}.ts`), `${path} has a source file`)
