@@ -3,13 +3,19 @@
  * still reads, and the read-model rows derived from its state.
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
+import { changedColumns } from './changed-columns.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import { isStorable, storable } from './storable.ts'
 import type { AppendedTable, WrittenRow } from './table-rows.ts'
 
 /** It replaces the row with the same primary key. */
 export type ReadModelRow<Table extends AppendedTable = AppendedTable> = {
-  readonly [Name in Table]: { readonly table: Name; readonly row: WrittenRow<Name> }
+  readonly [Name in Table]: {
+    readonly table: Name
+    readonly row: WrittenRow<Name>
+    /** The columns to send instead of the row: `changedColumns`. */
+    readonly changed?: Readonly<Record<string, unknown>>
+  }
 }[Table]
 
 /**
@@ -56,6 +62,11 @@ export type Aggregate<State, Command, Evt extends Event, Table extends AppendedT
   readonly category: string
   readonly schemas: EventSchemas<Evt['type']>
   readonly project: (before: State, after: State, context: ProjectionContext) => ReadModelChanges<Table>
+  /**
+   * For streams with one row, in a table with versions: the column of its primary key. Appends after the first send only
+   * the columns that changed.
+   */
+  readonly rowKey?: string
   /**
    * The resource that a client's request opened, from an event with its idempotency key; the table of keys is rebuilt
    * from this. Streams that only take part in a request for another resource omit it. Pure.
@@ -137,9 +148,22 @@ export function change<State, Command, Evt extends Event>(
   return {
     previous: loaded.hash,
     events,
-    readModels: aggregate.project(loaded.state, state, projection),
+    readModels: withChanges(aggregate, loaded, aggregate.project(loaded.state, state, projection), projection),
     after: { id: loaded.id, state, version, hash },
   }
+}
+
+function withChanges<State, Command, Evt extends Event>(
+  { rowKey, project, initialState }: Aggregate<State, Command, Evt>,
+  { state, version }: Loaded<State>,
+  after: ReadModelChanges,
+  context: ProjectionContext,
+): ReadModelChanges {
+  if (rowKey === undefined || version === 0) return after
+  const before = project(initialState, state, { ...context, version, recordedAt: '' }).rows[0]?.row
+  if (before === undefined) return after
+  const rows = after.rows.map((item) => ({ ...item, changed: changedColumns(rowKey, before, version, item.row) }))
+  return { ...after, rows }
 }
 
 /** The initial state of an aggregate, at version 0. */

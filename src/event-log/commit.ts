@@ -121,8 +121,15 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
   }
 }
 
-/** The three arguments of `append_commits` for a batch. */
-export function encodeBatch(commits: readonly Commit[]): [guards: string, events: string, rows: string] {
+/**
+ * The three arguments of `append_commits` for a batch.
+ *
+ * @param isWhole sends whole rows in any case: needed when the table does not have the version that was changed
+ */
+export function encodeBatch(
+  commits: readonly Commit[],
+  isWhole = false,
+): [guards: string, events: string, rows: string] {
   const guards: Record<string, unknown[]> = {}
   const add = (kind: string, item: Record<string, unknown>) => {
     guards[kind] ??= []
@@ -139,12 +146,12 @@ export function encodeBatch(commits: readonly Commit[]): [guards: string, events
         events.push(`{"commit":${index},${first}"hash":"${event.hash}",${event.canonical.slice(1)}`)
       }
     }
-    for (const { table, row } of [
+    for (const { table, row, changed } of [
       ...commit.changes.flatMap((change) => change.readModels.rows),
       ...(commit.rows ?? []),
     ]) {
       rows[table] ??= []
-      rows[table].push(row)
+      rows[table].push(isWhole ? row : (changed ?? row))
     }
   })
   return [JSON.stringify(guards), `[${events.join(',')}]`, JSON.stringify(rows)]

@@ -24,6 +24,7 @@ const MAX_BATCH = 128
 const MAX_TRIES = 8
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
+const NOT_NULL_VIOLATION = '23502'
 
 type Pending = LineItem & {
   readonly commit: Commit
@@ -84,7 +85,10 @@ export function createGroupCommit(
       await pool.query({
         name: 'append_commits',
         text: 'SELECT append_commits($1::jsonb, $2::jsonb, $3::jsonb)',
-        values: encodeBatch(batch.map((pending) => pending.commit)),
+        values: encodeBatch(
+          batch.map((pending) => pending.commit),
+          batch[0]?.alone,
+        ),
       })
     } catch (error) {
       if (isTransient(error)) throw error
@@ -146,8 +150,9 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
     await delay(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
     return batch
   }
-  if (batch.length > 1) {
-    // One commit failed the statement for all: each is sent alone, so that each gets its own outcome.
+  if (batch.length > 1 || (error.code === NOT_NULL_VIOLATION && !batch[0]?.alone)) {
+    // One commit failed the statement for all: each is sent alone, so that each gets its own outcome. Its rows are whole
+    // then: a table may lack the version that was changed.
     for (const pending of batch) pending.alone = true
     return batch
   }

@@ -29,6 +29,7 @@ const openings = mapValues(OPENINGS, ({ since }) => {
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent, 'transactions'> = {
   ...transactionDecider,
   category: 'transaction',
+  rowKey: 'transaction_id',
   schemas: {
     ...openings,
     TransactionSigned: second,

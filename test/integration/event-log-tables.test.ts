@@ -1,7 +1,9 @@
 /** Read-model tables on a real PostgreSQL: how to add a table that appends write. */
 import t, { type Test } from 'tap'
-import type { ReadModelRow } from '../../src/event-log/aggregate.ts'
-import { seedWallet, withLog } from '../support/log.ts'
+import { certainChange, opened, type ReadModelRow } from '../../src/event-log/aggregate.ts'
+import { encodeBatch } from '../../src/event-log/commit.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 
 async function withTable(t: Test, register: string) {
   const { pool, log } = await withLog(t)
@@ -50,4 +52,42 @@ t.test('rows for a table that never joined are refused with the whole append', a
   const { put, read } = await withTable(t, 'SELECT 1')
   await t.rejects(put({ author: 'a', title: 'one', body: 'b' }), { message: /no put function: notes/ })
   t.same(await read(), [])
+})
+
+/** A transaction whose row is about to change, and the columns of its row that its next event leaves as they are. */
+async function withTransaction(t: Test) {
+  const { pool, log } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance: 1_000_000n })
+  const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
+  const id = newTransactionId()
+  const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
+  const made = opened(transactionAggregate, id, request, context)
+  await log.append({ changes: [made] })
+  const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
+  const bytes = { nonce: 5, hash: '0xa', rawTransaction: '0x02', fees, signedAt: context.now }
+  const signed = certainChange(transactionAggregate, made.after, { type: 'RecordSignature', signed: bytes }, context)
+  const read = async () =>
+    (await pool.query('SELECT transaction_id, version, state, amount, nonce, hashes FROM transactions')).rows
+  const row = { transaction_id: id, version: 2, state: 'signed', amount: '1000', nonce: '5', hashes: ['0xa'] }
+  return { pool, log, signed, read, row }
+}
+
+t.test('a later event sends the columns that it changes, and the others stay', async (t: Test) => {
+  const { log, signed, read, row } = await withTransaction(t)
+  const [, , sent] = encodeBatch([{ changes: [signed] }])
+  t.match(JSON.parse(sent), { transactions: [{ after_version: 1, version: 2, nonce: 5, amount: undefined }] })
+  await log.append({ changes: [signed] })
+  t.strictSame(await read(), [row])
+})
+
+t.test('a row that is missing or not at the version before is written whole', async (t: Test) => {
+  for (const damage of [
+    'DELETE FROM transactions',
+    "UPDATE transactions SET version = 7, amount = 1, state = 'lost'",
+  ]) {
+    const { pool, log, signed, read, row } = await withTransaction(t)
+    await pool.query(damage)
+    await log.append({ changes: [signed] })
+    t.strictSame(await read(), [row], damage)
+  }
 })
