@@ -58,7 +58,6 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   signatures_pending_of_tenant: signatures.UNSIGNED,
   transactions_in_flight: `state IN ${transactions.IN_FLIGHT}`,
   transactions_to_settle: "state = 'mined'",
-  transactions_to_submit: `state IN ${transactions.UNSENT}`,
   transactions_unfinished: `state IN ${transactions.UNMINED}`,
   transactions_unfinished_of_tenant: `state IN ${transactions.UNMINED}`,
   transactions_waiting: "state = 'requested'",
