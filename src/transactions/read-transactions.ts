@@ -1,4 +1,4 @@
-/** Reads transactions for their owner. Reading a status is one named statement by primary key. */
+/** Reads transactions for their owner. Statuses are read by primary key: one at once, or all that wait in one statement. */
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
