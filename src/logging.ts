@@ -44,12 +44,30 @@ let opened: LogDestination | undefined
 
 /**
  * Standard output, written in blocks of 8 KiB, at least every 100 ms and at exit, so that logging does not block the
- * event loop on each line. All loggers of a process share it: each destination has a timer of its own, and a process
- * with many of them, such as a test, may not exit.
+ * event loop on each line. All loggers of a process share it: each destination listens for the exit of the process.
  */
 function standardOutput(): LogDestination {
-  opened ??= pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 100 })
+  opened ??= flushedSoon(pino.destination({ dest: 1, sync: false, minLength: 8_192 }))
   return opened
+}
+
+const FLUSH_MS = 100
+
+/** SonicBoom's own periodic flush also writes when there is nothing to write, which wakes a thread of an idle process. */
+function flushedSoon(destination: ReturnType<typeof pino.destination>): LogDestination & { flushSync: () => void } {
+  let isDue = false
+  return {
+    write(line) {
+      destination.write(line)
+      if (isDue) return
+      isDue = true
+      setTimeout(() => {
+        isDue = false
+        destination.flush()
+      }, FLUSH_MS).unref()
+    },
+    flushSync: () => destination.flushSync(),
+  }
 }
 
 /**

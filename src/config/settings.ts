@@ -121,7 +121,7 @@ export const GENERAL_SETTINGS = {
   ),
   SWEEP_INTERVAL_MS: milliseconds(
     { minimum: 100, maximum: 10 * MINUTE, default: 10 * SECOND },
-    'How often unfinished work is searched for and queued again.',
+    'How often unfinished work is searched for and queued again. While there is none and nothing happens, a quarter as often.',
   ),
   RECONCILE_INTERVAL_MS: milliseconds(
     { minimum: SECOND, maximum: 24 * 60 * MINUTE, default: 45 * SECOND },
@@ -194,7 +194,8 @@ export const CHAIN_SETTINGS = {
     Type.Integer({
       minimum: 50,
       maximum: MINUTE,
-      description: 'How often nodes are polled for a new block. In milliseconds.',
+      description:
+        'How often nodes are polled for a new block. In milliseconds. At most every 2 s while nothing happens in the service.',
       'x-default': '3000, 1000, 750',
     }),
   ),
