@@ -26,7 +26,7 @@ const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
 
 /** The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. */
-const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 10_000 }
+const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 4_000 }
 
 /** Processes that hold keys or shares: they verify hash chains and refuse edited events. */
 const VERIFYING = /^(signer|mpc-party-\d+)$/
