@@ -15,10 +15,8 @@ const BODY = JSON.stringify({ to: RECIPIENT, amount: '0.0000001', asset: 'ETH', 
 /**
  * Acceptance alone, with the workers stopped during the measurement, as with separate machines; then again with all of
  * them running on the same CPUs.
- *
- * @param note shown with each figure: the size of the log
  */
-export async function benchAccept(subject: Subject, note = ''): Promise<Figure[]> {
+export async function benchAccept(subject: Subject): Promise<Figure[]> {
   const [wallet = ''] = await fundedWallets(subject, 1)
   const ours: Target = {
     url: `${subject.service.state().base_url}/v1/wallets/${wallet}/transfer`,
@@ -38,11 +36,11 @@ export async function benchAccept(subject: Subject, note = ''): Promise<Figure[]
     await untilQuiet(subject)
     const ceiling = await runLoad({ ...bare, connections, seconds: SECONDS })
     const figure = await withWorkersHeld(subject, () => runLoad({ ...ours, connections, seconds: SECONDS }))
-    figures.push(accepting(`accept, ${connections} at once`, figure, ceiling, note))
+    figures.push(accepting(`accept, ${connections} at once`, figure, ceiling))
     if (connections !== BUSY_CONNECTIONS) continue
     await untilQuiet(subject)
     const busy = await runLoad({ ...ours, connections, seconds: SECONDS })
-    figures.push(accepting(`accept, ${connections} at once, beside the work`, busy, ceiling, note))
+    figures.push(accepting(`accept, ${connections} at once, beside the work`, busy, ceiling))
   }
   await untilQuiet(subject)
   return figures
@@ -50,18 +48,19 @@ export async function benchAccept(subject: Subject, note = ''): Promise<Figure[]
 
 type Target = Pick<Load, 'url' | 'method' | 'body' | 'headers'>
 
-function accepting(bench: string, figure: LoadResult, ceiling: LoadResult, note: string): Figure {
+function accepting(bench: string, figure: LoadResult, ceiling: LoadResult): Figure {
   return {
     bench,
     unit: '/s',
     ours: figure.perSecond,
     ceiling: ceiling.perSecond,
     ceilingIs: 'a bare Fastify route with one durable insert',
-    note: `p50 ${figure.p50Ms} ms, p99 ${figure.p99Ms} ms ${note}`.trim(),
+    note: `p50 ${figure.p50Ms} ms, p99 ${figure.p99Ms} ms`,
   }
 }
 
-async function withWorkersHeld<T>({ service }: Subject, work: () => Promise<T>): Promise<T> {
+/** Runs the work while the workers are stopped. */
+export async function withWorkersHeld<T>({ service }: Subject, work: () => Promise<T>): Promise<T> {
   for (const name of WORKERS) service.kill(name, 'SIGSTOP')
   try {
     return await work()

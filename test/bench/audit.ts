@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Metadata } from '../../src/core/messages.ts'
-import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
+import { insertCopies, readModel } from './copied-streams.ts'
 import { runOperator } from './operator.ts'
 import type { Figure } from './report.ts'
 import { fundedWallets, type Subject, sendTransfer, untilConfirmed } from './subject.ts'
@@ -17,20 +16,13 @@ const WANTED_PER_SECOND = 50_000
 const REBUILD_SECONDS = 60
 const REBUILD_MB = 500
 
-type Model = {
-  readonly type: string
-  readonly schema_version: number
-  readonly data: Readonly<Record<string, unknown>>
-  readonly metadata: Metadata
-  readonly recorded_at: Date
-}
-
 export async function benchAudit(subject: Subject): Promise<Figure[]> {
   const [walletId = ''] = await fundedWallets(subject, 1)
-  await untilConfirmed(subject, walletId, await sendTransfer(subject, walletId))
+  const transactionId = await sendTransfer(subject, walletId)
+  await untilConfirmed(subject, walletId, transactionId)
   const { service } = subject
   const pool = new pg.Pool({ connectionString: service.state().database_url, max: 1 })
-  await growWithHashes(pool, EVENTS).finally(() => pool.end())
+  await growWithHashes(pool, transactionId, EVENTS).finally(() => pool.end())
   const settings = { DATA_DIR: join(service.directory, 'data') }
   await runOperator(['audit', 'checkpoint'], settings) // So that the whole log is in the tree.
   return [...(await measureVerify(settings)), ...(await measureRebuild(settings))]
@@ -67,45 +59,16 @@ async function measureRebuild(settings: Readonly<Record<string, string>>): Promi
   ]
 }
 
-async function growWithHashes(pool: pg.Pool, events: number): Promise<void> {
-  const { rows: models } = await pool.query<Model>(
-    `SELECT type, schema_version, data, metadata, recorded_at FROM events
-      WHERE stream_id = (SELECT stream_id FROM events WHERE type = 'TransactionConfirmed' LIMIT 1) ORDER BY stream_version`,
-  )
-  if (models.length === 0) throw new Error('there is no settled transaction to copy')
+async function growWithHashes(pool: pg.Pool, modelId: string, events: number): Promise<void> {
+  const model = await readModel(pool, `transaction-${modelId}`)
   const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM events')
-  for (let count = Number(rows[0]?.n); count < events; count += STREAMS_AT_ONCE * models.length) {
-    const copies = Array.from({ length: STREAMS_AT_ONCE }, (_, index) =>
-      copyOf(models, `transaction-tx_${randomUUID()}`, FIRST_NONCE + count + index),
-    ).flat()
-    await pool.query(
-      `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
-       SELECT x.stream_id, x.stream_version, x.type, x.schema_version, x.data, x.metadata, x.recorded_at, decode(x.hash, 'hex')
-         FROM jsonb_to_recordset($1) AS x(stream_id text, stream_version integer, type text, schema_version integer, data jsonb, metadata jsonb,
-                                          recorded_at timestamptz, hash text)`,
-      [`[${copies.join(',')}]`],
-    )
+  for (let count = Number(rows[0]?.n); count < events; ) {
+    const copies = Array.from({ length: STREAMS_AT_ONCE }, (_, index) => ({
+      model,
+      streamId: `transaction-tx_${randomUUID()}`,
+      members: { nonce: FIRST_NONCE + count + index },
+    }))
+    count += await insertCopies(pool, copies)
   }
   await pool.query('VACUUM ANALYZE events')
-}
-
-/** With its own nonce and idempotency key: both are unique. */
-function copyOf(models: readonly Model[], streamId: string, nonce: number): string[] {
-  let hash = ''
-  return models.map((model, index) => {
-    const { idempotency } = model.metadata
-    const canonical = canonicalEvent({
-      streamId,
-      streamVersion: index + 1,
-      type: model.type,
-      schemaVersion: model.schema_version,
-      data: 'nonce' in model.data ? { ...model.data, nonce } : model.data,
-      metadata: idempotency
-        ? { ...model.metadata, idempotency: { ...idempotency, key: `bench-${streamId}` } }
-        : model.metadata,
-      recordedAt: model.recorded_at.toISOString(),
-    })
-    hash = chainHash(hash, canonical)
-    return `{"hash":"${hash}",${canonical.slice(1)}`
-  })
 }

@@ -1,7 +1,7 @@
 /** CPU time of the sandbox's processes, from /proc. Linux only. */
 import { readFileSync } from 'node:fs'
 import type { Service } from '../support/service.ts'
-import { PARENT, processTrees, statFields } from './process-trees.ts'
+import { type NamedProcess, PARENT, processTrees, statFields } from './process-trees.ts'
 
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own clock. */
 const TICK_MS = 10
@@ -12,10 +12,12 @@ export type CpuTimes = ReadonlyMap<string, number>
 /**
  * The CPU time of each process of the sandbox. A server of several processes, such as PostgreSQL, counts as one, with
  * its connections that have ended.
+ *
+ * @param added further processes, as for `processTrees`
  */
-export function readCpuTimes(service: Service): CpuTimes {
+export function readCpuTimes(service: Service, added: readonly NamedProcess[] = []): CpuTimes {
   return new Map(
-    [...processTrees(service)].map(([name, pids]) => [
+    [...processTrees(service, added)].map(([name, pids]) => [
       name,
       pids.reduce((sum, pid) => sum + usedMs(pid, name !== PARENT), 0),
     ]),

@@ -19,6 +19,7 @@ import { insertWallets, walletAddress } from '../support/many-rows.ts'
 import { runWorker } from '../support/service-local.ts'
 import { readBlocksAlone, readNativesAlone } from './follow-alone.ts'
 import { runLoad } from './load.ts'
+import { mineTransfers } from './mine-transfers.ts'
 import type { Figure } from './report.ts'
 import { authHeaders, fundedWallets, type Subject } from './subject.ts'
 
@@ -36,8 +37,6 @@ const TRANSFERS_EACH = 40
 const LOOK_MS = 10
 /** Turns off periodic checks, except where they are measured. */
 const NEVER_MS = '86400000'
-/** An unlocked account of every anvil. */
-const SENDER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const READERS = 4
 const READING_SECONDS = 5
 const FAST_BLOCKS = 80
@@ -131,7 +130,7 @@ async function catchUp(stage: Stage, wallets: number, blocks: number): Promise<F
 
 async function catchUpBusy(stage: Stage, wallets: number): Promise<Figure> {
   const walked = await missBlocks(stage, async () => {
-    for (let block = 0; block < BUSY_BLOCKS; block += 1) await mineTransfers(stage.url, TRANSFERS_EACH)
+    for (let block = 0; block < BUSY_BLOCKS; block += 1) await mineToFirst(stage.url, TRANSFERS_EACH)
   })
   return {
     bench: `catching up with transfers, ${thousands(wallets)} wallets`,
@@ -222,7 +221,7 @@ async function fastBlocks({ subject, url, pool, chainId }: Stage): Promise<Figur
   const watching = watch()
   for (let block = 0; block < FAST_BLOCKS; block += 1) {
     const next = performance.now() + FAST_BLOCK_MS
-    await mineTransfers(url, FAST_BLOCK_TRANSFERS)
+    await mineToFirst(url, FAST_BLOCK_TRANSFERS)
     minedAt.set(Number(await callRpc(url, 'eth_blockNumber')), performance.now())
     await sleep(Math.max(0, next - performance.now()))
   }
@@ -245,24 +244,12 @@ async function mineEmpty(url: string, blocks: number): Promise<void> {
     await callRpc(url, 'anvil_mine', [toQuantity(MINED_AT_ONCE)])
 }
 
-/**
- * A block with this many transfers of one wei to the first wallets. Always the same ones: anvil copies every account
- * for each block.
- */
-async function mineTransfers(url: string, count: number): Promise<void> {
-  const first = Number(await callRpc(url, 'eth_getTransactionCount', [SENDER, 'pending']))
-  const requests = Array.from({ length: count }, (_, id) => ({
-    jsonrpc: '2.0',
-    id,
-    method: 'eth_sendTransaction',
-    params: [{ from: SENDER, to: walletAddress(id + 1), value: '0x1', gas: '0x5208', nonce: toQuantity(first + id) }],
-  }))
-  const body = JSON.stringify(requests)
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  const answers = (await response.json()) as { error?: { message: string } }[]
-  const refused = answers.find(({ error }) => error !== undefined)
-  if (refused) throw new Error(`the node refused a transfer: ${refused.error?.message}`)
-  await callRpc(url, 'evm_mine')
+/** Always the same wallets: anvil copies every account for each block. */
+async function mineToFirst(url: string, count: number): Promise<void> {
+  await mineTransfers(
+    url,
+    Array.from({ length: count }, (_, n) => walletAddress(n + 1)),
+  )
 }
 
 async function walkedTo(pool: pg.Pool, chainId: number): Promise<number> {

@@ -1,9 +1,9 @@
 /**
  * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|swap|audit|growth|memory
- * |soak …] [--json FILE] [--profile] [--transfers N] [--rate N]`: prints figures with ceilings measured in the same run,
+ * |scale|soak …] [--json FILE] [--profile] [--transfers N] [--rate N] [--events N]`: prints figures with ceilings measured in the same run,
  * and fails when a limit is exceeded. Without names, all except `audit` and `growth`, which create a log of a million
  * events, and `soak`, which takes half an hour. `--profile` also prints CPU by function, and slows the run; the number
- * of transfers and their rate per second are those of `soak`.
+ * of transfers and their rate per second are those of `soak`, the number of events that of `growth`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,36 +14,38 @@ import { benchAudit } from './audit.ts'
 import { benchCpu, benchCpuMpc } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFollow } from './follow.ts'
-import { growLog } from './grow.ts'
+import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
 import { profileTable, profiling } from './profile.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { brokenLimits, type Figure, makeReport, toTable } from './report.ts'
+import { benchScale } from './scale.ts'
 import { benchSoak } from './soak.ts'
 import { type Subject, startSubject } from './subject.ts'
 import { benchSwap } from './swap.ts'
 
-const GROWN_EVENTS = 1_000_000
 /** Benchmarks that run only when they are named. */
-const LONG: readonly string[] = ['audit', 'growth', 'soak']
+const LONG: readonly string[] = ['audit', 'growth', 'scale', 'soak']
 const MEMORY_LIMIT_MB = 250
 /**
- * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow leaves 50,000
- * wallets behind, soak measures memory from the start, swap asks more quotes than a tenant may.
+ * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow and growth leave
+ * many wallets behind, soak measures memory from the start, swap asks more quotes than a tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   follow: {},
+  growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
+  scale: {},
   soak: {},
   swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
 }
 
 const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
-  accept: (subject) => benchAccept(subject),
+  accept: benchAccept,
   status: benchStatus,
   'end-to-end': benchEndToEnd,
   cpu: benchCpu,
@@ -63,13 +65,10 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
     },
   ],
   recovery: benchRecovery,
+  scale: benchScale,
   soak: (subject) => benchSoak(subject, { transfers: Number(values.transfers), perSecond: Number(values.rate) }),
   audit: benchAudit,
-  async growth(subject) {
-    await growLog(subject, GROWN_EVENTS)
-    const note = 'with 1,000,000 events in the log'
-    return [...(await benchAccept(subject, note)), ...(await benchReplay(subject))]
-  },
+  growth: (subject) => benchGrowth(subject, Number(values.events)),
 }
 
 const { values, positionals } = parseArgs({
@@ -79,6 +78,7 @@ const { values, positionals } = parseArgs({
     profile: { type: 'boolean', default: false },
     transfers: { type: 'string', default: '200000' },
     rate: { type: 'string', default: '100' },
+    events: { type: 'string', default: '1000000' },
   },
 })
 const unknown = positionals.find((name) => !(name in BENCHES))

@@ -5,11 +5,22 @@ import type { Service } from '../support/service.ts'
 /** The name of the parent of all processes of the sandbox. */
 export const PARENT = 'sandbox'
 
-/** By the name of the process: its pid, then those of its children and theirs. The parent is listed without children. */
-export function processTrees(service: Service): ReadonlyMap<string, readonly number[]> {
+export type NamedProcess = { readonly name: string; readonly pid: number }
+
+/**
+ * By the name of the process: its pid, then those of its children and theirs. The parent is listed without children.
+ *
+ * @param added further processes, which count together with the one of the same name
+ */
+export function processTrees(
+  service: Service,
+  added: readonly NamedProcess[] = [],
+): ReadonlyMap<string, readonly number[]> {
   const parents = readParents()
   const { processes } = service.state()
-  const trees = new Map<string, readonly number[]>(processes.map(({ name, pid }) => [name, treeOf(parents, pid)]))
+  const trees = new Map<string, readonly number[]>()
+  for (const { name, pid } of [...processes, ...added])
+    trees.set(name, [...(trees.get(name) ?? []), ...treeOf(parents, pid)])
   const parent = parents.get(processes.find(({ name }) => name === 'api')?.pid ?? 0)
   if (parent !== undefined) trees.set(PARENT, [parent])
   return trees

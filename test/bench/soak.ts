@@ -26,7 +26,7 @@ const LIMITS_MB: Readonly<Record<string, number>> = {
   'chain-follower': 120,
   auditor: 120,
   [PARENT]: 100,
-  'anvil-ethereum': 300,
+  'anvil-ethereum': 500,
 }
 /** The slope is in MB for this many transfers. */
 const SLOPE_TRANSFERS = 10_000
