@@ -41,8 +41,8 @@ export type PostgresOptions = {
 const USER = 'bursar'
 const DATABASE = 'bursar'
 
-/** Enough for five processes with a pool of 20 each and the connections that BullMQ opens per queue and worker. */
-const MAX_CONNECTIONS = '200'
+/** Enough for 17 processes with a pool of 20 each, and the connections that BullMQ opens per queue and worker. */
+const MAX_CONNECTIONS = '500'
 /** A server that is not ready by then logs the reason. Crash recovery of a large log takes seconds. */
 const READY_TIMEOUT_MS = 60_000
 /** After a kill -9 the old server's children need a moment to release the shared memory. */

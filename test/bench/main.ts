@@ -31,7 +31,8 @@ const LONG: readonly string[] = ['audit', 'growth', 'scale', 'soak']
 const MEMORY_LIMIT_MB = 250
 /**
  * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow and growth leave
- * many wallets behind, soak measures memory from the start, swap asks more quotes than a tenant may.
+ * many wallets behind, scale has more processes than the sandbox has connections for, soak
+ * measures memory from the start, swap asks more quotes than a tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
@@ -39,7 +40,7 @@ const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   follow: {},
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
-  scale: {},
+  scale: { DATABASE_POOL_SIZE: '6' },
   soak: {},
   swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
 }
