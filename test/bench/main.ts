@@ -1,9 +1,9 @@
 /**
- * `npm run bench [-- accept|status|end-to-end|cpu|cpu-mpc|follow|nft|mpc|recovery|replay|swap|audit|growth|memory
- * |scale|soak …] [--json FILE] [--profile] [--transfers N] [--rate N] [--events N]`: prints figures with ceilings measured in the same run,
- * and fails when a limit is exceeded. Without names, all except `audit` and `growth`, which create a log of a million
- * events, and `soak`, which takes half an hour. `--profile` also prints CPU by function, and slows the run; the number
- * of transfers and their rate per second are those of `soak`, the number of events that of `growth`.
+ * `npm run bench [-- NAME …] [--json FILE] [--profile] [--transfers N] [--rate N] [--events N]`: prints figures with
+ * ceilings measured in the same run, and fails when a limit is exceeded. Without names, all except `audit` and `growth`,
+ * which create a log of a million events, `scale`, and `soak`, which takes half an hour. `--profile` also prints CPU by
+ * function, and slows the run; the number of transfers and their rate per second are those of `soak`, the number of
+ * events that of `growth`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -19,8 +19,8 @@ import { authHeaders, fundedWallets, RECIPIENT, type Subject } from './subject.t
 const COUNTS = [1, 2, 4] as const
 const KINDS = ['api', 'signer', 'submitter'] as const
 const WALLETS = 20
-const TRANSFERS = 1_000
-const WARM_UP = 100
+const TRANSFERS = 3_000
+const WARM_UP = 400
 const CONNECTIONS = 64
 const STOP_GRACE_MS = 20_000
 const LOOK_MS = 100
