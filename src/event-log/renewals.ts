@@ -1,6 +1,6 @@
 /**
  * Renews the leases of a process together: a renewal of one also covers the others that are being renewed, whose next
- * renewals then need no statement.
+ * renewals then need no statement. If somebody keeps the row of one locked, each is renewed alone.
  *
  * Invariant: a lease is covered only while its holder keeps asking to renew it: one that hangs loses its lease.
  */
@@ -34,14 +34,16 @@ export function createRenewals(settings: {
   const all = new Set<Held>()
   let running: { readonly leases: readonly Held[]; readonly done: Promise<void> } | null = null
 
-  async function renewThese(leases: readonly Held[]): Promise<void> {
+  /** @param patienceMs how long to wait for a lock; 0 for as long as any statement */
+  async function renewThese(leases: readonly Held[], patienceMs: number): Promise<void> {
     const startedAt = performance.now()
     const { rows } = await pool.query<{ name: string; fence: string; kept: boolean }>({
       name: 'renew_leases',
       // In the order in which an append locks leases.
-      text: `SELECT name, fence, renew_lease(name, fence, $3) AS kept
-               FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS held(name, fence) ORDER BY name) AS held`,
-      values: [leases.map(({ name }) => name), leases.map(({ fence }) => fence), leaseMs],
+      text: `WITH patience AS MATERIALIZED (SELECT set_config('lock_timeout', $4, true))
+             SELECT name, fence, renew_lease(name, fence, $3) AS kept
+               FROM (SELECT held.* FROM patience, unnest($1::text[], $2::bigint[]) AS held(name, fence) ORDER BY name) AS held`,
+      values: [leases.map(({ name }) => name), leases.map(({ fence }) => fence), leaseMs, `${patienceMs}ms`],
     })
     const kept = new Set(rows.filter((row) => row.kept).map(({ name, fence }) => `${name} ${fence}`))
     for (const held of leases) {
@@ -50,11 +52,12 @@ export function createRenewals(settings: {
     }
   }
 
-  /** Those whose holders ask at this interval, and the one that asks now. */
+  /** Renews those whose holders ask at this interval, and the one that asks now. */
   function renewWithOthers(asking: Held): Promise<void> {
+    if (running?.leases.includes(asking)) return running.done
     const since = performance.now() - 2 * renewalMs
     const leases = [...all].filter((held) => held.askedAt > since)
-    const done = renewThese([...new Set([...leases, asking])]).finally(() => {
+    const done = renewThese([...new Set([...leases, asking])], Math.ceil(renewalMs / 4)).finally(() => {
       if (running?.done === done) running = null
     })
     running = { leases, done }
@@ -70,7 +73,7 @@ export function createRenewals(settings: {
         async renew() {
           held.askedAt = performance.now()
           const isCovered = held.coveredAt > held.askedAt - renewalMs / 2
-          if (!isCovered) await (running?.leases.includes(held) ? running.done : renewWithOthers(held))
+          if (!isCovered) await renewWithOthers(held).catch(() => renewThese([held], 0))
           held.coveredAt = never
           if (!held.isKept) all.delete(held)
           return held.isKept

@@ -1,8 +1,9 @@
-/** A row that another session keeps locked delays only the commits of its own wallet. */
+/** A row that another session keeps locked delays only the commits of its own wallet, or its own lease. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { isConnectionFailure } from '../../src/event-log/database-errors.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
@@ -24,8 +25,13 @@ function transferOf(walletId: string) {
   return { changes: [made], guards: { wallet: { walletId, require: 'active' as const } } }
 }
 
+/** @returns a function that releases the row */
+function lockHolds(t: Test, test: TestLog, walletId: string): Promise<() => Promise<void>> {
+  return lockRow(t, test, 'SELECT FROM wallet_holds WHERE wallet_id = $1 FOR UPDATE', walletId)
+}
+
 /** Like an operator in psql. @returns a function that releases the row */
-async function lockHolds(t: Test, { url }: TestLog, walletId: string): Promise<() => Promise<void>> {
+async function lockRow(t: Test, { url }: TestLog, statement: string, key: string): Promise<() => Promise<void>> {
   const session = new pg.Client({ connectionString: url })
   await session.connect()
   let isOpen = true
@@ -37,8 +43,8 @@ async function lockHolds(t: Test, { url }: TestLog, walletId: string): Promise<(
   }
   t.after(unlock)
   await session.query('BEGIN')
-  const { rowCount } = await session.query('SELECT FROM wallet_holds WHERE wallet_id = $1 FOR UPDATE', [walletId])
-  t.ok(rowCount, 'the wallet has a row to lock')
+  const { rowCount } = await session.query(statement, [key])
+  t.ok(rowCount, 'there is a row to lock')
   return unlock
 }
 
@@ -101,6 +107,16 @@ t.test('a lock that is not released ends the wait of its own wallet with an erro
   await unlock()
   await refused
   await test.log.append(transferOf('wal_1'))
+})
+
+t.test('a lease whose row is locked does not prevent the renewal of others', async (t) => {
+  const test = await withLog(t)
+  const leases = createLeases({ pool: test.pool, holder: 'one', leaseMs: 2_000 })
+  const [locked, free] = [await leases.acquire('locked'), await leases.acquire('free')]
+  await locked?.renew()
+  const unlock = await lockRow(t, test, 'SELECT FROM leases WHERE name = $1 FOR UPDATE', 'locked')
+  t.equal(await free?.renew(), true, 'the lease is renewed while the lock is held')
+  await unlock()
 })
 
 t.test('a statement that the server leaves unanswered counts as a database that does not answer', async (t) => {

@@ -3,11 +3,17 @@ import type { Pool } from 'pg'
 import t from 'tap'
 import { createRenewals } from '../../src/event-log/renewals.ts'
 
-/** Renewals on a database in which other holders have the leases `lost`; the names of each statement. */
-function renewing(renewalMs: number, lost: ReadonlySet<string> = new Set()) {
+type Database = { readonly lost?: ReadonlySet<string>; readonly locked?: string }
+
+/**
+ * Renewals on a database in which other holders have the leases `lost`, and a session keeps the row of `locked`; the
+ * names of each statement.
+ */
+function renewing(renewalMs: number, { lost = new Set(), locked }: Database = {}) {
   const statements: string[][] = []
   const query = async ({ values: [names, fences] }: { values: [string[], string[]] }) => {
     statements.push(names)
+    if (locked !== undefined && names.includes(locked)) throw new Error('canceling statement due to lock timeout')
     return { rows: names.map((name, index) => ({ name, fence: fences[index], kept: !lost.has(name) })) }
   }
   const pool = { query } as unknown as Pool
@@ -28,7 +34,7 @@ t.test('one statement renews the leases whose holders ask at the same interval',
 })
 
 t.test('a holder learns that its lease was lost from the statement for another', async (t) => {
-  const { begin } = renewing(60_000, new Set(['other']))
+  const { begin } = renewing(60_000, { lost: new Set(['other']) })
   const [one, other] = [begin('one'), begin('other')]
   t.equal(await other.renew(), false)
   t.equal(await one.renew(), true)
@@ -43,4 +49,13 @@ t.test('a lease whose holder no longer asks, or has released it, is not renewed 
   t.strictSame(statements.at(-1)?.includes('released'), false)
   while (statements.at(-1)?.includes('hung')) await one.renew()
   t.strictSame(statements.at(-1), ['one'])
+})
+
+t.test('a lease whose row somebody keeps locked does not prevent the renewal of others', async (t) => {
+  const { statements, begin } = renewing(60_000, { locked: 'locked' })
+  const [one, locked] = [begin('one'), begin('locked')]
+  await t.rejects(locked.renew(), /lock timeout/)
+  statements.length = 0
+  t.equal(await one.renew(), true)
+  t.strictSame(statements, [['one', 'locked'], ['one']])
 })
