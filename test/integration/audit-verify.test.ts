@@ -166,8 +166,8 @@ t.test('an event that was inserted is named, though its hash is right', async (t
   const stream = `transaction-${ids[10]}`
   await restoring(async () => {
     await tamper(
-      `INSERT INTO events (position, transaction_id, stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
-       OVERRIDING SYSTEM VALUE SELECT 1000000, transaction_id, stream_id, 4, type, schema_version, data, metadata, recorded_at, hash
+      `INSERT INTO events (position, transaction_id, stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, environment)
+       OVERRIDING SYSTEM VALUE SELECT 1000000, transaction_id, stream_id, 4, type, schema_version, data, metadata, recorded_at, hash, environment
          FROM events WHERE stream_id = '${stream}' AND stream_version = 3`,
     )
     await rehash(stage, stream, 4)
