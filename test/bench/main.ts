@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
-import { benchCpu, benchCpuMpc } from './cpu.ts'
+import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFollow } from './follow.ts'
 import { benchGrowth } from './grow.ts'
@@ -31,7 +31,7 @@ const LONG: readonly string[] = ['audit', 'growth', 'scale', 'soak']
 const MEMORY_LIMIT_MB = 250
 /**
  * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow and growth leave
- * many wallets behind, scale has more processes than the sandbox has connections for, soak
+ * many wallets behind, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak
  * measures memory from the start, swap asks more quotes than a tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -40,6 +40,7 @@ const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   follow: {},
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
+  rest: {},
   scale: { DATABASE_POOL_SIZE: '6' },
   soak: {},
   swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
@@ -51,6 +52,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   'end-to-end': benchEndToEnd,
   cpu: benchCpu,
   'cpu-mpc': benchCpuMpc,
+  rest: benchRest,
   follow: benchFollow,
   nft: benchNft,
   mpc: benchMpc,
