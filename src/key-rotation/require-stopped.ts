@@ -27,11 +27,13 @@ export async function rotateAlone<T>(
   work: (requireStopped: RequireStopped) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect()
+  let isLocked = false
   try {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
       ROTATION_LOCK,
     ])
-    if (rows[0]?.locked !== true) {
+    isLocked = rows[0]?.locked === true
+    if (!isLocked) {
       throw new Conflict(
         'rotation_running',
         'Another key rotation is running on this database: wait until it has ended.',
@@ -40,7 +42,9 @@ export async function rotateAlone<T>(
     await requireStopped(client, processes)
     return await work(() => requireStopped(client, processes))
   } finally {
-    client.release(true) // Releases the lock.
+    // Not left to the end of the connection, which the next command may overtake. A lost connection has no lock.
+    if (isLocked) await client.query('SELECT pg_advisory_unlock($1)', [ROTATION_LOCK]).catch(() => undefined)
+    client.release(true)
   }
 }
 
