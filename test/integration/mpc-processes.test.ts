@@ -26,7 +26,8 @@ async function withProcesses(t: Test, env: Record<string, string>) {
     SWEEP_INTERVAL_MS: '100',
     LEASE_MS: '1000',
     SHUTDOWN_GRACE_MS: '2000',
-    KEYSTORE_DIR: t.testdir(),
+    // The keystore, and no checkpoints of another log.
+    DATA_DIR: t.testdir(),
     ...env,
   })
   const parties = rememberedParties()

@@ -91,7 +91,8 @@ async function withProcesses(t: Test, place: JobPlace) {
     LOG_LEVEL: 'silent',
     DATABASE_POOL_SIZE: '4',
     SHUTDOWN_GRACE_MS: '2000',
-    KEYSTORE_DIR: t.testdir(),
+    // The keystore, and no checkpoints of another log.
+    DATA_DIR: t.testdir(),
     MPC_POOL_SIZE: '0',
   })
   const parties = slowParties()

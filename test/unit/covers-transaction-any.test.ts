@@ -59,7 +59,8 @@ t.test(
       const token = intent.data === null && intent.asset.contract !== null
       const call = {
         to: token ? (intent.asset.contract as string) : intent.to,
-        value: token ? 0n : intent.amount,
+        // A call with the asset of a token sells it: it sends no native currency.
+        value: intent.asset.contract === null ? intent.amount : 0n,
         data: intent.data ?? (token ? encodeTransfer(intent.to, intent.amount) : '0x'),
       }
       const nothing = { to: intent.from, value: 0n, data: '0x' }
