@@ -3,6 +3,7 @@
  * commits. A wake-up is a hint that may be lost; every listener also polls.
  */
 import pg, { type Pool } from 'pg'
+import { createLatch, type Latch } from '../core/latch.ts'
 
 const CHANNEL = 'bursar_events'
 /** Appends within this time share one NOTIFY. */
@@ -20,12 +21,8 @@ export type WakeUps = {
 }
 
 export type Watch = {
-  /**
-   * Resolves when there was a wake-up since the last wait, after `timeoutMs`, or when the signal aborts.
-   *
-   * @returns whether there was a wake-up
-   */
-  readonly wait: (timeoutMs: number, signal?: AbortSignal) => Promise<boolean>
+  /** As of a latch that each wake-up sets. */
+  readonly wait: Latch['wait']
   readonly stop: () => void
 }
 
@@ -80,26 +77,8 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
     announce,
     listen,
     watch() {
-      let woken = false
-      let release: () => void = () => undefined
-      const stop = listen(() => {
-        woken = true
-        release()
-      })
-      const wait = (timeoutMs: number, signal?: AbortSignal) =>
-        new Promise<boolean>((resolve) => {
-          release = () => {
-            clearTimeout(timer)
-            signal?.removeEventListener('abort', release)
-            release = () => undefined
-            resolve(woken)
-            woken = false
-          }
-          const timer = setTimeout(() => release(), timeoutMs)
-          signal?.addEventListener('abort', release, { once: true })
-          if (woken || signal?.aborted) release()
-        })
-      return { wait, stop }
+      const latch = createLatch()
+      return { wait: latch.wait, stop: listen(latch.set) }
     },
     async close() {
       closed = true

@@ -5,14 +5,11 @@
 import { randomBytes } from 'node:crypto'
 import http from 'node:http'
 import type { Duplex } from 'node:stream'
+import { createLatch, type Latch } from '../core/latch.ts'
 
 export type NodeNews = {
-  /**
-   * Resolves at once when there was news since the last wait; else with the next news, after `timeoutMs`, or on abort.
-   *
-   * @returns whether there was news
-   */
-  readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<boolean>
+  /** As of a latch that each message sets, and the end of the connection. */
+  readonly wait: Latch['wait']
   /** False when the connection ended: there is no more news. */
   readonly isOpen: () => boolean
   readonly close: () => void
@@ -29,12 +26,7 @@ const SUBJECTS = ['newPendingTransactions', 'newHeads'] as const
 export function followNews(url: string): NodeNews {
   let socket: Duplex | null = null
   let isOpen = true
-  let hasCome = false
-  let release: () => void = () => undefined
-  const wake = () => {
-    hasCome = true
-    release()
-  }
+  const { set: wake, wait } = createLatch()
   const end = () => {
     isOpen = false
     wake()
@@ -60,19 +52,7 @@ export function followNews(url: string): NodeNews {
   request.end()
   return {
     isOpen: () => isOpen,
-    wait: (timeoutMs, signal) =>
-      new Promise((resolve) => {
-        release = () => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', release)
-          release = () => undefined
-          resolve(hasCome)
-          hasCome = false
-        }
-        const timer = setTimeout(() => release(), timeoutMs)
-        signal.addEventListener('abort', release, { once: true })
-        if (hasCome || signal.aborted) release()
-      }),
+    wait,
     close() {
       request.destroy()
       socket?.destroy()
