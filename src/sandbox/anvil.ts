@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mendState, stateFiles } from './chain-state.ts'
+import { chooseState, stateFiles } from './chain-state.ts'
 import { type Child, type Exit, startChild, stopChild, stopLeftover } from './processes.ts'
 import { callRpc } from './rpc.ts'
 
@@ -119,8 +119,8 @@ async function argumentsOf(options: AnvilOptions): Promise<string[]> {
   if (blocksKept !== undefined) flags.push('--transaction-block-keeper', String(blocksKept))
   if (options.keepState) {
     const files = stateFiles(options.directory)
-    await mendState(files)
-    flags.push('--state', files.current)
+    const state = await chooseState(files)
+    flags.push('--dump-state', files.last, ...(state === null ? [] : ['--load-state', state]))
   }
   return [...flags, '--quiet', ...(options.extraArgs ?? [])]
 }

@@ -7,7 +7,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -25,12 +25,11 @@ const DUMPING_SHARE = 0.05
 /** Interval at rest: only empty blocks may be lost. */
 const IDLE_STATE_INTERVAL_MS = 60_000
 
-/** The file that anvil reads at its start, and the previous state. */
-export type StateFiles = { readonly current: string; readonly former: string }
+/** The file that anvil reads at its start, and the one that it writes at its end. */
+export type StateFiles = { readonly current: string; readonly last: string }
 
 export function stateFiles(directory: string): StateFiles {
-  const current = join(directory, 'state.json')
-  return { current, former: `${current}.former` }
+  return { current: join(directory, 'state.json'), last: join(directory, 'state.last.json') }
 }
 
 /** Returns a function to call often between blocks: it saves periodically when there are changes. */
@@ -60,26 +59,22 @@ export function createStateKeeper(
  *
  * @throws Error when the node is unavailable or the disk is full: the files are then unchanged
  */
-export async function saveState(url: string, { current, former }: StateFiles): Promise<void> {
+export async function saveState(url: string, { current }: StateFiles): Promise<void> {
   const making = `${current}.new`
   const dump = Readable.from(streamRpc(url, 'anvil_dumpState'))
   await pipeline(dump, createGunzip(), createWriteStream(making, { mode: 0o600 }))
-  // After a kill between the two renames only the former state exists: it is valid, and a little older.
-  await rename(current, former).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error
-  })
   await rename(making, current)
 }
 
 /**
- * Call before anvil starts. anvil writes its last state in place: a kill during the write leaves an incomplete file,
- * with which it would refuse to start, so the previous state replaces it. Without either, the chain restarts from block
- * 0, which the follower sees as a deep reorg.
+ * Call before anvil starts. Returns the state to start from; `null`: there is none, and the chain starts from block 0.
+ * anvil writes its last state in place, and a kill during the write leaves an incomplete file, with which it would
+ * refuse to start: the state that was saved before is then used.
  */
-export async function mendState({ current, former }: StateFiles): Promise<void> {
-  if (await isWhole(current)) return copyFile(current, former)
-  await rm(current, { force: true })
-  if (await isWhole(former)) await copyFile(former, current)
+export async function chooseState({ current, last }: StateFiles): Promise<string | null> {
+  if (await isWhole(last)) await rename(last, current)
+  else await rm(last, { force: true })
+  return existsSync(current) ? current : null
 }
 
 /** In a process of its own: this one would keep the memory that a large file needs. */
