@@ -1,15 +1,19 @@
 /**
  * The gas of calls. A plain transfer to an account without code needs 21,000 and no call of a node; anything else is
- * simulated, and a call that would revert is reported with its reason before it is signed.
+ * simulated, and a call that would revert is reported with its reason before it is signed. A transfer of a token is
+ * executed once with the gas that the token needed before, and estimated only if that is not enough.
  *
  * Invariant: each call is judged alone. A failed or endless simulation says nothing about the other calls; and a call
  * is refused only based on a block that includes everything the log knows about its wallet.
  */
+import { LRUCache } from 'lru-cache'
 import { reasonByErrors } from '../chain/abi-errors.ts'
 import type { CodeLookup } from '../chain/code.ts'
 import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
+import { returnsFalse } from '../chain/returns-false.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
+import { largest } from '../core/money.ts'
 import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
 
@@ -20,6 +24,8 @@ export type GasRequest = {
   readonly mostGas: bigint
   /** The gas limit that the call gets at least: no estimate is needed if it succeeds with that, the margin deducted. */
   readonly leastGas?: bigint
+  /** The call is `transfer` of the token that it calls: its least gas is what an earlier transfer of the token needed. */
+  readonly isTokenTransfer?: true
   /** A block that the node must have seen, because the call depends on its state. */
   readonly sinceBlock?: number
   /** Recorded errors of the caller's ABI, to decode a revert by. */
@@ -28,7 +34,8 @@ export type GasRequest = {
   readonly promised?: Promised
 }
 export type GasEstimate =
-  | { readonly ok: true; readonly gasLimit: bigint }
+  /** `isExecuted`: the token executed the transfer and did not return false. */
+  | { readonly ok: true; readonly gasLimit: bigint; readonly isExecuted?: true }
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
   /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
   | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
@@ -45,6 +52,10 @@ const CALLS_ALONE = 8
 /** Time limit in ms for single calls; the rest wait: if all of them get no answer, the node is at fault. */
 const ALONE_BUDGET_MS = 10_000
 
+/** Tokens whose gas is remembered, and for how long: one that needed much gas once is estimated again. */
+const REMEMBERED_TOKENS = 1_000
+const REMEMBERED_MS = 600_000
+
 /**
  * @param observedBlock the newest block of a balance of the address: a node that refuses its call must have seen it, in
  *   addition to `sinceBlock`
@@ -55,7 +66,9 @@ export function createEstimateGas(
   code: CodeLookup,
   observedBlock: (address: string) => Promise<number> = async () => 0,
 ): EstimateGas {
-  return async (requests) => {
+  const gasOfTokens = new LRUCache<string, bigint>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS })
+  return async (asked) => {
+    const requests = asked.map((request) => withRemembered(request, gasOfTokens))
     const plain = requests.filter(({ call }) => call.data === '0x')
     const haveCode = await code.haveCode(plain.map(({ call }) => call.to))
     const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
@@ -66,9 +79,30 @@ export function createEstimateGas(
     const simulated = requests.filter((request) => !withoutCode.has(request) && !enough.has(request))
     const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
     const kept = await keeping(client, simulated, judged, observedBlock)
+    rememberGas(gasOfTokens, simulated, kept)
     const estimates = new Map([...enough, ...simulated.map((request, index) => [request, kept[index]] as const)])
     return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
   }
+}
+
+/** A transfer of a token gets the gas limit of an earlier one as its least gas, if its simulation may use as much. */
+function withRemembered(request: GasRequest, gasOfTokens: LRUCache<string, bigint>): GasRequest {
+  const leastGas = request.isTokenTransfer ? gasOfTokens.get(request.call.to) : undefined
+  return leastGas === undefined || withoutMargin(leastGas) > request.mostGas ? request : { ...request, leastGas }
+}
+
+/** Of the transfers that were estimated, those that need the most gas. */
+function rememberGas(
+  gasOfTokens: LRUCache<string, bigint>,
+  requests: readonly GasRequest[],
+  estimates: readonly GasEstimate[],
+): void {
+  const highest = new Map<string, bigint>()
+  for (const [index, { isTokenTransfer, call }] of requests.entries()) {
+    const estimate = estimates[index]
+    if (isTokenTransfer && estimate?.ok) highest.set(call.to, largest(highest.get(call.to) ?? 0n, estimate.gasLimit))
+  }
+  for (const [token, gasLimit] of highest) gasOfTokens.set(token, gasLimit)
 }
 
 /** Of the calls that would succeed, those that promised something are refused where they do not keep it. */
@@ -101,9 +135,10 @@ async function withLeastGas(
   const answers = await Promise.all(groupsOf(tried).map((group) => ask(client, group, toLeastRequest)))
   return new Map(
     answers.flat().flatMap((one): [GasRequest, GasEstimate][] => {
-      const { leastGas } = one.request
-      const isEnough = leastGas !== undefined && one.answer.ok && hasSeen(one)
-      return isEnough ? [[one.request, { ok: true, gasLimit: leastGas }]] : []
+      const { leastGas, isTokenTransfer } = one.request
+      if (leastGas === undefined || !one.answer.ok || !hasSeen(one)) return []
+      if (!isTokenTransfer) return [[one.request, { ok: true, gasLimit: leastGas }]]
+      return returnsFalse(one.answer.value) ? [] : [[one.request, { ok: true, gasLimit: leastGas, isExecuted: true }]]
     }),
   )
 }
@@ -155,8 +190,11 @@ function toEstimateRequest(request: GasRequest, block?: number): RpcRequest {
 }
 
 function toLeastRequest(request: GasRequest): RpcRequest {
-  const gas = ((request.leastGas ?? 0n) * 100n) / GAS_MARGIN_PERCENT
-  return { method: 'eth_call', params: [toTransaction(request, gas), 'latest'] }
+  return { method: 'eth_call', params: [toTransaction(request, withoutMargin(request.leastGas ?? 0n)), 'latest'] }
+}
+
+function withoutMargin(gasLimit: bigint): bigint {
+  return (gasLimit * 100n) / GAS_MARGIN_PERCENT
 }
 
 function toTransaction({ from, call }: GasRequest, gas: bigint) {

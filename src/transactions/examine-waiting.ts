@@ -61,10 +61,8 @@ export async function examineWaiting(
     }
   }
   if (quote === null) return { ready, refused, unjudged }
-  const [estimates, unmoved] = await Promise.all([
-    chain.estimateGas(candidates.map(toGasRequest)),
-    refusedTransfers(chain, candidates),
-  ])
+  const estimates = await chain.estimateGas(candidates.map(toGasRequest))
+  const unmoved = await refusedTransfers(chain, candidates, estimates)
   for (const [index, candidate] of candidates.entries()) {
     const estimate = estimates[index]
     if (estimate === undefined) throw new Error('fewer gas estimates than calls')
@@ -89,12 +87,19 @@ function expiredOf({ loaded, transaction }: Waiting, quote: FeeQuote | null, now
     : fail(loaded, 'expired', `The transaction expired at ${validUntil} before it could be sent.`, now)
 }
 
-/** As with any refusal, a replica that has not seen the balance is ignored. */
+/**
+ * Transfers that the token executed in their simulation are not among them. As with any refusal, a replica that has not
+ * seen the balance is ignored.
+ */
 async function refusedTransfers(
   { refusedByToken, observedBlock }: ExaminingChain,
   candidates: readonly Candidate[],
+  estimates: readonly GasEstimate[],
 ): Promise<ReadonlySet<Candidate>> {
-  const transfers = candidates.filter(({ transaction }) => isTokenTransfer(transaction.intent))
+  const transfers = candidates.filter(({ transaction }, index) => {
+    const estimate = estimates[index]
+    return isTokenTransfer(transaction.intent) && !(estimate?.ok && estimate.isExecuted)
+  })
   const [first] = transfers
   if (first === undefined) return new Set()
   const observed = await observedBlock(first.transaction.intent.from)
@@ -115,11 +120,14 @@ function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest 
     swap?.hosted === true
       ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
       : {}
-  return { from: intent.from, call, mostGas: mostGas(intent), ...leastGas(intent), ...since, ...errors, ...promised }
+  const simulation = { from: intent.from, call, mostGas: mostGas(intent), ...leastGas(intent) }
+  return { ...simulation, ...since, ...errors, ...promised }
 }
 
 /** Not for calls of clients and swaps: the code that they run may be of any length. */
-function leastGas({ data, call, swap, reserved }: Intent): Pick<GasRequest, 'leastGas'> {
+function leastGas(intent: Intent): Pick<GasRequest, 'leastGas' | 'isTokenTransfer'> {
+  if (isTokenTransfer(intent)) return { isTokenTransfer: true }
+  const { data, call, swap, reserved } = intent
   return data === null || call !== undefined || swap !== undefined ? {} : { leastGas: reserved.gasLimit }
 }
 

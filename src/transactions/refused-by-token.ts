@@ -1,9 +1,10 @@
 /**
  * Whether a token would refuse a transfer by its return value: some tokens return false instead of reverting, and
- * nothing moves. Interpreted as in OpenZeppelin's SafeERC20: no return data, or true, is a success.
+ * nothing moves.
  */
-import { readCount, toQuantity, wordAt } from '../chain/hex.ts'
-import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
+import { readCount, toQuantity } from '../chain/hex.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
+import { returnsFalse } from '../chain/returns-false.ts'
 import type { GasRequest } from './estimate-gas.ts'
 import type { Intent } from './events.ts'
 
@@ -30,7 +31,10 @@ export function createRefusedByToken(client: RpcReader): RefusedByToken {
     // Requested first in the same batch, so the simulations use that block or a later one.
     const [head, ...answers] = await client.batch([{ method: 'eth_blockNumber', params: [] }, ...requests.map(toCall)])
     const seen = head?.ok ? readCount(head.value, 'a block number') : 0
-    return requests.map(({ sinceBlock = 0 }, index) => seen >= sinceBlock && isFalse(answers[index]))
+    return requests.map(({ sinceBlock = 0 }, index) => {
+      const answer = answers[index]
+      return seen >= sinceBlock && answer?.ok === true && returnsFalse(answer.value)
+    })
   }
 }
 
@@ -39,9 +43,4 @@ function toCall({ from, call }: GasRequest) {
     method: 'eth_call',
     params: [{ from, to: call.to, data: call.data, gas: toQuantity(CALL_GAS) }, 'latest'],
   }
-}
-
-function isFalse(answer: RpcResult | undefined): boolean {
-  if (!answer?.ok || typeof answer.value !== 'string' || answer.value === '0x') return false
-  return wordAt(answer.value, 0) !== 1n
 }

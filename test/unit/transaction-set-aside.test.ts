@@ -109,3 +109,57 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
   await createEstimateGas(client, noCode)([call('0xenough', { promised })])
   t.equal(bodies[2]?.[1]?.method, 'eth_estimateGas', 'what a call must give is checked after its estimate')
 })
+
+t.test('a token transfer is called once with the gas of earlier ones, and estimated when that fails', async (t) => {
+  const transfer = (to: string, more: Partial<GasRequest> = {}): GasRequest => ({
+    from: '0xA',
+    call: { to, value: 0n, data: '0xa9059cbb' },
+    mostGas: 200_000n,
+    isTokenTransfer: true,
+    ...more,
+  })
+  let needed = 50_000
+  let returned = `0x${'1'.padStart(64, '0')}`
+  const { bodies, client } = reading(({ method, params: [asked] }) => {
+    if (method === 'eth_estimateGas') return { ok: true, value: `0x${needed.toString(16)}` }
+    const { gas } = asked as { gas: string }
+    return Number(gas) >= needed ? { ok: true, value: returned } : says('out of gas')
+  })
+  const estimate = createEstimateGas(client, noCode)
+  const methods = async (requests: readonly GasRequest[]) => {
+    const from = bodies.length
+    const estimates = await estimate(requests)
+    const asked = bodies.slice(from).flatMap((body) => body.map(({ method }) => method))
+    return [estimates, asked.filter((method) => method !== 'eth_blockNumber')]
+  }
+  const [estimated, called] = ['eth_estimateGas', 'eth_call']
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 60_000n }], [estimated]])
+  t.strictSame(await methods([transfer('0x1'), transfer('0x2')]), [
+    [
+      { ok: true, gasLimit: 60_000n, isExecuted: true },
+      { ok: true, gasLimit: 60_000n },
+    ],
+    [called, estimated],
+  ])
+  t.strictSame(
+    (await methods([transfer('0x1', { sinceBlock: 101 })]))[1],
+    [called, estimated],
+    'a node that has not seen the block of the dependency proves nothing',
+  )
+  needed = 70_000
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_000n }], [called, estimated]])
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_000n, isExecuted: true }], [called]])
+  t.strictSame(
+    await methods([transfer('0x1', { mostGas: 69_999n })]),
+    [[{ ok: true, gasLimit: 84_000n }], [estimated]],
+    'no simulation gets more gas than its hold allows',
+  )
+  returned = `0x${'0'.repeat(64)}`
+  t.strictSame(
+    await methods([transfer('0x1')]),
+    [[{ ok: true, gasLimit: 84_000n }], [called, estimated]],
+    'a token that returns false does not count as executed',
+  )
+  returned = '0x'
+  t.strictSame((await methods([transfer('0x1')]))[1], [called], 'a token may return nothing')
+})
