@@ -23,7 +23,7 @@ const IO = '^(child_process|dns|fs|fs/promises|http|https|net|os|process|timers|
 /** Tells an outage of the database from a defect, without a connection. */
 const DATABASE_ERRORS = '^src/event-log/database-errors\\.ts$'
 /** Programs outside of workers/. */
-const ENTRIES = '^src/(main|sandbox/(start|api))\\.ts$'
+const ENTRIES = '^src/(main|sandbox/(start|api|set-up))\\.ts$'
 const HTTP_PACKAGES = '(^|/)node_modules/(fastify|@fastify/[^/]+|@scalar/[^/]+)/'
 
 /** @type {import('dependency-cruiser').IConfiguration} */

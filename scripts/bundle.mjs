@@ -58,6 +58,7 @@ function entries(dist) {
     api: join(dist, 'src/main.js'),
     sandbox: join(dist, 'src/sandbox/start.js'),
     'sandbox-api': join(dist, 'src/sandbox/api.js'),
+    'sandbox-set-up': join(dist, 'src/sandbox/set-up.js'),
     ...Object.fromEntries(workers.map((name) => [basename(name, '.js'), join(dist, 'workers', name)])),
   }
 }

@@ -7,10 +7,11 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Network } from '../core/networks.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
-import { type ChainSetup, fundFaucet, setUpChain } from './chain-setup.ts'
+import type { ChainSetup } from './chain-setup.ts'
 import { createStateKeeper, stateFiles } from './chain-state.ts'
 import { type MiningDriver, mineWhenNeeded } from './mining.ts'
 import { keptPort } from './ports.ts'
+import type { SetUp } from './set-up-process.ts'
 
 /**
  * A sandbox must not grow with its work. States serve reads and reorgs near the head; for an older one the service reads
@@ -32,10 +33,12 @@ export async function createChainService(chain: {
   readonly network: Network
   readonly chainId: number
   readonly directory: string
+  readonly setUp: Pick<SetUp, 'setUpChain' | 'fundFaucet'>
 }): Promise<ChainService> {
   await mkdir(chain.directory, { recursive: true, mode: 0o700 })
   const port = await keptPort(join(chain.directory, 'port'))
   const url = `http://127.0.0.1:${port}`
+  const { setUpChain, fundFaucet } = chain.setUp
   let setup: ChainSetup | null = null
   let faucet: string | null = null
 

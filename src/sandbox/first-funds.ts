@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { BALANCES } from '../balances/sql.ts'
+import { SANDBOX_TENANT } from '../core/tenants.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { FAUCET_TENANT } from './faucet/faucet-wallet.ts'
 
 const LOOK_MS = 50
 /** The followers poll several times a second; a machine under load may take longer. */
@@ -25,7 +25,7 @@ export async function awaitFaucetFunds(pool: Pool, faucets: number, timeoutMs = 
 async function countSeen(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ seen: number }>(
     `SELECT count(*)::int AS seen FROM ${BALANCES} b JOIN ${WALLETS} w USING (wallet_id) WHERE w.tenant_id = $1 AND b.balance > 0`,
-    [FAUCET_TENANT],
+    [SANDBOX_TENANT],
   )
   return rows[0]?.seen ?? 0
 }

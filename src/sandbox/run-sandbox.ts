@@ -5,15 +5,11 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { composeKernel, type Kernel } from '../compose/kernel.ts'
-import { migrateDatabase } from '../compose/migrate-database.ts'
-import { type Config, loadConfig } from '../config.ts'
+import type { Config } from '../config.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
-import { ensureApiKey } from './api-key.ts'
 import { createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
-import { ensureFaucetWallet } from './faucet/faucet-wallet.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
@@ -22,6 +18,7 @@ import { isFree, keptPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startChild, stopChild } from './processes.ts'
 import { untilReady } from './ready.ts'
+import { createSetUp, type SetUp } from './set-up-process.ts'
 import { step } from './steps.ts'
 import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
 import { printWelcome } from './welcome.ts'
@@ -98,12 +95,13 @@ export async function runSandbox(settings: {
     onStartFailed: (name, error) =>
       process.stdout.write(`  ! ${name} did not start: ${error instanceof Error ? error.message : String(error)}\n`),
   })
+  const setUp = createSetUp()
   try {
     const parties = await planParties(config)
     const plans: readonly ProcessPlan[] = [...PROCESSES, ...parties.processes]
     const [{ databaseUrl, users }, chains] = await Promise.all([
-      step('PostgreSQL', () => startDatabase(supervisor, dataDir, plans)),
-      step('local chains: ethereum, polygon, binance', () => startChains(supervisor, dataDir)),
+      step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
+      step('local chains: ethereum, polygon, binance', () => startChains(supervisor, setUp, dataDir)),
     ])
     const swaps = chains.every(({ chain }) => chain.exchanges !== null)
     if (!swaps) process.stdout.write(WITHOUT_EXCHANGES)
@@ -129,9 +127,10 @@ export async function runSandbox(settings: {
       )
       await untilReady(baseUrl)
     })
-    const kernel = composeKernel(loadConfig({ ...envWith(users.ownUrl), LOG_LEVEL: 'error' }), 'sandbox')
-    const apiKey = await step('faucet and first API key', () => furnish(kernel, chains, stateFile))
-    await awaitFirstKey(kernel.pool, config.mpc)
+    const ownEnv = envWith(users.ownUrl)
+    const apiKey = await furnish(config, ownEnv.DATABASE_URL ?? '', chains, (networks) =>
+      setUp.openAccounts(ownEnv, stateFile, networks),
+    )
     publish = () =>
       writeState(stateFile, {
         config,
@@ -147,12 +146,13 @@ export async function runSandbox(settings: {
       async stop() {
         publish = async () => undefined
         await rm(stateFile, { force: true })
-        await kernel.close()
         await supervisor.stop()
+        setUp.close()
       },
     }
   } catch (error) {
     await supervisor.stop()
+    setUp.close()
     throw error
   }
 }
@@ -173,6 +173,7 @@ type StartedDatabase = {
 
 async function startDatabase(
   supervisor: Supervisor,
+  setUp: SetUp,
   dataDir: string,
   plans: readonly ProcessPlan[],
 ): Promise<StartedDatabase> {
@@ -192,22 +193,20 @@ async function startDatabase(
     databaseUrl,
     plans.map(({ name }) => name),
   )
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
-  const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-  const settings = { databaseUrl, directory: migrations, queues: true, logins: users.logins }
-  await migrateDatabase(pool, settings).finally(() => pool.end())
+  await setUp.migrate(databaseUrl, users.logins)
   return { databaseUrl, users }
 }
 
 type StartedChain = { readonly chain: SandboxChain; readonly fundFaucet: (address: string) => Promise<void> }
 
-function startChains(supervisor: Supervisor, dataDir: string): Promise<StartedChain[]> {
+function startChains(supervisor: Supervisor, setUp: SetUp, dataDir: string): Promise<StartedChain[]> {
   return Promise.all(
     NETWORKS.map(async (network: Network) => {
       const service = await createChainService({
         network,
         chainId: SANDBOX_CHAIN_IDS[network],
         directory: join(dataDir, 'chains', network),
+        setUp,
       })
       await supervisor.start({ name: `anvil-${network}`, rank: RANKS.chain, start: service.start })
       return { chain: { network, url: service.url(), ...service.setup() }, fundFaucet: service.fundFaucet }
@@ -245,17 +244,29 @@ function semiSpaceMb(name: string): number {
   return name === 'api' ? 8 : 4
 }
 
-async function furnish(kernel: Kernel, chains: readonly StartedChain[], stateFile: string): Promise<string> {
-  const [apiKey] = await Promise.all([
-    ensureApiKey(kernel, stateFile),
-    ...chains.map(async ({ chain, fundFaucet }) =>
-      fundFaucet(
-        await ensureFaucetWallet(kernel, { network: chain.network, chainId: SANDBOX_CHAIN_IDS[chain.network] }),
-      ),
-    ),
-  ])
-  await awaitFaucetFunds(kernel.pool, chains.length)
-  return apiKey
+/** Opens the first accounts, and waits until a user can use them. Returns the API key. */
+async function furnish(
+  config: Config,
+  databaseUrl: string,
+  chains: readonly StartedChain[],
+  openAccounts: (networks: readonly { network: Network; chainId: number }[]) => ReturnType<SetUp['openAccounts']>,
+): Promise<string> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
+  pool.on('error', () => undefined) // The next query connects again.
+  try {
+    const key = await step('faucet and first API key', async () => {
+      const { apiKey, faucets } = await openAccounts(
+        chains.map(({ chain: { network } }) => ({ network, chainId: SANDBOX_CHAIN_IDS[network] })),
+      )
+      await Promise.all(chains.map(({ chain, fundFaucet }) => fundFaucet(faucets.get(chain.network) ?? '')))
+      await awaitFaucetFunds(pool, chains.length)
+      return apiKey
+    })
+    await awaitFirstKey(pool, config.mpc)
+    return key
+  } finally {
+    await pool.end()
+  }
 }
 
 async function writeState(
