@@ -2,6 +2,7 @@
  * Runs a process: settings, parts, work, and an orderly shutdown. A bad setting stops the start with one line; SIGTERM
  * lets running work finish; a second signal ends immediately.
  */
+import { useFastKeccak } from '../chain/fast-keccak.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
@@ -32,6 +33,7 @@ export async function runProcess(
   start: (kernel: Kernel, signal: AbortSignal) => Promise<Work>,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
+  useFastKeccak()
   const kernel = composeOrExit(env, processName)
   const { logger, config } = kernel
   const stop = new AbortController()

@@ -1,8 +1,10 @@
 /** Addresses at the API, and the built-in public addresses. */
 import { getAddress } from 'ethers/address'
+import { keccak256 } from 'ethers/crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress, parseRecipient, toChecksumAddress } from '../../src/chain/address.ts'
+import { fastKeccak } from '../../src/chain/fast-keccak.ts'
 import { MULTICALL3_ADDRESS, PUBLIC_CONTRACTS } from '../../src/chain/public-networks.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import { ENVIRONMENTS, NATIVE_SYMBOL, NETWORKS } from '../../src/core/networks.ts'
@@ -103,4 +105,19 @@ t.test('every public address has its checksum, and every native currency of a pu
       t.equal(new Set(tokens.map((token) => token.symbol)).size, tokens.length, 'each symbol names one token')
     }
   }
+})
+
+t.test('the Keccak-256 in use is the one of another implementation, for bytes of any length', async (t) => {
+  const EMPTY = 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470' // Yellow Paper: KEC of no bytes.
+  t.equal(Buffer.from(fastKeccak(new Uint8Array())).toString('hex'), EMPTY)
+  // Blocks have 136 bytes: lengths around the first two, views into larger buffers, and whole ranges.
+  for (const length of [1, 135, 136, 137, 271, 272, 273]) {
+    const bytes = Buffer.alloc(length + 3, 0xa7).subarray(3)
+    t.same(fastKeccak(bytes), keccak256._(bytes))
+  }
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 1_000 }), (bytes) => {
+      t.equal(Buffer.compare(fastKeccak(bytes), keccak256._(bytes)), 0)
+    }),
+  )
 })
