@@ -7,7 +7,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { type Answer, startTestApp, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
-import { ASYNC, type Data, METADATA, RECIPIENT, routesOf, withNftApi } from '../support/nft-api.ts'
+import { ASYNC, type Data, METADATA, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
 type Tokens = readonly Data[]
@@ -35,6 +35,8 @@ t.test('a mint gets its number before anything is sent, and shows its outcome', 
     failure: null,
     warnings: [],
   })
+  const { warnings: _, ...recorded } = data
+  t.strictSame((await get(`/v1/nft/mints/${data.mint_id}`)).body.data, recorded, 'a read returns the same')
   const transactionId = String(data.transaction_id)
   const { state } = await calls.log.load(transactionAggregate, transactionId)
   t.match(await rowOf(calls, transactionId), {
@@ -93,6 +95,35 @@ t.test(
     )
   },
 )
+
+t.test('a mint of any kind is answered as a read returns it', async (t) => {
+  const { collection, mint, get } = await withNftApi(t)
+  for (const kind of [{}, { standard: 'ERC1155' }, { collection_type: 'SERIES' }, { collection_type: 'DYNAMIC' }]) {
+    const { collection_id } = await collection(kind)
+    const batch = { minting_type: 'BATCH', recipient: undefined, metadata: undefined, items: items(3) }
+    for (const body of [{}, batch, ...('collection_type' in kind ? [] : [{ minting_type: 'LAZY' }])]) {
+      const answer = await mint(collection_id, body)
+      t.equal(answer.status, 202)
+      const { warnings: _, ...data } = answer.body.data as Data
+      t.strictSame((await get(`/v1/nft/mints/${data.mint_id}`)).body.data, data, JSON.stringify({ ...kind, ...body }))
+    }
+  }
+})
+
+t.test('a confirmed collection takes mints of its tenant, and of no other', async (t) => {
+  const { calls, collection, mint, get } = await withNftApi(t)
+  const { collection_id, transaction_id: deployment } = await collection()
+  await mine(calls, String(deployment), 0)
+  await settle(calls, String(deployment))
+  for (const number of ['1', '2']) {
+    const { body } = await mint(collection_id)
+    t.equal(body.data?.token_id, number)
+    const { warnings: _, ...data } = body.data as Data
+    t.strictSame((await get(`/v1/nft/mints/${data.mint_id}`)).body.data, data)
+  }
+  const foreign = await mint(collection_id, {}, { ...ASYNC, ...STRANGER })
+  t.strictSame([foreign.status, ...told(foreign)], [404, '- collection_not_found'])
+})
 
 t.test('processes that share nothing but the database give no number twice', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)

@@ -39,6 +39,7 @@ import { decodeRevert } from '../../src/chain/revert-reason.ts'
 const ALICE = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
 const BOB = '0x1111111111111111111111111111111111111111'
 const ZERO = `0x${'00'.repeat(20)}`
+const MAX_UINT256 = 2n ** 256n - 1n
 const DIGEST = `0x${'ab'.repeat(32)}`
 const CONFIG: CollectionConfig = {
   standard: 'ERC721',
@@ -78,6 +79,11 @@ t.test('every call encodes its signature, argument by argument', (t) => {
   for (const [data, signature, values] of [
     [encodeMint('ERC721', 7n, token), 'mint(address,uint256,bytes32)', [ALICE, 7, DIGEST]],
     [encodeMint('ERC1155', 7n, token), 'mint(address,uint256,uint256,bytes32)', [ALICE, 7, 5, DIGEST]],
+    [
+      encodeMint('ERC1155', MAX_UINT256, { ...token, amount: MAX_UINT256 }),
+      'mint(address,uint256,uint256,bytes32)',
+      [ALICE, MAX_UINT256, MAX_UINT256, DIGEST],
+    ],
     [
       encodeMintBatch('ERC721', 7n, [token, second]),
       'mintBatch(uint256,address[],bytes32[])',

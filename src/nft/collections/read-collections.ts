@@ -1,5 +1,6 @@
 /** Reads collections for their owner, with the outcome of their transaction. */
 
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Network } from '../../core/networks.ts'
@@ -40,28 +41,42 @@ export type CollectionReads = {
    *   other environment
    */
   readonly read: (owner: Owner, collectionId: string) => Promise<CollectionRow>
+  /**
+   * As `read`, for hot paths: a collection whose deployment is confirmed is cached for some seconds. Its other columns never
+   * change, and a mint depends on the deployment in its lane, also if a reorg removes it.
+   */
+  readonly recall: (owner: Owner, collectionId: string) => Promise<CollectionRow>
   /** Newest first. */
   readonly list: (owner: Owner, filter: CollectionFilter) => Promise<CollectionRow[]>
 }
+
+/** How long a deployment that a reorg removed may still count as confirmed. */
+const FRESH_MS = 5_000
+/** About a kilobyte each. */
+const REMEMBERED = 2_000
 
 const SELECT = `SELECT c.*, ${FATE}
                   FROM nft_collections c JOIN ${TRANSACTIONS} x ON x.transaction_id = c.transaction_id`
 
 export function createCollectionReads(pool: Pool): CollectionReads {
+  const remembered = new LRUCache<string, CollectionRow>({ max: REMEMBERED, ttl: FRESH_MS })
+
+  async function read(owner: Owner, collectionId: string): Promise<CollectionRow> {
+    const { rows } = await pool.query<CollectionRow>({
+      name: 'read_collection',
+      text: `${SELECT} WHERE c.collection_id = $1`,
+      values: [collectionId],
+    })
+    const [row] = rows
+    if (row?.state === 'confirmed' && row.succeeded) remembered.set(collectionId, row)
+    return requireOwned(row, owner)
+  }
+
   return {
-    async read({ tenantId, environment }, collectionId) {
-      const { rows } = await pool.query<CollectionRow>({
-        name: 'read_collection',
-        text: `${SELECT} WHERE c.collection_id = $1`,
-        values: [collectionId],
-      })
-      const [row] = rows
-      if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('collection')
-      if (row.environment !== environment) {
-        const message = `The API key is for ${environment} but the collection is on ${row.environment}: use a key for ${row.environment}.`
-        throw new PermissionDenied('environment_mismatch', message)
-      }
-      return row
+    read,
+    async recall(owner, collectionId) {
+      const known = remembered.get(collectionId)
+      return known === undefined ? read(owner, collectionId) : requireOwned(known, owner)
     },
     async list({ tenantId, environment }, filter) {
       const { network, standard, collectionType, walletId, before, limit } = filter
@@ -85,4 +100,11 @@ export function createCollectionReads(pool: Pool): CollectionReads {
       return rows
     },
   }
+}
+
+function requireOwned(row: CollectionRow | undefined, { tenantId, environment }: Owner): CollectionRow {
+  if (row === undefined || row.tenant_id !== tenantId) throw new NotFound('collection')
+  if (row.environment === environment) return row
+  const message = `The API key is for ${environment} but the collection is on ${row.environment}: use a key for ${row.environment}.`
+  throw new PermissionDenied('environment_mismatch', message)
 }

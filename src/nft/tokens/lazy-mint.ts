@@ -9,6 +9,7 @@ import type { EventLog } from '../../event-log/log.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { Mint } from './mint-events.ts'
+import type { MadeMint } from './mint-view.ts'
 import type { MintItem } from './read-items.ts'
 
 export type LazyMintPorts = { readonly log: Pick<EventLog, 'now'>; readonly newId: NewId }
@@ -30,7 +31,7 @@ export async function recordLazyMint(
   { log, newId }: LazyMintPorts,
   { collection, item, tokenId, validUntil, metadata }: LazyMintRequest,
   append: AppendPrepared,
-): Promise<Accepted<readonly string[]>> {
+): Promise<Accepted<MadeMint>> {
   const mintId = newId('mint')
   const requestedAt = log.now()
   const { recipient, amount, metadata: published, content } = item
@@ -53,7 +54,12 @@ export async function recordLazyMint(
   const command = { type: 'RecordMint', mint, voucher } as const
   const changes = [opened(mintAggregate, mintId, command, { metadata, now: requestedAt })]
   const guards = { wallet: { walletId: collection.wallet_id, require: 'active' } } as const
-  return append({ id: mintId, commit: { changes, guards }, explain, made: [] })
+  return append({
+    id: mintId,
+    commit: { changes, guards },
+    explain,
+    made: { transactionIds: [], collection, view: null },
+  })
 }
 
 function explain(refusal: unknown): unknown {

@@ -118,7 +118,8 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
           accept: (metadata) => ports.mintTokens(toRequest(request.body), metadata, owner.environment),
           async answer(accepted, waitMs) {
             const view = await settled(ports, owner, accepted, waitMs)
-            const warnings = await ports.warnOfRecipients(view, await collections.read(owner, view.collection_id))
+            const collection = accepted.made?.collection ?? (await collections.read(owner, view.collection_id))
+            const warnings = await ports.warnOfRecipients(view, collection)
             const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
             return { code: done ? 201 : 202, view: { ...view, warnings } }
           },
@@ -175,13 +176,14 @@ async function settled(
   { id, made }: AcceptedMint,
   wanted: number | null,
 ): Promise<MintView> {
-  const transactionIds = made ?? []
+  const transactionIds = made?.transactionIds ?? []
   const before = transactionIds.length === 0 ? await reads.read(owner, id) : null
   if (before?.voucher && before.voucher.signature === null) {
     const patience = wanted ?? signWaitMs
     return patience > 0 && (await untilVoucherSigned(id, patience)) !== null ? reads.read(owner, id) : before
   }
   const waitMs = wanted ?? MINED_WAIT_MS
+  if (waitMs === 0 && made?.view) return made.view
   const pending =
     before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))

@@ -16,6 +16,7 @@ import type { Allot, Place } from './allot.ts'
 import { recordLazyMint } from './lazy-mint.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { Mint, MintToken } from './mint-events.ts'
+import { type MadeMint, recordedMint } from './mint-view.ts'
 import { planTransactions } from './plan-transactions.ts'
 import { type AddressedItem, isAddressed, type RequestedMint, readItems } from './read-items.ts'
 
@@ -33,8 +34,7 @@ export type MintPorts = PreparePorts & {
   readonly maxTransactionGas?: bigint
 }
 
-/** With the minting transactions; none for a LAZY mint. */
-export type AcceptedMint = Accepted<readonly string[]>
+export type AcceptedMint = Accepted<MadeMint>
 
 /**
  * A collection that is still DEPLOYING accepts mints: they wait for it, in order.
@@ -57,7 +57,7 @@ async function mint(
 ): Promise<AcceptedMint> {
   const { collections, pinMetadata, allot } = ports
   const owner = { tenantId: metadata.tenantId, environment }
-  const collection = await collections.read(owner, request.collectionId)
+  const collection = await collections.recall(owner, request.collectionId)
   const { standard, collection_type: collectionType } = collection
   const items = readItems(request, { standard, collectionType })
   const validUntil = request.validUntil === undefined ? null : new Date(request.validUntil).toISOString()
@@ -109,7 +109,8 @@ async function take(
   }
   const recorded = opened(mintAggregate, mintId, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
   const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
-  const made = prepared.map(({ transactionId }) => transactionId)
+  const transactionIds = prepared.map(({ transactionId }) => transactionId)
+  const made = { transactionIds, collection, view: recordedMint(collection, mintId, mint) }
   return () => append({ id: mintId, commit, explain: first.explain, made })
 }
 

@@ -1,6 +1,8 @@
 /** Mints and tokens in the form of the API. */
 import type { View } from '../../http/view.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
 import { type Outcome, outcomeOf } from '../outcome.ts'
+import type { Mint } from './mint-events.ts'
 import type { mintSchema, tokenDetailSchema, tokenSchema } from './mint-schemas.ts'
 import type { TokenRow } from './token-rows.ts'
 import { voucherOf } from './voucher-view.ts'
@@ -8,6 +10,15 @@ import { voucherOf } from './voucher-view.ts'
 export type MintView = View<typeof mintSchema>
 export type TokenView = View<typeof tokenSchema>
 export type TokenDetailView = View<typeof tokenDetailSchema>
+/** What a request made. */
+export type MadeMint = {
+  /** The minting transactions; none for a LAZY mint. */
+  readonly transactionIds: readonly string[]
+  readonly collection: CollectionRow
+  /** The mint before its transactions are signed; `null` where only a read knows it. */
+  readonly view: MintView | null
+}
+
 /** One token of a mint. */
 type MintedToken = MintView['tokens'][number]
 type TokenStatus = MintedToken['status']
@@ -100,6 +111,33 @@ export function toMint(tokens: readonly TokenView[], row: TokenRow): MintView {
     created_at,
     tokens: own,
   }
+}
+
+/**
+ * A mint that was just recorded, as a read returns it before its transactions are signed.
+ *
+ * @returns `null` for a SERIES, whose editions depend on other tokens, and for a LAZY mint
+ */
+export function recordedMint(collection: CollectionRow, mintId: string, mint: Mint): MintView | null {
+  if (collection.collection_type === 'SERIES' || mint.mintingType === 'LAZY') return null
+  const rows = mint.tokens.map((token) => recordedToken(collection, mintId, mint, token))
+  const [first] = rows
+  return first === undefined ? null : toMint(toTokens(rows, 0), first)
+}
+
+function recordedToken(
+  { environment, collection_id, collection_type, base_uri, chain_id, contract_address }: CollectionRow,
+  mintId: string,
+  { tenantId, mintingType, requestedAt }: Mint,
+  { tokenId, transactionId, recipient, amount, cid }: Mint['tokens'][number],
+): TokenRow {
+  const collection = { environment, collection_id, collection_type, base_uri, chain_id, contract_address }
+  const token = { token_id: tokenId, transaction_id: transactionId, recipient, amount, cid, minted_cid: cid }
+  const mint = { mint_id: mintId, tenant_id: tenantId, minting_type: mintingType, created_at: new Date(requestedAt) }
+  const fate = { state: 'requested', succeeded: null, hash: null, failure: null, holder: null }
+  const voucher = { named: null, valid_until: null, signature: null }
+  const revocation = { revocation_id: null, revocation_state: null, revocation_succeeded: null, revocation_hash: null }
+  return { ...collection, ...token, ...mint, ...fate, ...voucher, ...revocation }
 }
 
 /** PENDING until the outcome of each is known; FAILED when one failed, whatever the outcome of the others. */
