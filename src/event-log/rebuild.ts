@@ -119,9 +119,11 @@ async function rebuildBeside(
   return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs }
 }
 
-/** Creates the live table's keys, indexes and grants, and collects statistics for the planner. */
-async function finishTable(writer: Client, table: ReadModel, { indexes, grants }: TableShape): Promise<void> {
-  for (const statement of [...indexes(REBUILD_SCHEMA), ...grants(REBUILD_SCHEMA)]) await writer.query(statement)
+/** Creates the live table's keys, indexes, storage parameters and grants, and collects statistics for the planner. */
+async function finishTable(writer: Client, table: ReadModel, shape: TableShape): Promise<void> {
+  const { indexes, parameters, grants } = shape
+  for (const statements of [indexes, parameters, grants])
+    for (const statement of statements(REBUILD_SCHEMA)) await writer.query(statement)
   await writer.query(`ANALYZE ${nameIn(REBUILD_SCHEMA, table)}`)
 }
 

@@ -1,4 +1,4 @@
-/** The definition of a table: columns, keys, indexes and grants, read from the database to create a copy of it. */
+/** The definition of a table: columns, keys, indexes, storage parameters and grants, read from the database to create a copy of it. */
 import { type ClientBase, escapeIdentifier } from 'pg'
 
 /** Quotes an SQL identifier. */
@@ -36,6 +36,8 @@ export type TableShape = {
    * Statements that create each key and index of the live table, with the same name, on the table in another schema.
    */
   readonly indexes: (schema: string) => readonly string[]
+  /** Statements that set the storage parameters, for the rows that are written from then on. */
+  readonly parameters: (schema: string) => readonly string[]
   /** Statements that set the owner first, then the privileges of each role on the live table. */
   readonly grants: (schema: string) => readonly string[]
   /** Changes when a migration changes the table. */
@@ -58,8 +60,9 @@ export async function readShape(client: ClientBase, schema: string, table: strin
       WHERE c.oid = $1::text::regclass AND g.grantee <> c.relowner ORDER BY g.n`,
     [live],
   )
-  const { rows: owners } = await client.query<{ owner: string }>(
-    'SELECT quote_ident(pg_get_userbyid(relowner)) AS owner FROM pg_class WHERE oid = $1::text::regclass',
+  const { rows: tables } = await client.query<{ owner: string; parameters: string | null }>(
+    `SELECT quote_ident(pg_get_userbyid(relowner)) AS owner, array_to_string(reloptions, ', ') AS parameters
+       FROM pg_class WHERE oid = $1::text::regclass`,
     [live],
   )
   const { rows: columns } = await client.query(
@@ -77,13 +80,17 @@ export async function readShape(client: ClientBase, schema: string, table: strin
             )
           : `ALTER TABLE ${quoted(other)}.${quoted(table)} ADD CONSTRAINT ${quoted(name)} ${constraint}`,
       ),
+    parameters: (other) =>
+      tables.flatMap(({ parameters }) =>
+        parameters === null ? [] : [`ALTER TABLE ${quoted(other)}.${quoted(table)} SET (${parameters})`],
+      ),
     grants: (other) => [
-      ...owners.map(({ owner }) => `ALTER TABLE ${quoted(other)}.${quoted(table)} OWNER TO ${owner}`),
+      ...tables.map(({ owner }) => `ALTER TABLE ${quoted(other)}.${quoted(table)} OWNER TO ${owner}`),
       ...grants.map(
         ({ privilege, role, grantable }) =>
           `GRANT ${privilege} ON ${quoted(other)}.${quoted(table)} TO ${role}${grantable ? ' WITH GRANT OPTION' : ''}`,
       ),
     ],
-    digest: JSON.stringify([columns, indexes, grants]),
+    digest: JSON.stringify([columns, indexes, tables, grants]),
   }
 }

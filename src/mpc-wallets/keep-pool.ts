@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
 import { pause } from '../event-log/lead.ts'
 import { backoffMs, type RetryPolicy } from '../jobs/backoff.ts'
-import { TRANSACTIONS } from '../transactions/sql.ts'
+import { isWaiting, TRANSACTIONS } from '../transactions/sql.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { REQUESTED, WALLETS } from '../wallets/sql.ts'
 import type { GenerateKey } from './generate-key.ts'
@@ -51,7 +51,7 @@ async function wantsKey({ pool, terms, size }: KeepPoolPorts): Promise<boolean> 
     name: 'wants_mpc_key',
     text: `SELECT (SELECT count(*) FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) < $3
                   AND NOT EXISTS (SELECT FROM ${TRANSACTIONS} t JOIN ${WALLETS} w ON w.wallet_id = t.wallet_id
-                                   WHERE t.state = 'requested' AND w.type = 'mpc' AND t.created_at > ${LATELY})
+                                   WHERE ${isWaiting('t')} AND w.type = 'mpc' AND t.created_at > ${LATELY})
                   AND NOT EXISTS (SELECT FROM ${WALLETS} AS wallets WHERE ${REQUESTED} AND type = 'mpc' AND created_at > ${LATELY})
                   AND NOT EXISTS (SELECT FROM mpc_refreshes WHERE ${OPEN} AND requested_at > ${LATELY}) AS wanted`,
     values: [terms.threshold, terms.parties, size],

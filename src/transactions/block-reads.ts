@@ -7,7 +7,7 @@ import type { BlockRef } from '../chain/blocks.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { unchangedFor } from './lanes.ts'
-import { IN_FLIGHT } from './sql.ts'
+import { isInFlight, isMined } from './sql.ts'
 
 /** Further ones settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
@@ -114,7 +114,7 @@ export function createBlockReads(pool: Pool): BlockReads {
     minedUpTo: (chainId, block) =>
       idsOf(
         'transactions_deep_enough',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND state = 'mined' AND block_number <= $2
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND ${isMined('transactions')} AND block_number <= $2
           ORDER BY block_number LIMIT ${MAX_SETTLED}`,
         [chainId, block],
       ),
@@ -132,7 +132,7 @@ export function createBlockReads(pool: Pool): BlockReads {
         name: 'contested_nonces',
         text: `SELECT t.transaction_id, f.address, f.nonce, f.block_number AS block FROM transactions t
                  JOIN foreign_nonces f ON f.chain_id = t.chain_id AND f.address = t.from_address AND f.nonce = t.nonce
-                WHERE t.chain_id = $1 AND t.state IN ${IN_FLIGHT} AND f.block_number <= $2
+                WHERE t.chain_id = $1 AND ${isInFlight('t')} AND f.block_number <= $2
                   AND (t.transaction_id, f.block_number) > ($3, $4::bigint)
                 ORDER BY t.transaction_id, f.block_number LIMIT ${MAX_FOREIGN}`,
         values: [chainId, upTo, after.id, after.block],
@@ -145,7 +145,7 @@ export function createBlockReads(pool: Pool): BlockReads {
       }))
     },
     async quiet(chainId, unchangedMs) {
-      const quiet = `chain_id = $1 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$2')}`
+      const quiet = `chain_id = $1 AND ${isInFlight('transactions')} AND ${unchangedFor('$2')}`
       const { rows } = await pool.query<
         Pick<Row<'transactions'>, 'transaction_id' | 'from_address' | 'nonce'> & { turn: string }
       >({

@@ -1,7 +1,7 @@
 /** How many transactions have not ended. */
 import type { Gauge } from '../capability.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { TRANSACTIONS, UNMINED } from './sql.ts'
+import { isUnmined, TRANSACTIONS } from './sql.ts'
 
 export const pendingTransactions: Gauge = {
   process: 'api',
@@ -10,7 +10,7 @@ export const pendingTransactions: Gauge = {
   labels: ['network', 'state'],
   async read({ pool }) {
     const { rows } = await pool.query<Pick<Row<'transactions'>, 'network' | 'state'> & { n: string }>(
-      `SELECT network, state, count(*) AS n FROM ${TRANSACTIONS} AS transactions WHERE state IN ${UNMINED} GROUP BY 1, 2`,
+      `SELECT network, state, count(*) AS n FROM ${TRANSACTIONS} AS transactions WHERE ${isUnmined('transactions')} GROUP BY 1, 2`,
     )
     return rows.map(({ network, state, n }) => ({ labels: { network, state }, value: Number(n) }))
   },

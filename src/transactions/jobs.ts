@@ -5,7 +5,7 @@ import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
 import { type Lane, laneName, unchangedFor } from './lanes.ts'
-import { UNMINED } from './sql.ts'
+import { isUnmined } from './sql.ts'
 
 function signJob(lane: Lane): Job {
   return { queue: 'lane', id: laneName(lane), data: { lane: laneName(lane) } }
@@ -140,7 +140,7 @@ export function createFindUnfinishedLanes(
                               bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
                               bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
                          FROM transactions
-                        WHERE state IN ${UNMINED}
+                        WHERE ${isUnmined('transactions')}
                           AND ${unchangedFor('$1')}
                         GROUP BY chain_id, from_address) AS lanes
                  LEFT JOIN (SELECT tenant_id, split_part(lane, '-', 1)::bigint AS chain_id, split_part(lane, '-', 2) AS address

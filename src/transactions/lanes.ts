@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { IN_FLIGHT, UNMINED, UNSENT } from './sql.ts'
+import { hasNonce, isInFlight, isWaiting, UNMINED, UNSENT } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
 
@@ -80,7 +80,7 @@ export function createLaneReads(pool: Pool): LaneReads {
       ids(
         'lane_waiting',
         // OFFSET: one index lookup for each dependent transaction, never a hash of the whole table.
-        `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND state = 'requested'
+        `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND ${isWaiting('t')}
             AND (depends_on IS NULL OR NOT EXISTS (SELECT FROM transactions d WHERE d.transaction_id = t.depends_on
                   AND (d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded)) OFFSET 0))
             AND transaction_id <> ALL ($4::text[])
@@ -90,7 +90,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     async inFlight({ chainId, address }) {
       const { rows } = await pool.query<{ n: string }>({
         name: 'lane_in_flight',
-        text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT}`,
+        text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')}`,
         values: [chainId, address],
       })
       return Number(rows[0]?.n ?? 0)
@@ -124,7 +124,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     stuck: ({ chainId, address }, unchangedMs, limit) =>
       ids(
         'lane_stuck',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT}
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')}
             AND ${unchangedFor('$3')}
           ORDER BY nonce LIMIT $4`,
         [chainId, address, unchangedMs, limit],
@@ -133,7 +133,7 @@ export function createLaneReads(pool: Pool): LaneReads {
       const { rows } = await pool.query<{ nonce: string }>({
         name: 'lane_gaps',
         text: `SELECT n AS nonce FROM generate_series($3::bigint, (SELECT max(nonce) - 1 FROM transactions
-                  WHERE chain_id = $1 AND from_address = $2 AND state IN ${IN_FLIGHT} AND ${unchangedFor('$4')})) AS n
+                  WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')} AND ${unchangedFor('$4')})) AS n
                 WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
                 ORDER BY n LIMIT ${MAX_GAPS}`,
         values: [chainId, address, from, unchangedMs],
@@ -155,7 +155,7 @@ export function createLaneReads(pool: Pool): LaneReads {
       ids(
         'lane_to_submit',
         `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce > $4
-            AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$3')}))
+            AND ${hasNonce('transactions')} AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$3')}))
           ORDER BY nonce LIMIT $5`,
         [chainId, address, forgottenAfterMs, afterNonce, limit],
       ),

@@ -12,7 +12,7 @@ import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import { UNMINED } from './sql.ts'
+import { isUnmined } from './sql.ts'
 
 /** Requests compared at once. */
 const PAGE = 256
@@ -52,7 +52,7 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
   return {
     async find(only) {
       const { rows } = await ports.pool.query<Pick<Row<'transactions'>, 'chain_id' | 'from_address'>>(
-        `SELECT DISTINCT chain_id, from_address FROM transactions WHERE state IN ${UNMINED}
+        `SELECT DISTINCT chain_id, from_address FROM transactions WHERE ${isUnmined('transactions')}
             AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,
         [only?.chainId ?? null, only?.address ?? null],
       )

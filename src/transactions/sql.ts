@@ -7,13 +7,35 @@ export const IN_FLIGHT = sqlList(IN_FLIGHT_STATES)
 export const UNSENT = sqlList(UNSENT_STATES)
 export const MINED_OR_FINAL = sqlList(['mined', ...FINAL_STATES])
 
-/** How many transactions of the tenant `$1` are in no block. */
-export const UNMINED_OF_TENANT = `SELECT count(*) FROM transactions WHERE tenant_id = $1 AND state IN ${UNMINED}`
+/*
+ * Conditions on a row of `transactions`, by the name that it has in the statement. Each begins with the condition of a
+ * partial index. Those use only columns that few steps of a transaction change: PostgreSQL then writes no index for the
+ * other steps.
+ */
+
+/** True of each state of UNMINED, and of no other. */
+export const inNoBlock = (row: string) => `${row}.status = 'pending' AND ${row}.block_hash IS NULL`
+/** True of `requested`, and of no other state. */
+export const hasNoNonce = (row: string) =>
+  `${row}.status = 'pending' AND ${row}.block_number IS NULL AND ${row}.nonce IS NULL`
+/** True of each state of IN_FLIGHT, and of no other. */
+export const hasNonce = (row: string) =>
+  `${row}.status = 'pending' AND ${row}.block_number IS NULL AND ${row}.nonce IS NOT NULL`
+/** True of `mined`, and of no other state. */
+export const inUnsettledBlock = (row: string) => `${row}.status = 'pending' AND ${row}.block_number IS NOT NULL`
+
+export const isUnmined = (row: string) => `(${inNoBlock(row)} AND ${row}.state IN ${UNMINED})`
+export const isInFlight = (row: string) => `(${hasNonce(row)} AND ${row}.state IN ${IN_FLIGHT})`
+export const isWaiting = (row: string) => `(${hasNoNonce(row)} AND ${row}.state = 'requested')`
+export const isMined = (row: string) => `(${inUnsettledBlock(row)} AND ${row}.state = 'mined')`
+
+/** How many transactions of the tenant `$1` are in no block. Reads the index alone, which has no states. */
+export const UNMINED_OF_TENANT = `SELECT count(*) FROM transactions WHERE tenant_id = $1 AND ${inNoBlock('transactions')}`
 
 /** What other folders may read of each transaction: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const TRANSACTIONS = `(SELECT transaction_id, tenant_id, wallet_id, network, environment, chain_id, type, state, status, succeeded,
-  hash, hashes, failure, from_address, to_address, asset_id, nonce, block_number, attention, depends_on, subject_type, subject_id,
-  created_at, updated_at FROM transactions)`
+  hash, hashes, failure, from_address, to_address, asset_id, nonce, block_number, block_hash, attention, depends_on, subject_type,
+  subject_id, created_at, updated_at FROM transactions)`
 
 /** What is held of each balance. */
 export const HOLDS = '(SELECT wallet_id, asset_id, held FROM wallet_holds)'

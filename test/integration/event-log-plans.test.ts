@@ -24,7 +24,12 @@ const ADDRESS = `0x1${(7).toString(16).padStart(39, '0')}`
 const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
 
 type Statement = { readonly name?: string; readonly text: string; readonly values?: unknown[] }
-type Plan = { readonly 'Node Type': string; readonly 'Relation Name'?: string; readonly Plans?: readonly Plan[] }
+type Plan = {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Plan[]
+}
 
 /** A pool that records each named statement. */
 function noting(pool: Pool) {
@@ -45,6 +50,11 @@ function noting(pool: Pool) {
 function readWhole(plan: Plan): string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : []
   return [...own, ...(plan.Plans ?? []).flatMap(readWhole)].filter((name) => GROWING.includes(name))
+}
+
+/** Rows that were read and are no part of the result. */
+function readInVain(plan: Plan): number {
+  return (plan.Plans ?? []).reduce((sum, one) => sum + readInVain(one), plan['Rows Removed by Filter'] ?? 0)
 }
 
 const BLOCK: Block = {
@@ -125,5 +135,26 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     // Named statements are planned once for all values.
     const forAll = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
     for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan), [], name)
+  }
+})
+
+t.test('the work of a lane is found without reading what waits, or what was mined, beside it', async (t) => {
+  const { pool } = await withLog(t)
+  const wallet = '7'
+  await insertTransactions(pool, { prefix: 'c', wallet, count: 10_000, nonce: 'n', block: 'n', state: 'confirmed' })
+  await insertTransactions(pool, { prefix: 's', wallet, count: 64, nonce: '10000 + n', state: 'submitted' })
+  await insertTransactions(pool, { prefix: 'w', wallet, count: 10_000, state: 'requested' })
+  await pool.query('ANALYZE')
+  const { spy, noted } = noting(pool)
+  const lanes = createLaneReads(spy)
+  t.equal((await lanes.waiting(LANE, 256))[0], 'w00000001')
+  t.equal(await lanes.inFlight(LANE), 64)
+  t.equal((await lanes.stuck(LANE, 60_000, 16)).length, 16)
+  t.equal((await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 32 })).length, 32)
+  t.equal(noted.size, 4)
+  for (const [name, { text, values }] of noted) {
+    await pool.query('SET plan_cache_mode = force_generic_plan')
+    const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
+    t.ok(readInVain(rows[0]['QUERY PLAN'][0].Plan) < 64, name)
   }
 })

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { LOG_START, readAfter } from '../../src/event-log/subscription.ts'
+import { hasNoNonce, hasNonce, IN_FLIGHT, inNoBlock, inUnsettledBlock, UNMINED } from '../../src/transactions/sql.ts'
 import { imported, type Models, missingFrom, modelsOf } from '../support/log-file.ts'
 import { withDatabase } from '../support/postgres.ts'
 
@@ -39,6 +40,12 @@ t.test('the golden log gives the recorded rows', async (t: Test) => {
     t.strictSame(Object.keys(models[table] ?? {}).sort(), Object.keys(rows).sort(), `${table} has no other rows`)
   }
   t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
+  const { rows: odd } = await pool.query(
+    `SELECT transaction_id FROM transactions WHERE (${inNoBlock('transactions')}) <> (state IN ${UNMINED})
+         OR (${hasNoNonce('transactions')}) <> (state = 'requested') OR (${hasNonce('transactions')}) <> (state IN ${IN_FLIGHT})
+         OR (${inUnsettledBlock('transactions')}) <> (state = 'mined')`,
+  )
+  t.strictSame(odd, [], 'the conditions of the partial indexes stand for the states')
   const read = await readAfter(pool, LOG_START, 1_000)
   t.strictSame(
     read.events.map(({ type, streamId }) => `${type} ${streamId}`),

@@ -9,7 +9,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { type SomeLog, withSomeLog } from '../support/some-log.ts'
 
 /** Everything about tables that a rebuild must preserve. */
-const SHAPES = `SELECT c.relname, c.relacl::text, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY i.indexrelid::regclass::text)
+const SHAPES = `SELECT c.relname, c.relacl::text, c.reloptions, (SELECT string_agg(i.indexrelid::regclass || ' ' || pg_get_indexdef(i.indexrelid), ';' ORDER BY i.indexrelid::regclass::text)
     FROM pg_index i WHERE i.indrelid = c.oid) AS indexes,
     (SELECT string_agg(conname || ' ' || pg_get_constraintdef(k.oid), ';' ORDER BY conname) FROM pg_constraint k WHERE k.conrelid = c.oid) AS constraints,
     (SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), ''), ';' ORDER BY attnum)
@@ -38,7 +38,11 @@ t.test('a row that was changed by hand is named, and a rebuild corrects it', asy
   t.strictSame([rows.transactions, rows.idempotency_keys, rows.wallets, rows.balances], [5, 5, 1, 1])
   t.ok(events > 10)
   t.strictSame(await namedDifferences(some), [])
-  t.strictSame((await some.pool.query(SHAPES)).rows, before.rows, 'columns, keys, indexes and grants are unchanged')
+  t.strictSame(
+    (await some.pool.query(SHAPES)).rows,
+    before.rows,
+    'columns, keys, indexes, storage parameters and grants are unchanged',
+  )
   t.strictSame((await some.pool.query(`SELECT FROM pg_namespace WHERE nspname = '${REBUILD_SCHEMA}'`)).rowCount, 0)
 })
 

@@ -144,8 +144,8 @@ t.test('waiting transactions are found through their index, with one look-up for
   await pool.query(`
     INSERT INTO transactions SELECT row.* FROM generate_series(1, 20000) AS n CROSS JOIN LATERAL jsonb_populate_record(NULL::transactions, jsonb_build_object(
       'transaction_id', 'tx_' || lpad(n::text, 8, '0'), 'tenant_id', 'a', 'wallet_id', 'w', 'network', 'ethereum', 'environment', 'mainnet',
-      'chain_id', 1, 'type', 'TRANSFER', 'state', CASE WHEN n > 19000 THEN 'requested' ELSE 'confirmed' END, 'status', 'pending',
-      'from_address', '0x' || n % 7, 'to_address', '0x', 'asset_id', 'x', 'asset_symbol', 'ETH', 'asset_decimals', 18, 'amount', 1,
+      'chain_id', 1, 'type', 'TRANSFER', 'state', CASE WHEN n > 19000 THEN 'requested' WHEN n > 15000 THEN 'submitted' ELSE 'confirmed' END,
+      'status', CASE WHEN n > 15000 THEN 'pending' ELSE 'confirmed' END, 'from_address', '0x' || n % 7, 'to_address', '0x', 'asset_id', 'x', 'asset_symbol', 'ETH', 'asset_decimals', 18, 'amount', 1,
       'gas_priority', 'low', 'nonce', CASE WHEN n > 19000 THEN NULL ELSE n END, 'hashes', '[]'::jsonb, 'fee_estimated', 1, 'history', '[]'::jsonb,
       'depends_on', CASE WHEN n > 19500 THEN 'tx_' || lpad((n - 10000)::text, 8, '0') END,
       'estimated_completion_at', now(), 'created_at', now(), 'updated_at', now(), 'version', 1)) AS row`)

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
+import { statusOf, type TransactionStateName } from '../../src/transactions/state.ts'
 
 const TEST_CHAIN = SANDBOX_CHAIN_IDS.ethereum
 const NATIVE = nativeAsset('ethereum', TEST_CHAIN)
@@ -39,7 +40,7 @@ type ManyTransactions = {
   /** SQL of a number `n`: the sending wallet, counted from 1. */
   readonly wallet: string
   readonly count: number
-  readonly state: string
+  readonly state: TransactionStateName
   /** SQL of a number `n`. */
   readonly nonce?: string
   readonly block?: string
@@ -55,11 +56,11 @@ export async function insertTransactions(pool: Pool, many: ManyTransactions): Pr
     `INSERT INTO transactions (transaction_id, tenant_id, wallet_id, network, environment, chain_id, type, state, status, from_address,
                                to_address, asset_id, asset_symbol, asset_decimals, amount, gas_priority, nonce, block_number, block_hash,
                                hashes, fee_estimated, history, estimated_completion_at, created_at, updated_at, version)
-     SELECT $3 || lpad(n::text, 8, '0'), $4, 'wal_' || lpad((${wallet})::text, 7, '0'), 'ethereum', 'mainnet', $2, 'TRANSFER', $5, 'pending',
+     SELECT $3 || lpad(n::text, 8, '0'), $4, 'wal_' || lpad((${wallet})::text, 7, '0'), 'ethereum', 'mainnet', $2, 'TRANSFER', $5, $6,
             ${addressOf(`(${wallet})::integer`)}, '0x', 'eip155:1/slip44:60', 'ETH', 18, 1, 'medium', ${nonce}, ${block},
             CASE WHEN ${block} IS NULL THEN NULL ELSE '0x' END, '[]', 1, '[]', now(), now(), now() - interval '1 hour', 1
        FROM generate_series(1, $1::integer) AS n`,
-    [count, TEST_CHAIN, prefix, tenant, state],
+    [count, TEST_CHAIN, prefix, tenant, state, statusOf(state)],
   )
 }
 

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+import { isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type MovingToken = {
   readonly contract: string
@@ -20,7 +20,7 @@ export async function readTokensInTransfer(pool: Pool, chainId: number, from: st
     name: 'tokens_in_transfer',
     text: `SELECT DISTINCT ON (i.collection_id, i.token_id) c.contract_address, c.standard, i.token_id, i.transfer_id
              FROM ${TRANSACTIONS} t JOIN nft_transfer_items i USING (transaction_id) JOIN nft_collections c USING (collection_id)
-            WHERE t.chain_id = $1 AND t.from_address = $2 AND t.type = 'NFT_TRANSFER' AND t.state IN ${UNMINED}
+            WHERE t.chain_id = $1 AND t.from_address = $2 AND t.type = 'NFT_TRANSFER' AND ${isUnmined('t')}
             ORDER BY i.collection_id, i.token_id, i.transfer_id`,
     values: [chainId, from],
   })

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { sqlList } from '../../core/sql-list.ts'
 import { LEASES } from '../../event-log/sql.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { IN_FLIGHT, TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+import { isInFlight, isUnmined, TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
 import { UNSENT_STATES } from '../../transactions/state.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 
@@ -73,7 +73,7 @@ WITH work AS (
          min(t.transaction_id) FILTER (WHERE t.attention IS NOT NULL) AS wish_id,
          min(t.updated_at) FILTER (WHERE t.attention IS NOT NULL) AS wish_since
     FROM ${TRANSACTIONS} t LEFT JOIN ${TRANSACTIONS} d ON d.transaction_id = t.depends_on
-   WHERE t.state IN ${UNMINED} AND ($1::integer IS NULL OR (t.chain_id = $1 AND lower(t.from_address) = lower($2)))
+   WHERE ${isUnmined('t')} AND ($1::integer IS NULL OR (t.chain_id = $1 AND lower(t.from_address) = lower($2)))
    GROUP BY t.chain_id, t.from_address),
 named AS (
   SELECT chain_id, address FROM work
@@ -88,7 +88,7 @@ SELECT n.chain_id, n.address, w.waiting, w.dependent, w.unsent, w.submitted, w.a
   FROM named n
   LEFT JOIN work w USING (chain_id, address)
   LEFT JOIN LATERAL (SELECT transaction_id, nonce, updated_at FROM ${TRANSACTIONS} AS transactions
-     WHERE chain_id = n.chain_id AND from_address = n.address AND state IN ${IN_FLIGHT} ORDER BY nonce LIMIT 1) AS head ON true
+     WHERE chain_id = n.chain_id AND from_address = n.address AND ${isInFlight('transactions')} ORDER BY nonce LIMIT 1) AS head ON true
   LEFT JOIN LATERAL (SELECT nonce FROM ${TRANSACTIONS} AS transactions
      WHERE chain_id = n.chain_id AND from_address = n.address AND nonce IS NOT NULL ORDER BY nonce DESC LIMIT 1) AS highest ON true
   LEFT JOIN LATERAL (SELECT jsonb_build_object('id', wallet_id, 'label', label, 'type', type, 'tenantId', tenant_id) AS wallet

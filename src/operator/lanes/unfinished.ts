@@ -4,7 +4,7 @@ import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+import { isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
 import { newestAttempt } from '../../transactions/state.ts'
 
 /** For a lane shown in full; the counts cover the rest. */
@@ -38,7 +38,7 @@ export async function readUnfinished(
     text: `SELECT transaction_id AS id, state, depends_on,
                   extract(epoch FROM clock_timestamp() - updated_at)::double precision * 1000 AS for_ms
              FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2
-              AND state IN ${UNMINED}
+              AND ${isUnmined('transactions')}
             ORDER BY nonce NULLS LAST, transaction_id LIMIT ${MAX_SHOWN}`,
     values: [chainId, address],
   })

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import type { Row } from '../../event-log/table-rows.ts'
 import type { CheckRecorded } from '../../transactions/check-recorded.ts'
-import { TRANSACTIONS } from '../../transactions/sql.ts'
+import { isWaiting, TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type Unsound = { readonly id: string; readonly reason: string }
 
@@ -16,7 +16,7 @@ export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound
   return async () => {
     const { rows } = await pool.query<{ id: Row<'transactions'>['transaction_id'] }>({
       name: 'operator_waiting',
-      text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE state = 'requested' ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
+      text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE ${isWaiting('transactions')} ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
     })
     const checked = await check(rows.map(({ id }) => id))
     return checked.flatMap(({ loaded, problem }) => (problem === null ? [] : [{ id: loaded.id, reason: problem }]))
