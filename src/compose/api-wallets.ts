@@ -17,7 +17,7 @@ import type { Kernel } from './kernel.ts'
 
 export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet, prisma }: ApiParts): Routes[] {
   const { config, log, pool, wakeUps, newId, chains, chainOf } = kernel
-  const reads = createWalletReads(prisma)
+  const reads = createWalletReads({ pool, prisma })
   const describe = createDescribeAsset(books)
   return [
     openingRoutes({

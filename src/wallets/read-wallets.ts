@@ -1,4 +1,5 @@
 /** Reads wallets for their owner. Access is restricted in the query, not by filtering its result. */
+import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Network } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -29,14 +30,24 @@ export type WalletReads = {
   readonly list: (owner: Owner, filter: WalletFilter) => Promise<WalletView[]>
 }
 
-export function createWalletReads(prisma: Pick<PrismaClient, 'wallets'>): WalletReads {
+export function createWalletReads({
+  pool,
+  prisma,
+}: {
+  readonly pool: Pool
+  /** Only for lists: its query compiler is loaded with the first one. */
+  readonly prisma: Pick<PrismaClient, 'wallets'>
+}): WalletReads {
   return {
     async read({ tenantId, environment }, walletId) {
-      const row = await prisma.wallets.findUnique({
-        where: { wallet_id: walletId, tenant_id: tenantId, environment },
+      const { rows } = await pool.query<WalletRow>({
+        name: 'read_wallet',
+        text: 'SELECT * FROM wallets WHERE wallet_id = $1 AND tenant_id = $2 AND environment = $3',
+        values: [walletId, tenantId, environment],
       })
-      if (row === null) throw new NotFound('wallet')
-      return toView(row as WalletRow)
+      const [row] = rows
+      if (row === undefined) throw new NotFound('wallet')
+      return toView(row)
     },
     async list({ tenantId, environment }, filter) {
       const { type, network, label, address, externalId, status, before, limit } = filter

@@ -172,7 +172,7 @@ t.test('a database that does not answer is reported as 503 by every read', async
   const lost = {
     ...parts,
     findWallet: createFindWallet(createWalletFacts(pool)),
-    reads: createWalletReads(new PrismaClient({ adapter: new PrismaPg(pool) })),
+    reads: createWalletReads({ pool, prisma: new PrismaClient({ adapter: new PrismaPg(pool) }) }),
   }
   const { send } = await startTestApp({ routes: walletRoutes(lost) })
   for (const url of ['/v1/wallets', `/v1/wallets/${UNKNOWN_ID}`]) {

@@ -54,7 +54,7 @@ export async function withWallets(t: Test) {
   t.after(() => prisma.$disconnect())
   return {
     ...test,
-    reads: createWalletReads(prisma),
+    reads: createWalletReads({ pool, prisma }),
     findWallet: createFindWallet(createWalletFacts(pool)),
     requestWallet: createRequestWallet({
       log,
