@@ -38,4 +38,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.METRICS_PORT ?? process.env.PORT ?? 3000) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 # Node is the first process: every entry point handles SIGTERM itself. `--init` (compose: `init: true`) reaps children.
-CMD ["node", "--max-semi-space-size=8", "dist/bin/api.js"]
+CMD ["node", "--max-semi-space-size=16", "dist/bin/api.js"]

@@ -13,10 +13,10 @@ export function canonicalJson(value: unknown): string {
   }
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object') throw new TypeError(`not a JSON value: ${typeof value}`)
-  const members: string[] = []
+  let members = ''
   for (const key of Object.keys(value).sort()) {
     const member = (value as Record<string, unknown>)[key]
-    if (member !== undefined) members.push(`${JSON.stringify(key)}:${canonicalJson(member)}`)
+    if (member !== undefined) members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`
   }
-  return `{${members.join(',')}}`
+  return `{${members}}`
 }

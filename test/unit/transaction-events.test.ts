@@ -53,6 +53,14 @@ t.test('amounts are bigint in the state, and recorded with the same digits', asy
   })
 })
 
+t.test('event data keeps every key of a value, also one that names its prototype', async (test) => {
+  const value = { args: [{ name: 1n }, null], ...JSON.parse('{"__proto__": {"admin": true}}') }
+  const data = recorded(value)
+  test.equal(JSON.stringify(data), '{"args":[{"name":"1"},null],"__proto__":{"admin":true}}')
+  test.equal(Object.getPrototypeOf(data), Object.prototype)
+  test.equal(data.admin, undefined)
+})
+
 t.test('the basis of fees is recorded with them, and is unknown in older events', async (test) => {
   const quote = { baseFeePerGas: 7n, maxFeePerGas: 20n, maxPriorityFeePerGas: 6n }
   const bytes = { ...signed.data, fees: readFees(signed.data.fees) }
