@@ -46,20 +46,22 @@ const MIN_INTERVAL_MS = 50
  * One batch after a checkpoint; empty when no new event can be read safely.
  *
  * @param dataOf event types whose data are needed: signed bytes are most of the log, and few readers need them
+ * @param epoch of the database from which the checkpoint is; a database restored since then gives no event
  */
 export async function readAfter(
   pool: Pool,
   after: SubscriptionPosition,
   limit: number,
-  dataOf: readonly string[] = [],
+  { dataOf = [], epoch = null }: { readonly dataOf?: readonly string[]; readonly epoch?: string | null } = {},
 ): Promise<{ events: Notice[]; checkpoint: SubscriptionPosition }> {
   const { rows } = await pool.query<NoticeRow>({
     name: 'read_log',
     text: `SELECT position, transaction_id::text, stream_id, type, metadata->>'tenantId' AS tenant_id,
                   CASE WHEN type = ANY ($4::text[]) THEN data END AS data FROM events
             WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+              AND ($5::text IS NULL OR $5 = ${DATABASE_EPOCH})
             ORDER BY events.transaction_id, position LIMIT $3`,
-    values: [after.transactionId.toString(), after.position.toString(), limit, dataOf],
+    values: [after.transactionId.toString(), after.position.toString(), limit, dataOf, epoch],
   })
   const last = rows.at(-1)
   return {
@@ -132,24 +134,24 @@ export async function* subscribe(settings: {
   readonly signal: AbortSignal
   readonly dataOf?: readonly string[]
 }): AsyncGenerator<Batch> {
-  const { pool, wakeUps, name, signal, dataOf } = settings
+  const { pool, wakeUps, name, signal, dataOf = [] } = settings
   const watch = wakeUps.watch()
   try {
     let place = await loadPlace(pool, name)
     let readAt = performance.now()
     while (!signal.aborted) {
-      const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, dataOf)
-      // A restored database assigns numbers again that were already read: events behind the checkpoint may be new.
-      if ((await readEpoch(pool)) !== place.epoch) {
-        place = await loadPlace(pool, name)
-        continue
-      }
+      const { epoch } = place
+      const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, { dataOf, epoch })
       if (batch.events.length === 0) {
+        // A restored database assigns numbers again that were already read: events behind the checkpoint may be new.
+        if ((await readEpoch(pool)) !== epoch) {
+          place = await loadPlace(pool, name)
+          continue
+        }
         await watch.wait(performance.now() - readAt < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS, signal)
         continue
       }
       readAt = performance.now()
-      const { epoch } = place
       yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint, epoch) }
       place = { checkpoint: batch.checkpoint, epoch }
       if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - readAt), signal)
