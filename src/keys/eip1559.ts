@@ -2,11 +2,12 @@
  * Encodes an EIP-1559 transaction directly in RLP: takes a third of the time of the library's transaction object for
  * the unsigned hash, the bytes and the hash.
  */
-import { encodeRlp, keccak256, toBeArray } from 'ethers'
+import { keccak256, toBeArray } from 'ethers'
 import type { RecoverableSignature } from './recoverable-signature.ts'
+import { encodeRlpList, type RlpItem } from './rlp.ts'
 import type { SignedTransaction, UnsignedTransaction } from './signer.ts'
 
-const TYPE = '02'
+const TYPE = Buffer.of(2)
 const MAX_UINT256 = (1n << 256n) - 1n
 
 /**
@@ -34,11 +35,11 @@ export function withSignature(transaction: UnsignedTransaction, signature: Recov
   return encodeSigned(encodeFields(transaction), signature)
 }
 
-function digestOf(fields: readonly Field[]): Uint8Array {
+function digestOf(fields: readonly RlpItem[]): Uint8Array {
   return toBytes(keccak256(typed(fields)))
 }
 
-function encodeSigned(fields: readonly Field[], { signature, recoveryId }: RecoverableSignature): SignedTransaction {
+function encodeSigned(fields: readonly RlpItem[], { signature, recoveryId }: RecoverableSignature): SignedTransaction {
   // Values 2 and 3 mean that R's x overflowed the order: probability 2^-127, and EIP-1559 cannot encode them.
   if (recoveryId > 1) throw new RangeError('the signature has no y parity that is valid in a transaction')
   const bytes = typed([
@@ -50,10 +51,8 @@ function encodeSigned(fields: readonly Field[], { signature, recoveryId }: Recov
   return { hash: keccak256(bytes), rawTransaction: `0x${bytes.toString('hex')}` }
 }
 
-type Field = Uint8Array | string | readonly never[]
-
 /** In the order of EIP-1559; the access list is always empty. */
-export function encodeFields(transaction: UnsignedTransaction): Field[] {
+export function encodeFields(transaction: UnsignedTransaction): RlpItem[] {
   const { chainId, nonce, to, value, data, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   if (maxPriorityFeePerGas > maxFeePerGas) throw new RangeError('maxPriorityFeePerGas is larger than maxFeePerGas')
   return [
@@ -70,8 +69,8 @@ export function encodeFields(transaction: UnsignedTransaction): Field[] {
 }
 
 /** The typed envelope (EIP-2718) over RLP. */
-export function typed(fields: readonly Field[]): Buffer {
-  return Buffer.from(TYPE + encodeRlp(fields as Parameters<typeof encodeRlp>[0]).slice(2), 'hex')
+export function typed(fields: readonly RlpItem[]): Buffer {
+  return Buffer.concat([TYPE, encodeRlpList(fields)])
 }
 
 function toBytes(hex: string): Buffer {

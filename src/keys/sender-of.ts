@@ -20,7 +20,7 @@ export function senderOf(transaction: UnsignedTransaction, rawTransaction: strin
   if (signed === null) return null
   const unsigned = encodeFields(transaction)
   const isAsked = unsigned.every((field, place) =>
-    typeof field === 'string' || field instanceof Uint8Array
+    field instanceof Uint8Array
       ? hexlify(field) === signed[place]
       : Array.isArray(signed[place]) && signed[place].length === 0,
   )
