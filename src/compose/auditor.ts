@@ -14,12 +14,15 @@ import type { Config } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
+import { createLeases } from '../event-log/leases.ts'
 import { addGauges } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
 /** Pause after an error, ms: the database may be unavailable. */
 const RETRY_MS = 5_000
+/** The least duration of the lease: while a dead leader still holds it, the next checkpoint waits, and nothing else. */
+const LEASE_MS = 15_000
 
 /** The parts of a process that signing the log uses. */
 type AuditParts = Pick<Kernel, 'pool' | 'clock'> & { readonly config: Pick<Config, 'audit'> }
@@ -82,7 +85,8 @@ async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCh
 }
 
 export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise<Work> {
-  const { config, leases, logger, metrics } = kernel
+  const { config, pool, processName, instance, logger, metrics } = kernel
+  const leaseMs = Math.max(config.leaseMs, LEASE_MS)
   let takeCheckpoint = await onceAnswered(kernel, signal)
   addGauges(kernel, 'auditor')
   let refusal: string | null = null
@@ -112,9 +116,9 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
 
   const leading = lead(
     {
-      leases,
+      leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs }),
       name: 'auditor',
-      leaseMs: config.leaseMs,
+      leaseMs,
       signal,
       onError: (error) => logger.warn({ err: error }, 'the auditor task failed; it will restart'),
     },

@@ -24,6 +24,7 @@ import { createWalkedBlocks } from '../follower/cursor.ts'
 import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
 import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
+import { hasInFlight } from '../transactions/has-in-flight.ts'
 import {
   type ObservePorts,
   observeTransactions,
@@ -47,7 +48,7 @@ const FORGET_INTERVAL_MS = 3_600_000
  * The least poll interval while nothing was appended to the log for a while: deposits from outside are then observed
  * this much later. Every transaction of the service begins with an append, which ends the pause.
  */
-const QUIET_POLL_MS = 2_000
+const QUIET_POLL_MS = 5_000
 const QUIET_AFTER_MS = 10_000
 /** How soon a due token is tried again, ms. */
 const UNREAD_INTERVAL_MS = 2_000
@@ -168,6 +169,7 @@ async function lookForLostNonces(
 ): Promise<void> {
   const { pool, config, logger } = kernel
   const { chainId, network, confirmations } = chain.settings
+  if (!(await hasInFlight(pool, chainId))) return
   const walked = createWalkedBlocks(pool)
   const finalized = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
   if (finalized <= 0) return

@@ -24,6 +24,8 @@ import { newId } from './new-id.ts'
 /** A slower statement is cancelled: the database counts as unavailable, and the caller must be answered. */
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
+/** Longer than the pauses between tasks that run together at rest: a new connection costs more than their statements. */
+const IDLE_TIMEOUT_MS = 120_000
 
 /** The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. */
 const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 4_000 }
@@ -125,6 +127,7 @@ function createPool(connectionString: string, config: Config, processName: strin
     application_name: `bursar-${processName}`,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: 2 * STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,

@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 3_000
 /** A statement takes milliseconds: after this time the connection counts as dead. */
 const QUERY_TIMEOUT_MS = 10_000
 /** Longer than the pauses of a quiet service, so that a job after a pause does not need a new connection. */
-const IDLE_TIMEOUT_MS = 60_000
+const IDLE_TIMEOUT_MS = 180_000
 
 /**
  * Commits do not wait for the disk: a queue holds hints, and this halves the time from add to start. PostgreSQL writes

@@ -25,7 +25,7 @@ export type QueueWatch = {
 /** Interval while there are jobs: that of the search for jobs of dead workers. */
 const BUSY_LOOK_MS = 1_000
 /** Interval at rest: the longest that a job waits after a lost wake-up, or the search for a dead worker begins later. */
-const IDLE_LOOK_MS = 2_000
+const IDLE_LOOK_MS = 5_000
 
 /** Begins with the first queue that is asked for. @param onError gets the errors of `look`, which is then repeated */
 export function createQueueWatch(look: LookAtQueues, onError: (error: unknown, fields: object) => void): QueueWatch {

@@ -21,10 +21,13 @@ export async function deleteExpiredFiles(pool: Pool, now: Date): Promise<number>
   return rowCount ?? 0
 }
 
+/** A file that expired is not read any more, whether it is deleted or not. */
+const EXPIRY_INTERVAL_MS = 30_000
+
 /** Deletes sealed keys that can no longer be fetched. */
 export const expiryTask: RepeatedTask = {
   name: 'exports',
-  intervalMs: ({ sweepIntervalMs }) => sweepIntervalMs,
+  intervalMs: ({ sweepIntervalMs }) => Math.max(sweepIntervalMs, EXPIRY_INTERVAL_MS),
   failure: 'cannot delete expired exports; will retry',
   build:
     ({ pool, clock }) =>

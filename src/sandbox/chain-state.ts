@@ -22,8 +22,8 @@ import { callRpc, streamRpc } from './rpc.ts'
 const STATE_INTERVAL_MS = 10_000
 /** A dump that takes long is made less often: dumps take at most this share of the time. */
 const DUMPING_SHARE = 0.05
-/** Interval at rest: only empty blocks may be lost. */
-const IDLE_STATE_INTERVAL_MS = 60_000
+/** Interval at rest: only empty blocks may be lost, some 50 of them, far fewer than the hashes that a follower keeps. */
+const IDLE_STATE_INTERVAL_MS = 600_000
 
 /** The file that anvil reads at its start, and the one that it writes at its end. */
 export type StateFiles = { readonly current: string; readonly last: string }
