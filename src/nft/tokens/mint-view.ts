@@ -126,18 +126,41 @@ export function recordedMint(collection: CollectionRow, mintId: string, mint: Mi
 }
 
 function recordedToken(
-  { environment, collection_id, collection_type, base_uri, chain_id, contract_address }: CollectionRow,
+  collection: CollectionRow,
   mintId: string,
-  { tenantId, mintingType, requestedAt }: Mint,
+  mint: Mint,
   { tokenId, transactionId, recipient, amount, cid }: Mint['tokens'][number],
 ): TokenRow {
-  const collection = { environment, collection_id, collection_type, base_uri, chain_id, contract_address }
-  const token = { token_id: tokenId, transaction_id: transactionId, recipient, amount, cid, minted_cid: cid }
-  const mint = { mint_id: mintId, tenant_id: tenantId, minting_type: mintingType, created_at: new Date(requestedAt) }
-  const fate = { state: 'requested', succeeded: null, hash: null, failure: null, holder: null }
-  const voucher = { named: null, valid_until: null, signature: null }
-  const revocation = { revocation_id: null, revocation_state: null, revocation_succeeded: null, revocation_hash: null }
-  return { ...collection, ...token, ...mint, ...fate, ...voucher, ...revocation }
+  return {
+    tenant_id: mint.tenantId,
+    environment: collection.environment,
+    token_id: tokenId,
+    collection_id: collection.collection_id,
+    mint_id: mintId,
+    minting_type: mint.mintingType,
+    collection_type: collection.collection_type,
+    base_uri: collection.base_uri,
+    recipient,
+    amount,
+    cid,
+    minted_cid: cid,
+    chain_id: collection.chain_id,
+    contract_address: collection.contract_address,
+    created_at: new Date(mint.requestedAt),
+    transaction_id: transactionId,
+    state: 'requested',
+    succeeded: null,
+    hash: null,
+    failure: null,
+    named: null,
+    valid_until: null,
+    signature: null,
+    revocation_id: null,
+    revocation_state: null,
+    revocation_succeeded: null,
+    revocation_hash: null,
+    holder: null,
+  }
 }
 
 /** PENDING until the outcome of each is known; FAILED when one failed, whatever the outcome of the others. */
