@@ -3,9 +3,15 @@
  * objects), so that a hash of it is the same before and after storage as `jsonb`.
  */
 
+/** Text that JSON writes as it is: most keys and values of events. */
+const PLAIN = /^[ !#-[\]-~]*$/
+/** Up to here a sort by insertion is faster than `sort`, which allocates a third as much as the text itself. */
+const FEW_KEYS = 32
+
 /** @throws TypeError for values that JSON cannot hold exactly: a fraction, an unsafe integer, a bigint, a function */
 export function canonicalJson(value: unknown): string {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return jsonString(value)
+  if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value))
       throw new TypeError(`numbers in events must be whole; amounts must be strings: ${value}`)
@@ -14,9 +20,26 @@ export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value !== 'object') throw new TypeError(`not a JSON value: ${typeof value}`)
   let members = ''
-  for (const key of Object.keys(value).sort()) {
+  for (const key of sorted(Object.keys(value))) {
     const member = (value as Record<string, unknown>)[key]
-    if (member !== undefined) members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`
+    if (member !== undefined) members += `${members === '' ? '' : ','}${jsonString(key)}:${canonicalJson(member)}`
   }
   return `{${members}}`
+}
+
+/** As `JSON.stringify`, which takes three times as long for plain text. */
+function jsonString(text: string): string {
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** Sorts in place, by UTF-16 code units. */
+function sorted(keys: string[]): string[] {
+  if (keys.length > FEW_KEYS) return keys.sort()
+  for (let index = 1; index < keys.length; index += 1) {
+    const key = keys[index] as string
+    let place = index
+    for (; place > 0 && (keys[place - 1] as string) > key; place -= 1) keys[place] = keys[place - 1] as string
+    keys[place] = key
+  }
+  return keys
 }

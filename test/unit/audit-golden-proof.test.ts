@@ -114,5 +114,11 @@ t.test('the canonical text of what the database prints is the canonical text of 
     fc.property(json, (value) => canonicalText(asJsonb(value)) === canonicalJson(value)),
     parameters,
   )
+  for (const keys of [31, 32, 33, 40]) {
+    const many = Object.fromEntries(
+      Array.from({ length: keys }, (_, n) => [`${(n * 7) % keys}`.padEnd(1 + (n % 3), 'b'), n]),
+    )
+    t.equal(canonicalText(asJsonb(many)), canonicalJson(many), `an object of ${Object.keys(many).length} keys`)
+  }
   t.not(canonicalText('{"a": 1.0}'), canonicalJson({ a: 1 }), 'canonicalText distinguishes 1.0 from 1')
 })
