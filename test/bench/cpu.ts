@@ -15,6 +15,8 @@ import { authHeaders, call, fundedWallets, RECIPIENT, type Subject } from './sub
 
 const TRANSFERS = 3_000
 const MINTS = 1_000
+/** Of each kind, before anything is measured: by then the JavaScript engine has compiled what runs often. */
+const WARM_UP = 1_000
 const MPC_TRANSFERS = 400
 const CONNECTIONS = 64
 const REST_MS = 30_000
@@ -53,6 +55,7 @@ export async function benchCpu(subject: Subject): Promise<Figure[]> {
     { name: 'token transfer, 20 wallets', count: TRANSFERS, paths: transferPaths(wallets), body: TOKEN_TRANSFER },
     { name: 'mint', count: MINTS, paths: ['/v1/nft/mint'], body: mint },
   ]
+  for (const work of works) await settle(subject, { ...work, count: WARM_UP })
   const figures: Figure[] = []
   for (const work of works) figures.push(...(await measure(subject, work)))
   return figures
