@@ -11,6 +11,7 @@ import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
+import { hasInFlight } from '../../src/transactions/has-in-flight.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
@@ -116,6 +117,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await blocks.minedUpTo(TEST_CHAIN, 1_990)
   await blocks.recordedBlocks(TEST_CHAIN, 1_990)
   await blocks.quiet(TEST_CHAIN, 60_000)
+  await hasInFlight(spy, TEST_CHAIN)
   const lanes = createLaneReads(spy)
   await lanes.waiting(LANE, 256)
   await lanes.inFlight(LANE)
