@@ -54,6 +54,30 @@ t.test('rows for a table that never joined are refused with the whole append', a
   t.same(await read(), [])
 })
 
+t.test('the tables of an append are written in the order of their names', async (t: Test) => {
+  const { pool } = await withTable(t, "SELECT create_put_function('notes')")
+  await pool.query(`
+    CREATE TABLE zeta (name text PRIMARY KEY);
+    SELECT create_put_function('zeta');
+    CREATE TABLE written (n serial, name text);
+    CREATE FUNCTION note_table() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO written (name) VALUES (TG_TABLE_NAME); RETURN NEW; END';
+    CREATE TRIGGER written BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION note_table();
+    CREATE TRIGGER written BEFORE INSERT ON zeta FOR EACH ROW EXECUTE FUNCTION note_table()`)
+  const rows = { zeta: [{ name: 'z' }], notes: [{ author: 'a', title: 'one' }] }
+  await pool.query('SELECT put_rows($1)', [rows])
+  const written = await pool.query<{ name: string }>('SELECT name FROM written ORDER BY n')
+  t.strictSame(
+    written.rows.map(({ name }) => name),
+    ['notes', 'zeta'],
+  )
+})
+
+t.test('the statements for holds are planned once, for any number of accounts', async (t: Test) => {
+  const { pool } = await withLog(t)
+  const { rows } = await pool.query("SELECT proconfig FROM pg_proc WHERE proname = 'apply_holds'")
+  t.strictSame(rows, [{ proconfig: ['plan_cache_mode=force_generic_plan'] }])
+})
+
 /** A transaction whose row is about to change, and the columns of its row that its next event leaves as they are. */
 async function withTransaction(t: Test) {
   const { pool, log } = await withLog(t)
