@@ -102,7 +102,8 @@ function rememberGas(
     const estimate = estimates[index]
     if (isTokenTransfer && estimate?.ok) highest.set(call.to, largest(highest.get(call.to) ?? 0n, estimate.gasLimit))
   }
-  for (const [token, gasLimit] of highest) gasOfTokens.set(token, gasLimit)
+  // Limits are rounded down: without the margin one more is the estimated gas again, at least.
+  for (const [token, gasLimit] of highest) gasOfTokens.set(token, gasLimit + 1n)
 }
 
 /** Of the calls that would succeed, those that promised something are refused where they do not keep it. */

@@ -118,7 +118,7 @@ t.test('a token transfer is called once with the gas of earlier ones, and estima
     isTokenTransfer: true,
     ...more,
   })
-  let needed = 50_000
+  let needed = 50_004
   let returned = `0x${'1'.padStart(64, '0')}`
   const { bodies, client } = reading(({ method, params: [asked] }) => {
     if (method === 'eth_estimateGas') return { ok: true, value: `0x${needed.toString(16)}` }
@@ -133,11 +133,11 @@ t.test('a token transfer is called once with the gas of earlier ones, and estima
     return [estimates, asked.filter((method) => method !== 'eth_blockNumber')]
   }
   const [estimated, called] = ['eth_estimateGas', 'eth_call']
-  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 60_000n }], [estimated]])
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 60_004n }], [estimated]])
   t.strictSame(await methods([transfer('0x1'), transfer('0x2')]), [
     [
-      { ok: true, gasLimit: 60_000n, isExecuted: true },
-      { ok: true, gasLimit: 60_000n },
+      { ok: true, gasLimit: 60_005n, isExecuted: true },
+      { ok: true, gasLimit: 60_004n },
     ],
     [called, estimated],
   ])
@@ -146,18 +146,18 @@ t.test('a token transfer is called once with the gas of earlier ones, and estima
     [called, estimated],
     'a node that has not seen the block of the dependency proves nothing',
   )
-  needed = 70_000
-  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_000n }], [called, estimated]])
-  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_000n, isExecuted: true }], [called]])
+  needed = 70_004
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_004n }], [called, estimated]])
+  t.strictSame(await methods([transfer('0x1')]), [[{ ok: true, gasLimit: 84_005n, isExecuted: true }], [called]])
   t.strictSame(
-    await methods([transfer('0x1', { mostGas: 69_999n })]),
-    [[{ ok: true, gasLimit: 84_000n }], [estimated]],
+    await methods([transfer('0x1', { mostGas: 70_003n })]),
+    [[{ ok: true, gasLimit: 84_004n }], [estimated]],
     'no simulation gets more gas than its hold allows',
   )
   returned = `0x${'0'.repeat(64)}`
   t.strictSame(
     await methods([transfer('0x1')]),
-    [[{ ok: true, gasLimit: 84_000n }], [called, estimated]],
+    [[{ ok: true, gasLimit: 84_004n }], [called, estimated]],
     'a token that returns false does not count as executed',
   )
   returned = '0x'
