@@ -9,7 +9,7 @@ import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
-import { createDrainLane } from '../transactions/drain-lane.ts'
+import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
@@ -129,7 +129,6 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
         'cannot bump the fee of a stuck transaction: the balance of the wallet is too low',
       ),
   })
-  const observedBlock = createObservedBlock(pool)
   return createDrainLane({
     ...shared,
     leases,
@@ -153,17 +152,29 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     onSetAside: settingAside(kernel),
     onNotSimulated: notSimulated(kernel),
-    chainOf(chainId) {
-      const { foreign, code, fees } = chainOf(chainId)
-      return {
-        quote: fees.quote,
-        estimateGas: createEstimateGas(foreign, code, (address) => observedBlock({ chainId, address })),
-        observedBlock: (address) => observedBlock({ chainId, address }),
-        refusedByToken: createRefusedByToken(foreign),
-        nonceOf: (address) => nonceOf({ chainId, address }),
-      }
-    },
+    chainOf: composeLaneChains(kernel, nonceOf),
   })
+}
+
+/** What a lane uses of its chain. All lanes of a chain share what is remembered of the gas of tokens. */
+function composeLaneChains({ pool, chainOf }: Kernel, nonceOf: (lane: Lane) => Promise<number>) {
+  const observedBlock = createObservedBlock(pool)
+  const chains = new Map<number, LaneChain>()
+  return (chainId: number): LaneChain => {
+    const known = chains.get(chainId)
+    if (known !== undefined) return known
+    const { foreign, code, fees } = chainOf(chainId)
+    const observed = (address: string) => observedBlock({ chainId, address })
+    const chain = {
+      quote: fees.quote,
+      estimateGas: createEstimateGas(foreign, code, observed),
+      observedBlock: observed,
+      refusedByToken: createRefusedByToken(foreign),
+      nonceOf: (address: string) => nonceOf({ chainId, address }),
+    }
+    chains.set(chainId, chain)
+    return chain
+  }
 }
 
 /** Nothing is lost: a refused transaction waits, and is checked again with every pass over its lane. */
