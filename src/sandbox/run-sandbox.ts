@@ -12,6 +12,7 @@ import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
+import { heapOptions } from './heap-options.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
 import { planParties } from './parties.ts'
 import { isFree, keptPort } from './ports.ts'
@@ -225,7 +226,7 @@ function nodeService(name: string, program: string, dataDir: string, env: NodeJS
         // On one machine accepting requests has priority: accepted work can wait for the CPU, a caller should not.
         ...(name === 'api' ? {} : { niceness: 5 }),
         command: process.execPath,
-        args: [`--max-semi-space-size=${semiSpaceMb(name)}`, path],
+        args: [...heapOptions(name), path],
         env,
         logFile: join(dataDir, 'logs', `${name}.log`),
         onParentDeath: 'TERM',
@@ -234,14 +235,6 @@ function nodeService(name: string, program: string, dataDir: string, env: NodeJS
       return { pid: child.pid, exited: child.exited, stop: () => stopChild(child, 'SIGTERM', STOP_GRACE_MS) }
     },
   }
-}
-
-/**
- * Room for new objects. Little of it saves a third of the memory, for more collections. The API has more: at 4 MB they
- * take up to a third of the CPU of an accepted transfer, and at 8 MB a seventh more than at 16.
- */
-function semiSpaceMb(name: string): number {
-  return name === 'api' ? 16 : 4
 }
 
 /** Opens the first accounts, and waits until a user can use them. Returns the API key. */

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { heapOptions } from '../../src/sandbox/heap-options.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { type Child, startChild, stopChild } from '../../src/sandbox/processes.ts'
 import { untilQuiet } from './accept.ts'
@@ -65,7 +66,7 @@ async function startMore(subject: Subject, count: number): Promise<Added> {
       const program = kind === 'api' ? 'sandbox-api' : kind
       const child = await startChild({
         command: process.execPath,
-        args: ['--max-semi-space-size=4', fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))],
+        args: [...heapOptions(kind), fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))],
         env: { ...environmentOf(pid), ...(kind === 'api' ? { PORT: port } : {}) },
         logFile: join(subject.service.directory, `${kind}-${n + 2}.log`),
         onParentDeath: 'TERM',
