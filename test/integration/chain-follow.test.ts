@@ -10,6 +10,7 @@ import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { createRpcClient, type RpcClient } from '../../src/chain/rpc-client.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { stateFiles } from '../../src/sandbox/chain-state.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { withAnvil } from '../support/anvil.ts'
 
@@ -164,7 +165,7 @@ t.test('a chain that lost its last blocks, or all of them, in a crash is followe
     await between()
     anvil = await start(extraArgs)
   }
-  const [state, earlier] = [join(directory, 'state.json'), join(directory, 'earlier.json')]
+  const [state, earlier] = [stateFiles(directory).last, join(directory, 'earlier.json')]
   await mine(client, 8)
   await restart(() => copyFile(state, earlier))
   await mine(client, 4)
