@@ -44,14 +44,14 @@ const walletId = (n: number) => `wal_ffffffff-ffff-7000-8000-${String(n).padStar
 async function insertWork(pool: Pool, n: number, tenant: string, type: string, minutes: number): Promise<void> {
   const owner = { tenant_id: tenant, wallet_id: walletId(n) }
   const at = { created_at: AGO(minutes), requested_at: AGO(minutes), updated_at: AGO(minutes) }
-  const lane = { chain_id: 1, from_address: address(n), nonce: n }
+  const request = { state: 'requested', status: 'pending', chain_id: 1, from_address: address(n) }
   await insert(pool, 'wallets', { ...owner, ...at, type, status: 'requested', chain_id: 1, address: address(n) })
   await insert(pool, 'signatures', { ...owner, ...at, signature_id: `sig_${n}` })
   await insert(pool, 'nft_vouchers', { ...owner, ...at, mint_id: `mint_${n}` })
   await insert(pool, 'wallet_exports', { ...owner, ...at, export_id: `exp_${n}`, status: 'requested' })
   await insert(pool, 'mpc_keys', { ...owner, ...at, key_id: `mpk_${n}` })
   await insert(pool, 'mpc_refreshes', { ...at, key_id: `mpk_${n}`, refresh_id: `rfr_${n}`, status: 'pending' })
-  await insert(pool, 'transactions', { ...owner, ...at, ...lane, transaction_id: `tx_${n}`, state: 'requested' })
+  await insert(pool, 'transactions', { ...owner, ...at, ...request, transaction_id: `tx_${n}` })
 }
 
 const LAST = 8

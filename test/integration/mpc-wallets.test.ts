@@ -232,7 +232,7 @@ t.test('no key is made ahead while requests wait for the parties', async (t: Tes
   const parts = await withMpcKeys(t)
   const { pool, generateKey } = parts
   const wallet = await makeMpcWallet(parts)
-  const texts = `'x', 'x', 'x', 'x', 'x', 'x', 'x', 'x'`
+  const texts = `'x', 'x', 'x', 'x', 'pending', 'x', 'x', 'x'`
   const transaction = () =>
     pool.query(
       `INSERT INTO transactions (transaction_id, wallet_id, state, chain_id, tenant_id, network, environment, type, status, from_address,
