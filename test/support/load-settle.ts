@@ -1,5 +1,6 @@
 /**
- * Waits until nothing is in progress: every transaction has ended, and the followers are at the heads of their chains.
+ * Waits until nothing is in progress: every transaction has ended, the followers are at the heads of their chains, and
+ * they have read the tokens for which no node answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -19,7 +20,7 @@ const LOOK_MS = 100
 export type Unsettled = {
   /** Unfinished transactions by state. */
   readonly open: Readonly<Record<string, number>>
-  /** Chains whose follower is not at the head, or the error of the query. */
+  /** Chains whose follower is not at the head, tokens that it reads again later, or the error of the query. */
   readonly behind: readonly string[]
 }
 
@@ -61,7 +62,14 @@ async function look(places: ChainPlaces): Promise<Unsettled> {
     const { rows } = await client.query<{ state: string; n: string }>(
       `SELECT state, count(*) AS n FROM transactions WHERE state NOT IN ('confirmed', 'reverted', 'failed', 'cancelled') GROUP BY 1`,
     )
-    return { open: Object.fromEntries(rows.map(({ state: name, n }) => [name, Number(n)])), behind }
+    // A block is recorded without the tokens for which no node answered: their balances follow some seconds later.
+    const unread = await client.query<{ token: string }>(
+      `SELECT chain_id || ' ' || contract AS token FROM unread_tokens`,
+    )
+    return {
+      open: Object.fromEntries(rows.map(({ state: name, n }) => [name, Number(n)])),
+      behind: [...behind, ...unread.rows.map(({ token }) => token)],
+    }
   } finally {
     await client.end()
   }
