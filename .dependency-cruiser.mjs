@@ -12,8 +12,8 @@ const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
 /** The composition roots: they connect modules that may not import each other. */
 const ROOTS = '^src/(compose|sandbox)/|^src/main\\.ts$|^workers/|^test/'
-/** Routes and the schemas of their requests and responses. */
-const ROUTES = '(^|[/-])(routes|schemas)\\.ts$'
+/** Routes and the schemas of their requests and responses; public events with the schemas of their data. */
+const ROUTES = '(^|[/-])(routes|schemas|published)\\.ts$'
 /** Resources in the form of the API. */
 const VIEWS = '(^|[/-])view\\.ts$'
 /** Modules with a decider or an aggregate, and their events and states. A test compares this with the sources. */

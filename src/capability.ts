@@ -3,15 +3,17 @@
  * routes, the dispatcher turns events into jobs, sweeps and repeats tasks, signers and submitters do the jobs, the follower
  * observes blocks, and the commands replay. What joins two capabilities stands in `compose`.
  */
+import type { TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
-import type { Event } from './core/messages.ts'
+import type { Event, RecordedEvent } from './core/messages.ts'
 import type { CountedQuota } from './core/quotas.ts'
-import type { IdKind, NewId, QueueName, SubjectType, TaskName } from './declarations.ts'
+import type { ALL_SCOPES } from './core/scopes.ts'
+import type { IdKind, NewId, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
 import type { Accept } from './event-log/accept.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
@@ -20,6 +22,7 @@ import type { WakeUps } from './event-log/wake-ups.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
 import type { Metrics, Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
+import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
@@ -100,6 +103,66 @@ export function explained<State, Command, Evt extends Event>(
   return { ...resource, aggregate: anyAggregate(aggregate) }
 }
 
+/** An event of the log, with what its public events are rendered from. Nothing else: no table, no setting, no clock. */
+export type PublishSource<Evt extends Event = Event> = {
+  /** The id of the stream without its category. */
+  readonly id: string
+  readonly tenantId: string
+  /** The events of the stream up to and including this one; only this one if the publisher does not need the `whole`. */
+  readonly events: readonly RecordedEvent<Evt>[]
+  /** The first event of another stream, once `related` has named it. It never changes. */
+  readonly firstOf: (streamId: string) => RecordedEvent | undefined
+}
+
+/** What a public event says about its resource. */
+type PublicFacts<Data> = { readonly resourceId: string; readonly data: Data }
+
+/** How the events of a stream are published to the tenant: in the feed and in webhooks. */
+export type Published = {
+  /** The streams: `<category>-<id>`. */
+  readonly category: string
+  /** The type of the resource that the public events are about. */
+  readonly resource: string
+  /** The scope that a key needs to read their data. */
+  readonly scope: Scope | typeof ALL_SCOPES
+  /** The public types, each with a description of one sentence. */
+  readonly types: Readonly<Record<string, string>>
+  /** For each event type of the stream, the public events that it may cause. */
+  readonly events: Readonly<Record<string, readonly string[]>>
+  /** The schema of `data`. */
+  readonly schema: TSchema
+  /** Whether `data` follows from all events up to this one: for short streams. */
+  readonly whole: boolean
+  /** The index of the first of them in the ids of public events: above 0 if another publisher of these streams comes first. */
+  readonly firstIndex: number
+  /** Only streams of transactions with this subject. */
+  readonly subject: SubjectType | null
+  /** Streams whose first event is needed too. Called again when these are known, until it names no other. */
+  readonly related: (source: never) => readonly string[]
+  /** Null if the event does not cause this public event after all. */
+  readonly render: (source: never, type: never) => PublicFacts<unknown> | null
+}
+
+type PublishedBy<Evt extends Event, Types extends string, Schema extends TSchema> = Pick<
+  Published,
+  'resource' | 'scope'
+> &
+  Partial<Pick<Published, 'whole' | 'firstIndex' | 'subject'>> & {
+    readonly types: Readonly<Record<Types, string>>
+    readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
+    readonly schema: Schema
+    readonly related?: (source: PublishSource<Evt>) => readonly string[]
+    readonly render: (source: PublishSource<Evt>, type: Types) => PublicFacts<View<Schema>> | null
+  }
+
+/** For lists of publishers of all types. An event type that is not mentioned does not compile. */
+export function published<State, Command, Evt extends Event, Types extends string, Schema extends TSchema>(
+  { category }: Aggregate<State, Command, Evt>,
+  publisher: PublishedBy<Evt, Types, Schema>,
+): Published {
+  return { whole: false, firstIndex: 0, subject: null, related: () => [], ...publisher, category }
+}
+
 /** A metric that is read from tables at each scrape. */
 export type Gauge = {
   /** The process that serves it. */
@@ -123,6 +186,8 @@ export type Capability = {
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
   readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
+  /** What tenants are told of its events. Loaded by the processes that tell them. */
+  readonly publishes?: () => Promise<readonly Published[]>
   /** Loaded by the API process alone. */
   readonly routes?: () => Promise<(needs: RouteNeeds) => Routes>
 }

@@ -8,6 +8,7 @@ const aggregate = anyAggregate(apiKeyAggregate)
 
 export const access: Capability = {
   aggregates: [aggregate],
+  publishes: async () => [(await import('./published.ts')).publishedApiKeys],
   explains: [explainedApiKey],
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

@@ -8,6 +8,7 @@ const aggregate = anyAggregate(assetAggregate)
 
 export const assets: Capability = {
   aggregates: [aggregate],
+  publishes: async () => [(await import('./published.ts')).publishedAssets],
   verified: [{ table: 'assets', aggregate, streamOf: `'asset-' || r.asset_id || '@' || r.tenant_id` }],
   usage: { assets: REGISTERED_OF_TENANT },
 }

@@ -4,4 +4,8 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { balanceAggregate } from './aggregate.ts'
 import { balanceWork } from './jobs.ts'
 
-export const balances: Capability = { aggregates: [anyAggregate(balanceAggregate)], work: [balanceWork] }
+export const balances: Capability = {
+  aggregates: [anyAggregate(balanceAggregate)],
+  publishes: async () => [(await import('./published.ts')).publishedBalances],
+  work: [balanceWork],
+}

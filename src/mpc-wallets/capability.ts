@@ -12,6 +12,7 @@ const aggregate = anyAggregate(mpcKeyAggregate)
 
 export const mpcKeys: Capability = {
   aggregates: [aggregate],
+  publishes: async () => [(await import('./published.ts')).publishedRefreshes],
   explains: [explainedMpcKey],
   verified: [{ table: 'mpc_keys', aggregate, streamOf: `'mpckey-' || r.key_id` }],
   gauges: mpcKeyGauges,

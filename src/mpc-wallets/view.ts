@@ -1,5 +1,6 @@
 /** The shares of a wallet's key, and their refreshes, in the form of the API. */
-import type { Row } from '../event-log/table-rows.ts'
+import { toIso } from '../core/instants.ts'
+import type { ReadOrWrittenRow, Row } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { RefreshReason } from './events.ts'
 import type { refreshSchema, sharesSchema } from './schemas.ts'
@@ -36,7 +37,7 @@ export const REFRESH_COLUMNS = [
 ] as const
 
 export type RefreshRow = Pick<
-  Row<'mpc_refreshes', { readonly reason: RefreshReason; readonly status: Refresh['status'] }>,
+  ReadOrWrittenRow<'mpc_refreshes', { readonly reason: RefreshReason; readonly status: Refresh['status'] }>,
   (typeof REFRESH_COLUMNS)[number]
 >
 
@@ -54,5 +55,5 @@ export function toShares(walletId: string, key: KeyRow, refreshes: readonly Refr
 }
 
 export function toRefresh({ requested_at: requestedAt, ended_at: endedAt, ...row }: RefreshRow): RefreshView {
-  return { ...row, requested_at: requestedAt.toISOString(), ended_at: endedAt?.toISOString() ?? null }
+  return { ...row, requested_at: toIso(requestedAt), ended_at: endedAt === null ? null : toIso(endedAt) }
 }

@@ -21,6 +21,7 @@ export const nft: Capability = {
     anyAggregate(ownershipAggregate),
     anyAggregate(tokenAggregate),
   ],
+  publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],
   tasks: [repinTask],

@@ -8,6 +8,7 @@ import { REQUESTED_OF_TENANT } from './sql.ts'
 
 export const recovery: Capability = {
   aggregates: [anyAggregate(exportAggregate)],
+  publishes: async () => [(await import('./published.ts')).publishedExports],
   explains: [explainedExport],
   work: [exportWork],
   tasks: [expiryTask],

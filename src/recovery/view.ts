@@ -1,5 +1,6 @@
 /** An export in the form of the API. */
-import type { Row } from '../event-log/table-rows.ts'
+import { toIso } from '../core/instants.ts'
+import type { ReadOrWrittenRow, Row } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { ExportRefusal } from './events.ts'
 import type { exportSchema } from './schemas.ts'
@@ -22,7 +23,7 @@ export const COLUMNS = [
 
 /** With its file; null unless it is exported and has not expired. */
 export type ExportRow = Pick<
-  Row<'wallet_exports', { readonly status: ExportStatus; readonly refusal: ExportRefusal | null }>,
+  ReadOrWrittenRow<'wallet_exports', { readonly status: ExportStatus; readonly refusal: ExportRefusal | null }>,
   (typeof COLUMNS)[number]
 > & { readonly ciphertext: Row<'wallet_export_files'>['ciphertext'] | null }
 
@@ -39,9 +40,9 @@ export function toView(row: ExportRow): ExportView {
     recipient: row.recipient,
     ciphertext: row.ciphertext,
     sha256: row.sha256,
-    expires_at: row.expires_at?.toISOString() ?? null,
-    requested_at: row.requested_at.toISOString(),
-    exported_at: row.exported_at?.toISOString() ?? null,
+    expires_at: row.expires_at === null ? null : toIso(row.expires_at),
+    requested_at: toIso(row.requested_at),
+    exported_at: row.exported_at === null ? null : toIso(row.exported_at),
     failure: row.refusal === null ? null : { code: row.refusal, message: REFUSALS[row.refusal] },
   }
 }

@@ -9,6 +9,7 @@ import { UNSIGNED_OF_TENANT } from './sql.ts'
 
 export const signatures: Capability = {
   aggregates: [anyAggregate(signatureAggregate)],
+  publishes: async () => [(await import('./published.ts')).publishedSignatures],
   explains: [explainedSignature],
   work: [signatureWork],
   usage: { ceremonies: UNSIGNED_OF_TENANT },

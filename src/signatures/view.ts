@@ -1,5 +1,6 @@
 /** A signature in the form of the API. */
-import type { Row } from '../event-log/table-rows.ts'
+import { toIso } from '../core/instants.ts'
+import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { SignatureType } from './events.ts'
 import type { signatureSchema } from './schemas.ts'
@@ -19,7 +20,10 @@ export const COLUMNS = [
   'signed_at',
 ] as const
 
-export type SignatureRow = Pick<Row<'signatures', { readonly type: SignatureType }>, (typeof COLUMNS)[number]>
+export type SignatureRow = Pick<
+  ReadOrWrittenRow<'signatures', { readonly type: SignatureType }>,
+  (typeof COLUMNS)[number]
+>
 
 export function toView(row: SignatureRow): SignatureView {
   const { signature_id, wallet_id, address, type, digest, signature, created_at, signed_at } = row
@@ -32,8 +36,8 @@ export function toView(row: SignatureRow): SignatureView {
     digest,
     signature,
     ...(signature === null ? { r: null, s: null, v: null } : partsOf(signature)),
-    created_at: created_at.toISOString(),
-    signed_at: signed_at?.toISOString() ?? null,
+    created_at: toIso(created_at),
+    signed_at: signed_at === null ? null : toIso(signed_at),
   }
 }
 

@@ -7,6 +7,7 @@ import { UNMINED_OF_TENANT } from './sql.ts'
 
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate)],
+  publishes: async () => [(await import('./published.ts')).publishedTransactions],
   explains: [
     { kind: 'transferBatch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
   ],

@@ -1,15 +1,14 @@
 /** Reads transactions as of a past time, by folding their streams up to then. */
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
-import type { RecordedEvent } from '../core/messages.ts'
 import { readPastTime } from '../core/past-time.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type { TransactionFilter, TransactionReads } from './read-transactions.ts'
-import type { TransactionState } from './state.ts'
-import { type TransactionRow, type TransactionView, toView } from './view.ts'
+import type { TransactionView } from './view.ts'
+import { viewOfEvents } from './fold-view.ts'
 
 /** Maximum streams folded for a page filtered by status or state; the next page continues where it stopped. */
 const MOST_FOLDED = 500
@@ -49,7 +48,7 @@ export function createTransactionReadsAt(ports: {
   async function viewAt(tenantId: string, now: TransactionView, until: Date): Promise<TransactionView | null> {
     const { category, schemas } = transactionAggregate
     const events = await log.readStream<TransactionEvent>({ category, schemas }, now.transaction_id)
-    return fold(
+    return viewOfEvents(
       events.filter(({ recordedAt }) => recordedAt <= until.toISOString()),
       { tenantId, id: now.transaction_id, required: now.required_confirmations },
     )
@@ -80,39 +79,5 @@ export function createTransactionReadsAt(ports: {
       const last = candidates[folded - 1]
       return { views, goesOnAfter: folded < candidates.length && last !== undefined ? last.transaction_id : null }
     },
-  }
-}
-
-function fold(
-  events: readonly RecordedEvent<TransactionEvent>[],
-  of: { readonly tenantId: string; readonly id: string; readonly required: number },
-): TransactionView | null {
-  const { evolve, initialState, project } = transactionAggregate
-  const last = events.at(-1)
-  if (last === undefined) return null
-  let before: TransactionState = initialState
-  let after: TransactionState = initialState
-  let head: number | null = null
-  for (const event of events) {
-    before = after
-    after = evolve(before, event)
-    head = headAt(event, head)
-  }
-  const { recordedAt, streamVersion: version } = last
-  const { rows } = project(before, after, { id: of.id, tenantId: of.tenantId, version, recordedAt })
-  const row = rows[0]?.row as TransactionRow | undefined
-  return row === undefined ? null : toView(row, { head, required: of.required }, true)
-}
-
-/** The newest block that the event names. */
-function headAt(event: TransactionEvent, before: number | null): number | null {
-  switch (event.type) {
-    case 'TransactionMined':
-      return event.data.blockNumber
-    case 'TransactionConfirmed':
-    case 'TransactionReverted':
-      return event.data.blockNumber + event.data.confirmations - 1
-    default:
-      return before
   }
 }

@@ -1,6 +1,7 @@
 /** A transaction in the form of the API, from its row in the read model. */
 
 import { nativeAsset } from '../core/assets.ts'
+import { toIso } from '../core/instants.ts'
 import { formatAmount } from '../core/money.ts'
 import { isUnlimited, type Spend } from '../core/spends.ts'
 import type { SubjectType, TransactionType } from '../declarations.ts'
@@ -125,10 +126,10 @@ export function toView(
       row.subject_type === null || row.subject_id === null ? null : { type: row.subject_type, id: row.subject_id },
     reference_id: row.reference_id,
     memo: row.memo,
-    valid_until: row.valid_until === null ? null : instant(row.valid_until),
-    estimated_completion_time: instant(row.estimated_completion_at),
-    created_at: instant(row.created_at),
-    updated_at: instant(row.updated_at),
+    valid_until: row.valid_until === null ? null : toIso(row.valid_until),
+    estimated_completion_time: toIso(row.estimated_completion_at),
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
   }
 }
 
@@ -153,10 +154,6 @@ export function viewOf(requested: Change, required = 0): TransactionView {
   const row = requested.readModels.rows.find(({ table }) => table === 'transactions')?.row
   if (row === undefined) throw new Error('a transaction must project its row')
   return toView(row as TransactionRow, { head: null, required })
-}
-
-function instant(time: Date | string): string {
-  return new Date(time).toISOString()
 }
 
 /** What the response to a request shows of it. */

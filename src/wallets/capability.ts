@@ -11,6 +11,7 @@ const aggregate = anyAggregate(walletAggregate)
 
 export const wallets: Capability = {
   aggregates: [anyAggregate(keyIndexesAggregate), aggregate],
+  publishes: async () => [(await import('./published.ts')).publishedWallets],
   explains: [explainedWallet],
   verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
   work: [walletWork],

@@ -1,5 +1,6 @@
 /** A wallet in the form of the API, from its row in the read model. */
-import type { Row } from '../event-log/table-rows.ts'
+import { toIso } from '../core/instants.ts'
+import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { MpcTerms, Notifications, WalletType } from './events.ts'
 import type { createdSchema, walletSchema, watchedSchema } from './schemas.ts'
@@ -7,7 +8,8 @@ import type { WalletStatus } from './state.ts'
 
 export type WalletView = View<typeof walletSchema>
 
-export type WalletRow = Row<
+/** A row of the table `wallets` as node-postgres reads it, or as the projection writes it. */
+export type WalletRow = ReadOrWrittenRow<
   'wallets',
   {
     readonly type: WalletType
@@ -37,8 +39,8 @@ export function toView(row: WalletRow): WalletView {
     label: row.label,
     external_id: row.external_id,
     status: row.status,
-    created_at: row.created_at.toISOString(),
-    archived_at: row.archived_at?.toISOString() ?? null,
+    created_at: toIso(row.created_at),
+    archived_at: row.archived_at === null ? null : toIso(row.archived_at),
     ...(mpc === null ? {} : { mpc, public_key: row.public_key }),
     ...(notifications === null ? {} : { notifications: notificationsView(notifications) }),
   }

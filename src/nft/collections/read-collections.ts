@@ -5,14 +5,14 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
-import type { Row } from '../../event-log/table-rows.ts'
+import type { ReadOrWrittenRow } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { FATE, type Fate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
 /** A row of `nft_collections` with the outcome of its transaction. */
 export type CollectionRow = Omit<
-  Row<
+  ReadOrWrittenRow<
     'nft_collections',
     {
       readonly standard: Standard

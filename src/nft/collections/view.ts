@@ -1,4 +1,5 @@
 /** A collection in the form of the API. */
+import { toIso } from '../../core/instants.ts'
 import type { View } from '../../http/view.ts'
 import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { CollectionRow } from './read-collections.ts'
@@ -25,7 +26,7 @@ export function toCollectionView(row: CollectionRow): CollectionView {
     symbol: row.symbol,
     standard: row.standard,
     network: row.network,
-    created_at: row.created_at.toISOString(),
+    created_at: toIso(row.created_at),
     status: collectionStatus(row),
     transaction_id: row.transaction_id,
     transaction_hash: row.hash,

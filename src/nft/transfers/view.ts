@@ -1,6 +1,7 @@
 /** A token transfer in the form of the API: its status is derived from its transactions. */
 
-import type { Row } from '../../event-log/table-rows.ts'
+import { toIso } from '../../core/instants.ts'
+import type { ReadOrWrittenRow, Row } from '../../event-log/table-rows.ts'
 import type { View } from '../../http/view.ts'
 import { type Fate, type Outcome, outcomeOf } from '../outcome.ts'
 import type { TransferType, TransferWarning } from './events.ts'
@@ -14,7 +15,10 @@ const STATUS: Readonly<Record<Outcome, Status>> = { pending: 'PENDING', done: 'C
 
 /** A row of `nft_transfers`, with its collection's contract. */
 export type TransferRow = Omit<
-  Row<'nft_transfers', { readonly transfer_type: TransferType; readonly warnings: readonly TransferWarning[] }>,
+  ReadOrWrittenRow<
+    'nft_transfers',
+    { readonly transfer_type: TransferType; readonly warnings: readonly TransferWarning[] }
+  >,
   'version'
 > &
   Pick<Row<'nft_collections'>, 'contract_address'>
@@ -30,7 +34,7 @@ export function toTransferView(transfer: TransferRow, items: readonly TransferIt
     transfer_id: transfer.transfer_id,
     transaction_hash: views[0]?.transaction_hash ?? null,
     status: statusOf(views.map(({ status }) => status)),
-    estimated_completion: transfer.estimated_completion_at.toISOString(),
+    estimated_completion: toIso(transfer.estimated_completion_at),
     collection_id: transfer.collection_id,
     contract_address: transfer.contract_address,
     network: transfer.network,
@@ -39,7 +43,7 @@ export function toTransferView(transfer: TransferRow, items: readonly TransferIt
     transfer_type: transfer.transfer_type,
     items: views,
     warnings: transfer.warnings,
-    created_at: transfer.created_at.toISOString(),
+    created_at: toIso(transfer.created_at),
   }
 }
 

@@ -1,0 +1,47 @@
+/** Registered tokens as public events. */
+import { Type } from '@sinclair/typebox'
+import { published } from '../capability.ts'
+import { toIso } from '../core/instants.ts'
+import { projectEvents } from '../event-log/project-stream.ts'
+import { named } from '../http/components.ts'
+import { addressSchema, environmentSchema, instant, networkSchema, nullable } from '../http/schemas.ts'
+import { assetAggregate } from './aggregate.ts'
+
+const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+
+const schema = named(
+  'AssetAtEvent',
+  Type.Object({
+    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
+    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
+    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
+    decimals: Type.Integer({
+      description: 'How many digits an amount may have after the decimal point.',
+      examples: [6],
+    }),
+    contract_address: { ...addressSchema, description: 'The token contract.', examples: [TOKEN] },
+    network: networkSchema,
+    environment: environmentSchema,
+    created_at: instant('When the token was registered.'),
+    removed_at: nullable(instant('When the token was removed. Null unless it is.')),
+  }),
+)
+
+export const publishedAssets = published(assetAggregate, {
+  resource: 'asset',
+  scope: 'assets:read',
+  whole: true,
+  types: {
+    'asset.registered': 'A token was registered: it can be named by its symbol.',
+    'asset.removed': 'A registered token was removed.',
+  },
+  events: { AssetRegistered: ['asset.registered'], AssetRemoved: ['asset.removed'] },
+  schema,
+  render({ id, tenantId, events }) {
+    const [row] = projectEvents(assetAggregate, events, { id, tenantId }, 'assets')
+    if (row === undefined) return null
+    const { tenant_id: _, chain_id: __, version: ___, created_at, removed_at, ...asset } = row
+    const times = { created_at: toIso(created_at), removed_at: removed_at === null ? null : toIso(removed_at) }
+    return { resourceId: asset.asset_id, data: { ...asset, ...times } }
+  },
+})

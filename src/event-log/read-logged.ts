@@ -1,0 +1,140 @@
+/**
+ * Reads the log in reading order for readers outside of Bursar, with each event's tenant and environment. As in a
+ * subscription, only events older than every running transaction that writes are read: no event appears behind a reader.
+ */
+import type { Pool } from 'pg'
+import type { EventName } from '../core/event-ids.ts'
+import type { Environment } from '../core/networks.ts'
+import { DATABASE_EPOCH } from './database-epoch.ts'
+import { EVENT_COLUMNS, type EventRow } from './rows.ts'
+import { LOG_START, type SubscriptionPosition } from './subscription.ts'
+import type { OrNull } from './table-rows.ts'
+
+/** An event without its data. */
+export type LoggedEvent = EventName & {
+  readonly place: SubscriptionPosition
+  readonly type: string
+  readonly tenantId: string
+  readonly environment: Environment
+  /** ISO 8601 UTC with milliseconds. */
+  readonly recordedAt: string
+}
+
+/** Whose events are read. */
+export type LogOwner = { readonly tenantId: string; readonly environment: Environment }
+
+/** Part of a stream, by versions. */
+export type StreamRange = { readonly streamId: string; readonly from: number; readonly to: number }
+
+type LoggedRow = Pick<
+  EventRow,
+  'transaction_id' | 'position' | 'stream_id' | 'stream_version' | 'type' | 'recorded_at'
+> & {
+  readonly tenant_id: string
+  readonly environment: Environment
+}
+
+const COLUMNS = `transaction_id::text, position, stream_id, stream_version, type, recorded_at, environment, metadata->>'tenantId' AS tenant_id`
+const READABLE = 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())'
+
+/** The next events of one tenant in one environment. */
+export async function readTenantLog(
+  pool: Pool,
+  { tenantId, environment }: LogOwner,
+  after: SubscriptionPosition,
+  limit: number,
+): Promise<LoggedEvent[]> {
+  const { rows } = await pool.query<LoggedRow>({
+    name: 'read_tenant_log',
+    text: `SELECT ${COLUMNS} FROM events
+            WHERE metadata->>'tenantId' = $1 AND environment = $2 AND (transaction_id, position) > ($3::xid8, $4::bigint) AND ${READABLE}
+            ORDER BY events.transaction_id, position LIMIT $5`,
+    values: [tenantId, environment, after.transactionId.toString(), after.position.toString(), limit],
+  })
+  return rows.map(toLogged)
+}
+
+/** The next events of every tenant, and the epoch of the database: in another one, places mean other events. */
+export async function readWholeLog(
+  pool: Pool,
+  after: SubscriptionPosition,
+  limit: number,
+): Promise<{ readonly epoch: string; readonly events: readonly LoggedEvent[] }> {
+  const { rows } = await pool.query<{ readonly epoch: string } & OrNull<LoggedRow>>({
+    name: 'read_whole_log',
+    // One row without an event if there is none: the epoch is needed anyway.
+    text: `SELECT now.epoch, e.* FROM (SELECT ${DATABASE_EPOCH} AS epoch) AS now LEFT JOIN LATERAL (
+             SELECT ${COLUMNS} FROM events WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND ${READABLE}
+              ORDER BY events.transaction_id, position LIMIT $3) AS e ON true`,
+    values: [after.transactionId.toString(), after.position.toString(), limit],
+  })
+  const events = rows.flatMap((row) => (row.stream_id === null ? [] : [toLogged(row as LoggedRow)]))
+  return { epoch: rows[0]?.epoch ?? '', events }
+}
+
+/** The place of the newest event that can be read, and the epoch of the database. */
+export async function readLogEnd(
+  pool: Pool,
+): Promise<{ readonly epoch: string; readonly place: SubscriptionPosition }> {
+  const { rows } = await pool.query<{ readonly epoch: string } & OrNull<Pick<EventRow, 'transaction_id' | 'position'>>>(
+    {
+      name: 'read_log_end',
+      text: `SELECT now.epoch, e.* FROM (SELECT ${DATABASE_EPOCH} AS epoch) AS now LEFT JOIN LATERAL (
+             SELECT transaction_id::text, position FROM events WHERE ${READABLE}
+              ORDER BY events.transaction_id DESC, position DESC LIMIT 1) AS e ON true`,
+    },
+  )
+  const [row] = rows
+  const { transaction_id, position } = row ?? { transaction_id: null, position: null }
+  return {
+    epoch: row?.epoch ?? '',
+    place: transaction_id === null || position === null ? LOG_START : placeOf({ transaction_id, position }),
+  }
+}
+
+/** Where an event of the owner stands; undefined if the owner has no such event. */
+export async function findPlace(
+  pool: Pool,
+  { tenantId, environment }: LogOwner,
+  { streamId, streamVersion }: EventName,
+): Promise<SubscriptionPosition | undefined> {
+  const { rows } = await pool.query<Pick<EventRow, 'transaction_id' | 'position'>>({
+    name: 'find_place',
+    text: `SELECT transaction_id::text, position FROM events
+            WHERE stream_id = $1 AND stream_version = $2 AND metadata->>'tenantId' = $3 AND environment = $4`,
+    values: [streamId, streamVersion, tenantId, environment],
+  })
+  const [row] = rows
+  return row && placeOf(row)
+}
+
+/** Parts of streams with their data, each in the order of versions. */
+export async function readRanges(pool: Pool, ranges: readonly StreamRange[]): Promise<EventRow[]> {
+  if (ranges.length === 0) return []
+  const { rows } = await pool.query<EventRow>({
+    name: 'read_stream_ranges',
+    // LATERAL with OFFSET: one index lookup for each stream, as in `load_streams`.
+    text: `SELECT e.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS wanted(id, first, last) CROSS JOIN LATERAL
+             (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id AND stream_version BETWEEN wanted.first AND wanted.last
+               ORDER BY stream_version OFFSET 0) AS e`,
+    values: [ranges.map(({ streamId }) => streamId), ranges.map(({ from }) => from), ranges.map(({ to }) => to)],
+  })
+  return rows
+}
+
+function placeOf(row: Pick<EventRow, 'transaction_id' | 'position'>): SubscriptionPosition {
+  return { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
+}
+
+function toLogged(row: LoggedRow): LoggedEvent {
+  const { stream_id: streamId, stream_version: streamVersion, type, tenant_id: tenantId, environment } = row
+  return {
+    streamId,
+    streamVersion,
+    type,
+    tenantId,
+    environment,
+    place: placeOf(row),
+    recordedAt: row.recorded_at.toISOString(),
+  }
+}

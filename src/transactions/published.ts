@@ -1,0 +1,62 @@
+/** Transactions as public events: each is the transaction as of that event. */
+import { Type } from '@sinclair/typebox'
+import { published } from '../capability.ts'
+import { mapValues } from '../core/map-values.ts'
+import { OPENINGS } from '../declarations.ts'
+import { named } from '../http/components.ts'
+import { transactionAggregate } from './aggregate.ts'
+import { transactionSchema } from './schemas.ts'
+import { viewOfEvents } from './fold-view.ts'
+
+/** Without what depends on the settings. */
+const schema = named('TransactionAtEvent', Type.Omit(transactionSchema, ['required_confirmations']))
+
+export const publishedTransactions = published(transactionAggregate, {
+  resource: 'transaction',
+  scope: 'transactions:read',
+  whole: true,
+  types: {
+    'transaction.requested': 'A transaction was accepted. It will be signed and sent.',
+    'transaction.signed': 'A transaction was signed with a nonce. Its hash is known.',
+    'transaction.submitted': 'A node accepted the signed transaction.',
+    'transaction.awaiting_funds':
+      'A node refused the signed transaction because the wallet cannot pay. It is sent again later.',
+    'transaction.replaced':
+      'The transaction was signed again for the same nonce: with higher fees, or as a cancellation.',
+    'transaction.nonce_taken': 'Another program used the nonce of the transaction. It will be signed with a new one.',
+    'transaction.mined': 'The transaction is in a block. A chain reorganisation can still remove it.',
+    'transaction.reorged':
+      'The block of the transaction left the chain before the transaction was final. It is sent again.',
+    'transaction.settlement_revoked':
+      'The block of the transaction left the chain after its outcome was reported: that outcome no longer holds. It is sent again.',
+    'transaction.confirmed': 'The transaction succeeded and has the required number of confirmations.',
+    'transaction.reverted': 'The transaction failed in its block, which has the required number of confirmations.',
+    'transaction.failed': 'The transaction ended without a block.',
+    'transaction.cancelled': 'The transaction was cancelled: it moves nothing.',
+  },
+  events: {
+    ...mapValues(OPENINGS, () => ['transaction.requested'] as const),
+    TransactionSigned: ['transaction.signed'],
+    TransactionReplaced: ['transaction.replaced'],
+    TransactionSubmitted: ['transaction.submitted'],
+    TransactionAwaitingFunds: ['transaction.awaiting_funds'],
+    TransactionMined: ['transaction.mined'],
+    TransactionReorged: ['transaction.reorged'],
+    SettlementRevoked: ['transaction.settlement_revoked'],
+    TransactionConfirmed: ['transaction.confirmed'],
+    TransactionReverted: ['transaction.reverted'],
+    TransactionFailed: ['transaction.failed'],
+    // The wishes of the owner: what they cause is published.
+    CancellationRequested: [],
+    SpeedUpRequested: [],
+    TransactionCancelled: ['transaction.cancelled'],
+    NonceConsumedExternally: ['transaction.nonce_taken'],
+  },
+  schema,
+  render({ id, tenantId, events }) {
+    const view = viewOfEvents(events, { id, tenantId, required: 0 })
+    if (view === null) return null
+    const { required_confirmations: _, ...data } = view
+    return { resourceId: id, data }
+  },
+})

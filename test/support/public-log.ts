@@ -1,0 +1,138 @@
+/** The golden log in memory, and events after it, so that it causes every public event. */
+import { readFileSync } from 'node:fs'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import type { LoggedEvent } from '../../src/event-log/read-logged.ts'
+import type { EventRow } from '../../src/event-log/rows.ts'
+import { createRender, type PublicEvent } from '../../src/feed/render.ts'
+
+const golden = (path: string) => readFileSync(new URL(`../golden/${path}`, import.meta.url), 'utf8')
+
+type Step = readonly [stream: string, event: string, patch?: Readonly<Record<string, unknown>>]
+
+const HASH = '0xabababababababababababababababababababababababababababababababab'
+const subject = (type: string, id: string) => ({ subject: { type, id } })
+const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const token = (tokenId: string, transactionId: string | null) => ({
+  tokenId,
+  recipient: TO,
+  amount: '1',
+  metadata: { name: `Lighthouse #${tokenId}` },
+  cid: `bafkreigolden${tokenId}`,
+  transactionId,
+})
+const NFT = 'col_3'
+
+/** Outcomes of NFT operations, which the golden log does not have. */
+const LATER: readonly Step[] = [
+  ['transaction-tx_101', 'CollectionDeployRequested.v2', subject('collection', NFT)],
+  [`collection-${NFT}`, 'CollectionRequested.v1', { transactionId: 'tx_101' }],
+  ['transaction-tx_101', 'TransactionSigned.v2'],
+  ['transaction-tx_101', 'TransactionMined.v2'],
+  ['transaction-tx_101', 'TransactionReorged.v1'],
+  ['transaction-tx_101', 'TransactionFailed.v1'],
+  ['transaction-tx_102', 'MintRequested.v2', subject('mint', 'mint_101')],
+  ['mint-mint_101', 'MintRecorded.v1', { collectionId: NFT, tokens: [token('1', 'tx_102'), token('2', 'tx_199')] }],
+  ['transaction-tx_102', 'TransactionSigned.v2'],
+  ['transaction-tx_102', 'TransactionMined.v2'],
+  ['transaction-tx_102', 'TransactionConfirmed.v1'],
+  ['transaction-tx_102', 'SettlementRevoked.v1'],
+  ['transaction-tx_102', 'TransactionMined.v2', { succeeded: false }],
+  ['transaction-tx_102', 'TransactionReverted.v1'],
+  ['mint-mint_102', 'MintRecorded.v1', { collectionId: NFT, mintingType: 'LAZY', tokens: [token('3', null)] }],
+  ['mint-mint_102', 'VoucherRequested.v1'],
+  ['mint-mint_102', 'VoucherSigned.v1'],
+  ['transaction-tx_103', 'VoucherRevocationRequested.v2', subject('mint', 'mint_102')],
+  ['mint-mint_102', 'VoucherRevocationRecorded.v1', { transactionId: 'tx_103' }],
+  ['transaction-tx_103', 'TransactionSigned.v2'],
+  ['transaction-tx_103', 'TransactionMined.v2'],
+  ['transaction-tx_104', 'NftTransferRequested.v2', subject('nft_transfer', 'nftx_101')],
+  [
+    'nftx-nftx_101',
+    'NftTransferRecorded.v1',
+    {
+      collectionId: NFT,
+      items: [
+        { tokenId: '1', to: TO, amount: '1', transactionId: 'tx_104', sequence: 1 },
+        { tokenId: '2', to: TO, amount: '1', transactionId: 'tx_198', sequence: 1 },
+      ],
+    },
+  ],
+  ['transaction-tx_104', 'TransactionSigned.v2'],
+  ['transaction-tx_104', 'TransactionMined.v2'],
+  ['transaction-tx_104', 'TransactionReorged.v1'],
+  // Cancelled in a block: the operation was never done.
+  ['transaction-tx_104', 'CancellationRequested.v1'],
+  ['transaction-tx_104', 'TransactionReplaced.v2', { purpose: 'cancel', hash: '0x0104' }],
+  ['transaction-tx_104', 'TransactionMined.v2', { hash: '0x0104' }],
+  ['transaction-tx_104', 'TransactionCancelled.v1', { hash: '0x0104' }],
+]
+
+const START = Date.parse('2026-11-23T12:00:00.000Z')
+
+/** The rows of the table `events`, in reading order. */
+export const PUBLIC_LOG: readonly EventRow[] = readRows()
+
+function readRows(): EventRow[] {
+  const lines = golden('log/log.jsonl').split('\n').slice(1, -2)
+  const rows = lines.map((line): EventRow => {
+    const row = JSON.parse(line)
+    return { ...row, recorded_at: new Date(row.recorded_at), hash: Buffer.from(row.hash, 'hex') }
+  })
+  rows.sort(
+    (a, b) => Number(BigInt(a.transaction_id) - BigInt(b.transaction_id)) || Number(a.position) - Number(b.position),
+  )
+  const versions = new Map(rows.map(({ stream_id, stream_version }) => [stream_id, stream_version]))
+  for (const [n, [stream_id, name, patch]] of LATER.entries()) {
+    const { type, schema_version, data } = JSON.parse(golden(`events/${name}.json`))
+    const stream_version = (versions.get(stream_id) ?? 0) + 1
+    versions.set(stream_id, stream_version)
+    rows.push({
+      position: String(10_000 + n),
+      transaction_id: String(10_000 + n),
+      stream_id,
+      stream_version,
+      type,
+      schema_version,
+      data: { ...data, ...('hash' in data ? { hash: HASH } : {}), ...patch },
+      metadata: { tenantId: 'acme', actor: 'golden' },
+      recorded_at: new Date(START + n * 1_000),
+      hash: Buffer.alloc(32),
+    })
+  }
+  return rows
+}
+
+export function toLogged(row: EventRow): LoggedEvent {
+  return {
+    streamId: row.stream_id,
+    streamVersion: row.stream_version,
+    place: { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) },
+    type: row.type,
+    tenantId: row.metadata.tenantId,
+    environment: 'mainnet',
+    recordedAt: row.recorded_at.toISOString(),
+  }
+}
+
+export const CATALOGUE = await composeCatalogue()
+
+export const renderFromMemory = createRender({
+  catalogue: CATALOGUE,
+  aggregates: ALL_AGGREGATES,
+  readRanges: async (ranges) =>
+    ranges.flatMap(({ streamId, from, to }) =>
+      PUBLIC_LOG.filter((row) => row.stream_id === streamId && row.stream_version >= from && row.stream_version <= to),
+    ),
+})
+
+/** Every public event of the log, in order. */
+export async function publicEvents(): Promise<PublicEvent[]> {
+  const rendered = await renderFromMemory(PUBLIC_LOG.map(toLogged))
+  return rendered.flat().map(({ event }) => event)
+}
+
+/** The content of a golden file. */
+export function goldenBytes(event: PublicEvent): string {
+  return `${JSON.stringify(event, null, 2)}\n`
+}
