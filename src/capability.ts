@@ -137,6 +137,8 @@ export type Published = {
   readonly firstIndex: number
   /** Only streams of transactions with this subject. */
   readonly subject: SubjectType | null
+  /** False if the stream with this id has no event about the resource: a reader of one resource passes over it. */
+  readonly mayConcern: (id: string, resourceId: string) => boolean
   /** Streams whose first event is needed too. Called again when these are known, until it names no other. */
   readonly related: (source: never) => readonly string[]
   /** Null if the event does not cause this public event after all. */
@@ -147,7 +149,7 @@ type PublishedBy<Evt extends Event, Types extends string, Schema extends TSchema
   Published,
   'resource' | 'scope'
 > &
-  Partial<Pick<Published, 'whole' | 'firstIndex' | 'subject'>> & {
+  Partial<Pick<Published, 'whole' | 'firstIndex' | 'subject' | 'mayConcern'>> & {
     readonly types: Readonly<Record<Types, string>>
     readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
     readonly schema: Schema
@@ -160,7 +162,8 @@ export function published<State, Command, Evt extends Event, Types extends strin
   { category }: Aggregate<State, Command, Evt>,
   publisher: PublishedBy<Evt, Types, Schema>,
 ): Published {
-  return { whole: false, firstIndex: 0, subject: null, related: () => [], ...publisher, category }
+  const mayConcern: Published['mayConcern'] = (id, resourceId) => id === resourceId
+  return { whole: false, firstIndex: 0, subject: null, mayConcern, related: () => [], ...publisher, category }
 }
 
 /** A metric that is read from tables at each scrape. */

@@ -17,6 +17,7 @@ import type {
 } from './core/declaration.ts'
 import { mapValues } from './core/map-values.ts'
 import { eventLog } from './event-log/declaration.ts'
+import { feed } from './feed/declaration.ts'
 import { follower } from './follower/declaration.ts'
 import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
@@ -40,6 +41,7 @@ const DECLARATIONS = [
   mpcKeys,
   recovery,
   audit,
+  feed,
   access,
   follower,
   eventLog,

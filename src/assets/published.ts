@@ -31,6 +31,7 @@ export const publishedAssets = published(assetAggregate, {
   resource: 'asset',
   scope: 'assets:read',
   whole: true,
+  mayConcern: (id, assetId) => id.startsWith(`${assetId}@`),
   types: {
     'asset.registered': 'A token was registered: it can be named by its symbol.',
     'asset.removed': 'A registered token was removed.',

@@ -14,6 +14,7 @@ import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeContractCallRoutes } from './api-contract-calls.ts'
+import { composeFeedRoutes } from './api-feed.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
@@ -46,6 +47,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const transactions = transactionParts(kernel, parts)
   const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
+  const authenticator = createAuthenticator({ keys: createApiKeyRows(pool), clock })
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
   addKernelGauges(kernel)
@@ -58,6 +60,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     composeContractCallRoutes(kernel, parts, transactions),
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
+    await composeFeedRoutes(kernel, authenticator),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
@@ -72,7 +75,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     clock,
     newId,
     quotas,
-    authenticator: createAuthenticator({ keys: createApiKeyRows(pool), clock }),
+    authenticator,
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
 }

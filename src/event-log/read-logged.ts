@@ -92,20 +92,20 @@ export async function readLogEnd(
   }
 }
 
-/** Where an event of the owner stands; undefined if the owner has no such event. */
-export async function findPlace(
+/** An event of the owner with its place; undefined if the owner has no such event. */
+export async function findLogged(
   pool: Pool,
   { tenantId, environment }: LogOwner,
   { streamId, streamVersion }: EventName,
-): Promise<SubscriptionPosition | undefined> {
-  const { rows } = await pool.query<Pick<EventRow, 'transaction_id' | 'position'>>({
-    name: 'find_place',
-    text: `SELECT transaction_id::text, position FROM events
+): Promise<LoggedEvent | undefined> {
+  const { rows } = await pool.query<LoggedRow>({
+    name: 'find_logged',
+    text: `SELECT ${COLUMNS} FROM events
             WHERE stream_id = $1 AND stream_version = $2 AND metadata->>'tenantId' = $3 AND environment = $4`,
     values: [streamId, streamVersion, tenantId, environment],
   })
   const [row] = rows
-  return row && placeOf(row)
+  return row && toLogged(row)
 }
 
 /** Parts of streams with their data, each in the order of versions. */

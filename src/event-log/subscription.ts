@@ -70,6 +70,11 @@ export async function readAfter(
   }
 }
 
+/** How long to wait for a wake-up before the log is read again. @param sinceMs since the last event was read */
+export function pollMs(sinceMs: number): number {
+  return sinceMs < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS
+}
+
 type NoticeRow = Pick<EventRow, 'position' | 'transaction_id' | 'stream_id' | 'type' | 'data'> & {
   readonly tenant_id: string
 }
@@ -148,7 +153,7 @@ export async function* subscribe(settings: {
           place = await loadPlace(pool, name)
           continue
         }
-        await watch.wait(performance.now() - readAt < QUIET_AFTER_MS ? POLL_MS : QUIET_POLL_MS, signal)
+        await watch.wait(pollMs(performance.now() - readAt), signal)
         continue
       }
       readAt = performance.now()

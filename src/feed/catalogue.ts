@@ -12,6 +12,8 @@ export type Catalogue = {
   readonly types: readonly PublicType[]
   /** The publishers of the streams of a category. */
   readonly publishersOf: (category: string) => readonly Published[]
+  /** The largest index that a public event of this event of the log can have. */
+  readonly lastIndexOf: (event: { readonly streamId: string; readonly type: string }) => number
 }
 
 /** @throws Error when two publishers use the same type, or give the same id to two public events of one event */
@@ -30,7 +32,15 @@ export function createCatalogue(publishers: readonly Published[]): Catalogue {
   const byCategory = new Map<string, readonly Published[]>()
   for (const publisher of publishers)
     byCategory.set(publisher.category, [...(byCategory.get(publisher.category) ?? []), publisher])
-  return { types, publishersOf: (category) => byCategory.get(category) ?? [] }
+  const publishersOf = (category: string) => byCategory.get(category) ?? []
+  return {
+    types,
+    publishersOf,
+    lastIndexOf({ streamId, type }) {
+      const of = publishersOf(streamId.slice(0, streamId.indexOf('-')))
+      return Math.max(0, ...of.map(({ firstIndex, events }) => firstIndex + (events[type]?.length ?? 0) - 1))
+    },
+  }
 }
 
 function requireUnique(names: readonly string[]): void {

@@ -29,8 +29,17 @@ export type PublicEvent = {
 /** With the scope that its data needs. */
 export type RenderedEvent = { readonly event: PublicEvent; readonly index: number; readonly scope: string }
 
-/** @returns for each event of the log its public events, often none */
-export type Render = (logged: readonly LoggedEvent[]) => Promise<readonly (readonly RenderedEvent[])[]>
+/** Whether the public events of a publisher are wanted of this event of the log. */
+export type Wanted = (publisher: Published, logged: LoggedEvent) => boolean
+
+/**
+ * @param isWanted by default all are
+ * @returns for each event of the log its public events, often none
+ */
+export type Render = (
+  logged: readonly LoggedEvent[],
+  isWanted?: Wanted,
+) => Promise<readonly (readonly RenderedEvent[])[]>
 
 export type RenderPorts = {
   readonly catalogue: Catalogue
@@ -55,8 +64,11 @@ export function createRender({ catalogue, aggregates, readRanges }: RenderPorts)
     return catalogue.publishersOf(categoryOf(streamId)).filter(({ events }) => (events[type] ?? []).length > 0)
   }
 
-  return async (logged) => {
-    const wanted = logged.map((event) => ({ event, publishers: publishersFor(event) }))
+  return async (logged, isWanted = () => true) => {
+    const wanted = logged.map((event) => {
+      const publishers = publishersFor(event).filter((publisher) => isWanted(publisher, event))
+      return { event, publishers }
+    })
     const known = createKnown()
     known.add((await readRanges(rangesOf(wanted))).map(toKnown))
     const sources = wanted.map(({ event, publishers }) =>

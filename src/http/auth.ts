@@ -19,6 +19,11 @@ export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: 
 /** Undefined lets the request pass. */
 type Refusal = BursarError | undefined
 
+/** The token that a request presents. */
+export function bearerOf({ headers: { authorization } }: FastifyRequest): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+}
+
 /** The `onRequest` hook of one route. Cached keys pass without a promise. */
 export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): onRequestHookHandler {
   function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal {
@@ -45,7 +50,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
 
   function judge(request: FastifyRequest, reply: FastifyReply): Refusal | Promise<Refusal> {
     const { authorization } = request.headers
-    const token = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+    const token = bearerOf(request)
     const known = token === undefined ? undefined : authenticator.recall(token)
     if (known !== undefined) return admit(known, request, reply)
     // A plausible key is looked up however often its address has failed: other clients may share the address.

@@ -101,7 +101,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     typed_data_too_large: 'Send smaller typed data.',
     types_too_complex: 'Use fewer or simpler types.',
     unknown_asset: 'Use an asset from `GET /v1/assets`, or register the token.',
-    unknown_event: 'Use the `event_id` of one of your events.',
+    unknown_event: 'Use the id of one of your events.',
+    unknown_event_type: 'Use a type from docs/events.md.',
     unknown_field: 'Remove or correct the field.',
     unknown_function: 'Use a function of the ABI, or send its fragment.',
     unknown_header: 'Remove or correct the header.',
@@ -207,6 +208,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   rate_limit_error: {
     rate_limit_exceeded: 'Wait as long as `Retry-After` says.',
+    too_many_streams: 'Close an event stream, or read pages of events.',
     ...Object.fromEntries(
       QUOTAS.map((quota) => [
         `quota_${quota}`,

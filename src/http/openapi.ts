@@ -39,6 +39,7 @@ const TAGS = [
   { name: 'Assets', description: 'The currencies and tokens that transfers and balances can name.' },
   { name: 'NFT', description: 'Create collections, mint tokens and transfer them.' },
   { name: 'Recovery', description: 'Export keys of hd wallets, and refresh or recover the key shares of mpc wallets.' },
+  { name: 'Events', description: 'Follow what happens: pages, long polls and streams of events, of any age.' },
   { name: 'Audit', description: 'Read your events in the event log and prove them.' },
   { name: 'Quotas', description: 'The limits of your tenant and what is in use.' },
   { name: 'Sandbox', description: 'Test funds for the local chains. Available in the sandbox only.' },

@@ -176,6 +176,8 @@ function createInFlight(quotas: TenantQuotas) {
       if (!parts.has(request)) {
         inFlight.set(tenantId, used + 1)
         parts.set(request, new Set(['answer']))
+        // A client that leaves in the middle of a stream gets no onResponse.
+        reply.raw.once('close', () => end(request, 'answer'))
       }
       done()
     },

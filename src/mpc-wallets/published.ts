@@ -1,6 +1,7 @@
 /** Refreshes of key shares as public events. */
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 import { projectEvents } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { idSchema } from '../http/schemas.ts'
@@ -17,6 +18,7 @@ export const publishedRefreshes = published(mpcKeyAggregate, {
   resource: 'share_refresh',
   scope: 'recovery:read',
   whole: true,
+  mayConcern: (_keyId, refreshId) => refreshId.startsWith(ID_PREFIXES.refresh),
   types: {
     'recovery.refresh.requested': 'New shares of the key of an mpc wallet were requested.',
     'recovery.refresh.completed': 'The key of an mpc wallet has new shares. The old ones are useless.',

@@ -5,8 +5,8 @@ import { mapValues } from '../core/map-values.ts'
 import { OPENINGS } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { transactionSchema } from './schemas.ts'
 import { viewOfEvents } from './fold-view.ts'
+import { transactionSchema } from './schemas.ts'
 
 /** Without what depends on the settings. */
 const schema = named('TransactionAtEvent', Type.Omit(transactionSchema, ['required_confirmations']))

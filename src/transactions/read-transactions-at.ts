@@ -6,9 +6,9 @@ import type { Owner } from '../core/tenants.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionEvent } from './all-events.ts'
+import { viewOfEvents } from './fold-view.ts'
 import type { TransactionFilter, TransactionReads } from './read-transactions.ts'
 import type { TransactionView } from './view.ts'
-import { viewOfEvents } from './fold-view.ts'
 
 /** Maximum streams folded for a page filtered by status or state; the next page continues where it stopped. */
 const MOST_FOLDED = 500

@@ -1,6 +1,7 @@
 /** Collections as public events: their request, and what became of the transaction that deploys the contract. */
 import { published } from '../../capability.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
+import { ID_PREFIXES } from '../../declarations.ts'
 import { projectEvents } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
@@ -29,6 +30,7 @@ export const publishedCollections = [
     whole: true,
     firstIndex: 1,
     subject: 'collection',
+    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.collection),
     types: {
       'nft.collection.deployed': 'The contract of a collection is in a block.',
       'nft.collection.failed': 'The contract of a collection was not deployed.',

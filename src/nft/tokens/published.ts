@@ -5,6 +5,7 @@
 import { Type } from '@sinclair/typebox'
 import { type PublishSource, published } from '../../capability.ts'
 import type { Event, RecordedEvent } from '../../core/messages.ts'
+import { ID_PREFIXES } from '../../declarations.ts'
 import { named } from '../../http/components.ts'
 import { nullable } from '../../http/schemas.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
@@ -87,6 +88,7 @@ export const publishedMints = [
     whole: true,
     firstIndex: 1,
     subject: 'mint',
+    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.mint),
     types: {
       'nft.mint.minted': 'A transaction that mints tokens is in a block.',
       'nft.mint.revoked': 'The transaction that revokes the voucher of a LAZY mint is in a block.',

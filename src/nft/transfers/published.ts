@@ -4,6 +4,7 @@
  */
 import { type PublishSource, published } from '../../capability.ts'
 import type { Event, RecordedEvent } from '../../core/messages.ts'
+import { ID_PREFIXES } from '../../declarations.ts'
 import { projectEvents } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
@@ -39,6 +40,7 @@ export const publishedNftTransfers = [
     whole: true,
     firstIndex: 1,
     subject: 'nft_transfer',
+    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.nftTransfer),
     types: {
       'nft.transfer.confirmed': 'A transaction of a transfer of tokens is in a block.',
       'nft.transfer.failed': 'A transaction of a transfer of tokens failed.',

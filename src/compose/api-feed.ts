@@ -1,0 +1,50 @@
+/** The event feed: the public events of every capability, read from the log. */
+
+import { findLogged, readRanges, readTenantLog } from '../event-log/read-logged.ts'
+import type { StreamTimes } from '../feed/event-stream.ts'
+import { createReadPage } from '../feed/read-page.ts'
+import { createFindStart } from '../feed/read-request.ts'
+import { createRender } from '../feed/render.ts'
+import { feedRoutes } from '../feed/routes.ts'
+import { createStreams } from '../feed/streams.ts'
+import { createTail } from '../feed/tail.ts'
+import type { Authenticator } from '../http/caller.ts'
+import type { Routes } from '../http/request.ts'
+import { ALL_AGGREGATES } from './capabilities.ts'
+import { composeCatalogue } from './catalogue.ts'
+import type { Kernel } from './kernel.ts'
+
+/** Other limits than those of the service, for tests. */
+export type FeedLimits = { readonly times?: StreamTimes; readonly ringBytes?: number }
+
+export async function composeFeedRoutes(
+  { pool, wakeUps, clock, logger, metrics }: Pick<Kernel, 'pool' | 'wakeUps' | 'clock' | 'logger' | 'metrics'>,
+  authenticator: Authenticator,
+  limits: FeedLimits = {},
+): Promise<Routes> {
+  const catalogue = await composeCatalogue()
+  const render = createRender({
+    catalogue,
+    aggregates: ALL_AGGREGATES,
+    readRanges: (ranges) => readRanges(pool, ranges),
+  })
+  const tail = createTail({ pool, wakeUps, catalogue, render, clock, logger, ...limits })
+  const streams = createStreams()
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.addGauge(name, help, [], async () => [{ labels: {}, value: read() }])
+  gauge('bursar_feed_streams', 'Open event streams.', streams.count)
+  gauge(
+    'bursar_feed_lag_seconds',
+    'Time from the record of the newest event that streams have to its read.',
+    tail.lagSeconds,
+  )
+  return feedRoutes({
+    catalogue,
+    tail,
+    streams,
+    readPage: createReadPage({ catalogue, render, readTenantLog: (...args) => readTenantLog(pool, ...args) }),
+    findStart: createFindStart((owner, name) => findLogged(pool, owner, name), catalogue),
+    ...limits,
+    isKeyValid: async (token) => (await authenticator.verify(token)) !== null,
+  })
+}

@@ -1,0 +1,132 @@
+/**
+ * Reads the log once for all readers of a process, and adds what it renders to the ring. Invariant: the position of a
+ * run moves only past events that are in the ring, for every channel that had begun.
+ */
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import { pause } from '../event-log/lead.ts'
+import { type LoggedEvent, readLogEnd, readWholeLog } from '../event-log/read-logged.ts'
+import { pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+import type { Catalogue } from './catalogue.ts'
+import { endIdOf } from './cursor.ts'
+import { toFeedEvent } from './feed-event.ts'
+import type { Render } from './render.ts'
+import type { Channel, Ring } from './ring.ts'
+
+const BATCH_SIZE = 1_000
+/** Minimum time between reads under load: a read costs much the same for one event as for a hundred. */
+const MIN_INTERVAL_MS = 20
+const RETRY_MS = 1_000
+
+export type FollowPorts = {
+  readonly pool: Pool
+  readonly wakeUps: Pick<WakeUps, 'watch'>
+  readonly catalogue: Catalogue
+  readonly render: Render
+  readonly logger: Pick<Logger, 'warn'>
+  readonly ring: Ring
+  /** Called with the newest event of each read. */
+  readonly onRead: (newest: LoggedEvent) => void
+}
+
+/** From the first reader until there is none. */
+export type Run = {
+  readonly stop: AbortController
+  /** Aborted when the database was restored to an earlier state. */
+  moved: AbortController
+  place: { readonly epoch: string; readonly position: SubscriptionPosition } | null
+  isReading: boolean
+}
+
+/** Follows the log until the run is stopped. Never throws. */
+export async function followLog(ports: FollowPorts, run: Run): Promise<void> {
+  const { signal } = run.stop
+  const watch = ports.wakeUps.watch()
+  let readAt = performance.now()
+  while (!signal.aborted) {
+    const startedAt = performance.now()
+    const count = await readOnce(ports, run).catch((error: unknown) => {
+      ports.logger.warn({ err: error }, 'the feed cannot read the log')
+      return null
+    })
+    if (count === null) await pause(RETRY_MS, signal)
+    else if (count === 0) await watch.wait(pollMs(performance.now() - readAt), signal)
+    else {
+      readAt = performance.now()
+      if (count < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (readAt - startedAt), signal)
+    }
+  }
+  watch.stop()
+}
+
+/** New channels begin where the run is; in the middle of a read, behind it. */
+export function beginChannels(ring: Ring, { place, isReading }: Run): void {
+  if (place === null || isReading) return
+  for (const channel of ring.channels()) {
+    if (channel.from !== null) continue
+    channel.from = place.position
+    tell(channel)
+  }
+}
+
+/** @returns the number of events that were read */
+async function readOnce(ports: FollowPorts, run: Run): Promise<number> {
+  if (run.place === null) {
+    const { epoch, place: position } = await readLogEnd(ports.pool)
+    run.place = { epoch, position }
+  }
+  if (run.stop.signal.aborted) return 0
+  beginChannels(ports.ring, run)
+  run.isReading = true
+  try {
+    return await readNext(ports, run, run.place)
+  } finally {
+    run.isReading = false
+    if (!run.stop.signal.aborted) beginChannels(ports.ring, run)
+  }
+}
+
+async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['place']>): Promise<number> {
+  const { pool, ring, render, onRead } = ports
+  const { epoch, events } = await readWholeLog(pool, before.position, BATCH_SIZE)
+  if (run.stop.signal.aborted) return 0
+  if (epoch !== before.epoch) {
+    ring.clear()
+    run.place = null
+    run.moved.abort()
+    run.moved = new AbortController()
+    return 0
+  }
+  const last = events.at(-1)
+  if (last === undefined) return 0
+  const concerned = events.filter((event) => ring.channelOf(event)?.from != null)
+  const rendered = await render(concerned)
+  if (run.stop.signal.aborted) return 0
+  for (const channel of add(ports, concerned, rendered)) tell(channel)
+  run.place = { epoch, position: last.place }
+  onRead(last)
+  return events.length
+}
+
+function add(
+  { ring, catalogue }: FollowPorts,
+  logged: readonly LoggedEvent[],
+  rendered: Awaited<ReturnType<Render>>,
+): Set<Channel> {
+  const changed = new Set<Channel>()
+  for (const [n, event] of logged.entries()) {
+    const channel = ring.channelOf(event)
+    // Its readers may have left meanwhile, and another one come, for whom it begins behind this read.
+    if (channel === undefined || channel.from === null) continue
+    channel.newestId = endIdOf(event, catalogue.lastIndexOf(event))
+    const own = (rendered[n] ?? []).map((one) => toFeedEvent(event, one))
+    ring.add(channel, own)
+    changed.add(channel)
+  }
+  return changed
+}
+
+function tell(channel: Channel): void {
+  for (const latch of channel.latches) latch.set()
+}

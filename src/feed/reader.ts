@@ -1,0 +1,79 @@
+/**
+ * One reader of the feed. It takes events from the ring of the tail where its cursor is inside, and otherwise from
+ * pages of the log. Invariant: both use the same places, so that no event is missing or repeated where they meet.
+ */
+import type { LogOwner } from '../event-log/read-logged.ts'
+import { type Cursor, comparePlaces } from './cursor.ts'
+import { type FeedEvent, type FeedFilter, matches } from './feed-event.ts'
+import type { ReadPage } from './read-page.ts'
+import { takeAfter } from './ring.ts'
+import type { Tail } from './tail.ts'
+
+export type Reader = {
+  /** The next events, perhaps none; never waits for new ones. @throws database errors */
+  readonly next: (limit: number) => Promise<readonly FeedEvent[]>
+  /** The id that continues after everything that was read; null if nothing was ever read. */
+  readonly position: () => string | null
+  /** Whether `next` had all that there was. */
+  readonly isAtEnd: () => boolean
+  /** Until there is news, or the time is over. @param timeoutMs ms */
+  readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<void>
+  /** Aborts when the reader cannot continue, because the database was restored to an earlier state. */
+  readonly moved: AbortSignal
+  readonly close: () => void
+}
+
+export type ReaderPorts = { readonly tail: Tail; readonly readPage: ReadPage }
+
+/** @param after where to continue, with its id */
+export function createReader(
+  { tail, readPage }: ReaderPorts,
+  owner: LogOwner,
+  filter: FeedFilter,
+  after: { readonly cursor: Cursor; readonly id: string | null },
+): Reader {
+  const joined = tail.join(owner)
+  const { channel, news, moved } = joined
+  let { cursor, id } = after
+  let isAtEnd = false
+
+  function takeFromRing(limit: number): readonly FeedEvent[] | null {
+    const taken = takeAfter(channel, cursor, limit)
+    const last = taken?.at(-1)
+    if (taken === null) return null
+    isAtEnd = taken.length < limit
+    if (last !== undefined) {
+      cursor = last
+      id = last.event.id
+    }
+    const position = joined.position()
+    if (isAtEnd && position !== null && comparePlaces(position, cursor.place) >= 0) {
+      cursor = { place: position, index: Number.POSITIVE_INFINITY }
+      id = channel.newestId ?? id
+    }
+    return taken.filter((event) => matches(filter, event))
+  }
+
+  async function readFromLog(limit: number): Promise<readonly FeedEvent[]> {
+    const position = joined.position()
+    const page = await readPage(owner, filter, cursor, limit)
+    cursor = page.cursor
+    id = page.id ?? id
+    isAtEnd = !page.hasMore
+    // The page was read later than this, to the end of the log: nothing up to here is left.
+    if (isAtEnd && position !== null && comparePlaces(position, cursor.place) > 0)
+      cursor = { place: position, index: Number.POSITIVE_INFINITY }
+    return page.events
+  }
+
+  return {
+    moved,
+    next: async (limit) => takeFromRing(limit) ?? readFromLog(limit),
+    position: () => id,
+    isAtEnd: () => isAtEnd,
+    async wait(timeoutMs, signal) {
+      await news.wait(timeoutMs, signal)
+    },
+    close: joined.leave,
+  }
+}

@@ -1,0 +1,154 @@
+/** The route of the event feed: pages, long polls and event streams on one path. */
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bearerOf } from '../http/auth.ts'
+import type { Caller } from '../http/caller.ts'
+import { success, successOf } from '../http/envelope.ts'
+import type { Routes } from '../http/request.ts'
+import type { View } from '../http/view.ts'
+import type { Catalogue } from './catalogue.ts'
+import { eventStream, type StreamTimes } from './event-stream.ts'
+import { type FeedEvent, type FeedFilter, shownTo } from './feed-event.ts'
+import { type FindStart, readFilter, type Start } from './read-request.ts'
+import { createReader, type ReaderPorts } from './reader.ts'
+import { feedPageSchema, feedQuery } from './schemas.ts'
+import type { Streams } from './streams.ts'
+
+export type FeedRoutePorts = ReaderPorts & {
+  readonly catalogue: Catalogue
+  readonly findStart: FindStart
+  readonly streams: Streams
+  /** Whether the token is still that of a valid key. */
+  readonly isKeyValid: (token: string) => Promise<boolean>
+  readonly times?: StreamTimes
+}
+
+type Wait = { readonly limit: number; readonly waitSeconds: number; readonly over: AbortSignal }
+
+const list = {
+  tags: ['Events'],
+  operationId: 'listEvents',
+  summary: 'List or stream events',
+  description:
+    'Lists the events of your tenant in the environment of the API key, in the order of the log, oldest first and without gaps. Events ' +
+    'are kept permanently. Pass `next_after` as `after` to continue. With `wait`, the response to a request for new events waits for ' +
+    'one. With `Accept: text/event-stream`, the response is a stream of server-sent events that does not end: `Last-Event-ID` ' +
+    'continues it, and comes before `after`; `limit` and `wait` do not apply.',
+  querystring: feedQuery,
+  response: { 200: successOf(feedPageSchema, 'A page of events.') },
+}
+
+const config = {
+  scope: 'events:read',
+  refusals: { 429: 'An API key can have 20 event streams at once, and a process 1,000: `too_many_streams`.' },
+} as const
+
+export function feedRoutes(ports: FeedRoutePorts): Routes {
+  const { catalogue, findStart, readPage } = ports
+  return (app) => {
+    const draining = new AbortController()
+    app.addHook('preClose', (done) => {
+      draining.abort()
+      done()
+    })
+
+    app.get('/v1/events', { schema: list, config }, async (request, reply) => {
+      const { caller, query } = request
+      const filter = readFilter(query, catalogue)
+      if (wantsStream(request)) {
+        const start = await findStart(caller, lastEventId(request) ?? query.after)
+        return stream(ports, { request, reply, filter, start, draining: draining.signal }) as never
+      }
+      const start = await findStart(caller, query.after)
+      const first = await readPage(caller, filter, start.cursor, query.limit)
+      const { limit, wait: waitSeconds } = query
+      if (first.events.length > 0 || waitSeconds === 0) {
+        const { events, hasMore, id } = first
+        return success(pageOf(caller, { events, hasMore, id: id ?? start.id }))
+      }
+      const continued = { cursor: first.cursor, id: first.id ?? start.id }
+      const over = AbortSignal.any([draining.signal, closeOf(reply)])
+      return success(pageOf(caller, await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })))
+    })
+  }
+}
+
+/** Waits for the first events. */
+async function poll(
+  ports: ReaderPorts,
+  caller: Caller,
+  { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
+) {
+  const reader = createReader(ports, caller, filter, start)
+  const until = performance.now() + waitSeconds * 1_000
+  const stop = AbortSignal.any([over, reader.moved])
+  try {
+    for (;;) {
+      const events = await reader.next(limit)
+      const leftMs = until - performance.now()
+      if (events.length > 0 || leftMs <= 0 || stop.aborted)
+        return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
+      if (reader.isAtEnd()) await reader.wait(leftMs, stop)
+    }
+  } finally {
+    reader.close()
+  }
+}
+
+function stream(
+  ports: FeedRoutePorts,
+  of: {
+    readonly request: FastifyRequest
+    readonly reply: FastifyReply
+    readonly filter: FeedFilter
+    readonly start: Start
+    readonly draining: AbortSignal
+  },
+): FastifyReply {
+  const { request, reply, filter, start, draining } = of
+  const { caller } = request
+  const close = ports.streams.open(caller.keyId)
+  const reader = createReader(ports, caller, filter, start)
+  reply.raw.once('close', () => {
+    close()
+    // A stream that never began has not closed its reader.
+    reader.close()
+  })
+  const token = bearerOf(request)
+  const blocks = eventStream({
+    reader,
+    scopes: caller.scopes,
+    isKeyValid: () => ports.isKeyValid(token ?? ''),
+    gone: closeOf(reply),
+    draining,
+    onStall: () => request.raw.destroy(),
+    ...(ports.times ? { times: ports.times } : {}),
+  })
+  return reply
+    .headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
+    .send(Readable.from(blocks, { highWaterMark: 1 }))
+}
+
+function pageOf(
+  { scopes }: Caller,
+  page: { readonly events: readonly FeedEvent[]; readonly hasMore: boolean; readonly id: string | null },
+): View<typeof feedPageSchema> {
+  const { events, hasMore: has_more, id: next_after } = page
+  return { events: events.map((event) => shownTo(scopes, event)), next_after, has_more }
+}
+
+function wantsStream({ headers }: FastifyRequest): boolean {
+  return headers.accept?.toLowerCase().includes('text/event-stream') ?? false
+}
+
+function lastEventId({ headers }: FastifyRequest): string | undefined {
+  const id = headers['last-event-id']
+  return typeof id === 'string' && id !== '' ? id : undefined
+}
+
+/** Aborts when the connection closes. */
+function closeOf(reply: FastifyReply): AbortSignal {
+  const closed = new AbortController()
+  reply.raw.once('close', () => closed.abort())
+  return closed.signal
+}
