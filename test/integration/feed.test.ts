@@ -166,3 +166,5 @@ t.test('an API key has at most 20 streams at once', async (t) => {
   t.equal((await again.events(1)).length, 1)
   again.close()
 })
+
+t.end()

@@ -45,7 +45,7 @@ export type FeedStage = AuditStage &
     readonly metrics: Metrics
     readonly page: (query: string, key?: string) => Promise<FeedPage>
     readonly stream: (query?: string, headers?: Readonly<Record<string, string>>) => Promise<FeedStream>
-    /** The keys that are valid at the next heartbeat; all at first. */
+    /** From now on no key is valid; those of open streams were. */
     readonly revoke: () => void
   }
 
@@ -61,7 +61,7 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
   const authenticator = { recall: () => undefined, verify: async () => (isRevoked ? null : caller) }
   const kernel = { pool, wakeUps, clock: Date.now, logger, metrics }
   const { app, send } = await startTestApp({ routes: await composeFeedRoutes(kernel, authenticator, limits), metrics })
-  await app.listen({ port: 0 })
+  await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
   return {
@@ -79,6 +79,7 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
     },
     async stream(query = '', headers = {}) {
       const request = get({
+        host: '127.0.0.1',
         port,
         path: `/v1/events?${query}`,
         headers: { accept: 'text/event-stream', authorization: `Bearer ${KEYS.full}`, ...headers },

@@ -21,6 +21,8 @@ export const KEYS = {
   reader: 'key-that-reads-on-testnet',
   /** Reads the audit of acme on mainnet, nothing else. */
   auditor: 'key-that-audits-on-mainnet',
+  /** Reads the events of acme on mainnet, without their data. */
+  listener: 'key-that-listens-on-mainnet',
   /** Every scope of `*` for acme on testnet. */
   testnet: 'key-with-every-scope-on-testnet',
   /** In the database, but not in the cache. */
@@ -37,6 +39,12 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
   [KEYS.auditor]: { tenantId: 'acme', keyId: 'key_auditor', environment: 'mainnet', scopes: new Set(['audit:read']) },
+  [KEYS.listener]: {
+    tenantId: 'acme',
+    keyId: 'key_listener',
+    environment: 'mainnet',
+    scopes: new Set(['events:read']),
+  },
   [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
 }

@@ -1,0 +1,131 @@
+/** Event streams on bad days: readers of different speeds, a ring that is too small, keys that end, a process that stops. */
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { type FeedStage, type FeedStream, withFeed } from '../support/feed-stage.ts'
+import { KEYS } from '../support/http.ts'
+
+/** The ids in the order of the log, as the log has them. */
+async function expectedIds({ pool }: FeedStage): Promise<string[]> {
+  const { rows } = await pool.query<{ readonly id: string }>(
+    `SELECT 'evt_' || stream_id || '.' || stream_version AS id FROM events
+      WHERE metadata->>'tenantId' = 'acme' AND type <> 'CancellationRequested' ORDER BY events.transaction_id, position`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+async function readIds(stream: FeedStream, count: number): Promise<string[]> {
+  return (await stream.events(count)).map(({ id }) => id)
+}
+
+/** Appends of several writers at once, and of another tenant. */
+async function appendMany({ transfers }: FeedStage, count: number): Promise<void> {
+  await Promise.all([transfers(count), transfers(count), transfers(count, 'globex'), transfers(count)])
+}
+
+for (const [size, ringBytes] of [
+  ['of its size', 16 * 1_024 * 1_024],
+  ['with room for a few events', 20_000],
+] as const) {
+  t.test(`readers that come at any time get the same events once, with a ring ${size}`, async (t: Test) => {
+    const stage = await withFeed(t, { ringBytes })
+    await appendMany(stage, 10)
+    const first = await stage.stream()
+    const appending = appendMany(stage, 40)
+    // Readers come while the log grows: each begins with pages and goes over to the ring.
+    const readers = [first]
+    for (let n = 0; n < 8; n += 1) {
+      readers.push(await stage.stream())
+      await first.events(5)
+    }
+    await appending
+    const expected = await expectedIds(stage)
+    t.equal(expected.length, 2 * 3 * 50)
+    const [early, ...others] = readers
+    await early?.events(expected.length - 8 * 5)
+    for (const reader of others) t.strictSame(await readIds(reader, expected.length), expected)
+    // A reader that comes again continues anywhere.
+    for (const n of [0, 7, expected.length - 2]) {
+      const resumed = await stage.stream('', { 'last-event-id': expected[n] ?? '' })
+      t.strictSame(await readIds(resumed, expected.length - n - 1), expected.slice(n + 1), `after event ${n}`)
+      resumed.close()
+    }
+    for (const reader of readers) reader.close()
+  })
+}
+
+t.test('a heartbeat carries the position that was scanned, and a client continues there', async (t: Test) => {
+  const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
+  await stage.transfers(1)
+  const stream = await stage.stream('types=wallet.archived')
+  const [first] = await expectedIds(stage)
+  const seen = new Set<string>()
+  for (let block = await stream.next(); seen.size < 1; block = await stream.next()) if (block?.id) seen.add(block.id)
+  const [id] = await stage.transfers(1)
+  // The end of the event of the log: no public event of it can come later.
+  const last = `evt_transaction-${id}.3~1`
+  for (let block = await stream.next(); !seen.has(last); block = await stream.next()) {
+    t.equal(block?.data, undefined)
+    if (block?.id) seen.add(block.id)
+  }
+  stream.close()
+  t.notOk(seen.has(first ?? ''), 'the events before were scanned together')
+  const page = await stage.page(`after=${encodeURIComponent(last)}`)
+  t.strictSame(page.events, [])
+})
+
+t.test('a stream ends at the heartbeat after its key was revoked', async (t: Test) => {
+  const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
+  const stream = await stage.stream()
+  stage.revoke()
+  let block = await stream.next()
+  while (block !== null) block = await stream.next()
+  t.equal(stream.response.complete, true, 'it is ended, not cut off')
+})
+
+t.test('a process that stops tells its readers to reconnect, and answers those that wait', async (t: Test) => {
+  const stage = await withFeed(t)
+  await stage.transfers(1)
+  const stream = await stage.stream()
+  const [last] = (await stream.events(2)).slice(-1)
+  const waiting = stage.page(`after=${encodeURIComponent(last?.id ?? '')}&wait=60`)
+  // The request that waits has begun when a later one is answered.
+  await stage.page('limit=1')
+  await stage.app.close()
+  t.strictSame(await stream.next(), { retry: '1000' })
+  t.equal(await stream.next(), null)
+  t.strictSame((await waiting).events, [])
+})
+
+t.test('a client that does not read is given up', async (t: Test) => {
+  const stage = await withFeed(t, { times: { heartbeatMs: 15_000, stallMs: 50 } })
+  const stream = await stage.stream()
+  stream.response.pause()
+  stream.response.on('error', () => undefined)
+  const closed = once(stream.response.socket, 'close')
+  // More than the buffers of both sides hold.
+  let isClosed = false
+  void closed.then(() => {
+    isClosed = true
+  })
+  while (!isClosed) {
+    await stage.transfers(100)
+    stream.response.socket.pause()
+  }
+  t.ok(isClosed)
+})
+
+t.test('data needs the scope of the route that shows the same facts', async (t: Test) => {
+  const stage = await withFeed(t)
+  await stage.transfers(1)
+  const { events } = await stage.page('', KEYS.listener)
+  t.strictSame(
+    events.map(({ type, data }) => [type, data]),
+    [
+      ['transaction.requested', null],
+      ['transaction.cancelled', null],
+    ],
+  )
+  const stream = await stage.stream('', { authorization: `Bearer ${KEYS.listener}` })
+  t.strictSame(await stream.events(2), events)
+  stream.close()
+})
