@@ -9,19 +9,21 @@ import { feedRoutes } from '../feed/routes.ts'
 import { createStreams } from '../feed/streams.ts'
 import { createTail } from '../feed/tail.ts'
 import type { Authenticator } from '../http/caller.ts'
+import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 import type { Routes } from '../http/request.ts'
 import { ALL_AGGREGATES } from './capabilities.ts'
 import { composeCatalogue } from './catalogue.ts'
+import { documentedEvents } from './event-docs.ts'
 import type { Kernel } from './kernel.ts'
 
 /** Other limits than those of the service, for tests. */
 export type FeedLimits = { readonly times?: StreamTimes; readonly ringBytes?: number }
 
-export async function composeFeedRoutes(
+export async function composeFeed(
   { pool, wakeUps, clock, logger, metrics }: Pick<Kernel, 'pool' | 'wakeUps' | 'clock' | 'logger' | 'metrics'>,
   authenticator: Authenticator,
   limits: FeedLimits = {},
-): Promise<Routes> {
+): Promise<{ readonly routes: Routes; readonly events: readonly DocumentedEvent[] }> {
   const catalogue = await composeCatalogue()
   const render = createRender({
     catalogue,
@@ -38,7 +40,7 @@ export async function composeFeedRoutes(
     'Time from the record of the newest event that streams have to its read.',
     tail.lagSeconds,
   )
-  return feedRoutes({
+  const routes = feedRoutes({
     catalogue,
     tail,
     streams,
@@ -47,4 +49,5 @@ export async function composeFeedRoutes(
     ...limits,
     isKeyValid: async (token) => (await authenticator.verify(token)) !== null,
   })
+  return { routes, events: documentedEvents(catalogue) }
 }

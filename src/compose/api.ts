@@ -14,7 +14,7 @@ import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeContractCallRoutes } from './api-contract-calls.ts'
-import { composeFeedRoutes } from './api-feed.ts'
+import { composeFeed } from './api-feed.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
@@ -50,6 +50,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const authenticator = createAuthenticator({ keys: createApiKeyRows(pool), clock })
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
+  const feed = await composeFeed(kernel, authenticator)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
@@ -60,7 +61,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     composeContractCallRoutes(kernel, parts, transactions),
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
-    await composeFeedRoutes(kernel, authenticator),
+    feed.routes,
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
@@ -75,6 +76,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     clock,
     newId,
     quotas,
+    events: feed.events,
     authenticator,
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })

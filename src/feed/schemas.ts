@@ -1,7 +1,7 @@
 /** Schemas of the requests and responses of the event feed. */
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
-import { closedObject, environmentSchema, instant, nullable, searchText } from '../http/schemas.ts'
+import { closedObject, environmentSchema, instant, nullable, oneOf, searchText } from '../http/schemas.ts'
 
 const ID = 'evt_transaction-tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a13.4'
 
@@ -102,3 +102,22 @@ export const feedPageSchema = named(
     }),
   }),
 )
+
+/** The schema of the public events about one type of resource. */
+export function eventSchemaOf(resource: string, types: readonly string[], data: TSchema) {
+  return Type.Object(
+    {
+      ...eventFields,
+      type: oneOf(types, { description: 'The type of the event.', examples: types.slice(0, 1) }),
+      resource: Type.Object(
+        {
+          ...eventFields.resource.properties,
+          type: Type.Literal(resource, { description: 'The type of the resource.' }),
+        },
+        { description: 'What the event is about.' },
+      ),
+      data: { ...data, description: 'The resource as of this event.' },
+    },
+    { description: `An event about a resource of the type \`${resource}\`.` },
+  )
+}

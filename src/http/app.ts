@@ -18,6 +18,7 @@ import { RequestRefused } from './http-errors.ts'
 import { readJsonBody } from './json-body.ts'
 import type { Metrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
+import type { DocumentedEvent } from './openapi-webhooks.ts'
 import { addOperations } from './operations.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -56,6 +57,8 @@ export type AppParts = {
   readonly metrics: Metrics
   readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
+  /** The public events that the API document describes. */
+  readonly events: readonly DocumentedEvent[]
   readonly clock: Clock
   readonly newId: NewId
 }
@@ -89,7 +92,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   app.addHook('onRoute', pathBook.note)
   observeRequests(app, { metrics, logger: settings.logRequests ? parts.logger : null })
 
-  await addOpenApi(app, { version: parts.version, gate })
+  await addOpenApi(app, { version: parts.version, gate, events: parts.events })
   addDocsPage(app, gate)
   app.addHook('onRoute', enforceTenantQuotas(parts.quotas))
   // From here on every route must declare who may call it.

@@ -14,6 +14,7 @@ import { type Components, createComponents, namedAfter } from './openapi-compone
 import { exampleOf } from './openapi-examples.ts'
 import { REFERENCE_INTRODUCTION } from './openapi-introduction.ts'
 import { COMPONENT_RESPONSES, COMPONENT_SCHEMAS, refusalStatuses } from './openapi-refusals.ts'
+import { type DocumentedEvent, webhooksOf } from './openapi-webhooks.ts'
 import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import type { App } from './request.ts'
 
@@ -28,6 +29,7 @@ type Operation = {
 }
 type Description = {
   components?: object
+  webhooks?: object
   paths?: Record<string, Partial<Record<(typeof OPERATION_METHODS)[number], Operation>>>
 }
 
@@ -64,7 +66,11 @@ const PREFER =
 /** Adds the document at `/openapi.json`. Call it before the routes are added. */
 export async function addOpenApi(
   app: App,
-  { version, gate }: { readonly version: string; readonly gate: Gate },
+  {
+    version,
+    gate,
+    events,
+  }: { readonly version: string; readonly gate: Gate; readonly events: readonly DocumentedEvent[] },
 ): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -87,7 +93,7 @@ export async function addOpenApi(
     transform: ({ schema, url, route }) => ({ schema: documented(schema ?? {}, route), url }),
     transformObject: (built) => {
       const document = 'openapiObject' in built ? built.openapiObject : built.swaggerObject
-      complete(document as Description)
+      complete(document as Description, events)
       return document
     },
   })
@@ -164,7 +170,7 @@ function asRouted(schema: unknown): unknown {
   return { ...rest, properties: Object.fromEntries(bounded) }
 }
 
-function complete(document: Description): void {
+function complete(document: Description, events: readonly DocumentedEvent[]): void {
   const components = createComponents()
   for (const path of Object.values(document.paths ?? {})) {
     for (const method of OPERATION_METHODS) {
@@ -172,6 +178,7 @@ function complete(document: Description): void {
       if (operation !== undefined) completeOperation(operation, components)
     }
   }
+  document.webhooks = webhooksOf(events, components)
   const schemas = { ...COMPONENT_SCHEMAS, ...components.schemas() }
   document.components = { ...document.components, schemas, responses: COMPONENT_RESPONSES }
 }

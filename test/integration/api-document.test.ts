@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import t from 'tap'
+import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import { documentedEvents } from '../../src/compose/event-docs.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import { ERROR_CODES } from '../../src/http/error-codes.ts'
 import { readItems } from '../../src/nft/tokens/read-items.ts'
@@ -29,12 +31,14 @@ type Operation = {
 type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: object
+  readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>
 }
 
 const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const COLLECTION = 'col_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
+const EVENTS = documentedEvents(await composeCatalogue())
 const { app, close } = await composeOfflineApi('0.0.0-test')
 t.teardown(close)
 const document = app.swagger() as unknown as Document
@@ -157,15 +161,39 @@ t.test('the shapes of a token transfer accept the fields that the service accept
   }
 })
 
-t.test('docs/openapi.json and docs/errors.md are those that npm run openapi writes', async (t) => {
-  const { openapiFile, errorsPage } = (await import('../../scripts/api-pages.mjs')) as {
+t.test(
+  'each public event has an entry among the webhooks, whose schema its golden event and its example match',
+  (t) => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ $id: 'api', components: withoutIds(document.components) })
+    t.strictSame(
+      Object.keys(document.webhooks),
+      EVENTS.map(({ type }) => type),
+    )
+    for (const [type, { post }] of Object.entries(document.webhooks)) {
+      const { schema, example } = post.requestBody?.content?.['application/json'] ?? {}
+      const ref = (schema as { $ref?: string } | undefined)?.$ref ?? ''
+      const validate = ajv.getSchema(`api${ref}`)
+      const golden = JSON.parse(readFileSync(`test/golden/public-events/${type}.json`, 'utf8'))
+      t.ok(validate?.(golden), `${type}: ${ajv.errorsText(validate?.errors)}`)
+      t.ok(validate?.(example), `${type}: ${ajv.errorsText(validate?.errors)}`)
+    }
+    t.end()
+  },
+)
+
+t.test('docs/openapi.json, docs/errors.md and docs/events.md are those that npm run openapi writes', async (t) => {
+  const { openapiFile, errorsPage, eventsPage } = (await import('../../scripts/api-pages.mjs')) as {
     openapiFile: (document: object) => string
     errorsPage: (codes: typeof ERROR_CODES) => string
+    eventsPage: (page: string, events: typeof EVENTS) => string
   }
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const ours = { ...document, info: { ...app.swagger().info, version } }
   t.ok(readFileSync('docs/openapi.json', 'utf8') === openapiFile(ours), 'docs/openapi.json: run npm run openapi')
   t.equal(readFileSync('docs/errors.md', 'utf8'), errorsPage(ERROR_CODES), 'docs/errors.md: run npm run openapi')
+  const page = readFileSync('docs/events.md', 'utf8')
+  t.equal(page, eventsPage(page, EVENTS), 'docs/events.md: run npm run openapi')
 })
 
 function validatorOf(component: string): (body: object) => boolean {
@@ -191,4 +219,14 @@ function succeeds(act: () => unknown): boolean {
     if (error instanceof ValidationFailed) return false
     throw error
   }
+}
+
+/** The same schemas without patterns: ids of golden events are short. */
+function withoutIds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutIds)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).filter(
+    ([keyword, member]) => keyword !== 'pattern' || typeof member !== 'string',
+  )
+  return Object.fromEntries(members.map(([keyword, member]) => [keyword, withoutIds(member)]))
 }

@@ -12,6 +12,7 @@ export const API_OPERATIONS = [
   'get /v1/audit/checkpoint getAuditCheckpoint',
   'get /v1/audit/events listAuditEvents',
   'get /v1/audit/proof/{event_id} getAuditProof',
+  'get /v1/events listEvents',
   'get /v1/nft/collections listNftCollections',
   'get /v1/nft/collections/{collection_id} getNftCollection',
   'get /v1/nft/collections/{collection_id}/tokens listNftTokens',

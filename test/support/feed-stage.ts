@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import { composeFeedRoutes, type FeedLimits } from '../../src/compose/api-feed.ts'
+import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { createLogger } from '../../src/logging.ts'
@@ -60,7 +60,8 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
   const caller = { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet' as const, scopes: new Set(['*']) }
   const authenticator = { recall: () => undefined, verify: async () => (isRevoked ? null : caller) }
   const kernel = { pool, wakeUps, clock: Date.now, logger, metrics }
-  const { app, send } = await startTestApp({ routes: await composeFeedRoutes(kernel, authenticator, limits), metrics })
+  const { routes } = await composeFeed(kernel, authenticator, limits)
+  const { app, send } = await startTestApp({ routes, metrics })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -106,6 +106,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
+    events: [],
     ...parts,
     routes: [routes],
   })

@@ -1,0 +1,17 @@
+/** The public event types for the API document and for docs/events.md. */
+import type { Catalogue } from '../feed/catalogue.ts'
+import { eventSchemaOf } from '../feed/schemas.ts'
+import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
+
+export function documentedEvents({ types }: Catalogue): readonly DocumentedEvent[] {
+  return types.map(({ type, description, publisher: { resource, schema } }) => {
+    const ofResource = types.filter(({ publisher }) => publisher.resource === resource).map((other) => other.type)
+    return { type, description, component: nameOf(resource), schema: eventSchemaOf(resource, ofResource, schema) }
+  })
+}
+
+/** `nft.mint` is `NftMintEvent`. */
+function nameOf(resource: string): string {
+  const words = resource.split(/[._]/).map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  return `${words.join('')}Event`
+}

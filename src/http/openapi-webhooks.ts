@@ -1,0 +1,63 @@
+/**
+ * The section `webhooks` of the API document (OpenAPI 3.1): one entry for each public event type. `@fastify/swagger`
+ * does not know the section, nor schemas outside of routes.
+ */
+import type { TSchema } from '@sinclair/typebox'
+import { COMPONENT } from './components.ts'
+import type { Components, Schema } from './openapi-components.ts'
+import { exampleOf } from './openapi-examples.ts'
+
+/** A public event type. */
+export type DocumentedEvent = {
+  /** `transaction.mined`. */
+  readonly type: string
+  readonly description: string
+  /** The name of the component: events of one resource share it. */
+  readonly component: string
+  /** The schema of the whole event. */
+  readonly schema: TSchema
+}
+
+/** The entries by type; moves their schemas to the components. */
+export function webhooksOf(
+  events: readonly DocumentedEvent[],
+  { moveOut }: Components,
+): Readonly<Record<string, object>> {
+  return Object.fromEntries(events.map((event) => [event.type, { post: entryOf(event, moveOut) }]))
+}
+
+function entryOf({ type, description, component, schema }: DocumentedEvent, moveOut: Components['moveOut']): object {
+  const plain = withNullTypes({ ...schema, [COMPONENT]: component })
+  const example = exampleOf(plain)
+  const own = typeof example === 'object' ? { ...example, type } : example
+  return {
+    operationId: `on${type.split(/[._]/).map(capitalised).join('')}`,
+    tags: ['Events'],
+    summary: type,
+    description,
+    requestBody: { required: true, content: { 'application/json': { schema: moveOut(plain), example: own } } },
+    responses: { '200': { description: 'Any 2xx status acknowledges the event.' } },
+  }
+}
+
+/** `nullable` as JSON Schema 2020-12 says it; symbols of TypeBox are dropped. */
+function withNullTypes({ nullable, ...schema }: Schema): Schema {
+  const members = Object.entries(schema).map(([keyword, value]) => [
+    keyword,
+    keyword in VALUES ? value : converted(value),
+  ])
+  const own: Schema = Object.fromEntries(members)
+  return nullable === true && own.type !== undefined ? { ...own, type: [own.type, 'null'] } : own
+}
+
+/** Keywords whose values are no schemas. */
+const VALUES = { examples: 1, example: 1, default: 1, enum: 1, const: 1, required: 1 }
+
+function converted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(converted)
+  return typeof value === 'object' && value !== null ? withNullTypes(value as Schema) : value
+}
+
+function capitalised(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}
