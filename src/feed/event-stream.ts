@@ -29,6 +29,8 @@ export type StreamPorts = {
   readonly gone: AbortSignal
   /** The process shuts down: the client is told to reconnect. */
   readonly draining: AbortSignal
+  /** Called when the next events cannot be read. The stream stays, and tries again. */
+  readonly onError: (error: unknown) => void
   /** Called when the client does not read. */
   readonly onStall: () => void
   readonly times?: StreamTimes
@@ -45,7 +47,7 @@ export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
     yield* watched(': connected\n\n')
     let beatAt = performance.now() + heartbeatMs
     while (!over.aborted) {
-      const events = await nextOrNull(reader)
+      const events = await nextOrNull(ports)
       if (events === null) await pause(RETRY_MS, over)
       else if (events.length > 0) yield* watched(events.map((event) => frameOf(shownTo(scopes, event))).join(''))
       else if (reader.isAtEnd()) await reader.wait(beatAt - performance.now(), over)
@@ -61,10 +63,11 @@ export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
 }
 
 /** Null while the database does not answer: the stream stays, and the heartbeats with it. */
-async function nextOrNull(reader: Reader): Promise<readonly FeedEvent[] | null> {
+async function nextOrNull({ reader, onError }: StreamPorts): Promise<readonly FeedEvent[] | null> {
   try {
     return await reader.next(BATCH)
-  } catch {
+  } catch (error) {
+    onError(error)
     return null
   }
 }

@@ -121,6 +121,7 @@ function stream(
     isKeyValid: () => ports.isKeyValid(token ?? ''),
     gone: closeOf(reply),
     draining,
+    onError: (error) => request.log.warn({ err: error }, 'an event stream cannot read the log'),
     onStall: () => request.raw.destroy(),
     ...(ports.times ? { times: ports.times } : {}),
   })

@@ -1,10 +1,14 @@
 /**
  * kill -9 of each process of the built service during transfers, then of all of them: every accepted transfer is on
- * chain once, with no action except restarting. `npm run faults` does the same at random, and longer.
+ * chain once, with no action except restarting, and a client of the event feed gets every event once, in order. `npm run
+ * faults` does the same at random, and longer.
  */
+import pg from 'pg'
 import t from 'tap'
+import { listen } from '../support/event-stream.ts'
 import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
@@ -50,6 +54,9 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
     service.api,
     Array.from({ length: WALLETS }, () => 'ethereum' as const),
   )
+  const { base_url: baseUrl, api_key: apiKey } = service.state()
+  const listener = listen({ baseUrl, apiKey })
+  t.after(listener.stop)
   const random = createRandom(seed)
   const answers: Answered[] = []
   for (const [who, fault] of FAULTS) {
@@ -74,5 +81,28 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
       `${who}: ${once} of ${accepted} transfers once on chain, ${ended} cancelled, ready after ${Math.round(result.readyMs)} ms, settled after ${Math.round(result.settledMs)} ms`,
     )
   }
+  const expected = await idsOfTransactions(service.state().database_url)
+  const ofTransactions = () => listener.ids.filter((id) => /^evt_transaction-[^~]*$/.test(id))
+  await eventually(async () => ofTransactions().length >= expected.length)
+  t.strictSame(
+    ofTransactions(),
+    expected,
+    'the client of the feed has every event of a transaction once, in the order of the log',
+  )
+  t.equal(new Set(listener.ids).size, listener.ids.length, 'and no event twice')
+  t.ok(listener.connections() > 4, `over ${listener.connections()} connections`)
   if (!t.passing()) t.comment(service.lastWords())
 })
+
+/** The public events of transactions, as the log has them. */
+async function idsOfTransactions(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  const { rows } = await client.query<{ readonly id: string }>(
+    `SELECT 'evt_' || stream_id || '.' || stream_version AS id FROM events
+      WHERE metadata->>'tenantId' = 'demo' AND stream_id LIKE 'transaction-%' AND type NOT IN ('CancellationRequested', 'SpeedUpRequested')
+      ORDER BY events.transaction_id, position`,
+  )
+  await client.end()
+  return rows.map(({ id }) => id)
+}

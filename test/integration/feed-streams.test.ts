@@ -1,6 +1,7 @@
 /** Event streams on bad days: readers of different speeds, a ring that is too small, keys that end, a process that stops. */
 import t, { type Test } from 'tap'
-import { type FeedStage, type FeedStream, withFeed } from '../support/feed-stage.ts'
+import type { FeedStream } from '../support/event-stream.ts'
+import { type FeedStage, withFeed } from '../support/feed-stage.ts'
 import { KEYS } from '../support/http.ts'
 
 /** The ids in the order of the log, as the log has them. */

@@ -8,6 +8,7 @@ import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { createLogger } from '../../src/logging.ts'
 import { type AuditStage, withAudit } from './audit.ts'
+import { type FeedEvent, type FeedStream, readStream } from './event-stream.ts'
 import { KEYS, startTestApp, type TestApp } from './http.ts'
 
 export type FeedPage = {
@@ -15,31 +16,6 @@ export type FeedPage = {
   readonly next_after: string | null
   readonly has_more: boolean
 }
-export type FeedEvent = {
-  readonly id: string
-  readonly type: string
-  readonly environment: string
-  readonly resource: { readonly type: string; readonly id: string; readonly version: number }
-  readonly data: Readonly<Record<string, unknown>> | null
-}
-
-/** One block of an event stream. */
-export type Block = {
-  readonly id?: string
-  readonly event?: string
-  readonly data?: FeedEvent
-  readonly retry?: string
-}
-
-export type FeedStream = {
-  readonly response: IncomingMessage
-  /** The next block with something in it; null at the end of the stream. */
-  readonly next: () => Promise<Block | null>
-  /** Blocks until so many events came; heartbeats are passed over. */
-  readonly events: (count: number) => Promise<FeedEvent[]>
-  readonly close: () => void
-}
-
 export type FeedStage = AuditStage &
   Pick<TestApp, 'app' | 'send'> & {
     readonly metrics: Metrics
@@ -92,50 +68,4 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
       return readStream(response, () => request.destroy())
     },
   }
-}
-
-function readStream(response: IncomingMessage, close: () => void): FeedStream {
-  const blocks = parse(response)
-  const next = async () => (await blocks.next()).value ?? null
-  return {
-    response,
-    next,
-    close,
-    async events(count) {
-      const found: FeedEvent[] = []
-      while (found.length < count) {
-        const block = await next()
-        if (block === null) throw new Error(`the stream ended after ${found.length} events`)
-        if (block.data !== undefined) found.push(block.data)
-      }
-      return found
-    },
-  }
-}
-
-async function* parse(response: IncomingMessage): AsyncGenerator<Block, null> {
-  let text = ''
-  try {
-    for await (const chunk of response.setEncoding('utf8')) {
-      text += chunk
-      for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-        const fields = Object.fromEntries(text.slice(0, end).split('\n').map(fieldOf))
-        text = text.slice(end + 2)
-        if ('' in fields) continue
-        yield {
-          ...fields,
-          ...(fields.data === undefined ? {} : { data: JSON.parse(fields.data) as FeedEvent }),
-        } as Block
-      }
-    }
-  } catch {
-    return null
-  }
-  return null
-}
-
-/** A comment has an empty name. */
-function fieldOf(line: string): [string, string] {
-  const colon = line.indexOf(':')
-  return [line.slice(0, colon), line.slice(colon + 2)]
 }
