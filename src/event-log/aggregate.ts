@@ -67,6 +67,8 @@ export type Aggregate<State, Command, Evt extends Event, Table extends AppendedT
    * the columns that changed.
    */
   readonly rowKey?: string
+  /** Whether its stream has probably got its last event: processes do not cache such a state. */
+  readonly hasEnded?: (state: State) => boolean
   /**
    * The resource that a client's request opened, from an event with its idempotency key; the table of keys is rebuilt
    * from this. Streams that only take part in a request for another resource omit it. Pure.
@@ -106,6 +108,8 @@ export type Change<State = unknown> = {
   readonly readModels: ReadModelChanges
   /** The aggregate after the append. */
   readonly after: Loaded<State>
+  /** As its aggregate says of the state after the append. */
+  readonly hasEnded: boolean
 }
 
 /**
@@ -150,6 +154,7 @@ export function change<State, Command, Evt extends Event>(
     events,
     readModels: withChanges(aggregate, loaded, aggregate.project(loaded.state, state, projection), projection),
     after: { id: loaded.id, state, version, hash },
+    hasEnded: aggregate.hasEnded?.(state) ?? false,
   }
 }
 

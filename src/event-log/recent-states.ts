@@ -22,9 +22,11 @@ export function createRecentStates(streams: number): RecentStates {
   return {
     of: (streamId) => states.get(streamId),
     remember(changes) {
-      for (const { events, after } of changes) {
+      for (const { events, after, hasEnded } of changes) {
         const [first] = events
-        if (first !== undefined) states.set(first.streamId, after)
+        if (first === undefined) continue
+        if (hasEnded) states.delete(first.streamId)
+        else states.set(first.streamId, after)
       }
     },
     forget(streamIds) {

@@ -8,7 +8,14 @@ import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcast
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
-import { isUnmined, type KnownTransaction, newestAttempt, statusOf, type TransactionState } from './state.ts'
+import {
+  FINAL_STATES,
+  isUnmined,
+  type KnownTransaction,
+  newestAttempt,
+  statusOf,
+  type TransactionState,
+} from './state.ts'
 
 const first = { version: 1, upcasters: [] }
 
@@ -30,6 +37,7 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
   ...transactionDecider,
   category: 'transaction',
   rowKey: 'transaction_id',
+  hasEnded: ({ state }) => (FINAL_STATES as readonly string[]).includes(state),
   schemas: {
     ...openings,
     TransactionSigned: second,
