@@ -8,7 +8,7 @@ import type { ChainSettings, RpcBatchLimits } from './chain/settings.ts'
 import { type AuditConfig, auditConfig } from './config/audit.ts'
 import { CHAIN_KEYS, type ChainInput, chainSettings, settingPrefix } from './config/chains.ts'
 import { type DatabaseConfig, databaseConfig, databaseProblems } from './config/database.ts'
-import { type HttpConfig, httpConfig, httpProblems } from './config/http.ts'
+import { type HttpConfig, httpConfig, httpProblems, type StreamLimits, streamLimits } from './config/http.ts'
 import { type MpcConfig, mpcConfig, mpcProblems } from './config/mpc.ts'
 import { quotaConfig } from './config/quotas.ts'
 import { readSetting, ruleOf } from './config/read-setting.ts'
@@ -41,6 +41,7 @@ export type Config = {
     /** False when `/metrics` has its own port. */
     readonly serveMetrics: boolean
   }
+  readonly eventStreams: StreamLimits
   /** The quotas of each tenant. */
   readonly quotasOf: LimitsOf
   readonly signWaitMs: number
@@ -176,6 +177,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       sandbox,
       serveMetrics: general.METRICS_PORT === undefined,
     },
+    eventStreams: streamLimits(general),
     quotasOf: quotaConfig(general),
     signWaitMs: general.SIGN_WAIT_MS,
     shutdownGraceMs: general.SHUTDOWN_GRACE_MS,

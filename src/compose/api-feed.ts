@@ -1,5 +1,5 @@
 /** The event feed: the public events of every capability, read from the log. */
-
+import type { StreamLimits } from '../config/http.ts'
 import { findLogged, readRanges, readTenantLog } from '../event-log/read-logged.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
 import { createReadPage } from '../feed/read-page.ts'
@@ -16,13 +16,17 @@ import { composeCatalogue } from './catalogue.ts'
 import { documentedEvents } from './event-docs.ts'
 import type { Kernel } from './kernel.ts'
 
-/** Other limits than those of the service, for tests. */
-export type FeedLimits = { readonly times?: StreamTimes; readonly ringBytes?: number }
+/** `times` and `ringBytes` differ from those of the service in tests only. */
+export type FeedLimits = {
+  readonly streams: StreamLimits
+  readonly times?: StreamTimes
+  readonly ringBytes?: number
+}
 
 export async function composeFeed(
   { pool, wakeUps, clock, logger, metrics }: Pick<Kernel, 'pool' | 'wakeUps' | 'clock' | 'logger' | 'metrics'>,
   authenticator: Authenticator,
-  limits: FeedLimits = {},
+  { streams: streamLimits, ...limits }: FeedLimits,
 ): Promise<{ readonly routes: Routes; readonly events: readonly DocumentedEvent[] }> {
   const catalogue = await composeCatalogue()
   const render = createRender({
@@ -31,10 +35,10 @@ export async function composeFeed(
     readRanges: (ranges) => readRanges(pool, ranges),
   })
   const tail = createTail({ pool, wakeUps, catalogue, render, clock, logger, ...limits })
-  const streams = createStreams()
+  const streams = createStreams(streamLimits)
   const gauge = (name: string, help: string, read: () => number) =>
     metrics.addGauge(name, help, [], async () => [{ labels: {}, value: read() }])
-  gauge('bursar_feed_streams', 'Open event streams.', streams.count)
+  gauge('bursar_feed_streams', 'Open event streams, and requests that wait for events.', streams.count)
   gauge(
     'bursar_feed_lag_seconds',
     'Time from the record of the newest event that streams have to its read.',

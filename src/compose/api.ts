@@ -50,7 +50,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const authenticator = createAuthenticator({ keys: createApiKeyRows(pool), clock })
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
-  const feed = await composeFeed(kernel, authenticator)
+  const feed = await composeFeed(kernel, authenticator, { streams: config.eventStreams })
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [

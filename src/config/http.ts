@@ -56,6 +56,19 @@ export const HTTP_SETTINGS = {
     description:
       'A connection is closed after this number of requests, so that clients are distributed again by the load balancer. 0 means no limit.',
   }),
+  MAX_EVENT_STREAMS: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 1_000,
+    description:
+      'Maximum number of readers that wait for events at one API process: event streams, and requests with `wait`. Each needs a connection.',
+  }),
+  MAX_EVENT_STREAMS_PER_KEY: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 20,
+    description: 'As `MAX_EVENT_STREAMS`, of one API key.',
+  }),
 }
 
 export type HttpConfig = {
@@ -70,6 +83,9 @@ export type HttpConfig = {
     readonly maxRequests: number
   }
 }
+
+/** How many event streams may be open at one process, and how many of them with one API key. */
+export type StreamLimits = { readonly ofProcess: number; readonly ofKey: number }
 
 /** Trusted proxies that are not a valid address or range. */
 export function httpProblems({ TRUSTED_PROXIES = [] }: Static<TObject<typeof HTTP_SETTINGS>>): string[] {
@@ -95,4 +111,8 @@ export function httpConfig(input: Static<TObject<typeof HTTP_SETTINGS>>): HttpCo
       maxRequests: input.MAX_REQUESTS_PER_CONNECTION,
     },
   }
+}
+
+export function streamLimits(input: Static<TObject<typeof HTTP_SETTINGS>>): StreamLimits {
+  return { ofProcess: input.MAX_EVENT_STREAMS, ofKey: input.MAX_EVENT_STREAMS_PER_KEY }
 }

@@ -3,7 +3,7 @@
  * read, so that a client whose filter matches nothing continues there, and nothing is scanned twice.
  */
 import { pause } from '../event-log/lead.ts'
-import { type FeedEvent, frameOf, shownTo } from './feed-event.ts'
+import { frameOf, shownTo } from './feed-event.ts'
 import type { Reader } from './reader.ts'
 
 /** Short enough for the idle timeouts of proxies. */
@@ -23,13 +23,13 @@ const STREAM_TIMES: StreamTimes = { heartbeatMs: HEARTBEAT_MS, stallMs: STALL_MS
 export type StreamPorts = {
   readonly reader: Reader
   readonly scopes: ReadonlySet<string>
-  /** Asked at each heartbeat: false ends the stream. */
+  /** Asked at each heartbeat: false ends the stream. An error does not: without a database there are no new events. */
   readonly isKeyValid: () => Promise<boolean>
   /** The client has left. */
   readonly gone: AbortSignal
   /** The process shuts down: the client is told to reconnect. */
   readonly draining: AbortSignal
-  /** Called when the next events cannot be read. The stream stays, and tries again. */
+  /** Called when the database does not answer. The stream stays, and tries again. */
   readonly onError: (error: unknown) => void
   /** Called when the client does not read. */
   readonly onStall: () => void
@@ -38,7 +38,7 @@ export type StreamPorts = {
 
 /** Ends when the client leaves, the key is no longer valid, or the process shuts down. */
 export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
-  const { reader, scopes, isKeyValid, gone, draining } = ports
+  const { reader, scopes, gone, draining } = ports
   const { heartbeatMs } = ports.times ?? STREAM_TIMES
   const over = AbortSignal.any([gone, draining, reader.moved])
   const watched = watchStalls(ports)
@@ -47,12 +47,12 @@ export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
     yield* watched(': connected\n\n')
     let beatAt = performance.now() + heartbeatMs
     while (!over.aborted) {
-      const events = await nextOrNull(ports)
+      const events = await orNull(ports, () => reader.next(BATCH))
       if (events === null) await pause(RETRY_MS, over)
       else if (events.length > 0) yield* watched(events.map((event) => frameOf(shownTo(scopes, event))).join(''))
       else if (reader.isAtEnd()) await reader.wait(beatAt - performance.now(), over)
       if (performance.now() < beatAt) continue
-      if (!(await isKeyValid())) return
+      if ((await orNull(ports, ports.isKeyValid)) === false) return
       yield* watched(heartbeatOf(reader.position()))
       beatAt = performance.now() + heartbeatMs
     }
@@ -63,9 +63,9 @@ export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
 }
 
 /** Null while the database does not answer: the stream stays, and the heartbeats with it. */
-async function nextOrNull({ reader, onError }: StreamPorts): Promise<readonly FeedEvent[] | null> {
+async function orNull<Value>({ onError }: StreamPorts, read: () => Promise<Value>): Promise<Value | null> {
   try {
-    return await reader.next(BATCH)
+    return await read()
   } catch (error) {
     onError(error)
     return null

@@ -40,7 +40,11 @@ const list = {
 
 const config = {
   scope: 'events:read',
-  refusals: { 429: 'An API key can have 20 event streams at once, and a process 1,000: `too_many_streams`.' },
+  refusals: {
+    429:
+      'By default, an API key can have 20 event streams and waiting requests at once, and a process 1,000: ' +
+      '`too_many_streams`.',
+  },
 } as const
 
 export function feedRoutes(ports: FeedRoutePorts): Routes {
@@ -75,10 +79,11 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
 
 /** Waits for the first events. */
 async function poll(
-  ports: ReaderPorts,
+  ports: FeedRoutePorts,
   caller: Caller,
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
+  const close = ports.streams.open(caller.keyId)
   const reader = createReader(ports, caller, filter, start)
   const until = performance.now() + waitSeconds * 1_000
   const stop = AbortSignal.any([over, reader.moved])
@@ -92,6 +97,7 @@ async function poll(
     }
   } finally {
     reader.close()
+    close()
   }
 }
 

@@ -1,10 +1,10 @@
-/** Counts open event streams. A process has room for a limited number, and one key cannot take all of it. */
+/**
+ * Counts the readers that wait for events: open event streams, and requests with `wait`. A process has room for a limited
+ * number, and one key cannot take all of it.
+ */
 import { BursarError } from '../core/errors.ts'
 
-const MOST_OF_KEY = 20
-const MOST_OF_PROCESS = 1_000
-
-/** The key or the process has as many streams as it may have. */
+/** The key or the process has as many readers as it may have. */
 class TooManyStreams extends BursarError {
   override readonly type = 'rate_limit_error'
   override readonly code = 'too_many_streams'
@@ -17,7 +17,7 @@ export type Streams = {
   readonly count: () => number
 }
 
-export function createStreams(limits = { ofKey: MOST_OF_KEY, ofProcess: MOST_OF_PROCESS }): Streams {
+export function createStreams(limits: { readonly ofKey: number; readonly ofProcess: number }): Streams {
   const ofKeys = new Map<string, number>()
   let count = 0
   return {
@@ -25,9 +25,13 @@ export function createStreams(limits = { ofKey: MOST_OF_KEY, ofProcess: MOST_OF_
     open(keyId) {
       const own = ofKeys.get(keyId) ?? 0
       if (own >= limits.ofKey)
-        throw new TooManyStreams(`The API key has ${own} open event streams: close one of them, or read pages.`)
+        throw new TooManyStreams(
+          `The API key has ${own} event streams and waiting requests, the most that it can have: close one of them, read pages without wait, or ask the operator for a higher MAX_EVENT_STREAMS_PER_KEY.`,
+        )
       if (count >= limits.ofProcess)
-        throw new TooManyStreams(`The process has ${count} open event streams: try again later, or read pages.`)
+        throw new TooManyStreams(
+          `The process has ${count} event streams and waiting requests, the most that it can have: try again later, or read pages without wait.`,
+        )
       ofKeys.set(keyId, own + 1)
       count += 1
       let isOpen = true

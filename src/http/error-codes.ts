@@ -208,7 +208,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   rate_limit_error: {
     rate_limit_exceeded: 'Wait as long as `Retry-After` says.',
-    too_many_streams: 'Close an event stream, or read pages of events.',
+    too_many_streams: 'Close an event stream, or read pages without `wait`.',
     ...Object.fromEntries(
       QUOTAS.map((quota) => [
         `quota_${quota}`,

@@ -73,14 +73,21 @@ t.test('a heartbeat carries the position that was scanned, and a client continue
   t.strictSame(page.events, [])
 })
 
-t.test('a stream ends at the heartbeat after its key was revoked', async (t: Test) => {
-  const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
-  const stream = await stage.stream()
-  stage.revoke()
-  let block = await stream.next()
-  while (block !== null) block = await stream.next()
-  t.equal(stream.response.complete, true, 'it is ended, not cut off')
-})
+for (const state of ['revoked', 'expired'] as const) {
+  t.test(`a stream ends at the heartbeat after its key is ${state}, and not while nobody can tell`, async (t: Test) => {
+    const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
+    const stream = await stage.stream()
+    stage.key.state = 'unknown'
+    const [id] = await stage.transfers(1)
+    // Heartbeats come while the database does not answer for the key, and events that can be read.
+    t.equal((await stream.events(2)).at(-1)?.id, `evt_transaction-${id}.3`)
+    for (let beats = 0; beats < 3; beats += 1) t.ok(await stream.next())
+    stage.key.state = state
+    let block = await stream.next()
+    while (block !== null) block = await stream.next()
+    t.equal(stream.response.complete, true, 'it is ended, not cut off')
+  })
+}
 
 t.test('a process that stops tells its readers to reconnect, and answers those that wait', async (t: Test) => {
   const stage = await withFeed(t)

@@ -151,20 +151,41 @@ t.test('no event appears behind a reader, although its transaction commits late'
   live.close()
 })
 
-t.test('an API key has at most 20 streams at once', async (t) => {
-  const open = []
-  for (let n = 0; n < 20; n += 1) open.push(await stream())
+t.test('a key and a process have a limited number of streams and waiting requests', async (t) => {
+  const stage = await withFeed(t, { streams: { ofKey: 2, ofProcess: 3 } })
   const gauge = async () =>
     (await stage.metrics.registry.getSingleMetric('bursar_feed_streams')?.get())?.values[0]?.value
-  t.equal(await gauge(), 20)
-  const refused = await send({ url: '/v1/events', headers: { accept: 'text/event-stream' } })
-  t.strictSame([refused.status, ...told(refused)], [429, '- too_many_streams'])
-  for (const { close } of open) close()
-  // The server notices a client that left when its connection closes.
-  for (let n = await gauge(); n !== 0; n = await gauge()) await new Promise(setImmediate)
-  const again = await stream()
-  t.equal((await again.events(1)).length, 1)
+  const opened = async (count: number) => {
+    // The server notices a client that left when its connection closes.
+    while ((await gauge()) !== count) await new Promise(setImmediate)
+  }
+  const ask = (key: string, query = '', accept = 'text/event-stream') =>
+    stage.send({ url: `/v1/events${query}`, headers: { accept, authorization: `Bearer ${key}` } })
+  const asOther = { authorization: `Bearer ${KEYS.listener}` }
+
+  const first = await stage.stream()
+  const waiting = stage.page('types=wallet.archived&wait=60')
+  await opened(2)
+  for (const refused of [await ask(KEYS.full), await ask(KEYS.full, '?wait=60&types=wallet.archived', '*/*')]) {
+    t.strictSame([refused.status, ...told(refused)], [429, '- too_many_streams'])
+    t.match(refused.body.message, /The API key has 2 .*close one of them.*MAX_EVENT_STREAMS_PER_KEY/)
+  }
+  t.equal((await stage.page('limit=1')).has_more, false, 'a page needs no stream')
+
+  const other = await stage.stream('', asOther)
+  await opened(3)
+  const full = await ask(KEYS.listener)
+  t.strictSame([full.status, ...told(full)], [429, '- too_many_streams'])
+  t.match(full.body.message, /The process has 3 .*try again later/)
+  for (const { close } of [first, other]) close()
+  await opened(1)
+  const again = await stage.stream('', asOther)
+  await stage.transfers(1)
+  t.equal((await again.events(2)).length, 2)
   again.close()
+  await stage.app.close()
+  t.strictSame((await waiting).events, [])
+  await opened(0)
 })
 
 t.end()

@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import type { ApiKey } from '../../src/access/api-key-rows.ts'
+import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { createToken } from '../../src/access/token.ts'
 import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
+import { Unavailable } from '../../src/core/errors.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { createLogger } from '../../src/logging.ts'
@@ -21,22 +25,25 @@ export type FeedStage = AuditStage &
     readonly metrics: Metrics
     readonly page: (query: string, key?: string) => Promise<FeedPage>
     readonly stream: (query?: string, headers?: Readonly<Record<string, string>>) => Promise<FeedStream>
-    /** From now on no key is valid; those of open streams were. */
-    readonly revoke: () => void
+    /** What the database says of the key of every open stream. */
+    readonly key: { state: 'valid' | 'revoked' | 'expired' | 'unknown' }
   }
 
-export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedStage> {
+/** Limits that no test reaches by chance. */
+const STREAMS = { ofKey: 20, ofProcess: 1_000 }
+
+export async function withFeed(t: Test, limits: Partial<FeedLimits> = {}): Promise<FeedStage> {
   const stage = await withAudit(t)
   const { pool, url } = stage
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   const metrics = createMetrics('test')
   const logger = createLogger({ level: 'error', processName: 'test' })
-  let isRevoked = false
-  const caller = { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet' as const, scopes: new Set(['*']) }
-  const authenticator = { recall: () => undefined, verify: async () => (isRevoked ? null : caller) }
+  const key: FeedStage['key'] = { state: 'valid' }
+  const authenticator = createAuthenticator({ keys: { byDigest: async () => keyIn(key.state) }, clock: Date.now })
+  const verify = () => authenticator.verify(createToken('mainnet'))
   const kernel = { pool, wakeUps, clock: Date.now, logger, metrics }
-  const { routes } = await composeFeed(kernel, authenticator, limits)
+  const { routes } = await composeFeed(kernel, { ...authenticator, verify }, { streams: STREAMS, ...limits })
   const { app, send } = await startTestApp({ routes, metrics })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
@@ -46,9 +53,7 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
     app,
     send,
     metrics,
-    revoke() {
-      isRevoked = true
-    },
+    key,
     async page(query, key = KEYS.full) {
       const answer = await send({ url: `/v1/events?${query}`, headers: { authorization: `Bearer ${key}` } })
       if (answer.status !== 200) throw new Error(answer.text)
@@ -67,5 +72,17 @@ export async function withFeed(t: Test, limits: FeedLimits = {}): Promise<FeedSt
       request.on('error', () => undefined)
       return readStream(response, () => request.destroy())
     },
+  }
+}
+
+function keyIn(state: FeedStage['key']['state']): ApiKey {
+  if (state === 'unknown') throw new Unavailable('database_unavailable', 'The database is not available: try again.')
+  const key = { keyId: 'key_full', tenantId: 'acme', environment: 'mainnet' as const, label: '', scopes: ['*'] }
+  const past = new Date(Date.now() - 1)
+  return {
+    ...key,
+    expiresAt: state === 'expired' ? past : null,
+    revokedAt: state === 'revoked' ? past : null,
+    createdAt: new Date(0),
   }
 }
