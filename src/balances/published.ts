@@ -34,7 +34,9 @@ const schema = named(
 export const publishedBalances = published(balanceAggregate, {
   resource: 'balance',
   scope: 'wallets:read',
-  types: { 'balance.changed': 'The balance of one asset of a wallet changed on chain.' },
+  types: {
+    'balance.changed': 'The balance of one asset of a wallet changed on chain, or was observed for the first time.',
+  },
   events: { BalanceChanged: ['balance.changed'], BalanceReorged: ['balance.changed'] },
   schema,
   render({ id, events: [event] }) {

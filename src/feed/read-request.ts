@@ -13,20 +13,27 @@ export type FeedQuery = { readonly after?: string; readonly types?: string; read
 /** Where a reader continues: after an event with this id, or null at the oldest one. */
 export type Start = { readonly cursor: Cursor; readonly id: string | null }
 
-/** @throws ValidationFailed `unknown_event` for an event that the owner does not have */
-export type FindStart = (owner: LogOwner, after: string | undefined) => Promise<Start>
+/**
+ * @param field where the client sent the id
+ * @throws ValidationFailed `unknown_event` for an event that the owner does not have
+ */
+export type FindStart = (
+  owner: LogOwner,
+  after: string | undefined,
+  field?: 'after' | 'Last-Event-ID',
+) => Promise<Start>
 
 export function createFindStart(
   findLogged: (owner: LogOwner, name: PublicEventName) => Promise<LoggedEvent | undefined>,
   { lastIndexOf }: Pick<Catalogue, 'lastIndexOf'>,
 ): FindStart {
-  return async (owner, after) => {
+  return async (owner, after, field = 'after') => {
     if (after === undefined) return { cursor: { place: LOG_START, index: Number.POSITIVE_INFINITY }, id: null }
     const name = parsePublicEventId(after)
     const logged = name && (await findLogged(owner, name))
     if (name === undefined || logged === undefined) {
-      const message = 'after must be the id of one of your events: omit it to start with the oldest event.'
-      throw ValidationFailed.field('after', 'unknown_event', message)
+      const message = `${field} must be the id of one of your events: omit it to start with the oldest event.`
+      throw ValidationFailed.field(field, 'unknown_event', message)
     }
     const index = name.index >= lastIndexOf(logged) ? Number.POSITIVE_INFINITY : name.index
     return { cursor: { place: logged.place, index }, id: after }
@@ -44,8 +51,8 @@ function readTypes(text: string, catalogue: Catalogue): ReadonlySet<string> {
   const items = wanted.flatMap((type) => {
     if (known.includes(type)) return []
     const meant = closest(type, known)
-    const hint = meant === undefined ? 'see docs/events.md for all types' : `did you mean ${meant}?`
-    const message = `types must be a comma-separated list of event types: ${JSON.stringify(type)} is none, ${hint}`
+    const hint = meant === undefined ? 'The section Webhooks of /docs lists all types.' : `Did you mean ${meant}?`
+    const message = `types must be a comma-separated list of event types: ${JSON.stringify(type)} is not one. ${hint}`
     return [{ field: 'types', code: 'unknown_event_type', message }]
   })
   if (items.length > 0) throw new ValidationFailed(items)

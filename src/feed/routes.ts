@@ -60,7 +60,8 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       const { caller, query } = request
       const filter = readFilter(query, catalogue)
       if (wantsStream(request)) {
-        const start = await findStart(caller, lastEventId(request) ?? query.after)
+        const id = lastEventId(request)
+        const start = await (id === undefined ? findStart(caller, query.after) : findStart(caller, id, 'Last-Event-ID'))
         return stream(ports, { request, reply, filter, start, draining: draining.signal }) as never
       }
       const start = await findStart(caller, query.after)

@@ -30,6 +30,7 @@ export const feedQuery = closedObject({
   resource: Type.Optional(
     searchText(300, {
       description: 'Only events about the resource with this id.',
+      minLength: 1,
       examples: ['tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a13'],
     }),
   ),

@@ -69,11 +69,12 @@ export function multilineText(maxLength: number, options: StringOptions = {}) {
  * points
  */
 export function searchText(maxLength: number, options: StringOptions = {}) {
+  const length = options.minLength === undefined ? `at most ${maxLength}` : `${options.minLength} to ${maxLength}`
   return Type.String({
     ...options,
     maxLength,
     pattern: `^[^${UNFIT_FOR_SEARCH}]*$`,
-    'x-rule': `must be text of at most ${maxLength} characters, without control characters and line breaks`,
+    'x-rule': `must be text of ${length} characters, without control characters and line breaks`,
     'x-code': 'invalid_text',
   })
 }

@@ -1,4 +1,4 @@
-/** What `npm start` prints when it is ready: commands for a first transfer. */
+/** What `npm start` prints when it is ready: commands that show events and make a first transfer. */
 
 const MPC_WALLET = `
   # an mpc wallet: three parties hold shares of its key, and two of them sign together
@@ -36,7 +36,11 @@ export function printWelcome({
   process.stdout.write(`
 Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
 
-To make a first transfer, paste this into another shell:
+To watch events as they happen, paste this into a second shell:
+
+  curl -sN ${baseUrl}/v1/events -H 'Authorization: Bearer ${apiKey}' -H 'Accept: text/event-stream'
+
+To make a first transfer, paste this into a third shell:
 
   export URL=${baseUrl} KEY=${apiKey}
   api() { curl -s -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' "$@"; echo; }

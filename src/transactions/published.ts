@@ -24,7 +24,8 @@ export const publishedTransactions = published(transactionAggregate, {
     'transaction.replaced':
       'The transaction was signed again for the same nonce: with higher fees, or as a cancellation.',
     'transaction.nonce_taken': 'Another program used the nonce of the transaction. It will be signed with a new one.',
-    'transaction.mined': 'The transaction is in a block. A chain reorganisation can still remove it.',
+    'transaction.mined':
+      'The transaction, or its cancellation, is in a block. A chain reorganisation can still remove it. The outcome follows.',
     'transaction.reorged':
       'The block of the transaction left the chain before the transaction was final. It is sent again.',
     'transaction.settlement_revoked':

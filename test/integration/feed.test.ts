@@ -72,6 +72,7 @@ t.test('a cursor of nobody, of another tenant or environment is refused', async 
     'limit=1001': 'limit too_large',
     'types=transaction.mind': 'types unknown_event_type',
     'types=': 'types unknown_event_type',
+    'resource=': 'resource invalid_text',
     'from=1': 'from unknown_query_parameter',
   }
   for (const [query, expected] of Object.entries(refusals)) {
@@ -79,7 +80,9 @@ t.test('a cursor of nobody, of another tenant or environment is refused', async 
     t.strictSame([answer.status, ...told(answer)], [422, expected], query)
   }
   const misspelt = await send({ url: '/v1/events?types=transaction.mined,transaction.confirmd' })
-  t.match(misspelt.body.message, /"transaction.confirmd" is none, did you mean transaction.confirmed\?/)
+  t.match(misspelt.body.message, /"transaction.confirmd" is not one. Did you mean transaction.confirmed\?/)
+  const headers = { accept: 'text/event-stream', 'last-event-id': 'evt_wallet-wal_nobody.1' }
+  t.strictSame(told(await send({ url: '/v1/events', headers })), ['Last-Event-ID unknown_event'])
 })
 
 t.test('filters keep the order, and the cursor moves on where nothing matches', async (t) => {

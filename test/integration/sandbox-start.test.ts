@@ -3,6 +3,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -107,6 +108,10 @@ t.test('a process that must not own the tables does not start as their owner, an
 
 t.test('the printed commands, pasted into a shell, end in a confirmed transfer and a confirmed swap', async (t) => {
   const lines = printed().split('\n')
+  const watching = spawn('bash', ['-c', `exec ${lines.find((line) => line.includes('curl -sN'))?.trim()}`])
+  t.teardown(() => watching.kill())
+  const shown: string[] = []
+  createInterface({ input: watching.stdout }).on('line', (line) => shown.push(line))
   const from = lines.findIndex((line) => line.includes('export URL='))
   const to = lines.findIndex((line) => line.startsWith('Ctrl-C'))
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', lines.slice(from, to).join('\n')])
@@ -136,6 +141,8 @@ t.test('the printed commands, pasted into a shell, end in a confirmed transfer a
       return status === 'confirmed'
     })
   await eventually(async () => (await read(`/v1/wallets/${wallet.wallet_id}/balance`)).balance?.startsWith('9.39'))
+  const ofTransfer = shown.filter((line) => line.startsWith('id: ') && line.includes(transfer.transaction_id))
+  t.equal(ofTransfer.length, 5, 'the printed command shows the events: requested, signed, submitted, mined, confirmed')
 })
 
 t.test('a second sandbox in the same directory is refused in one line and does not affect the first', async (t) => {

@@ -42,7 +42,8 @@ export const publishedNftTransfers = [
     subject: 'nft_transfer',
     mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.nftTransfer),
     types: {
-      'nft.transfer.confirmed': 'A transaction of a transfer of tokens is in a block.',
+      'nft.transfer.confirmed':
+        'A transaction of a transfer of tokens is in a block, so their status is `CONFIRMED`. A chain reorganisation can still remove it.',
       'nft.transfer.failed': 'A transaction of a transfer of tokens failed.',
       'nft.transfer.reorged': 'The block with a transaction of a transfer of tokens left the chain.',
     },
