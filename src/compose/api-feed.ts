@@ -1,6 +1,7 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
-import { findLogged, readRanges, readTenantLog } from '../event-log/read-logged.ts'
+import { findLogged, readRanges, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
+import { endIdOf } from '../feed/cursor.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
 import { createReadPage } from '../feed/read-page.ts'
 import { createFindStart } from '../feed/read-request.ts'
@@ -8,6 +9,7 @@ import { createRender } from '../feed/render.ts'
 import { feedRoutes } from '../feed/routes.ts'
 import { createStreams } from '../feed/streams.ts'
 import { createTail } from '../feed/tail.ts'
+import type { AsOfEvent } from '../http/as-of-event.ts'
 import type { Authenticator } from '../http/caller.ts'
 import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 import type { Routes } from '../http/request.ts'
@@ -27,7 +29,7 @@ export async function composeFeed(
   { pool, wakeUps, clock, logger, metrics }: Pick<Kernel, 'pool' | 'wakeUps' | 'clock' | 'logger' | 'metrics'>,
   authenticator: Authenticator,
   { streams: streamLimits, ...limits }: FeedLimits,
-): Promise<{ readonly routes: Routes; readonly events: readonly DocumentedEvent[] }> {
+): Promise<{ readonly routes: Routes; readonly events: readonly DocumentedEvent[]; readonly asOfEvent: AsOfEvent }> {
   const catalogue = await composeCatalogue()
   const render = createRender({
     catalogue,
@@ -53,5 +55,12 @@ export async function composeFeed(
     ...limits,
     isKeyValid: async (token) => (await authenticator.verify(token)) !== null,
   })
-  return { routes, events: documentedEvents(catalogue) }
+  return {
+    routes,
+    events: documentedEvents(catalogue),
+    async asOfEvent(owner) {
+      const newest = await readTenantEnd(pool, owner)
+      return newest === undefined ? null : endIdOf(newest, catalogue.lastIndexOf(newest))
+    },
+  }
 }

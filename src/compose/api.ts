@@ -77,6 +77,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     newId,
     quotas,
     events: feed.events,
+    asOfEvent: feed.asOfEvent,
     authenticator,
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })

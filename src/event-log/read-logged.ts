@@ -54,6 +54,18 @@ export async function readTenantLog(
   return rows.map(toLogged)
 }
 
+/** The newest event of the owner that can be read; undefined if there is none. One look-up in an index. */
+export async function readTenantEnd(pool: Pool, { tenantId, environment }: LogOwner): Promise<LoggedEvent | undefined> {
+  const { rows } = await pool.query<LoggedRow>({
+    name: 'read_tenant_end',
+    text: `SELECT ${COLUMNS} FROM events WHERE metadata->>'tenantId' = $1 AND environment = $2 AND ${READABLE}
+            ORDER BY events.transaction_id DESC, position DESC LIMIT 1`,
+    values: [tenantId, environment],
+  })
+  const [row] = rows
+  return row && toLogged(row)
+}
+
 /** The next events of every tenant, and the epoch of the database: in another one, places mean other events. */
 export async function readWholeLog(
   pool: Pool,

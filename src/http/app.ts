@@ -6,6 +6,7 @@ import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault 
 import type { Logger } from 'pino'
 import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
+import { type AsOfEvent, addAsOfEvent } from './as-of-event.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'
@@ -59,6 +60,7 @@ export type AppParts = {
   readonly routes: readonly Routes[]
   /** The public events that the API document describes. */
   readonly events: readonly DocumentedEvent[]
+  readonly asOfEvent: AsOfEvent
   readonly clock: Clock
   readonly newId: NewId
 }
@@ -94,6 +96,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
 
   await addOpenApi(app, { version: parts.version, gate, events: parts.events })
   addDocsPage(app, gate)
+  app.addHook('onRoute', addAsOfEvent(parts.asOfEvent))
   app.addHook('onRoute', enforceTenantQuotas(parts.quotas))
   // From here on every route must declare who may call it.
   app.addHook('onRoute', enforceRouteRules(gate, settings.bodyLimitBytes))

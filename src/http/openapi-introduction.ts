@@ -34,6 +34,9 @@ Work on chain continues after the response. With \`Prefer: wait=10\` the respons
 Lists are sorted from newest to oldest. \`limit\` is 1 to 100. While \`has_more\` is true, pass \`next_cursor\` as \`cursor\` to get the
 next page. A cursor stays valid while rows are added.
 
+To follow a list, read all its pages, then read \`GET /v1/events\` with the \`as_of_event\` of the first page as \`after\`. No change
+is missed. Events from the time of the reads can repeat what the list shows.
+
 ## Limits
 
 A body may have 64 KiB and 2,048 values (objects, arrays, strings, numbers, booleans and nulls, at every depth). Operations with

@@ -30,7 +30,7 @@ export const pageQuery = {
 /** The values of the order columns of a row: text, so that no precision is lost. */
 export type RowKey = readonly string[]
 
-/** The schema of `pageOf`'s result. @param plural the member that holds the rows: `wallets` */
+/** The schema of `pageOf`'s result; the application adds `as_of_event` (`addAsOfEvent`). @param plural the member that holds the rows: `wallets` */
 export function pageSchema<Plural extends string, Row extends TSchema>(
   plural: Plural,
   row: Row,
@@ -45,6 +45,14 @@ export function pageSchema<Plural extends string, Row extends TSchema>(
         }),
       ),
       has_more: Type.Boolean({ description: 'Whether there is another page.', examples: [false] }),
+      as_of_event: nullable(
+        Type.String({
+          description:
+            'Pass that of the first page as `after` to `GET /v1/events` to get every change that the list does not show. Null if you ' +
+            'have no events, and with `at`: omit `after` then.',
+          examples: ['evt_wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11.2'],
+        }),
+      ),
     }),
   )
 }

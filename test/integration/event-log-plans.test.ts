@@ -10,6 +10,8 @@ import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
+import { readLogEnd, readTenantEnd, readTenantLog, readWholeLog } from '../../src/event-log/read-logged.ts'
+import { LOG_START } from '../../src/event-log/subscription.ts'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
 import { hasInFlight } from '../../src/transactions/has-in-flight.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
@@ -131,6 +133,11 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
+  const owner = { tenantId: 'tenant_0', environment: 'mainnet' } as const
+  await readTenantLog(spy, owner, LOG_START, 100)
+  await readTenantEnd(spy, owner)
+  await readWholeLog(spy, LOG_START, 100)
+  await readLogEnd(spy)
   t.ok(noted.size > 20, `${noted.size} statements are explained`)
   for (const [name, { text, values }] of noted) {
     const now = await pool.query(`EXPLAIN (FORMAT JSON) ${text}`, values)

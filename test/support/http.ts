@@ -107,6 +107,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
     events: [],
+    asOfEvent: async () => null,
     ...parts,
     routes: [routes],
   })

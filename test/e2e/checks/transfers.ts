@@ -167,7 +167,10 @@ async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
   }
   t.strictSame(seen, ids, 'new transactions do not shift the pages')
   const newest = new Date(Math.max(...all.map(({ updated_at }) => Date.parse(updated_at)))).toISOString()
-  const then = (await read(`at=${newest}&limit=100`)).transactions as Transaction[]
+  const past = await read(`at=${newest}&limit=100`)
+  const then = past.transactions as Transaction[]
+  t.equal(past.as_of_event, null, 'no position of the feed belongs to a list of the past')
+  t.match((await read('limit=1')).as_of_event, /^evt_/)
   const states = (of: Transaction[]) => of.map(({ transaction_id, state }) => [transaction_id, state])
   t.strictSame(states(then), states(all), 'the list at that time has the states of that time')
   t.equal((await read(`at=${newest}&status=failed`)).transactions.length, 0)
