@@ -25,11 +25,22 @@ export type FeedLimits = {
   readonly ringBytes?: number
 }
 
+export type Feed = {
+  readonly routes: Routes
+  readonly events: readonly DocumentedEvent[]
+  readonly asOfEvent: AsOfEvent
+  /** That event streams are far behind; `null` if they are not. */
+  readonly problem: () => string | null
+}
+
+/** As for other readers of the log: see readiness.ts. */
+const MAX_LAG_MS = 30_000
+
 export async function composeFeed(
   { pool, wakeUps, clock, logger, metrics }: Pick<Kernel, 'pool' | 'wakeUps' | 'clock' | 'logger' | 'metrics'>,
   authenticator: Authenticator,
   { streams: streamLimits, ...limits }: FeedLimits,
-): Promise<{ readonly routes: Routes; readonly events: readonly DocumentedEvent[]; readonly asOfEvent: AsOfEvent }> {
+): Promise<Feed> {
   const catalogue = await composeCatalogue()
   const render = createRender({
     catalogue,
@@ -43,8 +54,8 @@ export async function composeFeed(
   gauge('bursar_feed_streams', 'Open event streams, and requests that wait for events.', streams.count)
   gauge(
     'bursar_feed_lag_seconds',
-    'Time from the record of the newest event that streams have to its read.',
-    tail.lagSeconds,
+    'How far event streams are behind the log. 0 without streams.',
+    () => tail.lagMs() / 1_000,
   )
   const routes = feedRoutes({
     catalogue,
@@ -61,6 +72,12 @@ export async function composeFeed(
     async asOfEvent(owner) {
       const newest = await readTenantEnd(pool, owner)
       return newest === undefined ? null : endIdOf(newest, catalogue.lastIndexOf(newest))
+    },
+    problem() {
+      const lagMs = tail.lagMs()
+      if (lagMs <= MAX_LAG_MS) return null
+      const failure = tail.failure()
+      return `Event streams are ${Math.round(lagMs / 1_000)} s behind the log${failure === null ? '' : `: ${failure}`}.`
     },
   }
 }

@@ -34,13 +34,14 @@ export type AddToApi = (kernel: Kernel, transactions: TransactionParts) => ApiAd
 
 const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
 
+/** The application, ready to listen, and what it currently cannot do. */
+export type Api = { readonly app: App; readonly problem: () => string | null }
+
 /**
- * The application, ready to listen.
- *
  * @param version as package.json has it
  * @param add what the sandbox adds; production adds nothing
  */
-export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<App> {
+export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
   const { config, logger, metrics, clock, newId, pool } = kernel
   const parts = apiParts(kernel)
   const balances = composeBalanceReads(kernel, parts)
@@ -67,7 +68,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
     ...additions.routes,
   ]
-  return buildApp({
+  const app = await buildApp({
     settings: config.http,
     version,
     logger,
@@ -81,6 +82,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     authenticator,
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
+  return { app, problem: feed.problem }
 }
 
 /** Routes of capabilities that need no other one. */

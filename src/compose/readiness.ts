@@ -102,7 +102,7 @@ async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): P
   const details = [`user ${user}`, `database ${database}`, application ? `application ${application}` : null]
   return (
     `${who} has had a transaction open for ${Math.round(openMs / 1_000)} s ` +
-    `(${[...details.filter((detail) => detail !== null), statementOf(oldest)].join(', ')}): requests that were accepted since then are processed late; ` +
+    `(${[...details.filter((detail) => detail !== null), statementOf(oldest)].join(', ')}): requests that were accepted since then are processed late, and clients get no newer events; ` +
     'npm run bursar -- stuck shows the next step'
   )
 }

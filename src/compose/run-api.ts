@@ -11,10 +11,10 @@ export function runApi(env: NodeJS.ProcessEnv, add?: AddToApi): Promise<void> {
   return runProcess(
     'api',
     async (kernel) => {
-      const app = await composeApi(kernel, version, add)
+      const { app, problem } = await composeApi(kernel, version, add)
       const address = await app.listen(kernel.config.api)
       kernel.logger.info({ address }, 'listening')
-      return { drain: () => app.close(), checks: readinessChecks(kernel) }
+      return { drain: () => app.close(), checks: readinessChecks(kernel), problem }
     },
     env,
   )

@@ -26,8 +26,10 @@ export type FollowPorts = {
   readonly render: Render
   readonly logger: Pick<Logger, 'warn'>
   readonly ring: Ring
-  /** Called with the newest event of each read. */
-  readonly onRead: (newest: LoggedEvent) => void
+  /** Called after each read with its newest event; without one if nothing was left to read. */
+  readonly onRead: (newest: LoggedEvent | undefined) => void
+  /** Called when a read failed. It is tried again. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** From the first reader until there is none. */
@@ -48,6 +50,7 @@ export async function followLog(ports: FollowPorts, run: Run): Promise<void> {
     const startedAt = performance.now()
     const count = await readOnce(ports, run).catch((error: unknown) => {
       ports.logger.warn({ err: error }, 'the feed cannot read the log')
+      if (!signal.aborted) ports.onFailure(error)
       return null
     })
     if (count === null) await pause(RETRY_MS, signal)
@@ -99,7 +102,10 @@ async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['p
     return 0
   }
   const last = events.at(-1)
-  if (last === undefined) return 0
+  if (last === undefined) {
+    onRead(undefined)
+    return 0
+  }
   const concerned = events.filter((event) => ring.channelOf(event)?.from != null)
   const rendered = await render(concerned)
   if (run.stop.signal.aborted) return 0

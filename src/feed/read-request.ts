@@ -32,7 +32,9 @@ export function createFindStart(
     const name = parsePublicEventId(after)
     const logged = name && (await findLogged(owner, name))
     if (name === undefined || logged === undefined) {
-      const message = `${field} must be the id of one of your events: omit it to start with the oldest event.`
+      const message =
+        `${field} must be the id of one of your events: omit it to start with the oldest event, or read your lists ` +
+        'again and continue after their as_of_event.'
       throw ValidationFailed.field(field, 'unknown_event', message)
     }
     const index = name.index >= lastIndexOf(logged) ? Number.POSITIVE_INFINITY : name.index

@@ -23,11 +23,16 @@ export type Joined = {
 
 export type Tail = {
   readonly join: (owner: LogOwner) => Joined
-  /** Seconds from the record of the newest event to its read; 0 while nothing was read. */
-  readonly lagSeconds: () => number
+  /**
+   * Milliseconds that the newest event of the last read had waited; while reads fail, the time since one succeeded. 0
+   * without readers, and when everything has been read.
+   */
+  readonly lagMs: () => number
+  /** Why the last read failed; null if it did not. */
+  readonly failure: () => string | null
 }
 
-export type TailPorts = Omit<FollowPorts, 'ring' | 'onRead'> & {
+export type TailPorts = Omit<FollowPorts, 'ring' | 'onRead' | 'onFailure'> & {
   readonly clock: () => number
   readonly ringBytes?: number
 }
@@ -36,19 +41,34 @@ export function createTail({ clock, ringBytes = RING_BYTES, ...ports }: TailPort
   const ring = createRing(ringBytes)
   let current: Run | null = null
   let readers = 0
-  let lagSeconds = 0
+  let read = { atMs: 0, lagMs: 0 }
+  let failure: string | null = null
+
+  function noteRead(waitedMs: number): void {
+    read = { atMs: clock(), lagMs: Math.max(0, waitedMs) }
+    failure = null
+  }
 
   function start(): Run {
     const run = { stop: new AbortController(), moved: new AbortController(), place: null, isReading: false }
-    const onRead: FollowPorts['onRead'] = ({ recordedAt }) => {
-      lagSeconds = Math.max(0, clock() - Date.parse(recordedAt)) / 1_000
-    }
-    void followLog({ ...ports, ring, onRead }, run)
+    noteRead(0)
+    void followLog(
+      {
+        ...ports,
+        ring,
+        onRead: (newest) => noteRead(newest === undefined ? 0 : clock() - Date.parse(newest.recordedAt)),
+        onFailure(error) {
+          failure = error instanceof Error ? error.message : String(error)
+        },
+      },
+      run,
+    )
     return run
   }
 
   return {
-    lagSeconds: () => lagSeconds,
+    lagMs: () => (current === null ? 0 : failure === null ? read.lagMs : clock() - read.atMs),
+    failure: () => failure,
     join(owner) {
       const { channel, latch } = ring.join(owner)
       const run = current ?? start()

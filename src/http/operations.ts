@@ -35,7 +35,7 @@ const ready = {
     'Checks each dependency of the process, each within two seconds. A 503 lists the checks that failed and why. A `warning` needs ' +
     'the attention of an operator, but requests are still answered, so the response is 200 with `degraded: true`. The check ' +
     '`log_readers` has a warning while a database transaction, in any database of the server, has been open for more than 30 s: ' +
-    'requests that were accepted since then are processed late.',
+    'requests that were accepted since then are processed late, and event streams deliver no newer events.',
   response: {
     200: successOf(
       Type.Object({

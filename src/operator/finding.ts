@@ -11,6 +11,7 @@ export const FINDING_KINDS = {
   nobody_leads: 'a task that needs one leader has none',
   transaction_open: 'a database transaction on this server is left open, and readers of the log wait for it',
   subscription_behind: 'a subscription is behind the log',
+  feed_behind: 'the event streams of an API process are behind the log',
   follower_halted: 'a chain is not followed',
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed, but no signer holds their lane',

@@ -13,7 +13,7 @@ const NO_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 export async function composeOfflineApi(version: string): Promise<{ app: App; close: () => Promise<void> }> {
   const config = loadConfig({ DATABASE_URL: NO_DATABASE, LOG_LEVEL: 'fatal' })
   const kernel = composeKernel({ ...config, sandbox: true }, 'api')
-  const app = await composeApi(kernel, version, addFaucet)
+  const { app } = await composeApi(kernel, version, addFaucet)
   return {
     app,
     async close() {

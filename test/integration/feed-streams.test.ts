@@ -128,6 +128,26 @@ t.test('a client that does not read is given up', async (t: Test) => {
   idle.close()
 })
 
+t.test('the lag of streams is told while the log cannot be read, and gone afterwards', async (t: Test) => {
+  const stage = await withFeed(t)
+  const { pool, clock, problem } = stage
+  const lag = async () => (await stage.metrics.registry.getSingleMetric('bursar_feed_lag_seconds')?.get())?.values[0]
+  clock.laterMs = 60_000
+  t.equal(problem(), null, 'nobody is behind without streams')
+  const stream = await stage.stream()
+  await pool.query('ALTER TABLE events RENAME TO away')
+  clock.laterMs = 120_000
+  while (problem() === null) await new Promise(setImmediate)
+  t.match(problem(), /^Event streams are \d+ s behind the log: .*"events" does not exist\.$/)
+  t.ok(Number((await lag())?.value) > 30)
+  await pool.query('ALTER TABLE away RENAME TO events')
+  const [id] = await stage.transfers(1)
+  t.equal((await stream.events(2)).at(-1)?.id, `evt_transaction-${id}.3`)
+  while (problem() !== null) await new Promise(setImmediate)
+  t.equal((await lag())?.value, 0)
+  stream.close()
+})
+
 t.test('data needs the scope of the route that shows the same facts', async (t: Test) => {
   const stage = await withFeed(t)
   await stage.transfers(1)

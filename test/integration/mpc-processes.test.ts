@@ -48,7 +48,7 @@ async function withProcesses(t: Test, env: Record<string, string>) {
     await startDispatcher(dispatcher, stop.signal),
     await startSigner(signer, stop.signal, async () => coordinator),
   ]
-  const app = await composeApi(api, '0.0.0-test')
+  const { app } = await composeApi(api, '0.0.0-test')
   t.after(async () => {
     stop.abort()
     await Promise.all(works.map(({ drain }) => drain()))

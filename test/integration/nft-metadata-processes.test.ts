@@ -67,7 +67,7 @@ t.test('the API serves metadata without a key, and pins metadata on the configur
     METADATA_BASE_URL: 'https://wallets.example/v1/nft/metadata/',
   })
   const kernel = composeKernel(config, 'api')
-  const app = await composeApi(kernel, '0.0.0-test')
+  const { app } = await composeApi(kernel, '0.0.0-test')
   t.after(async () => {
     await app.close()
     await kernel.close()

@@ -74,7 +74,8 @@ export async function withAudit(t: Test): Promise<AuditStage> {
   }
 }
 
-async function appendTransfers(log: EventLog, count: number, tenantId: string): Promise<string[]> {
+/** Appends transfers of three events each, of which two are public; returns their ids. */
+export async function appendTransfers(log: EventLog, count: number, tenantId = 'acme'): Promise<string[]> {
   const ids = Array.from({ length: count }, newTransactionId)
   const context = { metadata: { tenantId, actor: 'test', correlationId: 'ünïcode "quoted" \\ \u0001' }, now: NOW }
   for (const id of ids) {

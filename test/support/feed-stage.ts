@@ -20,40 +20,53 @@ export type FeedPage = {
   readonly next_after: string | null
   readonly has_more: boolean
 }
-export type FeedStage = AuditStage &
-  Pick<TestApp, 'app' | 'send'> & {
-    readonly metrics: Metrics
-    readonly page: (query: string, key?: string) => Promise<FeedPage>
-    readonly stream: (query?: string, headers?: Readonly<Record<string, string>>) => Promise<FeedStream>
-    /** What the database says of the key of every open stream. */
-    readonly key: { state: 'valid' | 'revoked' | 'expired' | 'unknown' }
-  }
+export type FeedApi = Pick<TestApp, 'app' | 'send'> & {
+  readonly metrics: Metrics
+  readonly problem: () => string | null
+  readonly page: (query: string, key?: string) => Promise<FeedPage>
+  readonly stream: (query?: string, headers?: Readonly<Record<string, string>>) => Promise<FeedStream>
+  /** What the database says of the key of every open stream. */
+  readonly key: { state: 'valid' | 'revoked' | 'expired' | 'unknown' }
+  /** How much later than now it is for the feed. */
+  readonly clock: { laterMs: number }
+}
+export type FeedStage = AuditStage & FeedApi
 
 /** Limits that no test reaches by chance. */
 const STREAMS = { ofKey: 20, ofProcess: 1_000 }
 
 export async function withFeed(t: Test, limits: Partial<FeedLimits> = {}): Promise<FeedStage> {
   const stage = await withAudit(t)
-  const { pool, url } = stage
+  return { ...stage, ...(await serveFeed(t, stage, limits)) }
+}
+
+/** On the log of any database. */
+export async function serveFeed(
+  t: Test,
+  { pool, url }: Pick<AuditStage, 'pool' | 'url'>,
+  limits: Partial<FeedLimits> = {},
+): Promise<FeedApi> {
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   const metrics = createMetrics('test')
   const logger = createLogger({ level: 'error', processName: 'test' })
-  const key: FeedStage['key'] = { state: 'valid' }
+  const key: FeedApi['key'] = { state: 'valid' }
   const authenticator = createAuthenticator({ keys: { byDigest: async () => keyIn(key.state) }, clock: Date.now })
   const verify = () => authenticator.verify(createToken('mainnet'))
-  const kernel = { pool, wakeUps, clock: Date.now, logger, metrics }
-  const { routes } = await composeFeed(kernel, { ...authenticator, verify }, { streams: STREAMS, ...limits })
+  const clock = { laterMs: 0 }
+  const kernel = { pool, wakeUps, clock: () => Date.now() + clock.laterMs, logger, metrics }
+  const { routes, problem } = await composeFeed(kernel, { ...authenticator, verify }, { streams: STREAMS, ...limits })
   const { app, send } = await startTestApp({ routes, metrics })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
   return {
-    ...stage,
     app,
     send,
     metrics,
     key,
+    clock,
+    problem,
     async page(query, key = KEYS.full) {
       const answer = await send({ url: `/v1/events?${query}`, headers: { authorization: `Bearer ${key}` } })
       if (answer.status !== 200) throw new Error(answer.text)
@@ -75,7 +88,7 @@ export async function withFeed(t: Test, limits: Partial<FeedLimits> = {}): Promi
   }
 }
 
-function keyIn(state: FeedStage['key']['state']): ApiKey {
+function keyIn(state: FeedApi['key']['state']): ApiKey {
   if (state === 'unknown') throw new Unavailable('database_unavailable', 'The database is not available: try again.')
   const key = { keyId: 'key_full', tenantId: 'acme', environment: 'mainnet' as const, label: '', scopes: ['*'] }
   const past = new Date(Date.now() - 1)

@@ -22,7 +22,7 @@ import {
   without,
 } from './operator-facts.ts'
 import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
-import { TRANSACTION_CASES } from './operator-transaction-cases.ts'
+import { READER_CASES } from './operator-transaction-cases.ts'
 import { signed } from './recorded-transactions.ts'
 
 export const NONCE = signed.data.nonce
@@ -116,14 +116,6 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       'follow-1',
       /has not renewed its lease for 21\.0 s/,
       /logs --since 10m chain-follower/,
-    ],
-  ],
-  subscription_behind: [
-    [
-      () => service({ subscriptions: [{ name: 'dispatcher', lagMs: 31_000 }] }),
-      'dispatcher',
-      /31\.0 s ago/,
-      /--detach dispatcher/,
     ],
   ],
   follower_halted: [
@@ -290,7 +282,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   ...PARTY_AND_TOKEN_CASES,
-  ...TRANSACTION_CASES,
+  ...READER_CASES,
   metadata_unpinned: [
     [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
   ],

@@ -1,7 +1,7 @@
-/** The cases of findings about open database transactions: see operator-cases.ts. */
+/** The cases of findings about readers of the log, and open database transactions that they wait for: see operator-cases.ts. */
 import type { OpenTransaction } from '../../src/event-log/open-transactions.ts'
 import type { Finding } from '../../src/operator/finding.ts'
-import { service } from './operator-facts.ts'
+import { service, without } from './operator-facts.ts'
 
 export const IDLE_TRANSACTION: OpenTransaction = {
   pid: 4711,
@@ -22,7 +22,34 @@ const open = (transaction: OpenTransaction, waitingMs = 0) =>
 
 type Case = readonly [() => Finding[], string, RegExp, RegExp]
 
-export const TRANSACTION_CASES = {
+export const READER_CASES = {
+  subscription_behind: [
+    [
+      () => service({ subscriptions: [{ name: 'dispatcher', lagMs: 31_000 }] }),
+      'dispatcher',
+      /31\.0 s ago/,
+      /--detach dispatcher/,
+    ],
+  ],
+  feed_behind: [
+    [
+      () =>
+        service({
+          processes: [
+            ...without('api'),
+            {
+              process: 'api',
+              instance: 'h:1',
+              silentMs: 1_000,
+              problem: 'Event streams are 45 s behind the log: no room.',
+            },
+          ],
+        }),
+      'api h:1',
+      /45 s behind the log: no room\. Its clients.*none is lost/,
+      /logs --since 10m api.*restart api/,
+    ],
+  ],
   transaction_open: [
     [
       () => open(IDLE_TRANSACTION),

@@ -146,7 +146,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   async function listenAt(port: number): Promise<LocalApi> {
     const parts = composeKernel({ ...config, databaseUrl: urlAs('api') }, 'api')
     onKernel(parts)
-    const app = await composeApi(parts, '0.0.0-test')
+    const { app } = await composeApi(parts, '0.0.0-test')
     const baseUrl = await app.listen({ host: '127.0.0.1', port })
     let closing: Promise<void> | null = null
     const close = () => {

@@ -16,7 +16,7 @@ const ENTRIES: Readonly<Record<ProcessKind, () => Promise<Start>>> = {
   api: async () => {
     const { composeApi } = await load<typeof import('../../src/compose/api.ts')>('compose/api')
     return async (kernel) => {
-      const app = await composeApi(kernel, '0.0.0-test')
+      const { app } = await composeApi(kernel, '0.0.0-test')
       await app.listen(kernel.config.api)
       return { drain: () => app.close() }
     }

@@ -8,6 +8,7 @@ import { type Finding, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeKeystores } from './judge-keystores.ts'
+import { judgeReaders } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
@@ -18,7 +19,6 @@ const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower',
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
 /** Same as `/readyz`. */
-const SUBSCRIPTION_LAG_MS = 30_000
 const FOLLOWER_SILENCE_MS = 60_000
 
 export type ServiceContext = {
@@ -39,7 +39,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...judgeKeystores(facts),
     ...judgeLeaders(facts, context),
     ...judgeTransactions(facts.openTransactions, context.limits),
-    ...facts.subscriptions.flatMap(judgeSubscription),
+    ...judgeReaders(facts),
     ...context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits)),
     ...judgeUnsettled(facts, context),
     ...judgeBans(facts),
@@ -133,19 +133,6 @@ function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: 
       },
     ]
   })
-}
-
-function judgeSubscription({ name, lagMs }: ServiceFacts['subscriptions'][number]): Finding[] {
-  if (lagMs <= SUBSCRIPTION_LAG_MS) return []
-  return [
-    {
-      kind: 'subscription_behind',
-      subject: name,
-      problem: `${name} is behind: its oldest unread event was recorded ${duration(lagMs)} ago.`,
-      forMs: lagMs,
-      next: [step('Start it, or start another one to take over.', startProcess('dispatcher'))],
-    },
-  ]
 }
 
 /** Whether the chain is recorded up to date; otherwise nothing can be said about mined transactions. */

@@ -15,7 +15,7 @@ export function judgeTransactions(open: OpenTransactions, { workMs }: Pick<Limit
       subject: transaction.pid === null ? `prepared transaction ${transaction.prepared}` : `pid ${transaction.pid}`,
       problem:
         `${describe(transaction)} Readers of the log wait for it: accepted requests are processed late, by the sweeper, ` +
-        'and the auditor signs nothing new.',
+        'event streams and webhooks deliver nothing new, and the auditor signs nothing new.',
       forMs: transaction.openMs,
       next: [...endIt(transaction), ...preventIt(transaction), ...showIt(transaction)],
     }))
