@@ -1,0 +1,77 @@
+/**
+ * Connects to receivers of webhooks, and to nothing else: an endpoint is a URL of a tenant, which must not reach into
+ * the network of the service (server-side request forgery, CWE-918).
+ *
+ * Each address is checked three times: the literal in the URL, every answer of DNS, and the address that the socket is
+ * connected to. So it does not matter that DNS answers differently the second time.
+ */
+import { type LookupAddress, lookup as lookUp } from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { IsAllowedAddress } from './public-address.ts'
+
+/** Connections to one receiver at once. */
+const MAX_SOCKETS = 8
+/** Kept for the next delivery to the same receiver. */
+const KEPT_MS = 5_000
+
+/** The receiver has an address that webhooks are not sent to. */
+export class AddressRefused extends Error {
+  readonly code = 'address_refused'
+}
+
+/** As `dns.lookup` with `all`. */
+export type LookUpAll = (
+  hostname: string,
+  callback: (error: Error | null, addresses: readonly LookupAddress[]) => void,
+) => void
+
+const lookUpAll: LookUpAll = (hostname, callback) => lookUp(hostname, { all: true, verbatim: true }, callback)
+
+type Connect = http.Agent['createConnection']
+export type Agents = { readonly http: http.Agent; readonly https: https.Agent }
+
+/** Agents for `http.request` and `https.request`. @param resolve for tests; the system's resolver by default */
+export function createSafeAgents(isAllowed: IsAllowedAddress, resolve: LookUpAll = lookUpAll): Agents {
+  const lookup = checkedLookup(isAllowed, resolve)
+  const settings = { keepAlive: true, keepAliveMsecs: KEPT_MS, maxSockets: MAX_SOCKETS, lookup }
+  return { http: guarded(new http.Agent(settings), isAllowed), https: guarded(new https.Agent(settings), isAllowed) }
+}
+
+function checkedLookup(isAllowed: IsAllowedAddress, resolve: LookUpAll): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, (error, addresses) => {
+      const [first] = addresses ?? []
+      const bad = addresses?.find(({ address }) => !isAllowed(address))
+      if (error !== null) callback(error, '')
+      else if (first === undefined) callback(new AddressRefused(`${hostname} has no address`), '')
+      else if (bad !== undefined) callback(new AddressRefused(`${hostname} has the address ${bad.address}`), '')
+      else if (options.all) callback(null, [...addresses])
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+function guarded<A extends http.Agent>(agent: A, isAllowed: IsAllowedAddress): A {
+  const connect: Connect = agent.createConnection.bind(agent)
+  agent.createConnection = (options, callback) => {
+    const host = String((options as { readonly host?: unknown }).host)
+    // `lookup` is not called for an address.
+    if (isIP(host) !== 0 && !isAllowed(host)) throw new AddressRefused(`${host} is not a public address`)
+    const socket = connect(options, callback)
+    if (socket) checkPeer(socket, isAllowed)
+    return socket
+  }
+  return agent
+}
+
+function checkPeer(socket: Duplex, isAllowed: IsAllowedAddress): void {
+  const connection = socket as Socket
+  connection.once('connect', () => {
+    const { remoteAddress } = connection
+    if (remoteAddress !== undefined && !isAllowed(remoteAddress))
+      connection.destroy(new AddressRefused(`the connection leads to ${remoteAddress}`))
+  })
+}

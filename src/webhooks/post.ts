@@ -1,0 +1,112 @@
+/** Sends one delivery over HTTP and says what became of it. Never throws: whatever a receiver does is an outcome. */
+import http from 'node:http'
+import https from 'node:https'
+import { AddressRefused, type Agents } from './connect-safely.ts'
+import type { SignedHeaders } from './signature.ts'
+
+/** From the look-up of the name to the last byte that is read. */
+const TIMEOUT_MS = 15_000
+/** Bytes of a response that are kept, to show them to the endpoint's owner. The rest is not read. */
+const KEPT_BYTES = 1_024
+
+/**
+ * `gone`: 410, the receiver wants nothing more. `refused`: the endpoint's address is not public. `failed`: anything else
+ * that is not 2xx; a redirect is not followed.
+ */
+export type PostOutcome = 'delivered' | 'gone' | 'refused' | 'failed'
+
+export type Posted = {
+  readonly outcome: PostOutcome
+  /** HTTP status; `null` without a response. */
+  readonly status: number | null
+  /** Why there is no response; `null` with one. */
+  readonly error: string | null
+  /** The beginning of the response. */
+  readonly response: string
+  readonly durationMs: number
+  /** What the receiver asked for (RFC 9110, Retry-After); `null` for nothing. */
+  readonly retryAfterMs: number | null
+}
+
+export type Post = (url: string, headers: SignedHeaders, body: string) => Promise<Posted>
+
+export function createPost(settings: {
+  readonly agents: Agents
+  readonly userAgent: string
+  readonly timeoutMs?: number
+}): Post {
+  const { agents, userAgent, timeoutMs = TIMEOUT_MS } = settings
+  return async (url, headers, body) => {
+    const startedAt = performance.now()
+    const durationMs = () => Math.round(performance.now() - startedAt)
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await request(url, agents, signal, body, {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': userAgent,
+      })
+      const status = response.statusCode ?? 0
+      const text = await beginningOf(response)
+      const retryAfterMs = readRetryAfter(response.headers['retry-after'])
+      return { outcome: outcomeOf(status), status, error: null, response: text, durationMs: durationMs(), retryAfterMs }
+    } catch (error) {
+      const outcome = error instanceof AddressRefused ? 'refused' : 'failed'
+      const reason = signal.aborted ? `no response within ${timeoutMs / 1_000} s` : reasonOf(error)
+      return { outcome, status: null, error: reason, response: '', durationMs: durationMs(), retryAfterMs: null }
+    }
+  }
+}
+
+function request(
+  url: string,
+  agents: Agents,
+  signal: AbortSignal,
+  body: string,
+  headers: http.OutgoingHttpHeaders,
+): Promise<http.IncomingMessage> {
+  const isEncrypted = url.startsWith('https:')
+  const options = { method: 'POST', agent: isEncrypted ? agents.https : agents.http, headers, signal }
+  return new Promise((resolve, reject) => {
+    const sent = isEncrypted ? https.request(url, options, resolve) : http.request(url, options, resolve)
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+/** A response that breaks off, or goes on for ever, has said its status before. */
+async function beginningOf(response: http.IncomingMessage): Promise<string> {
+  const kept: Buffer[] = []
+  let length = 0
+  try {
+    for await (const chunk of response) {
+      kept.push(chunk)
+      length += chunk.length
+      // Leaving the loop destroys the response.
+      if (length >= KEPT_BYTES) break
+    }
+  } catch {
+    // What was read so far is all there is.
+  }
+  return Buffer.concat(kept).subarray(0, KEPT_BYTES).toString('utf8')
+}
+
+function outcomeOf(status: number): PostOutcome {
+  if (status >= 200 && status < 300) return 'delivered'
+  return status === 410 ? 'gone' : 'failed'
+}
+
+function readRetryAfter(header: string | undefined): number | null {
+  if (header === undefined) return null
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now())
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // With several addresses, the error has one for each and no message of its own.
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
+  return error.message
+}

@@ -1,0 +1,196 @@
+/** Sending deliveries to receivers that misbehave, and to names that lead inside. */
+import { createSocket } from 'node:dgram'
+import { Resolver } from 'node:dns'
+import { once } from 'node:events'
+import http, { type RequestListener } from 'node:http'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { createSafeAgents, type LookUpAll } from '../../src/webhooks/connect-safely.ts'
+import { createPost } from '../../src/webhooks/post.ts'
+import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
+
+const HEADERS = { 'webhook-id': 'evt_1', 'webhook-timestamp': '1', 'webhook-signature': 'v1,abc' }
+const BODY = '{"id":"evt_1"}'
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
+
+function withPost(t: Test, settings: { allowed?: readonly string[]; resolve?: LookUpAll; timeoutMs?: number } = {}) {
+  const agents = createSafeAgents(createIsAllowedAddress(settings.allowed ?? []), settings.resolve)
+  t.after(() => {
+    agents.http.destroy()
+    agents.https.destroy()
+  })
+  return createPost({ agents, userAgent: 'bursar-test', timeoutMs: settings.timeoutMs ?? 15_000 })
+}
+
+async function withReceiver(t: Test, listener: RequestListener): Promise<string> {
+  const server = http.createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+}
+
+t.test(
+  'a delivery arrives with its headers and its exact body, and the beginning of the response is kept',
+  async (t) => {
+    const seen: unknown[] = []
+    const url = await withReceiver(t, async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      seen.push([request.method, request.headers['webhook-id'], request.headers['content-type'], body])
+      response.statusCode = 202
+      response.end('thank you')
+    })
+    const posted = await withPost(t, { allowed: LOOPBACK })(url, HEADERS, BODY)
+    t.match(posted, { outcome: 'delivered', status: 202, error: null, response: 'thank you', retryAfterMs: null })
+    t.strictSame(seen, [['POST', 'evt_1', 'application/json', BODY]])
+  },
+)
+
+t.test('only 2xx is a success, 410 ends the endpoint, and a redirect is not followed', async (t) => {
+  let status = 200
+  let asked = 0
+  const url = await withReceiver(t, (_request, response) => {
+    asked += 1
+    response.writeHead(status, { location: '/elsewhere', 'retry-after': '7' }).end()
+  })
+  const post = withPost(t, { allowed: LOOPBACK })
+  const outcomes = []
+  for (status of [204, 301, 307, 400, 410, 429, 500]) outcomes.push((await post(url, HEADERS, BODY)).outcome)
+  t.strictSame(outcomes, ['delivered', 'failed', 'failed', 'failed', 'gone', 'failed', 'failed'])
+  t.equal(asked, 7, 'nothing was requested twice')
+  t.equal((await post(url, HEADERS, BODY)).retryAfterMs, 7_000)
+})
+
+t.test(
+  'a receiver that hangs, resets, sends without end or lies about the length costs no more than its share',
+  async (t) => {
+    const post = withPost(t, { allowed: LOOPBACK, timeoutMs: 500 })
+    const hanging = await withReceiver(t, () => undefined)
+    t.match(await post(hanging, HEADERS, BODY), { outcome: 'failed', status: null, error: 'no response within 0.5 s' })
+
+    const resetting = createServer((socket: Socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1')
+    await once(resetting, 'listening')
+    t.after(() => resetting.close())
+    const reset = await post(`http://127.0.0.1:${(resetting.address() as AddressInfo).port}/`, HEADERS, BODY)
+    t.match(reset, { outcome: 'failed', status: null, error: /ECONNRESET|socket hang up/ })
+
+    let sent = 0
+    const endless = await withReceiver(t, (_request, response) => {
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(65_536))) sent += 65_536
+      }
+      response.on('drain', more)
+      more()
+    })
+    const flooded = await post(endless, HEADERS, BODY)
+    t.equal(flooded.outcome, 'delivered')
+    t.equal(flooded.response.length, 1_024)
+    t.ok(sent < 100_000_000, `${sent} bytes were sent before the connection was closed`)
+
+    const lying = await withReceiver(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('short', () => response.destroy())
+    })
+    t.match(await post(lying, HEADERS, BODY), { outcome: 'delivered', status: 200, response: 'short' })
+  },
+)
+
+t.test('no notation of an internal address is reached', async (t) => {
+  let reached = 0
+  const url = await withReceiver(t, (_request, response) => {
+    reached += 1
+    response.end()
+  })
+  const { port } = new URL(url)
+  const post = withPost(t)
+  const hosts = [
+    '127.0.0.1',
+    'localhost',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '0.0.0.0',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '①②⑦.0.0.1',
+  ]
+  for (const host of hosts) {
+    const posted = await post(`http://${host}:${port}/`, HEADERS, BODY)
+    t.equal(posted.outcome, 'refused', `${host}: ${posted.error}`)
+  }
+  t.equal(reached, 0)
+})
+
+t.test(
+  'a name is refused when one of its answers is internal, and when DNS answers differently the second time',
+  async (t) => {
+    let reached = 0
+    const url = await withReceiver(t, (_request, response) => {
+      reached += 1
+      response.end()
+    })
+    const { port } = new URL(url)
+    const answers: string[][] = []
+    const resolve = await withDns(t, () => answers.shift() ?? ['127.0.0.1'])
+    const post = withPost(t, { resolve })
+    answers.push(['93.184.216.34', '127.0.0.1'])
+    t.match(await post(`http://mixed.test:${port}/`, HEADERS, BODY), { outcome: 'refused' })
+    t.match(await post(`http://inside.test:${port}/`, HEADERS, BODY), { outcome: 'refused' })
+    t.equal(reached, 0)
+
+    // The name is looked up as public, and the connection made to another address, as by a second look-up.
+    const agents = createSafeAgents(createIsAllowedAddress(), (_name, callback) =>
+      callback(null, [{ address: '93.184.216.34', family: 4 }]),
+    )
+    const connect = agents.http.createConnection
+    agents.http.createConnection = (options, callback) =>
+      connect.call(
+        agents.http,
+        {
+          ...options,
+          lookup: (_name: string, _options: unknown, done: (...found: unknown[]) => void) =>
+            done(null, [{ address: '127.0.0.1', family: 4 }]),
+        } as never,
+        callback,
+      )
+    t.after(() => agents.http.destroy())
+    const rebound = await createPost({ agents, userAgent: 'test' })(`http://rebinding.test:${port}/`, HEADERS, BODY)
+    t.match(rebound, { outcome: 'refused', error: /the connection leads to 127.0.0.1/ })
+    t.equal(reached, 0, 'no byte of a request was processed')
+  },
+)
+
+/** A DNS server, and a look-up that asks it. */
+async function withDns(t: Test, answer: (name: string) => readonly string[]): Promise<LookUpAll> {
+  const server = createSocket('udp4')
+  server.on('message', (query, from) => {
+    let end = 12
+    while (query[end] !== 0) end += (query[end] ?? 0) + 1
+    const question = query.subarray(12, end + 5)
+    const isAddress = query.readUInt16BE(end + 1) === 1
+    const addresses = isAddress ? answer('') : []
+    const header = Buffer.concat([
+      query.subarray(0, 2),
+      Buffer.from([0x81, 0x80, 0, 1, 0, addresses.length, 0, 0, 0, 0]),
+    ])
+    const records = addresses.map((address) =>
+      Buffer.from([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
+    )
+    server.send(Buffer.concat([header, question, ...records]), from.port, from.address)
+  })
+  server.bind(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const resolver = new Resolver()
+  resolver.setServers([`127.0.0.1:${server.address().port}`])
+  return (hostname, callback) =>
+    resolver.resolve4(hostname, (error, addresses) =>
+      callback(
+        error,
+        (addresses ?? []).map((address) => ({ address, family: 4 })),
+      ),
+    )
+}
