@@ -1,0 +1,36 @@
+/** The declaration of webhooks: where a tenant's events are sent, and the deliveries beside the log. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, QUICK_LIMITS } from '../core/declaration.ts'
+import type { WebhookEvent } from './events.ts'
+
+const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SELECT, INSERT, UPDATE, DELETE' })
+
+export const webhooks = {
+  name: 'webhooks',
+  ids: { webhook: 'whk', delivery: 'dlv' },
+  scopes: ['webhooks:read', 'webhooks:write'],
+  tables: {
+    webhooks: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'sender']) },
+    webhook_secrets: {
+      beside: 'secrets, sealed to the sender: no event contains them',
+      grants: { api: 'INSERT, UPDATE (expires_at)', sender: 'SELECT, DELETE' },
+    },
+    webhook_deliveries: { beside: 'what is still to be sent, and what was sent in 30 days', grants: DELIVERIES },
+    webhook_attempts: { beside: 'each attempt of 30 days', grants: DELIVERIES },
+  },
+  streams: {
+    webhook: {
+      rows: ['webhooks'],
+      readScope: 'webhooks:read',
+      events: {
+        WebhookCreated: ['api'],
+        WebhookChanged: ['api'],
+        WebhookSecretRotated: ['api'],
+        WebhookDisabled: ['api', 'sender'],
+        WebhookEnabled: ['api'],
+        WebhookDeleted: ['api'],
+      } satisfies EventWriters<WebhookEvent>,
+    },
+  },
+  queues: { webhook: { limits: QUICK_LIMITS } },
+} as const satisfies Declaration

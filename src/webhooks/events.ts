@@ -1,0 +1,61 @@
+/**
+ * The events of a webhook: where a tenant's events are sent. They contain no secret. Deliveries are no events: they
+ * follow from the log, and what is recorded of them is kept for a while beside it.
+ */
+import type { Event } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
+
+/** `full`: the resource as of the event. `thin`: only its id, for receivers that read it themselves. */
+export const PAYLOADS = ['full', 'thin'] as const
+export type Payload = (typeof PAYLOADS)[number]
+
+/** Versions of signatures of Standard Webhooks: `v1` is HMAC-SHA256, `v1a` Ed25519. Every webhook has `v1`. */
+export const SIGNATURE_VERSIONS = ['v1', 'v1a'] as const
+export type SignatureVersion = (typeof SIGNATURE_VERSIONS)[number]
+
+/** What its owner chooses and may change. */
+export type WebhookTerms = {
+  readonly url: string
+  readonly description: string | null
+  /** Types of public events; `null` for all. */
+  readonly types: readonly string[] | null
+  /** Only events of these wallets; `null` for all. */
+  readonly walletIds: readonly string[] | null
+  readonly payload: Payload
+}
+
+/**
+ * Why it was disabled. `gone`: the receiver answered 410. `failing`: no delivery succeeded for five days. `requested`:
+ * by its owner.
+ */
+export const DISABLE_REASONS = ['gone', 'failing', 'requested'] as const
+export type DisableReason = (typeof DISABLE_REASONS)[number]
+
+/** `publicKey` is `whpk_` and the Ed25519 key in base64; `null` without `v1a`. */
+export type WebhookCreated = Event<
+  'WebhookCreated',
+  WebhookTerms & {
+    readonly environment: Environment
+    readonly signatures: readonly SignatureVersion[]
+    readonly publicKey: string | null
+    readonly createdAt: string
+  }
+>
+/** The terms after the change. */
+export type WebhookChanged = Event<'WebhookChanged', WebhookTerms & { readonly changedAt: string }>
+/** Until `overlapEndsAt` deliveries are signed with the secret before as well. */
+export type WebhookSecretRotated = Event<
+  'WebhookSecretRotated',
+  { readonly publicKey: string | null; readonly overlapEndsAt: string; readonly rotatedAt: string }
+>
+export type WebhookDisabled = Event<'WebhookDisabled', { readonly reason: DisableReason; readonly disabledAt: string }>
+export type WebhookEnabled = Event<'WebhookEnabled', { readonly enabledAt: string }>
+export type WebhookDeleted = Event<'WebhookDeleted', { readonly deletedAt: string }>
+
+export type WebhookEvent =
+  | WebhookCreated
+  | WebhookChanged
+  | WebhookSecretRotated
+  | WebhookDisabled
+  | WebhookEnabled
+  | WebhookDeleted
