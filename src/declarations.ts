@@ -27,6 +27,7 @@ import { signatures } from './signatures/declaration.ts'
 import { swaps } from './swaps/declaration.ts'
 import { transactions } from './transactions/declaration.ts'
 import { wallets } from './wallets/declaration.ts'
+import { webhooks } from './webhooks/declaration.ts'
 
 /** In the order in which help texts list their scopes and queues. */
 const DECLARATIONS = [
@@ -43,6 +44,7 @@ const DECLARATIONS = [
   audit,
   feed,
   access,
+  webhooks,
   follower,
   eventLog,
   keys,

@@ -10,6 +10,7 @@ export const DATABASE_ROLES = [
   'submitter',
   'follower',
   'auditor',
+  'sender',
   'party',
   'operator',
 ] as const

@@ -16,6 +16,7 @@ export const webhooks = {
       grants: { api: 'INSERT, UPDATE (expires_at)', sender: 'SELECT, DELETE' },
     },
     webhook_deliveries: { beside: 'what is still to be sent, and what was sent in 30 days', grants: DELIVERIES },
+    webhook_health: { beside: 'how the receivers do', grants: DELIVERIES },
     webhook_attempts: { beside: 'each attempt of 30 days', grants: DELIVERIES },
   },
   streams: {

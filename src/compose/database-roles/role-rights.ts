@@ -28,6 +28,7 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
   submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
   follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
   auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
+  sender: { rows: [], leases: ['webhook-%', 'webhooks'], processes: ['webhook-sender'], queues: true },
   party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false },
   operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true, sessions: true },
 }
