@@ -2,7 +2,9 @@
 import { generateKeyPairSync, randomBytes, verify } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
+import { ValidationFailed } from '../../src/core/errors.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
+import { requireReceiverUrl } from '../../src/webhooks/receiver-url.ts'
 import { MAX_ATTEMPTS, nextDelayMs } from '../../src/webhooks/retry-schedule.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 
@@ -86,4 +88,39 @@ t.test('addresses with a special purpose are refused in every form', async (t) =
     t.ok(isAllowed(address), address)
   const withRanges = createIsAllowedAddress(['127.0.0.0/8', 'fd00::/8'])
   t.strictSame(['127.0.0.1', '::ffff:127.0.0.1', 'fd00::1', '10.0.0.1'].map(withRanges), [true, true, true, false])
+})
+
+t.test('the URL of a webhook is checked and brought to its normal form', async (t) => {
+  const rules = { allowsHttp: false, isAllowedAddress: createIsAllowedAddress() }
+  const codeOf = (url: string, others = rules) => {
+    try {
+      return requireReceiverUrl(url, others)
+    } catch (error) {
+      return error instanceof ValidationFailed ? error.items[0]?.code : error
+    }
+  }
+  const results = {
+    'https://example.com/hook?x=1#part': 'https://example.com/hook?x=1',
+    'https://EXAMPLE.com:443': 'https://example.com/',
+    'https://bücher.example/': 'https://xn--bcher-kva.example/',
+    'https://example.com:8443/': 'https://example.com:8443/',
+    'https://example.com:25/': 'url_port_refused',
+    'http://example.com/': 'url_not_https',
+    'ftp://example.com/': 'url_not_https',
+    'https://user:secret@example.com/': 'url_has_credentials',
+    'https://localhost/': 'url_not_public',
+    'https://metadata.google.internal/': 'url_not_public',
+    'https://2130706433/': 'url_not_public',
+    'https://0x7f.1/': 'url_not_public',
+    'https://[::ffff:127.0.0.1]/': 'url_not_public',
+    'https://169.254.169.254/latest': 'url_not_public',
+    'example.com/hook': 'invalid_url',
+    '': 'invalid_url',
+  }
+  for (const [url, result] of Object.entries(results)) t.equal(codeOf(url), result, url)
+  t.equal(codeOf(`https://example.com/${'x'.repeat(2_048)}`), 'invalid_url')
+  const local = { allowsHttp: true, isAllowedAddress: createIsAllowedAddress(['127.0.0.0/8']) }
+  t.equal(codeOf('http://127.0.0.1:3001/hook', local), 'http://127.0.0.1:3001/hook')
+  t.equal(codeOf('http://localhost:3001/', local), 'http://localhost:3001/')
+  t.equal(codeOf('http://10.0.0.1:3001/', local), 'url_not_public')
 })

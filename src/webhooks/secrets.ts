@@ -1,0 +1,85 @@
+/**
+ * The secrets of webhooks. The API shows a new one once and keeps only a copy that is sealed to the senders: neither it
+ * nor somebody who reads the database can sign a delivery later.
+ */
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { SignatureVersion } from './events.ts'
+import type { SigningKeys } from './signature.ts'
+
+/** Standard Webhooks 1.0.0: 24 to 64 bytes. */
+const SECRET_BYTES = 32
+
+/** The keys of a webhook as its owner sees them, once. */
+export type NewSecret = {
+  /** `whsec_` and the secret in base64. */
+  readonly secret: string
+  /** `whpk_` and the Ed25519 public key in base64; `null` without `v1a`. */
+  readonly publicKey: string | null
+  /** What is sealed to the senders. */
+  readonly plaintext: Uint8Array
+}
+
+/** JSON in a sealed secret. Base64; the private key is a PKCS #8 document (RFC 5958). */
+type Contents = { readonly secret: string; readonly ed25519: string | null }
+
+export function createSecret(signatures: readonly SignatureVersion[]): NewSecret {
+  const secret = randomBytes(SECRET_BYTES).toString('base64')
+  const pair = signatures.includes('v1a') ? generateKeyPairSync('ed25519') : null
+  const contents: Contents = {
+    secret,
+    ed25519: pair?.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64') ?? null,
+  }
+  return {
+    secret: `whsec_${secret}`,
+    publicKey: pair === null ? null : `whpk_${publicBytes(pair.publicKey)}`,
+    plaintext: Buffer.from(JSON.stringify(contents)),
+  }
+}
+
+/** The 32 bytes of the key (RFC 8032), without the header of its document. */
+function publicBytes(key: KeyObject): string {
+  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
+}
+
+export type OpenSealed = (sealed: string) => Promise<Uint8Array>
+
+/**
+ * The keys that a delivery is signed with now: the newest, and those before it until their overlap ends.
+ *
+ * @throws Error when the webhook has no secret, or this sender cannot open it
+ */
+export type SigningKeysOf = (webhookId: string) => Promise<SigningKeys>
+
+export function createSigningKeysOf({
+  pool,
+  open,
+  clock,
+}: {
+  readonly pool: Pool
+  readonly open: OpenSealed
+  readonly clock: () => number
+}): SigningKeysOf {
+  return async (webhookId) => {
+    const { rows } = await pool.query<{ sealed: string }>({
+      name: 'webhook_secrets',
+      text: `SELECT sealed FROM webhook_secrets WHERE webhook_id = $1 AND (expires_at IS NULL OR expires_at > $2)
+              ORDER BY created_at DESC, secret_id DESC`,
+      values: [webhookId, new Date(clock())],
+    })
+    if (rows.length === 0) throw new Error(`the webhook ${webhookId} has no secret: rotate it`)
+    const opened = await Promise.all(rows.map(async ({ sealed }) => readContents(await open(sealed))))
+    return {
+      secrets: opened.map(({ secret }) => Buffer.from(secret, 'base64')),
+      ed25519: opened.flatMap(({ ed25519 }) => (ed25519 === null ? [] : [readPrivateKey(ed25519)])),
+    }
+  }
+}
+
+function readContents(plaintext: Uint8Array): Contents {
+  return JSON.parse(Buffer.from(plaintext).toString('utf8')) as Contents
+}
+
+function readPrivateKey(base64: string): KeyObject {
+  return createPrivateKey({ key: Buffer.from(base64, 'base64'), format: 'der', type: 'pkcs8' })
+}
