@@ -42,6 +42,41 @@ function publicBytes(key: KeyObject): string {
   return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
 }
 
+export type SecretStore = {
+  /**
+   * Adds a secret. The ones before it are valid until `overlapEndsAt`.
+   *
+   * @param now ISO 8601
+   */
+  readonly add: (webhookId: string, plaintext: Uint8Array, now: string, overlapEndsAt?: string) => Promise<void>
+}
+
+/** Text that only the senders can open. */
+export type Seal = (plaintext: Uint8Array) => Promise<string>
+
+export function createSecretStore({
+  pool,
+  seal,
+  newSecretId,
+}: {
+  readonly pool: Pool
+  readonly seal: Seal
+  readonly newSecretId: () => string
+}): SecretStore {
+  return {
+    async add(webhookId, plaintext, now, overlapEndsAt = now) {
+      const sealed = await seal(plaintext)
+      await pool.query({
+        name: 'add_webhook_secret',
+        text: `WITH ended AS (UPDATE webhook_secrets SET expires_at = $5
+                               WHERE webhook_id = $2 AND (expires_at IS NULL OR expires_at > $5))
+               INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) VALUES ($1, $2, $3, $4)`,
+        values: [newSecretId(), webhookId, sealed, now, overlapEndsAt],
+      })
+    },
+  }
+}
+
 export type OpenSealed = (sealed: string) => Promise<Uint8Array>
 
 /**
