@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { closedObject, idSchema, instant, nullable, oneOf } from '../http/schemas.ts'
-import { RECIPIENT_PATTERN, RECIPIENT_RULE } from './age.ts'
+import { RECIPIENT_PATTERN, RECIPIENT_RULE } from '../keys/age.ts'
 import { EXPORT_REFUSALS } from './events.ts'
 import { EXPORT_STATUSES } from './state.ts'
 

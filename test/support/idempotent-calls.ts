@@ -1,6 +1,6 @@
 /** A case for every route with an `Idempotency-Key`: each makes requests that no other case makes. */
 import type { Test } from 'tap'
-import { createIdentity } from '../../src/recovery/age.ts'
+import { createIdentity } from '../../src/keys/age.ts'
 import { deployToken } from './demo-token.ts'
 import type { Client } from './e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Wallet } from './e2e-sandbox.ts'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { CliInput } from '../../src/cli/command.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createIdentity } from '../../src/recovery/age.ts'
+import { createIdentity } from '../../src/keys/age.ts'
 import { readBackup } from '../../src/recovery/command/backup-options.ts'
 import { recoveryProgram } from '../../src/recovery/command/recovery-program.ts'
 import { readSweep } from '../../src/recovery/command/sweep-options.ts'

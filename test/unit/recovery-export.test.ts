@@ -12,7 +12,7 @@ import {
   RECIPIENT_PATTERN,
   requireRecipient,
   sealTo,
-} from '../../src/recovery/age.ts'
+} from '../../src/keys/age.ts'
 import { exportAggregate } from '../../src/recovery/aggregate.ts'
 import { type ExportCommand, refusalOf } from '../../src/recovery/decider.ts'
 import type { ExportEvent } from '../../src/recovery/events.ts'

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import type { CliOption, CliOptions } from '../../cli/command.ts'
 import { listOf } from '../../cli/option-values.ts'
-import { parseIdentities } from '../age.ts'
+import { parseIdentities } from '../../keys/age.ts'
 import { readKits } from '../kit/kit-directory.ts'
 import { type OpenedKit, openKits } from '../kit/open-kits.ts'
 

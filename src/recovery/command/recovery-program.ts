@@ -1,6 +1,6 @@
 /** `npm run recovery`: creates, verifies and uses recovery kits. Prints no secret. */
 import type { CliCommand, CliProgram } from '../../cli/command.ts'
-import { createIdentity, withoutIdentities } from '../age.ts'
+import { createIdentity, withoutIdentities } from '../../keys/age.ts'
 import type { BackUp } from '../kit/back-up.ts'
 import type { KitWallet } from '../kit/format.ts'
 import { KitRefused } from '../kit/kit-refused.ts'

@@ -2,8 +2,9 @@
  * Creates a recovery kit, or adds a holder's part to one. Runs as an operator command on the machine with the secrets:
  * no network request can cause it to seal anything.
  */
+
+import { requireRecipient, sealTo } from '../../keys/age.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
-import { requireRecipient, sealTo } from '../age.ts'
 import { HD_PART, type HdSecrets, type KitWallet, kitJson, type PartySecrets, partyPart } from './format.ts'
 import { requireRoom, type SealedPart, writeKit } from './kit-directory.ts'
 import { KitRefused } from './kit-refused.ts'

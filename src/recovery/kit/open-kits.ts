@@ -2,10 +2,11 @@
  * Opens the parts of kits with the identities of their holders. Needs no server, database or network. A part that
  * cannot be opened or read is reported by name; the others are still used.
  */
+
+import { openWith } from '../../keys/age.ts'
 import { hdAccount } from '../../keys/hd-path.ts'
 import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
 import { type ShareFacts, shareFacts } from '../../keys/mpc/sign-together.ts'
-import { openWith } from '../age.ts'
 import { HD_PART, type KitWallet, parseHdSecrets, parsePartySecrets } from './format.ts'
 import type { FoundKit, FoundPart } from './kit-directory.ts'
 
