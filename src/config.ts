@@ -15,6 +15,7 @@ import { readSetting, ruleOf } from './config/read-setting.ts'
 import { settingText, variablesOf } from './config/secret-files.ts'
 import { CHAIN_SETTINGS, GENERAL_SETTINGS } from './config/settings.ts'
 import { type SourceConfig, sourceConfig, sourceProblems } from './config/swap-source.ts'
+import { type WebhookConfig, webhookConfig, webhookProblems } from './config/webhooks.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
 import type { LimitsOf } from './core/quotas.ts'
@@ -70,6 +71,7 @@ export type Config = {
   readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number }
   /** Where hosted quotes come from; null for none. */
   readonly swapSource: SourceConfig | null
+  readonly webhooks: WebhookConfig
   /** Null when only Bursar serves metadata. `authorization` is the value of the header. */
   readonly ipfs: { readonly url: string; readonly authorization: string | null } | null
   /** Ends with `/`. Null for `ipfs://`. */
@@ -139,7 +141,7 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
     problems.push('KEYSTORE_KEY must be set if KEYSTORE is postgres: every signer needs the same key')
   }
   problems.push(...mpcProblems(general), ...httpProblems(general), ...sourceProblems(general, chains))
-  problems.push(...databaseProblems(general, general.MPC_PARTY !== undefined))
+  problems.push(...webhookProblems(general), ...databaseProblems(general, general.MPC_PARTY !== undefined))
   for (const name of ['IPFS_API_URL', 'METADATA_BASE_URL'] as const) {
     const url = general[name]
     if (url !== undefined && !URL.canParse(url)) problems.push(`${name} ${ruleOf(GENERAL_SETTINGS[name])}`)
@@ -200,6 +202,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     leaseMs: general.LEASE_MS,
     swap: { quoteTtlMs: general.SWAP_QUOTE_TTL_MS, maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS },
     swapSource: sourceConfig(general),
+    webhooks: webhookConfig(general),
     ipfs:
       general.IPFS_API_URL === undefined
         ? null

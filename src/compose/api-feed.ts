@@ -1,6 +1,7 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
 import { findLogged, readRanges, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
+import type { Catalogue } from '../feed/catalogue.ts'
 import { endIdOf } from '../feed/cursor.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
 import { createReadPage } from '../feed/read-page.ts'
@@ -29,6 +30,7 @@ export type Feed = {
   readonly routes: Routes
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent
+  readonly catalogue: Catalogue
   /** That event streams are far behind; `null` if they are not. */
   readonly problem: () => string | null
 }
@@ -69,6 +71,7 @@ export async function composeFeed(
   return {
     routes,
     events: documentedEvents(catalogue),
+    catalogue,
     async asOfEvent(owner) {
       const newest = await readTenantEnd(pool, owner)
       return newest === undefined ? null : endIdOf(newest, catalogue.lastIndexOf(newest))

@@ -20,6 +20,7 @@ import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
+import { composeWebhookRoutes } from './api-webhooks.ts'
 import { addGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { addKernelGauges } from './kernel-gauges.ts'
@@ -63,6 +64,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
     feed.routes,
+    await composeWebhookRoutes(kernel, parts, feed.catalogue),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

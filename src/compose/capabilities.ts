@@ -15,6 +15,7 @@ import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
 import { wallets } from '../wallets/capability.ts'
+import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
 
 /** In the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
@@ -31,6 +32,7 @@ export const CAPABILITIES: readonly Capability[] = [
   follower,
   access,
   audit,
+  webhooks,
 ]
 
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */

@@ -16,6 +16,8 @@ export const QUOTA_SETTINGS = {
   QUOTA_WATCHED_ADDRESSES: limit(10_000, 'Maximum number of watched addresses of a tenant, including archived ones'),
   // Each is a third-party contract whose balances are read for every wallet; a large portfolio has some hundred.
   QUOTA_ASSETS: limit(500, 'Maximum number of ERC-20 contracts that a tenant can register'),
+  // Each event is sent once for each webhook that wants it.
+  QUOTA_WEBHOOKS: limit(50, 'Maximum number of webhooks of a tenant'),
   // One hour of transfers at 25 per second, on chains that mine none of them.
   QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Maximum number of unmined transactions of a tenant'),
   // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.

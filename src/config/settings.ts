@@ -12,6 +12,7 @@ import { ruleOf } from './read-setting.ts'
 import { list, milliseconds, text, word } from './schema-kinds.ts'
 import { CHAIN_SWAP_SETTINGS, SWAP_SETTINGS } from './swap.ts'
 import { CHAIN_SOURCE_SETTINGS, SOURCE_SETTINGS } from './swap-source.ts'
+import { WEBHOOK_SETTINGS } from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -133,6 +134,7 @@ export const GENERAL_SETTINGS = {
   ),
   ...SWAP_SETTINGS,
   ...SOURCE_SETTINGS,
+  ...WEBHOOK_SETTINGS,
   IPFS_API_URL: text(
     '^https?://[^\\s/?#@"]+(/[^\\s?#@"]*)?$',
     'must be an http:// or https:// URL without user name and password, such as http://127.0.0.1:5001',

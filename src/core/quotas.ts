@@ -2,7 +2,14 @@
 import { BursarError, type ErrorItem } from './errors.ts'
 
 /** Counted in the database: what exists or is unfinished, across all API processes. */
-export const COUNTED_QUOTAS = ['wallets', 'watched_addresses', 'assets', 'transactions_waiting', 'ceremonies'] as const
+export const COUNTED_QUOTAS = [
+  'wallets',
+  'watched_addresses',
+  'assets',
+  'webhooks',
+  'transactions_waiting',
+  'ceremonies',
+] as const
 export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
 
 /** Of single requests, for routes that ask nodes a lot. */
@@ -32,6 +39,7 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   wallets: ['wallets, including archived ones', 'Use or restore an existing wallet'],
   watched_addresses: ['watched addresses, including archived ones', 'Restore an archived wallet'],
   assets: ['registered assets', 'Use the registered assets'],
+  webhooks: ['webhooks', 'Delete one'],
   transactions_waiting: ['unmined transactions', 'Wait until some are mined, or cancel some'],
   ceremonies: ['unfinished wallets, share refreshes, signatures and exports', 'Wait until some of them are finished'],
   requests_in_flight: ['concurrent requests', 'Send fewer concurrent requests'],

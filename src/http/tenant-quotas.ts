@@ -47,11 +47,12 @@ export type TenantQuotas = {
   readonly clock: Clock
 }
 
-/** Seconds until a retry may help. Wallets, addresses and assets are not freed by waiting. */
+/** Seconds until a retry may help. Wallets, addresses, assets and webhooks are not freed by waiting. */
 const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
   wallets: null,
   watched_addresses: null,
   assets: null,
+  webhooks: null,
   transactions_waiting: 5,
   ceremonies: 1,
 }

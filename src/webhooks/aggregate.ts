@@ -1,5 +1,5 @@
 /** The read model of a webhook: its row. Pure. */
-import { type Aggregate, opensItself, type ReadModelRow } from '../event-log/aggregate.ts'
+import type { Aggregate, ReadModelRow } from '../event-log/aggregate.ts'
 import { type WebhookCommand, type WebhookState, webhookDecider } from './decider.ts'
 import type { WebhookEvent } from './events.ts'
 
@@ -16,7 +16,10 @@ export const webhookAggregate: Aggregate<WebhookState, WebhookCommand, WebhookEv
     WebhookEnabled: first,
     WebhookDeleted: first,
   },
-  opens: opensItself<WebhookEvent>('WebhookCreated'),
+  opens(event, { id }) {
+    if (event.type === 'WebhookCreated') return { id, rank: 0 }
+    return event.type === 'WebhookSecretRotated' ? { id: event.data.secretId, rank: 0 } : null
+  },
   project: (_before, after, { id, tenantId, version }) => ({ rows: rowsOf(after, id, tenantId, version), holds: [] }),
 }
 
@@ -33,6 +36,7 @@ function rowsOf(webhook: WebhookState, id: string, tenantId: string, version: nu
     payload: webhook.payload,
     signatures: webhook.signatures,
     public_key: webhook.publicKey,
+    secrets: webhook.secrets.map(({ secretId, expiresAt }) => ({ secret_id: secretId, expires_at: expiresAt })),
     status: webhook.status,
     disabled_reason: webhook.disabledReason,
     created_at: webhook.createdAt,

@@ -1,14 +1,22 @@
 /** A webhook is enabled or disabled until it is deleted. Pure: time, keys and checked terms come with the command. */
-import { isDeepStrictEqual } from 'node:util'
-import { NotFound } from '../core/errors.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
-import type { DisableReason, WebhookCreated, WebhookEvent, WebhookTerms } from './events.ts'
+import type { DisableReason, WebhookCreated, WebhookEvent, WebhookSecretRotated, WebhookTerms } from './events.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled', 'deleted'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
 
-export type KnownWebhook = WebhookCreated['data'] & {
+/** Secrets that sign at once: a delivery has a signature of each. */
+const MAX_SECRETS = 4
+
+/** @property expiresAt `null` for the newest */
+export type SigningSecret = { readonly secretId: string; readonly expiresAt: string | null }
+
+export type KnownWebhook = Omit<WebhookCreated['data'], 'secretId'> & {
+  /** Newest first, as of the last rotation. */
+  readonly secrets: readonly SigningSecret[]
   readonly status: WebhookStatus
   /** `null` unless it is disabled. */
   readonly disabledReason: DisableReason | null
@@ -21,6 +29,7 @@ export type WebhookCommand =
   | { readonly type: 'ChangeWebhook'; readonly change: Partial<WebhookTerms>; readonly now: string }
   | {
       readonly type: 'RotateSecret'
+      readonly secretId: string
       readonly publicKey: string | null
       readonly overlapEndsAt: string
       readonly now: string
@@ -32,7 +41,9 @@ export type WebhookCommand =
 export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent> = {
   initialState: { status: 'unknown' },
 
-  /** @throws NotFound for a webhook that does not exist or was deleted */
+  /**
+   * @throws NotFound for a webhook that does not exist or was deleted; Conflict `too_many_secrets`
+   */
   decide(command, state) {
     if (command.type === 'CreateWebhook')
       return state.status === 'unknown' ? [{ type: 'WebhookCreated', data: command.webhook }] : []
@@ -42,8 +53,11 @@ export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent>
   },
 
   evolve(before, event) {
-    if (event.type === 'WebhookCreated')
-      return { ...event.data, status: 'enabled', disabledReason: null, updatedAt: event.data.createdAt }
+    if (event.type === 'WebhookCreated') {
+      const { secretId, ...created } = event.data
+      const secrets = [{ secretId, expiresAt: null }]
+      return { ...created, secrets, status: 'enabled', disabledReason: null, updatedAt: created.createdAt }
+    }
     return before.status === 'unknown' ? before : evolveKnown(before, event)
   },
 }
@@ -57,13 +71,15 @@ function decideKnown(
       const { url, description, types, walletIds, payload } = webhook
       const before: WebhookTerms = { url, description, types, walletIds, payload }
       const after = { ...before, ...command.change }
-      return isDeepStrictEqual(before, after)
+      return canonicalJson(before) === canonicalJson(after)
         ? []
         : [{ type: 'WebhookChanged', data: { ...after, changedAt: command.now } }]
     }
     case 'RotateSecret': {
-      const { publicKey, overlapEndsAt, now } = command
-      return [{ type: 'WebhookSecretRotated', data: { publicKey, overlapEndsAt, rotatedAt: now } }]
+      const { secretId, publicKey, overlapEndsAt, now } = command
+      const rotated = { secretId, publicKey, overlapEndsAt, rotatedAt: now }
+      if (secretsAfter(webhook.secrets, rotated).length > MAX_SECRETS) throw tooManySecrets()
+      return [{ type: 'WebhookSecretRotated', data: rotated }]
     }
     case 'DisableWebhook': {
       const data = { reason: command.reason, disabledAt: command.now }
@@ -84,8 +100,10 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
       const { changedAt: updatedAt, ...terms } = event.data
       return { ...before, ...terms, updatedAt }
     }
-    case 'WebhookSecretRotated':
-      return { ...before, publicKey: event.data.publicKey, updatedAt: event.data.rotatedAt }
+    case 'WebhookSecretRotated': {
+      const { publicKey, rotatedAt: updatedAt } = event.data
+      return { ...before, publicKey, secrets: secretsAfter(before.secrets, event.data), updatedAt }
+    }
     case 'WebhookDisabled': {
       const { reason, disabledAt } = event.data
       return { ...before, status: 'disabled', disabledReason: reason, updatedAt: disabledAt }
@@ -97,4 +115,23 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
     default:
       return assertNever(event)
   }
+}
+
+/** No secret signs for longer than it did before. */
+function secretsAfter(
+  before: readonly SigningSecret[],
+  { secretId, overlapEndsAt, rotatedAt }: WebhookSecretRotated['data'],
+): readonly SigningSecret[] {
+  const older = before.map((secret) => {
+    const { expiresAt } = secret
+    return { ...secret, expiresAt: expiresAt !== null && expiresAt < overlapEndsAt ? expiresAt : overlapEndsAt }
+  })
+  return [{ secretId, expiresAt: null }, ...older.filter(({ expiresAt }) => expiresAt > rotatedAt)]
+}
+
+function tooManySecrets(): Conflict {
+  return new Conflict(
+    'too_many_secrets',
+    `The webhook has ${MAX_SECRETS} secrets that are valid: wait until one expires, or rotate with overlap_hours 0, which ends them all.`,
+  )
 }

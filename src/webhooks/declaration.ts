@@ -7,13 +7,13 @@ const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SEL
 
 export const webhooks = {
   name: 'webhooks',
-  ids: { webhook: 'whk', delivery: 'dlv' },
+  ids: { webhook: 'whk', webhookSecret: 'whs', delivery: 'dlv' },
   scopes: ['webhooks:read', 'webhooks:write'],
   tables: {
     webhooks: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'sender']) },
     webhook_secrets: {
       beside: 'secrets, sealed to the sender: no event contains them',
-      grants: { api: 'INSERT, UPDATE (expires_at)', sender: 'SELECT, DELETE' },
+      grants: { api: 'INSERT', sender: 'SELECT, DELETE' },
     },
     webhook_deliveries: { beside: 'what is still to be sent, and what was sent in 30 days', grants: DELIVERIES },
     webhook_health: { beside: 'how the receivers do', grants: DELIVERIES },

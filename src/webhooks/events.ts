@@ -31,22 +31,28 @@ export type WebhookTerms = {
 export const DISABLE_REASONS = ['gone', 'failing', 'requested'] as const
 export type DisableReason = (typeof DISABLE_REASONS)[number]
 
-/** `publicKey` is `whpk_` and the Ed25519 key in base64; `null` without `v1a`. */
+/** A secret is named, so that what was sealed beside the log signs only once the log says so. */
+type NamedSecret = {
+  readonly secretId: string
+  /** `whpk_` and the Ed25519 key in base64; `null` without `v1a`. */
+  readonly publicKey: string | null
+}
+
 export type WebhookCreated = Event<
   'WebhookCreated',
-  WebhookTerms & {
-    readonly environment: Environment
-    readonly signatures: readonly SignatureVersion[]
-    readonly publicKey: string | null
-    readonly createdAt: string
-  }
+  WebhookTerms &
+    NamedSecret & {
+      readonly environment: Environment
+      readonly signatures: readonly SignatureVersion[]
+      readonly createdAt: string
+    }
 >
 /** The terms after the change. */
 export type WebhookChanged = Event<'WebhookChanged', WebhookTerms & { readonly changedAt: string }>
-/** Until `overlapEndsAt` deliveries are signed with the secret before as well. */
+/** Until `overlapEndsAt` deliveries are signed with the secrets before as well. */
 export type WebhookSecretRotated = Event<
   'WebhookSecretRotated',
-  { readonly publicKey: string | null; readonly overlapEndsAt: string; readonly rotatedAt: string }
+  NamedSecret & { readonly overlapEndsAt: string; readonly rotatedAt: string }
 >
 export type WebhookDisabled = Event<'WebhookDisabled', { readonly reason: DisableReason; readonly disabledAt: string }>
 export type WebhookEnabled = Event<'WebhookEnabled', { readonly enabledAt: string }>

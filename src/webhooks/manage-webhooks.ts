@@ -2,18 +2,17 @@
  * Creates and changes the webhooks of a tenant. A secret is in no event: what a request returns of it cannot be returned
  * again, so a repeated request returns the webhook without its secret.
  */
-import { NotFound } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { webhookAggregate } from './aggregate.ts'
 import type { WebhookCommand } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
-import { requireReceiverUrl, type UrlRules } from './receiver-url.ts'
+import { type Reader, type RequireTerms, requireSignatures, termsOf } from './require-terms.ts'
 import { createSecret, type SecretStore } from './secrets.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,69 +23,57 @@ export type NewWebhook = WebhookTerms & {
 }
 
 /** What the response shows once: `null` in the response to a repeated request. */
-export type ShownSecret = { readonly secret: string; readonly publicKey: string | null } | null
+export type ShownSecret = string | null
 
 export type ManagePorts = {
   readonly log: EventLog
   readonly accept: Accept
   readonly newId: NewId
-  readonly urlRules: UrlRules
+  readonly requireTerms: RequireTerms
   readonly secrets: SecretStore
 }
 
 export type ManageWebhooks = {
-  /** @throws ValidationFailed for the URL; IdempotencyKeyReused; Unavailable `webhooks_not_configured` */
-  readonly create: (webhook: NewWebhook, metadata: Metadata) => Promise<Accepted<ShownSecret>>
-  /** Fields that are missing do not change. @throws ValidationFailed for the URL; NotFound for a deleted webhook */
-  readonly change: (webhookId: string, change: Partial<WebhookTerms>, metadata: Metadata) => Promise<void>
   /**
-   * A new secret; the one before signs as well for some hours. @throws NotFound
+   * @throws ValidationFailed, PermissionDenied: see `RequireTerms`; IdempotencyKeyReused; Unavailable
+   *   `webhooks_not_configured`
    */
-  readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<ShownSecret>
+  readonly create: (webhook: NewWebhook, reader: Reader, metadata: Metadata) => Promise<Accepted<ShownSecret>>
+  /** Omitted fields do not change. @throws ValidationFailed, PermissionDenied: see `RequireTerms`; NotFound */
+  readonly change: (
+    webhookId: string,
+    revision: Partial<WebhookTerms>,
+    reader: Reader,
+    metadata: Metadata,
+  ) => Promise<void>
+  /**
+   * A new secret; those before it sign as well for some hours.
+   *
+   * @throws NotFound; Conflict `too_many_secrets`; IdempotencyKeyReused; Unavailable `webhooks_not_configured`
+   */
+  readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
   /** Deliveries that wait are sent from now on. @throws NotFound */
   readonly enable: (webhookId: string, metadata: Metadata) => Promise<void>
+  /** Deliveries wait from now on. @throws NotFound */
   readonly disable: (webhookId: string, metadata: Metadata) => Promise<void>
-  /** What is not sent yet will not be sent. @throws NotFound */
+  /** What is not sent yet will not be sent. @throws NotFound for an unknown one */
   readonly remove: (webhookId: string, metadata: Metadata) => Promise<void>
 }
 
 export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
-  const { log, accept, newId, urlRules, secrets } = ports
+  const { log, requireTerms } = ports
   const execute = async (webhookId: string, command: WebhookCommand, metadata: Metadata) => {
     await log.execute(webhookAggregate, webhookId, command, { metadata })
   }
   return {
-    create: (terms, metadata) =>
-      accept(
-        metadata,
-        async (append) => {
-          const url = requireReceiverUrl(terms.url, urlRules)
-          const id = newId('webhook')
-          const now = log.now()
-          const { secret, publicKey, plaintext } = createSecret(terms.signatures)
-          // Before the event: a webhook without a secret could not send, and a secret without a webhook is nothing.
-          await secrets.add(id, plaintext, now)
-          const command = { type: 'CreateWebhook', webhook: { ...terms, url, publicKey, createdAt: now } } as const
-          const changes = [opened(webhookAggregate, id, command, { metadata, now })]
-          return append({ id, commit: { changes }, made: { secret, publicKey } })
-        },
-        { replayFirst: true },
-      ),
+    create: createCreate(ports),
+    rotate: createRotate(ports),
 
-    change: (webhookId, change, metadata) => {
-      const checked = change.url === undefined ? change : { ...change, url: requireReceiverUrl(change.url, urlRules) }
-      return execute(webhookId, { type: 'ChangeWebhook', change: checked, now: log.now() }, metadata)
-    },
-
-    async rotate(webhookId, overlapHours, metadata) {
+    async change(webhookId, revision, reader, metadata) {
       const { state } = await log.load(webhookAggregate, webhookId)
-      if (state.status === 'unknown' || state.status === 'deleted') throw new NotFound('webhook')
-      const now = log.now()
-      const overlapEndsAt = toInstant(Date.parse(now) + overlapHours * HOUR_MS)
-      const { secret, publicKey, plaintext } = createSecret(state.signatures)
-      await secrets.add(webhookId, plaintext, now, overlapEndsAt)
-      await execute(webhookId, { type: 'RotateSecret', publicKey, overlapEndsAt, now }, metadata)
-      return { secret, publicKey }
+      const terms =
+        state.status === 'unknown' ? revision : await requireTerms({ ...termsOf(state), ...revision }, reader)
+      await execute(webhookId, { type: 'ChangeWebhook', change: terms, now: log.now() }, metadata)
     },
 
     enable: (webhookId, metadata) => execute(webhookId, { type: 'EnableWebhook', now: log.now() }, metadata),
@@ -94,4 +81,45 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
       execute(webhookId, { type: 'DisableWebhook', reason: 'requested', now: log.now() }, metadata),
     remove: (webhookId, metadata) => execute(webhookId, { type: 'DeleteWebhook', now: log.now() }, metadata),
   }
+}
+
+function createCreate({ log, accept, newId, requireTerms, secrets }: ManagePorts): ManageWebhooks['create'] {
+  return ({ environment, signatures, ...given }, reader, metadata) =>
+    accept(
+      metadata,
+      async (append) => {
+        requireSignatures(signatures)
+        const terms = await requireTerms(given, reader)
+        const [id, secretId] = [newId('webhook'), newId('webhookSecret')]
+        const now = log.now()
+        const { secret, publicKey, plaintext } = createSecret(signatures)
+        // Before the event, which makes it sign: a webhook without its secret could not send.
+        await secrets.add(id, secretId, plaintext, now)
+        const webhook = { ...terms, environment, signatures, secretId, publicKey, createdAt: now }
+        const changes = [opened(webhookAggregate, id, { type: 'CreateWebhook', webhook }, { metadata, now })]
+        return append({ id, commit: { changes }, made: secret })
+      },
+      { replayFirst: true },
+    )
+}
+
+function createRotate({ log, accept, newId, secrets }: ManagePorts): ManageWebhooks['rotate'] {
+  return (webhookId, overlapHours, metadata) =>
+    accept(
+      metadata,
+      async (append) => {
+        const loaded = await log.load(webhookAggregate, webhookId)
+        const signatures = loaded.state.status === 'unknown' ? [] : loaded.state.signatures
+        const { secret, publicKey, plaintext } = createSecret(signatures)
+        const secretId = newId('webhookSecret')
+        const now = log.now()
+        const overlapEndsAt = toInstant(Date.parse(now) + overlapHours * HOUR_MS)
+        const command = { type: 'RotateSecret', secretId, publicKey, overlapEndsAt, now } as const
+        const rotated = change(webhookAggregate, loaded, command, { metadata, now })
+        if (rotated === null) throw new Error('a rotation always records an event')
+        await secrets.add(webhookId, secretId, plaintext, now)
+        return append({ id: secretId, commit: { changes: [rotated] }, made: secret })
+      },
+      { replayFirst: true },
+    )
 }

@@ -4,6 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
+import type { Row } from '../event-log/table-rows.ts'
 import type { SignatureVersion } from './events.ts'
 import type { SigningKeys } from './signature.ts'
 
@@ -43,35 +44,20 @@ function publicBytes(key: KeyObject): string {
 }
 
 export type SecretStore = {
-  /**
-   * Adds a secret. The ones before it are valid until `overlapEndsAt`.
-   *
-   * @param now ISO 8601
-   */
-  readonly add: (webhookId: string, plaintext: Uint8Array, now: string, overlapEndsAt?: string) => Promise<void>
+  /** Keeps a secret under its id. It signs nothing until the log names it. @param now ISO 8601 */
+  readonly add: (webhookId: string, secretId: string, plaintext: Uint8Array, now: string) => Promise<void>
 }
 
 /** Text that only the senders can open. */
 export type Seal = (plaintext: Uint8Array) => Promise<string>
 
-export function createSecretStore({
-  pool,
-  seal,
-  newSecretId,
-}: {
-  readonly pool: Pool
-  readonly seal: Seal
-  readonly newSecretId: () => string
-}): SecretStore {
+export function createSecretStore({ pool, seal }: { readonly pool: Pool; readonly seal: Seal }): SecretStore {
   return {
-    async add(webhookId, plaintext, now, overlapEndsAt = now) {
-      const sealed = await seal(plaintext)
+    async add(webhookId, secretId, plaintext, now) {
       await pool.query({
         name: 'add_webhook_secret',
-        text: `WITH ended AS (UPDATE webhook_secrets SET expires_at = $5
-                               WHERE webhook_id = $2 AND (expires_at IS NULL OR expires_at > $5))
-               INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) VALUES ($1, $2, $3, $4)`,
-        values: [newSecretId(), webhookId, sealed, now, overlapEndsAt],
+        text: 'INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) VALUES ($1, $2, $3, $4)',
+        values: [secretId, webhookId, await seal(plaintext), now],
       })
     },
   }
@@ -96,10 +82,12 @@ export function createSigningKeysOf({
   readonly clock: () => number
 }): SigningKeysOf {
   return async (webhookId) => {
-    const { rows } = await pool.query<{ sealed: string }>({
+    const { rows } = await pool.query<Pick<Row<'webhook_secrets'>, 'sealed'>>({
       name: 'webhook_secrets',
-      text: `SELECT sealed FROM webhook_secrets WHERE webhook_id = $1 AND (expires_at IS NULL OR expires_at > $2)
-              ORDER BY created_at DESC, secret_id DESC`,
+      text: `SELECT s.sealed FROM webhooks AS w,
+                    ROWS FROM (jsonb_to_recordset(w.secrets) AS (secret_id text, expires_at timestamptz)) WITH ORDINALITY AS named(secret_id, expires_at, n)
+               JOIN webhook_secrets AS s USING (secret_id)
+              WHERE w.webhook_id = $1 AND s.webhook_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY n`,
       values: [webhookId, new Date(clock())],
     })
     if (rows.length === 0) throw new Error(`the webhook ${webhookId} has no secret: rotate it`)

@@ -11,6 +11,7 @@ import * as recovery from '../../src/recovery/sql.ts'
 import * as signatures from '../../src/signatures/sql.ts'
 import * as transactions from '../../src/transactions/sql.ts'
 import * as wallets from '../../src/wallets/sql.ts'
+import * as webhooks from '../../src/webhooks/sql.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
 import { withDatabase } from '../support/postgres.ts'
 
@@ -64,6 +65,11 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   wallets_address_once: "status <> 'archived'",
   wallets_requested_of_tenant: wallets.REQUESTED,
   wallets_waiting_for_address: wallets.REQUESTED,
+  webhook_deliveries_due: webhooks.PENDING,
+  webhook_deliveries_ended: "state <> 'pending'",
+  webhook_deliveries_in_order: webhooks.PENDING,
+  webhook_deliveries_oldest: webhooks.PENDING,
+  webhooks_of_tenant: webhooks.KNOWN,
 }
 
 t.test('each partial index over a state contains the states that the queries ask for', async (t) => {

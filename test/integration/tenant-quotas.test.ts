@@ -187,6 +187,7 @@ t.test('a quota counts what exists and is unfinished, of one tenant', async (t) 
     wallets: 1,
     watched_addresses: 0,
     assets: 0,
+    webhooks: 0,
     transactions_waiting: 2,
     ceremonies: 4,
   })

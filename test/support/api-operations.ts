@@ -5,6 +5,7 @@
 export const API_OPERATIONS = [
   'delete /v1/assets/{asset_id} removeAsset',
   'delete /v1/wallets/{wallet_id} deleteWallet',
+  'delete /v1/webhooks/{webhook_id} deleteWebhook',
   'get /healthz getHealth',
   'get /metrics getMetrics',
   'get /readyz getReadiness',
@@ -30,8 +31,11 @@ export const API_OPERATIONS = [
   'get /v1/wallets/{wallet_id}/signatures/{signature_id} getSignature',
   'get /v1/wallets/{wallet_id}/transactions listTransactions',
   'get /v1/wallets/{wallet_id}/transactions/{transaction_id} getTransaction',
+  'get /v1/webhooks listWebhooks',
+  'get /v1/webhooks/{webhook_id} getWebhook',
   'patch /v1/nft/collections/{collection_id}/tokens/{token_id}/metadata updateNftMetadata',
   'patch /v1/wallets/{wallet_id} updateWallet',
+  'patch /v1/webhooks/{webhook_id} updateWebhook',
   'post /v1/assets registerAsset',
   'post /v1/nft/collections/create createNftCollection',
   'post /v1/nft/mint mintNft',
@@ -55,6 +59,10 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/transfer createTransfer',
   'post /v1/wallets/{wallet_id}/transfer/preview previewTransfer',
   'post /v1/wallets/{wallet_id}/transfers createTransfers',
+  'post /v1/webhooks createWebhook',
+  'post /v1/webhooks/{webhook_id}/disable disableWebhook',
+  'post /v1/webhooks/{webhook_id}/enable enableWebhook',
+  'post /v1/webhooks/{webhook_id}/rotate-secret rotateWebhookSecret',
 ] as const
 
 /** The operations of a document, sorted. */

@@ -233,6 +233,12 @@ const HISTORY: readonly Commit[] = [
   [[tx('22'), 'TransactionMined.v2', { hash: '0x2201', blockNumber: 104, logs: null }]],
   [[tx('23'), 'TransactionSigned.v2', signed(8, '0x2301')]],
   [[tx('23'), 'TransactionMined.v2', { hash: '0x2301', blockNumber: 105 }]],
+  [['webhook-whk_1', 'WebhookCreated.v1', {}, key('webhook')]],
+  [['webhook-whk_1', 'WebhookChanged.v1']],
+  [['webhook-whk_1', 'WebhookSecretRotated.v1', {}, key('rotation')]],
+  [['webhook-whk_1', 'WebhookDisabled.v1']],
+  [['webhook-whk_1', 'WebhookEnabled.v1']],
+  [['webhook-whk_1', 'WebhookDeleted.v1']],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

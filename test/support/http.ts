@@ -23,6 +23,8 @@ export const KEYS = {
   auditor: 'key-that-audits-on-mainnet',
   /** Reads the events of acme on mainnet, without their data. */
   listener: 'key-that-listens-on-mainnet',
+  /** Manages webhooks of acme on mainnet, and reads events with the data of wallets. */
+  webhooks: 'key-that-manages-webhooks',
   /** Every scope of `*` for acme on testnet. */
   testnet: 'key-with-every-scope-on-testnet',
   /** In the database, but not in the cache. */
@@ -44,6 +46,12 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     keyId: 'key_listener',
     environment: 'mainnet',
     scopes: new Set(['events:read']),
+  },
+  [KEYS.webhooks]: {
+    tenantId: 'acme',
+    keyId: 'key_webhooks',
+    environment: 'mainnet',
+    scopes: new Set(['webhooks:read', 'webhooks:write', 'events:read', 'wallets:read']),
   },
   [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },

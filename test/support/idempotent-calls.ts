@@ -36,6 +36,7 @@ export async function idempotentCalls(sandbox: Sandbox, client: Client): Promise
     ...transactionCases(stage),
     ...signingCases(stage),
     ...(await shareCases(stage)),
+    ...webhookCases(stage),
     ...nft,
   }
 }
@@ -175,6 +176,21 @@ async function shareCases({ client, wallet }: Stage): Promise<Readonly<Record<st
         bad: { party: 9 },
         other: { party: 2 },
       }),
+  }
+}
+
+function webhookCases({ client }: Stage): Readonly<Record<string, RouteCase>> {
+  const url = (name: string) => ({ url: `https://example.com/${name}` })
+  const created = async () => (await client.post('/v1/webhooks', url('existing'))).body.data.webhook_id
+  return {
+    'POST /v1/webhooks': async () =>
+      calls('webhook_id', '/v1/webhooks', { good: url('one'), bad: { url: 'http://10.0.0.1/' }, other: url('two') }),
+    'POST /v1/webhooks/{webhook_id}/rotate-secret': async () => ({
+      id: 'webhook_id',
+      good: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 1 } },
+      bad: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 169 } },
+      other: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 2 } },
+    }),
   }
 }
 

@@ -217,6 +217,7 @@ t.test('every setting has a type, a default and a description, and secrets are m
       'KEYSTORE_KEY',
       'MPC_PARTY_KEY',
       'SWAP_API_KEY',
+      'WEBHOOK_IDENTITY',
       'IPFS_API_URL',
       'IPFS_API_AUTHORIZATION',
       '<NET>_RPC_URLS',

@@ -31,6 +31,7 @@ const IN_NO_ERROR = new Set([
   'recipient_cannot_receive',
   'recipient_is_contract',
   'recipient_is_sender',
+  'secret_already_returned',
   'unlimited_spend',
   'unreadable_call',
   'mpc_ceremony_failed',

@@ -30,8 +30,16 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
 })
 
 t.test('every resource with an id of its own is reported', (t) => {
-  // A token of a tenant has the name of its contract in its stream; requests, refreshes and quotes have no stream.
-  const without: readonly IdKind[] = ['asset', 'quote', 'refresh', 'request', 'transaction']
+  // A token of a tenant has the name of its contract in its stream; requests, refreshes, quotes, secrets and deliveries have no stream.
+  const without: readonly IdKind[] = [
+    'asset',
+    'delivery',
+    'quote',
+    'refresh',
+    'request',
+    'transaction',
+    'webhookSecret',
+  ]
   const kinds = EXPLAINED.map(({ kind }) => kind)
   t.strictSame([...kinds, ...without].sort(), Object.keys(ID_PREFIXES).sort())
   for (const { kind, aggregate, texts } of EXPLAINED)

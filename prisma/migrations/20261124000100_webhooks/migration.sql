@@ -10,6 +10,8 @@ CREATE TABLE webhooks (
   payload         text NOT NULL,
   signatures      jsonb NOT NULL,
   public_key      text,
+  -- Those that sign, newest first: names and ends.
+  secrets         jsonb NOT NULL,
   status          text NOT NULL,
   disabled_reason text,
   created_at      timestamptz(3) NOT NULL,
@@ -19,15 +21,14 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_of_tenant ON webhooks (tenant_id, environment, webhook_id) WHERE status <> 'deleted';
 SELECT create_put_function('webhooks');
 
--- Beside the log: secrets, sealed to the senders. A row without an end is the newest.
+-- Beside the log: secrets, sealed to the senders. They sign while the row of the webhook names them.
 CREATE TABLE webhook_secrets (
   secret_id  text PRIMARY KEY,
   webhook_id text NOT NULL,
   sealed     text NOT NULL,
-  created_at timestamptz(3) NOT NULL,
-  expires_at timestamptz(3)
+  created_at timestamptz(3) NOT NULL
 );
-CREATE INDEX webhook_secrets_of_webhook ON webhook_secrets (webhook_id, created_at);
+CREATE INDEX webhook_secrets_of_webhook ON webhook_secrets (webhook_id);
 
 -- Beside the log: what is to be sent, and what was sent. An event is delivered to a webhook once, and once more for each replay.
 CREATE TABLE webhook_deliveries (
@@ -51,6 +52,7 @@ CREATE UNIQUE INDEX webhook_deliveries_once ON webhook_deliveries (webhook_id, e
 -- The next of each resource: only the first that is pending may be sent.
 CREATE INDEX webhook_deliveries_in_order ON webhook_deliveries (webhook_id, stream_id, transaction_id, position, part) WHERE state = 'pending';
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE state = 'pending';
+CREATE INDEX webhook_deliveries_oldest ON webhook_deliveries (webhook_id, created_at) WHERE state = 'pending';
 CREATE INDEX webhook_deliveries_of_webhook ON webhook_deliveries (webhook_id, delivery_id);
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (ended_at) WHERE state <> 'pending';
 

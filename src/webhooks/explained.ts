@@ -1,0 +1,25 @@
+/** How `explain` reports a webhook. */
+import { explained } from '../capability.ts'
+import { webhookAggregate } from './aggregate.ts'
+import type { DisableReason } from './events.ts'
+
+const REASONS: Readonly<Record<DisableReason, string>> = {
+  gone: 'its receiver answered 410',
+  failing: 'no delivery succeeded for five days',
+  requested: 'by a request',
+}
+
+export const explainedWebhook = explained(webhookAggregate, {
+  kind: 'webhook',
+  noun: 'webhook',
+  texts: {
+    WebhookCreated: ({ url, types, environment }) =>
+      `created for ${url}, ${environment}, ${types === null ? 'all types' : types.join(', ')}`,
+    WebhookChanged: ({ url, types }) => `changed: ${url}, ${types === null ? 'all types' : types.join(', ')}`,
+    WebhookSecretRotated: ({ secretId, overlapEndsAt }) =>
+      `secret rotated to ${secretId}; the secrets before it sign until ${overlapEndsAt}`,
+    WebhookDisabled: ({ reason }) => `disabled: ${REASONS[reason]}`,
+    WebhookEnabled: () => 'enabled',
+    WebhookDeleted: () => 'deleted',
+  },
+})

@@ -1,0 +1,34 @@
+/** Webhooks as public events. They contain no secret. A delivery causes no event, so that none causes another. */
+import { published } from '../capability.ts'
+import { projectEvents } from '../event-log/project-stream.ts'
+import { webhookAggregate } from './aggregate.ts'
+import { webhookAtEventSchema } from './schemas.ts'
+import { atEvent, type WebhookRow } from './view.ts'
+
+export const publishedWebhooks = published(webhookAggregate, {
+  resource: 'webhook',
+  scope: 'webhooks:read',
+  whole: true,
+  types: {
+    'webhook.created': 'A webhook was created.',
+    'webhook.updated': 'The URL, the description, the filters or the payload of a webhook changed.',
+    'webhook.secret_rotated': 'A webhook got a new secret.',
+    'webhook.disabled':
+      'A webhook was disabled: by a request, by its receiver, or because nothing succeeded for five days.',
+    'webhook.enabled': 'A webhook was enabled again.',
+    'webhook.deleted': 'A webhook was deleted.',
+  },
+  events: {
+    WebhookCreated: ['webhook.created'],
+    WebhookChanged: ['webhook.updated'],
+    WebhookSecretRotated: ['webhook.secret_rotated'],
+    WebhookDisabled: ['webhook.disabled'],
+    WebhookEnabled: ['webhook.enabled'],
+    WebhookDeleted: ['webhook.deleted'],
+  },
+  schema: webhookAtEventSchema,
+  render({ id, tenantId, events }) {
+    const [row] = projectEvents(webhookAggregate, events, { id, tenantId }, 'webhooks')
+    return row === undefined ? null : { resourceId: id, data: atEvent(row as WebhookRow) }
+  },
+})

@@ -1,0 +1,239 @@
+/** HTTP routes that create, read and change webhooks. */
+import { type Caller, environmentOf } from '../http/caller.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { decodeCursor, pageOf } from '../http/paging.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
+import type { App, Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import type { ManageWebhooks, ShownSecret } from './manage-webhooks.ts'
+import type { WebhookReads } from './read-webhooks.ts'
+import {
+  createBody,
+  listQuery,
+  rotateBody,
+  updateBody,
+  webhookPageSchema,
+  webhookParams,
+  webhookSchema,
+  webhookWithSecretSchema,
+} from './schemas.ts'
+import type { WebhookView } from './view.ts'
+
+export type WebhookRoutePorts = { readonly manage: ManageWebhooks; readonly reads: WebhookReads }
+
+const tags = ['Webhooks']
+const answer = { 200: successOf(webhookSchema, 'The webhook.') }
+const readAccess = { scope: 'webhooks:read' } as const
+const writeAccess = { scope: 'webhooks:write' } as const
+const NOT_CONFIGURED = { 503: 'The operator has not set WEBHOOK_RECIPIENT: `webhooks_not_configured`.' }
+const NOT_READABLE = { 403: 'The API key may not read what the webhook would send: `event_scope_missing`.' }
+
+const create = {
+  tags,
+  operationId: 'createWebhook',
+  summary: 'Create a webhook',
+  description:
+    'Sends the events of your tenant in the environment of the API key to a URL, from now on: signed as Standard Webhooks 1.0.0 ' +
+    'describes, at least once, and in order for each resource. The secret that verifies the signatures is in this response only. ' +
+    'The API key must be allowed to read what is sent: it needs `events:read` and, for `full` payloads, the scope of each type.',
+  body: createBody,
+  response: { 201: successOf(webhookWithSecretSchema, 'The webhook, with its secret.') },
+}
+
+const list = {
+  tags,
+  operationId: 'listWebhooks',
+  summary: 'List webhooks',
+  description: 'Lists your webhooks, newest first, with how their receivers do. Deleted ones are not listed.',
+  querystring: listQuery,
+  response: { 200: successOf(webhookPageSchema, 'A page of webhooks.') },
+}
+
+const detail = {
+  tags,
+  operationId: 'getWebhook',
+  summary: 'Get a webhook',
+  description: 'Returns one webhook, with how its receiver does. Its secret is never returned again.',
+  params: webhookParams,
+  response: answer,
+}
+
+const update = {
+  tags,
+  operationId: 'updateWebhook',
+  summary: 'Update a webhook',
+  description:
+    'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. Events that wait for their ' +
+    'delivery are sent to the new URL. The API key must be allowed to read what is sent, as for a new webhook.',
+  params: webhookParams,
+  body: updateBody,
+  response: answer,
+}
+
+const remove = {
+  tags,
+  operationId: 'deleteWebhook',
+  summary: 'Delete a webhook',
+  description:
+    'Deletes the webhook: nothing is sent to it any more, also not what waits for its delivery. This cannot be undone. Deleting it ' +
+    'again returns the same response.',
+  params: webhookParams,
+  response: answer,
+}
+
+const rotate = {
+  tags,
+  operationId: 'rotateWebhookSecret',
+  summary: 'Rotate the secret of a webhook',
+  description:
+    'Creates a new secret, which is in this response only. For `overlap_hours` each delivery has a signature of the new secret and ' +
+    'one of each secret before it, so that a receiver can replace the secret without refusing a delivery.',
+  params: webhookParams,
+  body: rotateBody,
+  response: { 200: successOf(webhookWithSecretSchema, 'The webhook, with its new secret.') },
+}
+
+const enable = {
+  tags,
+  operationId: 'enableWebhook',
+  summary: 'Enable a webhook',
+  description: 'Sends events again, beginning with those that wait. An enabled webhook does not change.',
+  params: webhookParams,
+  response: answer,
+}
+
+const disable = {
+  tags,
+  operationId: 'disableWebhook',
+  summary: 'Disable a webhook',
+  description: 'Sends nothing until the webhook is enabled. Events wait meanwhile. A disabled webhook does not change.',
+  params: webhookParams,
+  response: answer,
+}
+
+export function webhookRoutes(ports: WebhookRoutePorts): Routes {
+  return (app) => {
+    addReads(app, ports)
+    addCreate(app, ports)
+    addChanges(app, ports)
+    addRotation(app, ports)
+  }
+}
+
+function addReads(app: App, { reads }: WebhookRoutePorts): void {
+  app.get('/v1/webhooks', { schema: list, config: readAccess }, async ({ caller, query }) => {
+    const { limit, cursor, status } = query
+    const [before] = cursor === undefined ? [] : decodeCursor('webhooks', 1, cursor)
+    const found = await reads.list(caller, { status, before, limit: limit + 1 })
+    const keyOf = (view: WebhookView) => [view.webhook_id]
+    return success(pageOf('webhooks', { found, limit, keyOf, present: (view) => view }))
+  })
+
+  app.get('/v1/webhooks/:webhook_id', { schema: detail, config: readAccess }, async ({ caller, params }) =>
+    success(await reads.read(caller, params.webhook_id)),
+  )
+}
+
+function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
+  app.post(
+    '/v1/webhooks',
+    {
+      schema: create,
+      config: {
+        ...writeAccess,
+        idempotent: true,
+        quotas: ['webhooks'],
+        refusals: { ...NOT_READABLE, ...NOT_CONFIGURED },
+      },
+    },
+    (request, reply) => {
+      const { caller, body } = request
+      const { description = null, types = null, wallet_ids = null, payload = 'full', signatures = ['v1'] } = body
+      const webhook = {
+        url: body.url,
+        description,
+        types,
+        walletIds: wallet_ids,
+        payload,
+        environment: environmentOf(caller, body.environment),
+        signatures,
+      }
+      return replyAccepted(request, reply, {
+        accept: (metadata) => manage.create(webhook, caller, metadata),
+        async answer({ id, made }) {
+          return { code: 201, view: withSecret(await reads.read(caller, id, { deleted: true }), made) }
+        },
+      })
+    },
+  )
+}
+
+function addChanges(app: App, { manage, reads }: WebhookRoutePorts): void {
+  /** Only the owner's, so that nobody else learns that it exists. */
+  const find = async (caller: Caller, webhookId: string) => void (await reads.read(caller, webhookId))
+
+  app.patch(
+    '/v1/webhooks/:webhook_id',
+    { schema: update, config: { ...writeAccess, refusals: NOT_READABLE } },
+    async (request) => {
+      const { caller, params, body } = request
+      await find(caller, params.webhook_id)
+      const { wallet_ids, ...terms } = body
+      const revision = wallet_ids === undefined ? terms : { ...terms, walletIds: wallet_ids }
+      await manage.change(params.webhook_id, revision, caller, metadataOf(request))
+      return success(await reads.read(caller, params.webhook_id))
+    },
+  )
+
+  app.delete('/v1/webhooks/:webhook_id', { schema: remove, config: writeAccess }, async (request) => {
+    const { caller, params } = request
+    await reads.read(caller, params.webhook_id, { deleted: true })
+    await manage.remove(params.webhook_id, metadataOf(request))
+    return success(await reads.read(caller, params.webhook_id, { deleted: true }))
+  })
+
+  app.post('/v1/webhooks/:webhook_id/enable', { schema: enable, config: writeAccess }, async (request) => {
+    const { caller, params } = request
+    await find(caller, params.webhook_id)
+    await manage.enable(params.webhook_id, metadataOf(request))
+    return success(await reads.read(caller, params.webhook_id))
+  })
+
+  app.post('/v1/webhooks/:webhook_id/disable', { schema: disable, config: writeAccess }, async (request) => {
+    const { caller, params } = request
+    await find(caller, params.webhook_id)
+    await manage.disable(params.webhook_id, metadataOf(request))
+    return success(await reads.read(caller, params.webhook_id))
+  })
+}
+
+function addRotation(app: App, { manage, reads }: WebhookRoutePorts): void {
+  app.post(
+    '/v1/webhooks/:webhook_id/rotate-secret',
+    {
+      schema: rotate,
+      config: {
+        ...writeAccess,
+        idempotent: true,
+        quotas: [],
+        refusals: { 409: 'The webhook has 4 valid secrets: `too_many_secrets`.', ...NOT_CONFIGURED },
+      },
+    },
+    async (request, reply) => {
+      const { caller, params, body } = request
+      await reads.read(caller, params.webhook_id)
+      return replyAccepted(request, reply, {
+        accept: (metadata) => manage.rotate(params.webhook_id, body.overlap_hours, metadata),
+        async answer({ made }) {
+          return { code: 200, view: withSecret(await reads.read(caller, params.webhook_id), made) }
+        },
+      })
+    },
+  )
+}
+
+function withSecret(view: WebhookView, secret: ShownSecret) {
+  const message = 'The secret was returned in the first response to this request: rotate it if you do not have it.'
+  const returned = { code: 'secret_already_returned', message, field: 'secret' }
+  return { ...view, secret, warnings: secret === null ? [returned] : [] }
+}

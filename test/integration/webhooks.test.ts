@@ -1,0 +1,254 @@
+/** Webhooks over HTTP: who may create them, what is refused, and secrets that are returned once. */
+
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { InvalidSetting } from '../../src/core/errors.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
+import { openWith } from '../../src/keys/age.ts'
+import { createSigningKeysOf } from '../../src/webhooks/secrets.ts'
+import { signDelivery } from '../../src/webhooks/signature.ts'
+import { told } from '../support/http.ts'
+import { makeWallet } from '../support/wallet-parts.ts'
+import { as, HOOK, type WebhookStage, withWebhooks } from '../support/webhook-stage.ts'
+
+const UNKNOWN = '/whk_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
+const BODY = JSON.stringify({ id: 'evt_wallet-wal_1.1' })
+
+/** What a sender signs with. */
+function keysOf({ pool, identity }: WebhookStage, now = Date.now()) {
+  return createSigningKeysOf({
+    pool,
+    clock: () => now,
+    async open(sealed) {
+      const opened = await openWith([identity], Buffer.from(sealed, 'base64'))
+      if (opened.outcome !== 'opened') throw new Error(opened.outcome)
+      return opened.plaintext
+    },
+  })
+}
+
+/** Whether the library of Standard Webhooks verifies with each secret what a sender signs now. */
+async function verifiedBy(stage: WebhookStage, webhookId: string, secrets: readonly string[], now?: number) {
+  const headers = signDelivery(await keysOf(stage, now)(webhookId), 'evt_wallet-wal_1.1', Date.now(), BODY)
+  return secrets.map((secret) => {
+    try {
+      new Webhook(secret).verify(BODY, headers)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+t.test('a webhook is created, listed, read, changed, disabled, enabled and deleted', async (t) => {
+  const stage = await withWebhooks(t)
+  const walletId = await makeWallet(stage)
+  const { secret, warnings, ...created } = await stage.create({
+    description: 'Ledger',
+    types: ['wallet.created', 'transaction.confirmed'],
+    wallet_ids: [walletId],
+    signatures: ['v1', 'v1a'],
+  })
+  t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  t.match(created.public_key, /^whpk_[A-Za-z0-9+/]{43}=$/)
+  t.strictSame(warnings, [])
+  t.match(created, { status: 'enabled', payload: 'full', environment: 'mainnet', gaps: 0, oldest_undelivered_at: null })
+  const path = `/${created.webhook_id}`
+  t.strictSame((await stage.get(path)).body.data, created)
+  const other = await stage.create()
+  t.match(other, { types: null, wallet_ids: null, description: null, public_key: null, signatures: ['v1'] })
+  const page = await stage.get('?limit=1')
+  t.match(page.body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: true })
+  const next = await stage.get(`?limit=1&cursor=${page.body.data?.next_cursor}`)
+  t.strictSame(next.body.data?.webhooks, [created])
+
+  const changed = await stage.patch(path, { url: 'https://EXAMPLE.com:8443/new#x', types: null, payload: 'thin' })
+  t.match(changed.body.data, {
+    url: 'https://example.com:8443/new',
+    types: null,
+    wallet_ids: [walletId],
+    payload: 'thin',
+  })
+  const again = await stage.patch(path, { payload: 'thin' })
+  t.strictSame(again.body.data, changed.body.data, 'a change that changes nothing is not recorded')
+
+  t.match((await stage.post(`${path}/disable`)).body.data, { status: 'disabled', disabled_reason: 'requested' })
+  t.strictSame((await stage.get('?status=disabled')).body.data?.webhooks, [(await stage.get(path)).body.data])
+  t.match((await stage.post(`${path}/enable`)).body.data, { status: 'enabled', disabled_reason: null })
+  const deleted = await stage.remove(path)
+  t.match(deleted.body.data, { status: 'deleted' })
+  t.strictSame((await stage.remove(path)).body.data, deleted.body.data)
+  for (const answer of [
+    await stage.get(path),
+    await stage.patch(path, { payload: 'full' }),
+    await stage.post(`${path}/enable`),
+  ])
+    t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
+  t.match((await stage.get('')).body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: false })
+  t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
+})
+
+t.test('a secret is returned once, and only the sender can open what is kept of it', async (t) => {
+  const stage = await withWebhooks(t)
+  const key = { 'idempotency-key': 'one' }
+  const first = await stage.post('', { url: HOOK }, key)
+  const repeated = await stage.post('', { url: HOOK }, key)
+  const { webhook_id, secret } = first.body.data as { webhook_id: string; secret: string }
+  t.equal(repeated.status, 201)
+  t.equal(repeated.headers['idempotency-replayed'], 'true')
+  t.match(repeated.body.data, {
+    webhook_id,
+    secret: null,
+    warnings: [{ code: 'secret_already_returned', field: 'secret' }],
+  })
+  t.strictSame(await verifiedBy(stage, webhook_id, [secret]), [true])
+  const { rows } = await stage.pool.query<{ all: string }>(
+    `SELECT (SELECT json_agg(e)::text FROM events AS e) || (SELECT json_agg(w)::text FROM webhooks AS w)
+         || (SELECT json_agg(s)::text FROM webhook_secrets AS s) AS all`,
+  )
+  t.notOk(rows[0]?.all.includes(secret.slice(6, 40)), 'neither the log nor a table has the secret')
+  const reused = await stage.post('', { url: `${HOOK}/2` }, key)
+  t.strictSame([reused.status, ...told(reused)], [422, '- idempotency_key_reused'])
+})
+
+t.test(
+  'after a rotation both secrets sign until the overlap ends, and after an immediate one only the new one',
+  async (t) => {
+    const stage = await withWebhooks(t)
+    const { webhook_id: id, secret: old } = await stage.create({ signatures: ['v1', 'v1a'] })
+    const rotate = async (overlap_hours: number, headers = {}) =>
+      (await stage.post(`/${id}/rotate-secret`, { overlap_hours }, headers)).body.data as {
+        secret: string
+        overlap_ends_at: string
+      }
+    const key = { 'idempotency-key': 'rotate' }
+    const { secret: young, overlap_ends_at } = await rotate(1, key)
+    t.match(await rotate(1, key), { secret: null, overlap_ends_at }, 'a repeated request rotates nothing')
+    t.strictSame(await verifiedBy(stage, id, [old, young]), [true, true])
+    t.equal((await keysOf(stage)(id)).ed25519.length, 2)
+    t.strictSame(await verifiedBy(stage, id, [old, young], Date.parse(overlap_ends_at)), [false, true])
+    await rotate(168)
+    t.equal((await keysOf(stage)(id)).secrets.length, 3)
+    t.equal((await keysOf(stage, Date.parse(overlap_ends_at))(id)).secrets.length, 2, 'the oldest keeps its end')
+    await rotate(168)
+    const fifth = await stage.post(`/${id}/rotate-secret`, {})
+    t.strictSame([fifth.status, ...told(fifth)], [409, '- too_many_secrets'])
+    const { secret: last, overlap_ends_at: none } = await rotate(0)
+    t.equal(none, null)
+    t.strictSame(await verifiedBy(stage, id, [old, young, last]), [false, false, true])
+  },
+)
+
+t.test('a secret that was sealed for a rotation that was never recorded does not sign', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id, secret } = await stage.create()
+  await stage.pool.query(
+    `INSERT INTO webhook_secrets SELECT 'whs_lost', webhook_id, sealed, now() FROM webhook_secrets WHERE webhook_id = $1`,
+    [id],
+  )
+  t.equal((await keysOf(stage)(id)).secrets.length, 1)
+  t.strictSame(await verifiedBy(stage, id, [secret]), [true])
+})
+
+t.test('bad input is refused with the field, the rule and what to do', async (t) => {
+  const stage = await withWebhooks(t)
+  const theirs = await makeWallet(stage, {}, { tenantId: 'globex', actor: 'test' })
+  const refusals: readonly (readonly [object, ...string[]])[] = [
+    [{}, 'url required'],
+    [{ url: 'https://user:pass@example.com/' }, 'url url_has_credentials'],
+    ...[
+      'localhost',
+      '127.0.0.1',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '①②⑦.0.0.1',
+      '[::1]',
+      '[::ffff:7f00:1]',
+      '169.254.169.254',
+    ].map((host) => [{ url: `https://${host}/` }, 'url url_not_public'] as const),
+    [{ url: 'https://example.com:25/' }, 'url url_port_refused'],
+    [{ url: 'http://example.com/' }, 'url url_not_https'],
+    [{ url: `https://example.com/${'x'.repeat(2_048)}` }, 'url too_long'],
+    [{ url: 'example.com' }, 'url invalid_url'],
+    [{ url: HOOK, types: ['transaction.confirmd', 'wallet.created'] }, 'types[0] unknown_event_type'],
+    [{ url: HOOK, types: [] }, 'types too_few'],
+    [{ url: HOOK, types: ['wallet.created', 'wallet.created'] }, 'types duplicate'],
+    [{ url: HOOK, wallet_ids: ['wal_1'] }, 'wallet_ids[0] invalid_id'],
+    [{ url: HOOK, wallet_ids: [theirs] }, 'wallet_ids[0] wallet_not_found'],
+    [{ url: HOOK, payload: 'fat' }, 'payload not_allowed'],
+    [{ url: HOOK, signatures: ['v1a'] }, 'signatures invalid_signatures'],
+    [{ url: HOOK, signatures: ['v2'] }, 'signatures[0] not_allowed'],
+    [{ url: HOOK, secret: 'whsec_mine' }, 'secret unknown_field'],
+  ]
+  for (const [body, ...expected] of refusals) {
+    const answer = await stage.post('', body)
+    t.strictSame([answer.status, ...told(answer)], [422, ...expected], JSON.stringify(body).slice(0, 100))
+  }
+  const misspelt = await stage.post('', { url: HOOK, types: ['transaction.confirmd'] })
+  t.match(misspelt.body.errors?.[0]?.message, /did you mean transaction\.confirmed\?/)
+  const { webhook_id: id } = await stage.create({ url: 'https://bücher.example/' })
+  t.match((await stage.get(`/${id}`)).body.data, { url: 'https://xn--bcher-kva.example/' }, 'IDN is in punycode')
+  for (const [body, expected] of [
+    [{}, '- too_few'],
+    [{ url: 'https://10.0.0.1/' }, 'url url_not_public'],
+    [{ signatures: ['v1'] }, 'signatures unknown_field'],
+  ] as const) {
+    const answer = await stage.patch(`/${id}`, body)
+    t.strictSame([answer.status, ...told(answer)], [422, expected])
+  }
+  const hours = await stage.post(`/${id}/rotate-secret`, { overlap_hours: 169 })
+  t.strictSame([hours.status, ...told(hours)], [422, 'overlap_hours too_large'])
+  t.equal((await stage.get('/whk_1')).status, 404)
+})
+
+t.test('nobody learns of the webhooks of another tenant or environment', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  for (const key of ['cold', 'testnet'] as const) {
+    const answers = [
+      await stage.get(`/${id}`, undefined, as(key)),
+      await stage.patch(`/${id}`, { payload: 'thin' }, as(key)),
+      await stage.remove(`/${id}`, undefined, as(key)),
+      ...(await Promise.all(
+        ['enable', 'disable', 'rotate-secret'].map((verb) => stage.post(`/${id}/${verb}`, undefined, as(key))),
+      )),
+    ]
+    for (const answer of answers) t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
+    t.match((await stage.get('', undefined, as(key))).body.data, { webhooks: [] })
+  }
+  t.match((await stage.get(`/${id}`)).body.data, { status: 'enabled', payload: 'full' })
+  t.equal((await stage.get(UNKNOWN)).status, 404)
+})
+
+t.test('a key can only have sent what it may read itself', async (t) => {
+  const stage = await withWebhooks(t)
+  const key = as('webhooks')
+  for (const body of [{ url: HOOK }, { url: HOOK, types: ['wallet.created', 'transaction.confirmed'] }]) {
+    const answer = await stage.post('', body, key)
+    t.strictSame([answer.status, ...told(answer)], [403, '- event_scope_missing'])
+  }
+  t.equal((await stage.post('', { url: HOOK, types: ['wallet.created'] }, key)).status, 201)
+  t.equal((await stage.post('', { url: HOOK, payload: 'thin' }, key)).status, 201)
+  const { webhook_id: id } = await stage.create()
+  const moved = await stage.patch(`/${id}`, { url: 'https://example.com/mine' }, key)
+  t.strictSame([moved.status, ...told(moved)], [403, '- event_scope_missing'], 'nor move a webhook that sends more')
+  const reader = await stage.post('', { url: HOOK }, as('listener'))
+  t.strictSame([reader.status, ...told(reader)], [403, '- insufficient_scope'])
+})
+
+t.test('without a recipient of the senders no secret can be made', async (t) => {
+  const stage = await withWebhooks(t, { WEBHOOK_RECIPIENT: '' })
+  const answer = await stage.post('', { url: HOOK })
+  t.strictSame([answer.status, ...told(answer)], [503, '- webhooks_not_configured'])
+  t.match((await stage.get('')).body.data, { webhooks: [] })
+  await t.rejects(withWebhooks(t, { WEBHOOK_RECIPIENT: `age1${'q'.repeat(58)}` }), InvalidSetting)
+})
+
+t.test('http and other networks only where the operator allows them', async (t) => {
+  const stage = await withWebhooks(t, { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' })
+  t.equal((await stage.post('', { url: 'http://localhost:4000/hook' })).status, 201)
+  const answer = await stage.post('', { url: 'http://10.0.0.1:4000/' })
+  t.strictSame([answer.status, ...told(answer)], [422, 'url url_not_public'])
+})

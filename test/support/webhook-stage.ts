@@ -1,0 +1,59 @@
+/** The routes of webhooks over HTTP on a fresh database with wallets. */
+import type { Test } from 'tap'
+import { composeWebhookRoutes } from '../../src/compose/api-webhooks.ts'
+import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createIdentity, type Identity } from '../../src/keys/age.ts'
+import { type Answer, KEYS, startTestApp } from './http.ts'
+import { type WalletParts, withWallets } from './wallet-parts.ts'
+
+export type WebhookCall = (path: string, body?: object, headers?: Readonly<Record<string, string>>) => Promise<Answer>
+
+export type WebhookStage = WalletParts &
+  Identity & {
+    readonly post: WebhookCall
+    readonly patch: WebhookCall
+    readonly get: WebhookCall
+    readonly remove: WebhookCall
+    /** A new webhook. */
+    readonly create: (body?: object) => Promise<WebhookData>
+  }
+
+/** The parts of a webhook that tests use. */
+export type WebhookData = Readonly<Record<string, unknown>> & {
+  readonly webhook_id: string
+  readonly secret: string
+  readonly public_key: string
+}
+
+export const HOOK = 'https://example.com/hook'
+
+/** @param settings of the API; by default secrets can be sealed */
+export async function withWebhooks(t: Test, settings?: Readonly<Record<string, string>>): Promise<WebhookStage> {
+  const parts = await withWallets(t)
+  const key = await createIdentity()
+  const config = loadConfig({ DATABASE_URL: parts.url, WEBHOOK_RECIPIENT: key.recipient, ...settings })
+  const routes = await composeWebhookRoutes({ ...parts, newId, config }, parts, await composeCatalogue())
+  const { send } = await startTestApp({ routes })
+  const call =
+    (method: 'POST' | 'PATCH' | 'GET' | 'DELETE'): WebhookCall =>
+    (path, payload, headers = {}) =>
+      send({ method, url: `/v1/webhooks${path}`, headers, ...(payload === undefined ? {} : { payload }) })
+  const post = call('POST')
+  return {
+    ...parts,
+    ...key,
+    post,
+    patch: call('PATCH'),
+    get: call('GET'),
+    remove: call('DELETE'),
+    async create(body = {}) {
+      const answer = await post('', { url: HOOK, ...body })
+      if (answer.status !== 201) throw new Error(answer.text)
+      return answer.body.data as WebhookData
+    },
+  }
+}
+
+export const as = (key: keyof typeof KEYS) => ({ authorization: `Bearer ${KEYS[key]}` })
