@@ -22,7 +22,7 @@ export type SignedHeaders = {
  * The signed content separates its parts by full stops, so that an id with one in it would be ambiguous: each becomes a
  * hyphen. The body has the id unchanged.
  */
-export function headerId(eventId: string): string {
+function headerId(eventId: string): string {
   return eventId.replaceAll('.', '-')
 }
 
