@@ -79,7 +79,9 @@ function createProgram(settings: CliSettings, finish: Finish): Command {
   for (const command of settings.commands) {
     const [first = '', second] = command.name.split(' ')
     const parent = second === undefined ? program : groupOf(program, groups, first)
-    addCommand(parent, second ?? first, command, settings, finish)
+    const added = addCommand(parent, second ?? first, command, settings, finish)
+    // A command may have subcommands that follow it: `webhooks`, `webhooks listen`.
+    if (second === undefined) groups.set(first, added)
   }
   return program
 }
@@ -92,7 +94,13 @@ function groupOf(program: Command, groups: Map<string, Command>, name: string): 
   return group
 }
 
-function addCommand(parent: Command, word: string, command: CliCommand, settings: CliSettings, finish: Finish): void {
+function addCommand(
+  parent: Command,
+  word: string,
+  command: CliCommand,
+  settings: CliSettings,
+  finish: Finish,
+): Command {
   const added = parent.command(word).description(command.summary).option('--json', 'print one line of JSON')
   for (const { name, description } of command.arguments ?? []) added.argument(name, description)
   for (const option of command.options ?? []) added.addOption(toOption(option))
@@ -106,6 +114,7 @@ function addCommand(parent: Command, word: string, command: CliCommand, settings
       )
     }),
   )
+  return added
 }
 
 function toOption({ flags, description, required, repeatable, choices }: CliOption): Option {

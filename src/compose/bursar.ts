@@ -4,12 +4,14 @@ import { composeAuditCommands } from './audit-commands.ts'
 import { composeOperator } from './operator.ts'
 import { composeReplayCommands } from './replay-commands.ts'
 import { composeRotationCommands } from './rotation-commands.ts'
+import { composeWebhookCommands } from './webhook-commands.ts'
 
 type Compose = (env: NodeJS.ProcessEnv) => readonly CliCommand[]
 
 /** In the order of the help. */
 const PARTS: readonly Compose[] = [
   composeOperator,
+  composeWebhookCommands,
   composeReplayCommands,
   composeAuditCommands,
   composeRotationCommands,

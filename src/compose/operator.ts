@@ -9,6 +9,7 @@ import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
+import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
@@ -60,6 +61,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
     })),
     explained: EXPLAINED,
     findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf)),
+    readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,
     parties,
     settings: config,

@@ -6,8 +6,9 @@ import { lanesCommand } from './lanes/lanes-command.ts'
 import { type OperatorPorts, tellingOutages } from './ports.ts'
 import { queuesCommand } from './queues-command.ts'
 import { stuckCommand } from './stuck/stuck-command.ts'
+import { webhooksCommand } from './webhooks-command.ts'
 
 export function operatorCommands(within: Within<OperatorPorts>): readonly CliCommand[] {
-  const commands = [stuckCommand, lanesCommand, laneCommand, queuesCommand, explainCommand]
+  const commands = [stuckCommand, lanesCommand, laneCommand, queuesCommand, webhooksCommand, explainCommand]
   return commands.map((command) => command(tellingOutages(within)))
 }

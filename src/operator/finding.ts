@@ -35,6 +35,9 @@ export const FINDING_KINDS = {
   mpc_party_accused: 'two parties do not sign together with a key',
   metadata_unpinned: 'metadata is not on IPFS',
   token_unreadable: 'the contract of a token cannot be read, so its balances are not updated',
+  webhook_failing: 'deliveries to a webhook fail',
+  webhook_disabled: 'a webhook was disabled because its receiver failed or is gone',
+  webhook_not_sent: 'events wait for a webhook, and no sender tries to send them',
 } as const
 export type FindingKind = keyof typeof FINDING_KINDS
 

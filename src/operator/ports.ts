@@ -4,6 +4,7 @@ import type { Explained } from '../capability.ts'
 import type { Within } from '../cli/command.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import type { WebhooksNow } from '../core/webhooks-now.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -23,6 +24,8 @@ export type OperatorPorts = {
   /** Resources that `explain` reports, beside transactions. */
   readonly explained: readonly Explained[]
   readonly findUnsound: FindUnsound
+  /** Webhooks that are not deleted, of all tenants. */
+  readonly readWebhooks: () => Promise<WebhooksNow>
   readonly hasIpfs: boolean
   /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]

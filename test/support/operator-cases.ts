@@ -23,6 +23,7 @@ import {
 } from './operator-facts.ts'
 import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
 import { READER_CASES } from './operator-transaction-cases.ts'
+import { SENDER_MISSING, SENDER_WITHOUT_LEADER, WEBHOOK_CASES } from './operator-webhook-cases.ts'
 import { signed } from './recorded-transactions.ts'
 
 export const NONCE = signed.data.nonce
@@ -57,6 +58,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   process_missing: [
+    SENDER_MISSING,
     [
       () => service({ processes: without('submitter') }),
       'submitter',
@@ -107,6 +109,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   nobody_leads: [
+    SENDER_WITHOUT_LEADER,
     [() => service({ leaders: SERVICE.leaders.slice(1) }), 'dispatcher', /no leader/, /logs --since 10m dispatcher/],
     [
       () =>
@@ -283,7 +286,5 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
   ],
   ...PARTY_AND_TOKEN_CASES,
   ...READER_CASES,
-  metadata_unpinned: [
-    [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
-  ],
+  ...WEBHOOK_CASES,
 }

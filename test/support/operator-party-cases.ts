@@ -15,6 +15,9 @@ const TOKEN = {
 type Case = readonly [() => Finding[], string, RegExp, RegExp]
 
 export const PARTY_AND_TOKEN_CASES = {
+  metadata_unpinned: [
+    [() => service({ unpinned: { count: 2, cid: 'bafy1' } }), 'IPFS', /2 pieces .* bafy1/, /IPFS_API_URL/],
+  ],
   mpc_party_down: [
     [
       () => service({ processes: without('mpc-party-2') }),

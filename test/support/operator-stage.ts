@@ -14,6 +14,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
+import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 
@@ -68,6 +69,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
     explained: EXPLAINED,
+    readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: true,
     parties: [1],
     settings: {

@@ -28,6 +28,8 @@ const COMMANDS: readonly CliCommand[] = [
     },
   },
   { name: 'audit verify', summary: 'verifies', run: async () => 0 },
+  { name: 'hooks', summary: 'lists hooks', run: async () => 1 },
+  { name: 'hooks listen', summary: 'listens', run: async () => 3 },
   {
     name: 'store',
     summary: 'stores',
@@ -55,6 +57,11 @@ t.test('a command gets its arguments and options, and its code is the exit code'
     err: 'counted\n',
   })
   t.strictSame(heard.at(-1), { arguments: ['coins', undefined], options: { to: '12', dryRun: true } })
+})
+
+t.test('a command may have subcommands', async (t) => {
+  t.match([await run('hooks'), await run('hooks listen')], [{ code: 1 }, { code: 3 }])
+  t.match(await run('hooks nothing'), { code: 2, err: /nothing|argument/ })
 })
 
 t.test('an option may be required, be one of several values, or be repeated', async (t) => {

@@ -22,6 +22,7 @@ import {
   without,
 } from '../support/operator-facts.ts'
 import { IDLE_TRANSACTION } from '../support/operator-transaction-cases.ts'
+import { webhook } from '../support/operator-webhook-cases.ts'
 
 for (const [kind, cases] of Object.entries(CASES)) {
   t.test(`${kind} is found, alone, and says what to do`, async (t) => {
@@ -60,6 +61,18 @@ t.test('a healthy service has nothing stuck, busy or not', async (t) => {
     { process: 'signer', instance: 'other:3', silentMs: 3_600_001, problem: null },
   ]
   t.strictSame(service({ processes: forgotten }), [])
+})
+
+t.test('webhooks that are slow, disabled by their owner, or failing for a moment, are not findings', async (t) => {
+  t.strictSame(webhook({}), [], 'a slow receiver has successes')
+  t.strictSame(webhook({ succeededMs: null, dueMs: 29_000 }), [], 'a delivery may wait 29 s for a sender')
+  t.strictSame(webhook({ status: 'disabled', disabledReason: 'requested' }), [])
+  t.strictSame(webhook({ failingMs: 14 * 60_000, lastStatus: 502 }), [], 'a receiver may restart')
+  t.match(webhook({}, { lagMs: 31_000 }), [
+    { kind: 'subscription_behind', subject: 'webhooks', next: [{ run: /--detach webhook-sender/ }] },
+  ])
+  const behind = { subscriptions: [...SERVICE.subscriptions, { name: 'webhooks', lagMs: 10 ** 9 }] }
+  t.strictSame(service(behind), [], 'without webhooks nobody reads the log for them')
 })
 
 t.test('fees above the cap are reported once for the chain, and for no lane', async (t) => {

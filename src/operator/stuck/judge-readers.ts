@@ -4,14 +4,22 @@ import { type Finding, step } from '../finding.ts'
 import { duration, startProcess } from '../words.ts'
 import type { ProcessNow, ServiceFacts, SubscriptionNow } from './service-facts.ts'
 
+/** The process that sends to webhooks: needed while there are any. */
+export const WEBHOOK_SENDER = 'webhook-sender'
 /** Same as `/readyz`. */
 const SUBSCRIPTION_LAG_MS = 30_000
 
-export function judgeReaders({ subscriptions, processes }: ServiceFacts): Finding[] {
-  return [...subscriptions.flatMap(judgeSubscription), ...processes.flatMap(judgeFeed)]
+export function judgeReaders({ subscriptions, webhooks, processes }: ServiceFacts): Finding[] {
+  const { subscription, lagMs } = webhooks
+  return [
+    // Without webhooks their subscription does not read, and it begins at the first one.
+    ...subscriptions.filter(({ name }) => name !== subscription).flatMap((one) => judgeSubscription(one, 'dispatcher')),
+    ...judgeSubscription({ name: subscription, lagMs }, WEBHOOK_SENDER),
+    ...processes.flatMap(judgeFeed),
+  ]
 }
 
-function judgeSubscription({ name, lagMs }: SubscriptionNow): Finding[] {
+function judgeSubscription({ name, lagMs }: SubscriptionNow, process: string): Finding[] {
   if (lagMs <= SUBSCRIPTION_LAG_MS) return []
   return [
     {
@@ -19,7 +27,7 @@ function judgeSubscription({ name, lagMs }: SubscriptionNow): Finding[] {
       subject: name,
       problem: `${name} is behind: its oldest unread event was recorded ${duration(lagMs)} ago.`,
       forMs: lagMs,
-      next: [step('Start it, or start another one to take over.', startProcess('dispatcher'))],
+      next: [step('Start it, or start another one to take over.', startProcess(process))],
     },
   ]
 }

@@ -5,10 +5,11 @@ import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
+import { judgeWebhooks } from '../judge-webhooks.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeKeystores } from './judge-keystores.ts'
-import { judgeReaders } from './judge-readers.ts'
+import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
@@ -18,7 +19,6 @@ const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower',
 /** Older rows belong to replaced processes; the next process that stops deletes them. */
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
-/** Same as `/readyz`. */
 const FOLLOWER_SILENCE_MS = 60_000
 
 export type ServiceContext = {
@@ -45,11 +45,16 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...judgeBans(facts),
     ...judgeAccusations(facts),
     ...judgeWork(facts, context.limits),
+    ...judgeWebhooks(facts.webhooks.webhooks, {
+      limits: context.limits,
+      senders: liveOf(facts.processes, WEBHOOK_SENDER),
+    }),
   ]
 }
 
-function judgeProcesses({ processes }: ServiceFacts, { parties }: ServiceContext): Finding[] {
-  const names = [...PROCESSES, ...parties.map((number) => `mpc-party-${number}`)]
+function judgeProcesses({ processes, webhooks }: ServiceFacts, { parties }: ServiceContext): Finding[] {
+  const senders = webhooks.webhooks.length > 0 ? [WEBHOOK_SENDER] : []
+  const names = [...PROCESSES, ...senders, ...parties.map((number) => `mpc-party-${number}`)]
   return names.flatMap((name): Finding[] => {
     const own = processes.filter(({ process }) => process === name)
     const last = own.toSorted((a, b) => a.silentMs - b.silentMs)[0]
@@ -102,8 +107,9 @@ function silent({ process, instance, silentMs }: ProcessNow): Finding {
   }
 }
 
-function judgeLeaders({ leaders, processes }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
+function judgeLeaders({ leaders, processes, webhooks }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {
   const needed = [
+    ...(webhooks.webhooks.length > 0 ? [[webhooks.subscription, WEBHOOK_SENDER] as const] : []),
     ['dispatcher', 'dispatcher'],
     ['sweeper', 'dispatcher'],
     ...chains.map(({ settings }) => [`follow-${settings.chainId}`, 'chain-follower'] as const),

@@ -26,13 +26,13 @@ export type Facts = {
 const MAX_LANES = 500
 
 export async function readFacts(ports: OperatorPorts): Promise<Facts> {
-  const { pool, sources, hasIpfs, clock, chains: configured } = ports
+  const { pool, sources, hasIpfs, readWebhooks, clock, chains: configured } = ports
   const { workMs } = limitsOf(ports.settings)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
   const [chains, service, unsound, rows] = await Promise.all([
     readingChains,
-    orDown(readServiceFacts({ pool, sources, hasIpfs, confirmations }, new Date(clock() - workMs))),
+    orDown(readServiceFacts({ pool, sources, hasIpfs, readWebhooks, confirmations }, new Date(clock() - workMs))),
     orDown(ports.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
   ])

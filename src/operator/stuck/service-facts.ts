@@ -3,6 +3,7 @@
  * queries.
  */
 import type { Pool } from 'pg'
+import type { WebhooksNow } from '../../core/webhooks-now.ts'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
@@ -51,6 +52,7 @@ export type TokenNow = {
 }
 
 export type ServiceFacts = {
+  readonly webhooks: WebhooksNow
   readonly processes: readonly ProcessNow[]
   readonly leaders: readonly LeaderNow[]
   readonly subscriptions: readonly SubscriptionNow[]
@@ -80,6 +82,7 @@ export type WaitingSource = {
 
 export type ServiceFactsPorts = {
   readonly pool: Pool
+  readonly readWebhooks: () => Promise<WebhooksNow>
   readonly sources: readonly WaitingSource[]
   readonly hasIpfs: boolean
   /** Required confirmations, by chain id. */
@@ -108,6 +111,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     unreadTokens,
     unpinned,
     unsettled,
+    webhooks,
     waiting,
   ] = await Promise.all([
     readProcesses(pool),
@@ -128,6 +132,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<TokenNow>(TOKENS),
     readUnpinned(ports, before),
     readUnsettled(ports),
+    ports.readWebhooks(),
     Promise.all(
       sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
     ),
@@ -143,6 +148,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     unreadTokens,
     unpinned,
     unsettled,
+    webhooks,
     waiting,
   }
 }

@@ -1,0 +1,37 @@
+/** How the webhooks of all tenants do, as the operator commands show it. */
+
+/** How a webhook does. Times are ms up to now. */
+export type WebhookNow = {
+  readonly id: string
+  readonly tenantId: string
+  readonly environment: string
+  readonly url: string
+  readonly status: 'enabled' | 'disabled'
+  /** `null` while it is enabled. */
+  readonly disabledReason: 'gone' | 'failing' | 'requested' | null
+  /** Since it was created, changed, enabled or disabled. */
+  readonly changedMs: number
+  /** Events that wait. */
+  readonly pending: number
+  /** Since the oldest of them was queued; `null` without one. */
+  readonly oldestMs: number | null
+  /** Since one could have been sent; `null` without one. */
+  readonly dueMs: number | null
+  /** Since the first failure after the last success; `null` while they succeed. */
+  readonly failingMs: number | null
+  readonly succeededMs: number | null
+  /** Deliveries that were given up. */
+  readonly gaps: number
+  /** The newest attempt since it fails: its HTTP status, or why there was no response. */
+  readonly lastStatus: number | null
+  readonly lastError: string | null
+}
+
+export type WebhooksNow = {
+  /** The name of the subscription that decides what is sent. */
+  readonly subscription: string
+  /** Since the oldest event was recorded that it could have read; 0 if it read all, or there is no webhook. */
+  readonly lagMs: number
+  /** Those with a problem first. */
+  readonly webhooks: readonly WebhookNow[]
+}

@@ -1,0 +1,53 @@
+/** How all webhooks do, for the operator: what waits, since when, and why. Read only. */
+import type { Pool } from 'pg'
+import type { WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
+import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
+
+/** The subscription that decides what is sent. */
+const FAN_OUT = 'webhooks'
+/** More waiting deliveries are not counted. */
+const MAX_COUNTED = 10_000
+const MAX_WEBHOOKS = 500
+const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
+const PENDING = `FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending'`
+
+const NOW = `
+  SELECT w.webhook_id AS id, w.tenant_id AS "tenantId", w.environment, w.url, w.status, w.disabled_reason AS "disabledReason",
+         ${age('w.updated_at')} AS "changedMs", waiting.count AS pending, ${age('oldest.created_at')} AS "oldestMs",
+         ${age('due.due_at')} AS "dueMs", ${age('h.failing_since')} AS "failingMs", ${age('h.succeeded_at')} AS "succeededMs",
+         coalesce(h.gaps, 0)::integer AS gaps, last.status AS "lastStatus", last.error AS "lastError"
+    FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
+    CROSS JOIN LATERAL (SELECT count(*)::integer FROM (SELECT ${PENDING} LIMIT ${MAX_COUNTED}) AS counted) AS waiting
+    LEFT JOIN LATERAL (SELECT d.created_at ${PENDING} ORDER BY d.created_at LIMIT 1) AS oldest ON true
+    LEFT JOIN LATERAL (SELECT d.due_at ${PENDING} AND d.due_at <= clock_timestamp() AND NOT EXISTS (
+        SELECT FROM webhook_deliveries AS earlier
+         WHERE earlier.webhook_id = d.webhook_id AND earlier.stream_id = d.stream_id AND earlier.state = 'pending'
+           AND (earlier.transaction_id, earlier.position, earlier.part, earlier.delivery_id)
+             < (d.transaction_id, d.position, d.part, d.delivery_id))
+      ORDER BY d.due_at LIMIT 1) AS due ON true
+    LEFT JOIN LATERAL (SELECT a.status, a.error FROM (SELECT d.delivery_id ${PENDING} AND d.attempts > 0) AS tried
+        JOIN webhook_attempts AS a USING (delivery_id) WHERE a.at >= h.failing_since ORDER BY a.at DESC LIMIT 1) AS last ON true
+   WHERE w.status <> 'deleted'
+   ORDER BY coalesce(w.disabled_reason, 'requested') = 'requested', h.failing_since, w.webhook_id LIMIT ${MAX_WEBHOOKS}`
+
+/** Events before the first webhook concern nobody, and without a webhook nothing is read. */
+const LAG = `
+  SELECT ${age('unread.recorded_at')} AS ms
+    FROM (SELECT e.transaction_id, e.position FROM webhooks AS w JOIN ${EVENTS} AS e
+              ON e.stream_id = 'webhook-' || w.webhook_id AND e.stream_version = 1
+           WHERE w.status <> 'deleted' ORDER BY e.transaction_id, e.position LIMIT 1) AS first
+    CROSS JOIN LATERAL (SELECT * FROM (SELECT first.transaction_id, first.position UNION ALL
+           SELECT c.transaction_id, c.position FROM ${CHECKPOINTS} AS c WHERE c.name = $1) AS places
+           ORDER BY transaction_id DESC, position DESC LIMIT 1) AS place
+    CROSS JOIN LATERAL (SELECT e.recorded_at FROM ${EVENTS} AS e
+           WHERE (e.transaction_id, e.position) > (place.transaction_id, place.position)
+             AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+           ORDER BY e.transaction_id, e.position LIMIT 1) AS unread`
+
+export async function readWebhooksNow(pool: Pool): Promise<WebhooksNow> {
+  const [webhooks, lag] = await Promise.all([
+    pool.query<WebhookNow>({ name: 'webhooks_now', text: NOW }),
+    pool.query<{ ms: number }>({ name: 'webhooks_lag', text: LAG, values: [FAN_OUT] }),
+  ])
+  return { subscription: FAN_OUT, lagMs: lag.rows[0]?.ms ?? 0, webhooks: webhooks.rows }
+}

@@ -1,0 +1,49 @@
+/** What `webhooks` and `stuck` show of webhooks, on a real database. */
+import t from 'tap'
+import { holdLease, withOperator } from '../support/operator-stage.ts'
+
+/** A webhook whose receiver answers 500, with one delivery that waits; the log has an event of it and one after it. */
+const WEBHOOK = [
+  `INSERT INTO webhooks SELECT 'whk_1', 'acme', 'mainnet', 'https://example.com/hook', NULL, NULL, NULL, 'full', '["v1"]', NULL, '[]',
+     'enabled', NULL, now() - interval '2 hours', now() - interval '2 hours', 1`,
+  `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part,
+     attempts, due_at, created_at)
+   SELECT 'dlv_' || n, 'whk_1', 'acme', 'evt_wallet-wal_1.' || n, 'wallet.created', 'wallet-wal_1', '1', n, 0, 2 - n,
+     now() + interval '1 minute' * (3 - 2 * n), now() - interval '1 hour' FROM generate_series(1, 2) AS n`,
+  `INSERT INTO webhook_attempts VALUES ('dlv_1', 1, now(), 'failed', 500, NULL, '', 3)`,
+  `INSERT INTO webhook_health (webhook_id, failing_since, gaps) VALUES ('whk_1', now() - interval '1 hour', 2)`,
+  `INSERT INTO heartbeats VALUES ('webhook-sender', 'h:2', now() + interval '1 hour')`,
+]
+const NO_WEBHOOK = ['webhooks', 'webhook_deliveries', 'webhook_attempts', 'webhook_health'].map(
+  (table) => `DELETE FROM ${table}`,
+)
+
+t.test('webhooks lists webhooks with what waits, and stuck what is wrong with them', async (t) => {
+  const { pool, run } = await withOperator(t)
+  t.strictSame(await run('webhooks'), { code: 0, out: 'no webhooks\n', err: '' })
+  for (const sql of WEBHOOK) await pool.query(sql)
+  await holdLease(pool, 'webhooks', 3_600_000)
+  const json = await run('webhooks --json')
+  const { webhooks, findings } = JSON.parse(json.out)
+  t.match(webhooks, [
+    {
+      webhook_id: 'whk_1',
+      tenant_id: 'acme',
+      state: 'enabled',
+      waiting: 2,
+      gaps: 2,
+      last_status: 500,
+      last_error: null,
+    },
+  ])
+  t.match([json.code, findings], [1, [{ kind: 'webhook_failing', subject: 'whk_1', problem: /answered with 500/ }]])
+  t.match((await run('webhooks')).out, /^whk_1 +acme +mainnet +failing for 1 h 0 min +2 +1 h 0 min +2 +never +https:/m)
+  t.match(JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_failing' }])
+
+  await pool.query('UPDATE webhook_health SET failing_since = NULL')
+  t.strictSame(JSON.parse((await run('stuck --json')).out).findings, [], 'the second one waits for the first')
+  await pool.query(`UPDATE webhook_deliveries SET due_at = now() - interval '1 minute'`)
+  t.match(JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_not_sent', for_ms: Number }])
+  for (const sql of NO_WEBHOOK) await pool.query(sql)
+  t.strictSame((await run('stuck')).out, 'nothing is stuck\n')
+})
