@@ -3,6 +3,7 @@
  * list here and one in `compose/capabilities.ts`.
  */
 import { access } from './access/declaration.ts'
+import { activity } from './activity/declaration.ts'
 import { assets } from './assets/declaration.ts'
 import { audit } from './audit/declaration.ts'
 import { balances } from './balances/declaration.ts'
@@ -38,6 +39,7 @@ const DECLARATIONS = [
   swaps,
   assets,
   balances,
+  activity,
   nft,
   mpcKeys,
   recovery,

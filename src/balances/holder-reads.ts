@@ -1,7 +1,9 @@
 /** Finds the wallets affected by blocks, in the read models. */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
+import type { Notifications, WalletType } from '../wallets/events.ts'
 import { WALLETS } from '../wallets/sql.ts'
+import type { WalletStatus } from '../wallets/state.ts'
 import {
   assetOf,
   type BalanceChain,
@@ -18,9 +20,19 @@ import type { Touched } from './touched.ts'
 /** Block numbers, both inclusive. */
 export type Heights = { readonly lowest: number; readonly highest: number }
 
-export type HolderReads = {
+/** A holding of a wallet that blocks touched, with what else is recorded from the look-up. */
+export type TouchedHolding = Holding & {
+  readonly type: WalletType
+  readonly status: WalletStatus
+  /** Watched wallets only. */
+  readonly notifications: Notifications | null
+  /** Registered tokens have no price: anybody can deploy a token with the symbol of another. */
+  readonly isPriced: boolean
+}
+
+export type HolderReads<Found extends Holding = TouchedHolding> = {
   /** Wallets of tenants among the touched addresses; a token counts for the tenants that know it. */
-  readonly touched: (chain: BalanceChain, touched: readonly Touched[]) => Promise<readonly Holding[]>
+  readonly touched: (chain: BalanceChain, touched: readonly Touched[]) => Promise<readonly Found[]>
   /**
    * Balances read at a height of this range from blocks with other hashes: a fork that the follower did not process.
    */
@@ -34,11 +46,25 @@ export function createHolderReads(pool: Pool): HolderReads {
   }
 }
 
-async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly Touched[]): Promise<Holding[]> {
+type TouchedRow = HolderRow &
+  RegisteredToken &
+  Pick<
+    Row<
+      'wallets',
+      {
+        readonly type: WalletType
+        readonly status: WalletStatus
+        readonly notifications: Notifications | null
+      }
+    >,
+    'type' | 'status' | 'notifications'
+  > & { readonly contract: string | null }
+
+async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly Touched[]): Promise<TouchedHolding[]> {
   if (touched.length === 0) return []
-  const { rows } = await pool.query<HolderRow & RegisteredToken & { readonly contract: string | null }>({
+  const { rows } = await pool.query<TouchedRow>({
     name: 'touched_wallets',
-    text: `SELECT w.wallet_id, w.tenant_id, w.address, touched.contract, a.asset_id, a.contract_address, a.symbol, a.decimals
+    text: `SELECT w.wallet_id, w.tenant_id, w.address, w.type, w.status, w.notifications, touched.contract, a.asset_id, a.contract_address, a.symbol, a.decimals
              FROM unnest($2::text[], $3::text[]) AS touched(address, contract)
              JOIN ${WALLETS} w ON w.chain_id = $1 AND lower(w.address) = touched.address
              LEFT JOIN assets a ON a.chain_id = $1 AND lower(a.contract_address) = touched.contract AND a.tenant_id = w.tenant_id
@@ -52,8 +78,11 @@ async function findTouched(pool: Pool, chain: BalanceChain, touched: readonly To
     ],
   })
   return rows.flatMap((row) => {
-    const asset = row.contract === null ? nativeOf(chain) : tokenOf(chain, row.contract, row)
-    return asset === null ? [] : [{ ...holderOf(row), asset, orphaned: null }]
+    const { contract, type, status, notifications } = row
+    const asset = contract === null ? nativeOf(chain) : tokenOf(chain, contract, row)
+    if (asset === null) return []
+    const isPriced = contract === null || chain.tokens.includes(asset)
+    return [{ ...holderOf(row), asset, orphaned: null, type, status, notifications, isPriced }]
   })
 }
 

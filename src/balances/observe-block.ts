@@ -13,7 +13,7 @@ import { blockAt, type Holding, type ReadForRecord } from './read-holdings.ts'
 import { touchedBy } from './touched.ts'
 
 export type ObserveBalancesPorts = {
-  readonly reads: HolderReads
+  readonly reads: HolderReads<Holding>
   readonly load: LoadBalances
   readonly chainOf: BalanceChainOf
   readonly readForRecord: ReadForRecord
@@ -34,6 +34,8 @@ export type BalanceObserver = {
     readonly chain: FollowedChain
     readonly blocks: readonly Block[]
     readonly now: string
+    /** The touched wallets, if the caller has looked them up already. */
+    readonly touched?: Promise<readonly Holding[]>
   }) => Promise<Change[]>
   /** Changes for the balances observed above the newest block still on the chain, as of that block. */
   readonly unwind: (reorg: {
@@ -47,12 +49,12 @@ const ACTOR = 'chain-follower'
 
 export function createBalanceObserver({ reads, load, chainOf, readForRecord }: ObserveBalancesPorts): BalanceObserver {
   return {
-    async observeBalances({ chain: { chainId }, blocks, now }) {
+    async observeBalances({ chain: { chainId }, blocks, now, touched: looked }) {
       const [first, last] = [blocks[0], blocks.at(-1)]
       if (first === undefined || last === undefined) return []
       const chain = chainOf(chainId)
       const [touched, suspect] = await Promise.all([
-        reads.touched(chain, touchedBy(blocks)),
+        looked ?? reads.touched(chain, touchedBy(blocks)),
         reads.suspect(chain, { lowest: first.number, highest: last.number }, blocks.map(hashOf)),
       ])
       const readings = await readForRecord(chain, withoutDoubles([...suspect, ...touched]), {

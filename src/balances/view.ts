@@ -2,9 +2,9 @@
 import type { Asset } from '../core/assets.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Network } from '../core/networks.ts'
+import { usdValue } from '../core/usd-value.ts'
 import type { View } from '../http/view.ts'
 import type { assetBalanceSchema, balanceSchema } from './schemas.ts'
-import { usdValue } from './usd-value.ts'
 
 export type AssetBalanceView = View<typeof assetBalanceSchema>
 export type BalanceView = View<typeof balanceSchema>

@@ -1,7 +1,7 @@
 /** The transfer and transaction routes and their dependencies. */
 import { readAssetPrices } from '../assets/asset-prices.ts'
-import { usdValue } from '../balances/usd-value.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { usdValue } from '../core/usd-value.ts'
 import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'

@@ -1,5 +1,6 @@
 /** Every capability, and what the processes iterate over. A new capability is one line here and one in `declarations.ts`. */
 import { access } from '../access/capability.ts'
+import { activity } from '../activity/capability.ts'
 import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
 import { balances } from '../balances/capability.ts'
@@ -26,6 +27,7 @@ export const CAPABILITIES: readonly Capability[] = [
   signatures,
   recovery,
   balances,
+  activity,
   assets,
   swaps,
   transactions,

@@ -1,11 +1,9 @@
 /** The chain follower process: one leader for each chain processes its blocks and runs the chain's periodic tasks. */
 import { createBalanceChains } from '../balances/chain.ts'
 import { createObserveWallet } from '../balances/first-observation.ts'
-import { createHolderReads } from '../balances/holder-reads.ts'
 import { createObserveJob } from '../balances/jobs.ts'
 import { createKnownAssets } from '../balances/known-assets.ts'
 import { createLoadBalances } from '../balances/load-balances.ts'
-import { createBalanceObserver } from '../balances/observe-block.ts'
 import { createRefreshPrices } from '../balances/prices.ts'
 import { createReadForRecord } from '../balances/read-holdings.ts'
 import { createReadToken } from '../balances/read-token.ts'
@@ -21,22 +19,15 @@ import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
-import { type BlockObserver, followChain } from '../follower/follow-chain.ts'
+import { followChain } from '../follower/follow-chain.ts'
 import { createBlockReads } from '../transactions/block-reads.ts'
 import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import { hasInFlight } from '../transactions/has-in-flight.ts'
-import {
-  type ObservePorts,
-  observeTransactions,
-  settleTransactions,
-  unwindTransactions,
-} from '../transactions/observe-blocks.ts'
+import type { ObservePorts } from '../transactions/observe-blocks.ts'
 import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
-import { CAPABILITIES } from './capabilities.ts'
+import { composeObservers } from './block-observers.ts'
 import type { Kernel } from './kernel.ts'
-import { createReorgReport } from './reorg-report.ts'
 import type { Work } from './run-process.ts'
-import { settingAside } from './setting-aside.ts'
 
 const OBSERVATIONS_AT_ONCE = 8
 /** Chainlink's feeds change rarely; a minute is recent enough. */
@@ -129,14 +120,13 @@ async function followAndTend(
       pruneForeignNonces(pool, chainId, (await walked.cursor(chainId))?.number ?? 0),
     ),
   ]
-  const recordedBlocks = (upTo: number) => ports.reads.recordedBlocks(chainId, upTo)
-  const observing = observersOf(kernel, chain, balances, ports)
+  const observing = composeObservers(kernel, chain, balances, ports)
   const { pause: pauseBetween, stop: stopPausing } = createQuietPause(wakeUps, {
     intervalMs: settings.pollIntervalMs,
     quietIntervalMs: QUIET_POLL_MS,
     quietAfterMs: QUIET_AFTER_MS,
   })
-  const walking = { walked, recordedBlocks, inTurn, log, client, pace, settings, pauseBetween }
+  const walking = { walked, inTurn, log, client, pace, settings, pauseBetween }
   try {
     await followChain({ ...walking, ...observing }, lease, both)
   } finally {
@@ -192,36 +182,5 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
     log,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string, errors?: readonly string[]) =>
       explainRevert(chainOf(id).foreign, inclusion, raw, errors),
-  }
-}
-
-function observersOf(kernel: Kernel, { settings }: ChainClient, balances: Balances, ports: ObservePorts) {
-  const { pool, log, logger, metrics } = kernel
-  const { chainId, network, environment, confirmations } = settings
-  const chain = { chainId, network, environment }
-  const report = createReorgReport({ network, logger, metrics })
-  const balanceObserver = createBalanceObserver({ reads: createHolderReads(pool), ...balances })
-  const observers: BlockObserver[] = [
-    {
-      observe: (blocks) => observeTransactions(ports, chainId, blocks),
-      unwind: async (ancestor, head) => {
-        const changes = await unwindTransactions(ports, chainId, { ancestor, head })
-        report.unwound(changes)
-        return changes
-      },
-    },
-    {
-      observe: async (blocks) => ({
-        changes: await balanceObserver.observeBalances({ chain, blocks, now: log.now() }),
-      }),
-      unwind: (ancestorNumber) => balanceObserver.unwind({ chain, ancestorNumber, now: log.now() }),
-    },
-    ...CAPABILITIES.flatMap(({ observe }) => observe?.({ pool, log }, chainId) ?? []),
-  ]
-  return {
-    observers,
-    settle: (head: number) => settleTransactions(ports, chainId, head, confirmations),
-    onStep: report.committed,
-    onSetAside: settingAside(kernel),
   }
 }

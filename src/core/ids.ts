@@ -8,11 +8,17 @@ export function toInstant(epochMs: number): string {
   return new Date(epochMs).toISOString()
 }
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
+const uuidPattern = (version: 7 | 8) => `[0-9a-f]{8}-[0-9a-f]{4}-${version}[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+const UUID = uuidPattern(7)
 
 /** A regular expression source for ids with a prefix. */
 export function idPattern(prefix: string): string {
   return `^${prefix}_${UUID}$`
+}
+
+/** The same for ids that are derived from what they name: their UUID has version 8 and no time. */
+export function derivedIdPattern(prefix: string): string {
+  return `^${prefix}_${uuidPattern(8)}$`
 }
 
 const TIME_DIGITS = 12

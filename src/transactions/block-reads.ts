@@ -25,6 +25,9 @@ export type SentBy = { readonly address: string; readonly nonce: number }
 /** The sender, nonce and hash of a transaction in a block. */
 type SentBytes = SentBy & { readonly hash: string }
 
+/** `index`: the index in the list of bytes. */
+export type SentTransaction = { readonly id: string; readonly assetId: string; readonly index: number }
+
 export type QuietTransaction = { readonly id: string; readonly address: string; readonly nonce: number }
 
 /** A wallet address as recorded, and whether the service sends from it: false when it is only watched. */
@@ -36,8 +39,8 @@ export type ContestedNonce = QuietTransaction & { readonly block: number }
 export type BlockReads = {
   /** Which of these addresses, in lower case, are wallets. */
   readonly ownSenders: (chainId: number, addresses: readonly string[]) => Promise<OwnSender[]>
-  /** Transactions that these bytes belong to, in any version; `index` is the index in `sent`. */
-  readonly byNonce: (chainId: number, sent: readonly SentBytes[]) => Promise<{ id: string; index: number }[]>
+  /** Transactions that these bytes belong to, in any version, with the assets that they send. */
+  readonly byNonce: (chainId: number, sent: readonly SentBytes[]) => Promise<SentTransaction[]>
   /** Transactions in a block above this one, in order of acceptance. */
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
   /**
@@ -89,11 +92,11 @@ export function createBlockReads(pool: Pool): BlockReads {
     },
     async byNonce(chainId, sent) {
       // LATERAL with OFFSET: one index lookup for each, whatever the statistics of a fast growing table say.
-      const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'> & { n: string }>({
+      const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id' | 'asset_id'> & { n: string }>({
         name: 'transactions_in_blocks',
-        text: `SELECT t.transaction_id, sent.n
+        text: `SELECT t.transaction_id, t.asset_id, sent.n
                  FROM unnest($2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY AS sent(address, nonce, hash, n)
-                CROSS JOIN LATERAL (SELECT transaction_id, hashes FROM transactions
+                CROSS JOIN LATERAL (SELECT transaction_id, asset_id, hashes FROM transactions
                   WHERE chain_id = $1 AND from_address = sent.address AND nonce = sent.nonce OFFSET 0) AS t
                 WHERE t.hashes::jsonb ? sent.hash`,
         values: [
@@ -103,7 +106,11 @@ export function createBlockReads(pool: Pool): BlockReads {
           sent.map(({ hash }) => hash),
         ],
       })
-      return rows.map(({ transaction_id, n }) => ({ id: transaction_id, index: Number(n) - 1 }))
+      return rows.map(({ transaction_id, asset_id, n }) => ({
+        id: transaction_id,
+        assetId: asset_id,
+        index: Number(n) - 1,
+      }))
     },
     inBlocksAbove: (chainId, block) =>
       idsOf(

@@ -36,12 +36,14 @@ export type ObservePorts = {
 /** Changes of transactions, and the rows beside the log: nonces used by foreign transactions. */
 export type ObservedTransactions = { readonly changes: Change[]; readonly rows: ReadModelRow[] }
 
+/** @param looked the nonces that the blocks use, if the caller has looked them up already */
 export async function observeTransactions(
   { reads, log }: ObservePorts,
   chainId: number,
   blocks: readonly Block[],
+  looked: Promise<readonly UsedNonce[]> = readUsedNonces(reads, chainId, blocks),
 ): Promise<ObservedTransactions> {
-  const used = await readUsedNonces(reads, chainId, blocks)
+  const used = await looked
   const included = new Map(
     used.flatMap((one) => (one.kind === 'sent' && one.ownId !== null ? [[one.ownId, one] as const] : [])),
   )

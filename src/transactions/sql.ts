@@ -34,7 +34,7 @@ export const UNMINED_OF_TENANT = `SELECT count(*) FROM transactions WHERE tenant
 
 /** What other folders may read of each transaction: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const TRANSACTIONS = `(SELECT transaction_id, tenant_id, wallet_id, network, environment, chain_id, type, state, status, succeeded,
-  hash, hashes, failure, from_address, to_address, asset_id, nonce, block_number, block_hash, attention, depends_on, subject_type,
+  hash, hashes, failure, from_address, to_address, asset_id, asset_symbol, asset_decimals, asset_contract, amount, amount_moved, nonce, block_number, block_hash, attention, depends_on, subject_type,
   subject_id, created_at, updated_at FROM transactions)`
 
 /** What is held of each balance. */

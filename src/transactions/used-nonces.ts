@@ -28,6 +28,8 @@ export type UsedNonce = Use & {
   readonly signs: boolean
   /** Our transaction whose bytes used it; `null` for a foreign transaction. */
   readonly ownId: string | null
+  /** The asset that it sends. */
+  readonly ownAssetId: string | null
 }
 
 /**
@@ -52,8 +54,11 @@ export async function readUsedNonces(
     chainId,
     ofWallets.map(({ address, nonce, transaction: { hash } }) => ({ address, nonce, hash })),
   )
-  const own = new Map(found.map(({ id, index }) => [index, id]))
-  return ofWallets.map((use, index) => ({ ...use, ownId: own.get(index) ?? null }))
+  const own = new Map(found.map((one) => [one.index, one]))
+  return ofWallets.map((use, index) => {
+    const one = own.get(index)
+    return { ...use, ownId: one?.id ?? null, ownAssetId: one?.assetId ?? null }
+  })
 }
 
 /** Each nonce once per block: an account that signs several authorizations of one nonce uses it once. */

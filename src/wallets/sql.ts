@@ -11,7 +11,7 @@ export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id
 
 /** What other folders may read of each wallet: it stands behind FROM or JOIN, and is planned as the table itself. */
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, external_id, status, key_ref,
-  created_at FROM wallets)`
+  notifications, created_at FROM wallets)`
 
 /** The owner of the wallet behind each lane of `$1`. */
 export const OWNERS_OF_LANES = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL

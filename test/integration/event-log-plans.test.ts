@@ -1,6 +1,8 @@
 /** Statements that run for every block, request or sweep use indexes, however many wallets there are. */
 import type { Pool } from 'pg'
 import t from 'tap'
+import { readActivity } from '../../src/activity/read-activity.ts'
+import { createTransferReads } from '../../src/activity/transfer-reads.ts'
 import { createAvailableOf } from '../../src/balances/available.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
@@ -18,11 +20,17 @@ import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
-import { insertBalances, insertStreams, insertTransactions, insertWallets } from '../support/many-rows.ts'
+import {
+  insertBalances,
+  insertStreams,
+  insertTransactions,
+  insertTransfers,
+  insertWallets,
+} from '../support/many-rows.ts'
 
 const WALLETS = 50_000
 /** Sequential scans of these cost more with every wallet, transaction or event. */
-const GROWING = ['wallets', 'transactions', 'balances', 'events', 'wallet_holds']
+const GROWING = ['wallets', 'transactions', 'balances', 'events', 'wallet_holds', 'observed_transfers']
 const ADDRESS = `0x1${(7).toString(16).padStart(39, '0')}`
 const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
 
@@ -86,6 +94,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await insertWallets(pool, { count: WALLETS, tenants: 20 })
   await insertBalances(pool, WALLETS)
   await insertStreams(pool, WALLETS)
+  await insertTransfers(pool, WALLETS)
   await insertTransactions(pool, { wallet: 'n', count: WALLETS, nonce: '0', block: 'n / 25', state: 'confirmed' })
   await insertTransactions(pool, { prefix: 'u', wallet: 'n', count: 500, nonce: '1', state: 'awaiting_funds' })
   await pool.query('ANALYZE')
@@ -133,6 +142,12 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
+  const transfers = createTransferReads(spy)
+  await transfers.detectedUpTo(TEST_CHAIN, 1_990)
+  await transfers.inBlocksAbove(TEST_CHAIN, 1_990)
+  await transfers.recordedBlocks(TEST_CHAIN, 1_990)
+  const anything = { direction: undefined, asset: undefined, before: undefined }
+  await readActivity(spy, { ...anything, tenantId: 'tenant_0', walletId: 'wal_0000001', limit: 10 })
   const owner = { tenantId: 'tenant_0', environment: 'mainnet' } as const
   await readTenantLog(spy, owner, LOG_START, 100)
   await readTenantEnd(spy, owner)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import * as activity from '../../src/activity/sql.ts'
 import { migrate } from '../../src/event-log/migrate.ts'
 import * as mpcKeys from '../../src/mpc-wallets/sql.ts'
 import * as nft from '../../src/nft/sql.ts'
@@ -61,6 +62,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   transactions_to_settle: transactions.inUnsettledBlock('transactions'),
   transactions_unmined_of_tenant: transactions.inNoBlock('transactions'),
   transactions_waiting: transactions.hasNoNonce('transactions'),
+  transfers_to_confirm: activity.DETECTED,
   wallet_exports_waiting: recovery.REQUESTED,
   wallets_address_once: "status <> 'archived'",
   wallets_requested_of_tenant: wallets.REQUESTED,

@@ -3,6 +3,7 @@ import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const GWEI = 10n ** 9n
@@ -53,6 +54,39 @@ t.test('balances are right after a block with a payment from a deposit in the sa
     const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/balance?asset=ETH` })
     t.equal(body.data.available, body.data.balance, 'no funds are held')
   }
+})
+
+t.test('a transfer between two wallets is listed once for each, with its transaction for the sender', async (t) => {
+  const [sender, receiver] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+  const activity = async ({ id }: LoadWallet, query = '') => {
+    const { body } = await service.api.insist({ path: `/v1/wallets/${id}/activity${query}` })
+    return body.data as { activity: Record<string, unknown>[]; next_cursor: string | null; has_more: boolean }
+  }
+  await settle()
+  const [before, funded] = [(await activity(sender)).activity, (await activity(receiver)).activity]
+  const id = await send(sender, '1', receiver.address)
+  const submitted = await until(sender, id, 'submitted')
+  t.match((await activity(sender)).activity[0], { id, transaction_id: id, status: 'pending', block_number: null })
+  await mine()
+  await until(sender, id, 'mined')
+  await settle()
+  const { hash } = submitted as { readonly hash: string }
+  const out = { id, direction: 'out', status: 'confirmed', amount: '1', counterparty: receiver.address, hash }
+  await eventually(async () => (await activity(receiver)).activity[0]?.status === 'confirmed')
+  const { activity: sent } = await activity(sender)
+  t.match(sent[0], out)
+  t.strictSame(sent.slice(1), before, 'it is listed once')
+  const [deposit, ...others] = (await activity(receiver)).activity
+  t.match(deposit, { id: /^obs_/, direction: 'in', amount: '1', counterparty: sender.address, hash })
+  t.equal(deposit?.transaction_id, null, 'the transaction is that of the other wallet')
+  t.strictSame(others, funded)
+  t.strictSame((await activity(sender, '?direction=in')).activity, sent.slice(1))
+  t.strictSame((await activity(sender, '?asset=eth')).activity, sent)
+  t.strictSame((await activity(sender, '?asset=USDC')).activity, [])
+  const first = await activity(sender, '?limit=1')
+  t.strictSame(first.activity, sent.slice(0, 1))
+  const second = await activity(sender, `?limit=1&cursor=${first.next_cursor}`)
+  t.strictSame([second.activity, second.has_more], [sent.slice(1, 2), sent.length > 2])
 })
 
 t.end()

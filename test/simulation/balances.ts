@@ -41,7 +41,7 @@ function partsOf(world: World, ports: PortsOf) {
 }
 
 /** The same results as the read models. */
-function createHolderPort(world: World, ports: PortsOf): HolderReads {
+function createHolderPort(world: World, ports: PortsOf): HolderReads<Holding> {
   const call = caller(ports)
   return {
     touched: (_chain, touched) =>

@@ -22,7 +22,7 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
         sent.flatMap(({ address, nonce, hash }, index) =>
           all()
             .filter((row) => row.from_address === address && row.nonce === nonce && row.hashes.includes(hash))
-            .map((row) => ({ id: row.transaction_id, index })),
+            .map((row) => ({ id: row.transaction_id, assetId: String(row.asset_id), index })),
         ),
       ),
     inBlocksAbove: (_chainId, block) =>

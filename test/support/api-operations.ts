@@ -24,6 +24,7 @@ export const API_OPERATIONS = [
   'get /v1/quotas listQuotas',
   'get /v1/wallets listWallets',
   'get /v1/wallets/{wallet_id} getWallet',
+  'get /v1/wallets/{wallet_id}/activity listWalletActivity',
   'get /v1/wallets/{wallet_id}/balance getWalletBalance',
   'get /v1/wallets/{wallet_id}/exports/{export_id} getWalletExport',
   'get /v1/wallets/{wallet_id}/nfts listWalletNfts',

@@ -2,11 +2,18 @@
 import type { Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { BalanceEvent } from '../../src/balances/events.ts'
+import type { Notifications } from '../../src/wallets/events.ts'
 import type { FollowedChain } from './followed-chain.ts'
 import { NATIVE, TEST_CHAIN } from './log.ts'
 import { eventually } from './sandbox-eventually.ts'
 
-type TestWallet = { readonly address: string | null; readonly tenantId?: string; readonly status?: string }
+type TestWallet = {
+  readonly address: string | null
+  readonly tenantId?: string
+  readonly status?: string
+  readonly type?: 'hd' | 'watch'
+  readonly notifications?: Notifications
+}
 
 /** An unused address; it has no letters, so it is its own checksum. */
 export function fresh(n: number): string {
@@ -14,11 +21,11 @@ export function fresh(n: number): string {
 }
 
 export async function addWallet({ pool }: FollowedChain, walletId: string, wallet: TestWallet): Promise<void> {
-  const { address, tenantId = 'acme', status = 'active' } = wallet
+  const { address, tenantId = 'acme', status = 'active', type = 'watch', notifications = null } = wallet
   await pool.query(
-    `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)
-     VALUES ($1, $2, 'watch', 'ethereum', 'mainnet', $3, $4, '', $5, now(), 1)`,
-    [walletId, tenantId, TEST_CHAIN, address, status],
+    `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version, notifications)
+     VALUES ($1, $2, $6, 'ethereum', 'mainnet', $3, $4, '', $5, now(), 1, $7)`,
+    [walletId, tenantId, TEST_CHAIN, address, status, type, notifications],
   )
 }
 

@@ -1,4 +1,5 @@
 /** A local chain that is followed for balances as in production, and a sender of transactions on it. */
+import pino from 'pino'
 import type { Test } from 'tap'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createObserveWallet } from '../../src/balances/first-observation.ts'
@@ -14,11 +15,14 @@ import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
+import { composeObservers } from '../../src/compose/block-observers.ts'
 import { pause } from '../../src/event-log/lead.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
+import { createMetrics } from '../../src/http/metrics.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { createBlockReads } from '../../src/transactions/block-reads.ts'
 import { sendMined, type TestChainOptions, withAnvil } from './anvil.ts'
 import { TEST_CHAIN, type TestLog, withLog } from './log.ts'
 
@@ -93,35 +97,28 @@ function follow(
   t: Test,
   { pool, log }: TestLog,
   { client, settings }: ReturnType<typeof createChainClients>['all'][number],
-  { observer }: ReturnType<typeof partsOf>,
+  { ports: balances }: ReturnType<typeof partsOf>,
 ): { readonly stop: () => Promise<void> } {
   const stopping = new AbortController()
   const running = (async () => {
     const lease = await createLeases({ pool, holder: 'test', leaseMs: 600_000 }).acquire('follow')
     if (lease === null) throw new Error('nobody else follows')
-    const observers = [
-      {
-        observe: async (blocks: Parameters<typeof observer.observeBalances>[0]['blocks']) => ({
-          changes: await observer.observeBalances({ chain: settings, blocks, now: log.now() }),
-        }),
-        unwind: (ancestorNumber: number) => observer.unwind({ chain: settings, ancestorNumber, now: log.now() }),
-      },
-    ]
+    const kernel = { pool, log, clock: Date.now, logger: pino({ level: 'silent' }), metrics: createMetrics('test') }
+    const transactions = { reads: createBlockReads(pool), log, revertReason: async () => '' }
+    const observing = composeObservers(kernel, { settings }, balances, transactions)
     const walked = createWalkedBlocks(pool)
-    const alone = { recordedBlocks: async () => [], inTurn: <Result>(task: () => Promise<Result>) => task() }
+    const alone = { inTurn: <Result>(task: () => Promise<Result>) => task() }
     const failed = (streamId: string, error: unknown) => {
       throw new Error(`${streamId} was set aside`, { cause: error })
     }
     const ports = {
       ...alone,
+      ...observing,
       walked,
       log,
       client,
       pace: createPace(),
       settings,
-      observers,
-      settle: async () => [],
-      onStep: () => undefined,
       pauseBetween: (signal: AbortSignal) => pause(settings.pollIntervalMs, signal),
       onSetAside: failed,
     }

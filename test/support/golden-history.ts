@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
+import { OBSERVED_TRANSFERS } from './golden-transfers.ts'
 
 type Step = readonly [
   stream: string,
@@ -239,6 +240,7 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_1', 'WebhookDisabled.v1']],
   [['webhook-whk_1', 'WebhookEnabled.v1']],
   [['webhook-whk_1', 'WebhookDeleted.v1']],
+  ...OBSERVED_TRANSFERS,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

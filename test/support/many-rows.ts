@@ -88,3 +88,15 @@ export async function insertStreams(pool: Pool, count: number): Promise<void> {
     [count, NATIVE.assetId],
   )
 }
+
+/** Confirmed transfers to wallets, one for each. */
+export async function insertTransfers(pool: Pool, count: number): Promise<void> {
+  await pool.query(
+    `INSERT INTO observed_transfers (transfer_id, tenant_id, wallet_id, chain_id, network, direction, status, hash, asset_id, asset_symbol,
+                                     asset_decimals, amount, block_number, block_hash, block_timestamp, observed_at, place, version)
+     SELECT 'obs_' || lpad(n::text, 7, '0'), 'tenant_0', 'wal_' || lpad(n::text, 7, '0'), $2, 'ethereum', 'in', 'confirmed', '0x', $3, 'ETH',
+            18, 1, n / 25, '0x', now(), now(), lpad(n::text, 12, '0'), 2
+       FROM generate_series(1, $1::integer) AS n`,
+    [count, TEST_CHAIN, NATIVE.assetId],
+  )
+}

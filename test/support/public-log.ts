@@ -66,6 +66,8 @@ const LATER: readonly Step[] = [
   ['transaction-tx_104', 'TransactionReplaced.v2', { purpose: 'cancel', hash: '0x0104' }],
   ['transaction-tx_104', 'TransactionMined.v2', { hash: '0x0104' }],
   ['transaction-tx_104', 'TransactionCancelled.v1', { hash: '0x0104' }],
+  ['observed-obs_101', 'TransferObserved.v1', { walletId: 'wal_3', notices: ['large_transfer'] }],
+  ['observed-obs_101', 'TransferOrphaned.v1'],
 ]
 
 const START = Date.parse('2026-11-23T12:00:00.000Z')

@@ -32,7 +32,7 @@ export type Stage = {
   readonly url: string
   readonly rpc: (method: string, ...params: unknown[]) => Promise<unknown>
   readonly mine: (blocks?: number) => Promise<void>
-  readonly send: (wallet: LoadWallet, amount: string) => Promise<string>
+  readonly send: (wallet: LoadWallet, amount: string, to?: string) => Promise<string>
   readonly read: (wallet: LoadWallet, id: string) => Promise<View>
   /** Waits for a state, without mining a block. */
   readonly until: (wallet: LoadWallet, id: string, ...states: string[]) => Promise<View>
@@ -65,13 +65,13 @@ export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: Sta
     rpc,
     read,
     mine: async (blocks = 1) => void (await rpc('anvil_mine', toQuantity(blocks))),
-    async send(wallet, amount) {
+    async send(wallet, amount, to = RECIPIENT) {
       const { status, body } = await service.api.insist({
         method: 'POST',
         path: `/v1/wallets/${wallet.id}/transfer`,
         key: randomBytes(8).toString('hex'),
         prefer: 'respond-async',
-        body: { to: RECIPIENT, amount, asset: 'ETH' },
+        body: { to, amount, asset: 'ETH' },
       })
       if (status !== 202) throw new Error(JSON.stringify(body))
       return body.data.transaction_id

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Explained } from '../../capability.ts'
 import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
-import { idPattern } from '../../core/ids.ts'
+import { derivedIdPattern, idPattern } from '../../core/ids.ts'
 import { ID_PREFIXES } from '../../declarations.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -27,7 +27,9 @@ export async function findTarget(pool: Pool, explained: readonly Explained[], te
     if (rowCount === 0) throw new NotFound('transaction', 'transaction_not_found', `There is no transaction ${text}.`)
     return { kind: 'transaction', id: text }
   }
-  const resource = explained.find(({ kind }) => new RegExp(idPattern(ID_PREFIXES[kind])).test(text))
+  const resource = explained.find(({ kind }) =>
+    [idPattern, derivedIdPattern].some((pattern) => new RegExp(pattern(ID_PREFIXES[kind])).test(text)),
+  )
   if (resource !== undefined) return { kind: 'resource', id: text, resource }
   const known = ['transaction' as const, ...explained.map(({ kind }) => kind)].map((kind) => ID_PREFIXES[kind])
   throw new BadInput(

@@ -1,0 +1,15 @@
+/** What activity does: it records transfers to and from wallets, and lists them. The follower observes them in `compose`. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { observedTransferAggregate } from './aggregate.ts'
+import { explainedTransfer } from './explained.ts'
+
+const aggregate = anyAggregate(observedTransferAggregate)
+
+export const activity: Capability = {
+  aggregates: [aggregate],
+  publishes: async () => [(await import('./published.ts')).publishedTransfers],
+  explains: [explainedTransfer],
+  verified: [{ table: 'observed_transfers', aggregate, streamOf: `'observed-' || r.transfer_id` }],
+  routes: async () => (await import('./routes.ts')).activityRoutes,
+}

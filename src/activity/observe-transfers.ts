@@ -1,0 +1,139 @@
+/**
+ * Derives the changes of observed transfers from processed blocks; the follower commits them together with its cursor. The
+ * wallets among the addresses of the blocks were looked up for the balances: a block without them costs nothing here, any
+ * other one read of the streams, and one of prices.
+ */
+import { toChecksumAddress } from '../chain/address.ts'
+import type { Block } from '../chain/blocks.ts'
+import type { ChainKey } from '../core/networks.ts'
+import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { decided, type EventLog } from '../event-log/log.ts'
+import type { Notifications } from '../wallets/events.ts'
+import type { WalletStatus } from '../wallets/state.ts'
+import { observedTransferAggregate } from './aggregate.ts'
+import type { TransferCommand } from './decider.ts'
+import type { ObservedTransfer } from './events.ts'
+import type { TransferState } from './state.ts'
+import { transferId } from './transfer-id.ts'
+import type { TransferReads } from './transfer-reads.ts'
+import { type FoundTransfer, type OwnTransaction, type TouchedWallet, transfersIn } from './transfers-in.ts'
+import { noticesOf, type Price, valuationOf } from './valuation.ts'
+
+export type ObserveTransfersPorts = {
+  readonly log: Pick<EventLog, 'loadMany' | 'now'>
+  readonly reads: TransferReads
+  /** Prices that are recent enough to value with, by symbol. */
+  readonly pricesOf: (chainId: number) => Promise<ReadonlyMap<string, Price>>
+}
+
+export type NotifiedWallet = TouchedWallet & {
+  readonly status: WalletStatus
+  readonly notifications: Notifications | null
+  /** Registered tokens have no price: anybody can deploy a token with the symbol of another. */
+  readonly isPriced: boolean
+}
+
+export type FollowedChain = ChainKey & { readonly chainId: number }
+
+type Walked = {
+  readonly chain: FollowedChain
+  /** Consecutive, oldest first. */
+  readonly blocks: readonly Block[]
+  readonly touched: readonly NotifiedWallet[]
+  /** By hash. */
+  readonly own: ReadonlyMap<string, OwnTransaction>
+}
+
+/** Changes for the transfers to and from the touched wallets. A transfer that is recorded already changes nothing. */
+export async function observeTransfers(ports: ObserveTransfersPorts, walked: Walked): Promise<Change[]> {
+  const { chain, blocks, touched, own } = walked
+  const found = new Map(
+    transfersIn(blocks, touched, own).map((transfer) => [nameOf(chain.chainId, transfer), transfer]),
+  )
+  if (found.size === 0) return []
+  const isPriced = [...found.values()].some(({ wallet }) => wallet.isPriced)
+  const [loaded, prices] = await Promise.all([
+    ports.log.loadMany(observedTransferAggregate, [...found.keys()]),
+    isPriced ? ports.pricesOf(chain.chainId) : new Map<string, Price>(),
+  ])
+  const now = ports.log.now()
+  return decided(
+    loaded.map((item) => {
+      const transfer = found.get(item.id)
+      if (transfer === undefined) return null
+      return changeOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now })
+    }),
+  )
+}
+
+/** Changes for the transfers in blocks that left the chain. @param ancestor number of the newest block that still is */
+export async function unwindTransfers(
+  { log, reads }: ObserveTransfersPorts,
+  chainId: number,
+  ancestor: number,
+): Promise<Change[]> {
+  return changeEach(log, await reads.inBlocksAbove(chainId, ancestor), { type: 'OrphanTransfer', now: log.now() })
+}
+
+/** Changes for the transfers that have enough confirmations now. @param head number of the newest processed block */
+export async function confirmTransfers(
+  { log, reads }: ObserveTransfersPorts,
+  chainId: number,
+  head: number,
+  requiredConfirmations: number,
+): Promise<Change[]> {
+  const ids = await reads.detectedUpTo(chainId, head - requiredConfirmations + 1)
+  return changeEach(log, ids, { type: 'ConfirmTransfer', head, requiredConfirmations, now: log.now() })
+}
+
+async function changeEach(
+  log: ObserveTransfersPorts['log'],
+  ids: readonly string[],
+  command: TransferCommand,
+): Promise<Change[]> {
+  const loaded = await log.loadMany(observedTransferAggregate, ids)
+  return decided(loaded.map((item) => changeOf(item, command)))
+}
+
+function changeOf(loaded: Loaded<TransferState>, command: TransferCommand): Change | null {
+  const { state } = loaded
+  const recorded = state.status === 'unknown' ? null : state.transfer
+  const transfer = command.type === 'RecordTransfer' ? command.transfer : recorded
+  if (transfer === null) return null
+  const { tenantId, blockNumber } = transfer
+  const metadata = { tenantId, actor: 'worker:chain-follower', causationId: `block:${blockNumber}` }
+  return change(observedTransferAggregate, loaded, command, { metadata, now: command.now })
+}
+
+function nameOf(chainId: number, found: FoundTransfer<NotifiedWallet>): string {
+  return transferId({ ...found, chainId, walletId: found.wallet.walletId })
+}
+
+function toTransfer(
+  { chainId, network, environment }: FollowedChain,
+  found: FoundTransfer<NotifiedWallet>,
+  prices: ReadonlyMap<string, Price>,
+): ObservedTransfer {
+  const { wallet, direction, block, hash, logIndex, counterparty, amount, transactionId } = found
+  const { asset } = wallet
+  const valuation = valuationOf(amount, asset.decimals, wallet.isPriced ? prices.get(asset.symbol) : undefined)
+  return {
+    tenantId: wallet.tenantId,
+    walletId: wallet.walletId,
+    network,
+    environment,
+    chainId,
+    direction,
+    hash,
+    logIndex,
+    counterparty: counterparty === null ? null : toChecksumAddress(counterparty),
+    asset: { assetId: asset.assetId, symbol: asset.symbol, decimals: asset.decimals, contract: asset.contract },
+    amount: amount.toString(),
+    valuation,
+    notices: noticesOf(wallet, direction, valuation),
+    transactionId,
+    blockNumber: block.number,
+    blockHash: block.hash,
+    blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * What the follower of a chain derives from its blocks: transactions, balances, observed transfers, and what capabilities add.
+ * The wallets of a block and the nonces that it uses are looked up once for all of them.
+ */
+import {
+  confirmTransfers,
+  type ObserveTransfersPorts,
+  observeTransfers,
+  unwindTransfers,
+} from '../activity/observe-transfers.ts'
+import { createTransferReads } from '../activity/transfer-reads.ts'
+import { createCurrentPrices } from '../balances/current-prices.ts'
+import { createHolderReads, type HolderReads } from '../balances/holder-reads.ts'
+import { createBalanceObserver, type ObserveBalancesPorts } from '../balances/observe-block.ts'
+import { touchedBy } from '../balances/touched.ts'
+import type { BlockRef } from '../chain/blocks.ts'
+import type { ChainClient } from '../chain/client-set.ts'
+import type { BlockObserver, FollowPorts } from '../follower/follow-chain.ts'
+import {
+  type ObservePorts,
+  observeTransactions,
+  settleTransactions,
+  unwindTransactions,
+} from '../transactions/observe-blocks.ts'
+import { readUsedNonces, type UsedNonce } from '../transactions/used-nonces.ts'
+import { CAPABILITIES } from './capabilities.ts'
+import type { Kernel } from './kernel.ts'
+import { createReorgReport } from './reorg-report.ts'
+import { settingAside } from './setting-aside.ts'
+
+type Observers = Pick<FollowPorts, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onSetAside'>
+
+export function composeObservers(
+  kernel: Pick<Kernel, 'pool' | 'log' | 'clock' | 'logger' | 'metrics'>,
+  { settings }: Pick<ChainClient, 'settings'>,
+  balances: Omit<ObserveBalancesPorts, 'reads'>,
+  ports: ObservePorts,
+): Observers {
+  const { pool, log, clock, logger, metrics } = kernel
+  const { chainId, network, confirmations } = settings
+  const report = createReorgReport({ network, logger, metrics })
+  const transfers = { log, reads: createTransferReads(pool), pricesOf: createCurrentPrices({ pool, clock }) }
+  const own: BlockObserver = observeOwn({
+    settings,
+    ports,
+    transfers,
+    balances: { reads: createHolderReads(pool), ...balances },
+    report,
+  })
+  return {
+    observers: [own, ...CAPABILITIES.flatMap(({ observe }) => observe?.({ pool, log }, chainId) ?? [])],
+    settle: async (head) => [
+      ...(await settleTransactions(ports, chainId, head, confirmations)),
+      ...(await confirmTransfers(transfers, chainId, head, confirmations)),
+    ],
+    recordedBlocks: async (upTo) =>
+      newestOf(await Promise.all([ports, transfers].map(({ reads }) => reads.recordedBlocks(chainId, upTo)))),
+    onStep: report.committed,
+    onSetAside: settingAside(kernel),
+  }
+}
+
+type OwnParts = {
+  readonly settings: ChainClient['settings']
+  readonly ports: ObservePorts
+  readonly transfers: ObserveTransfersPorts
+  readonly balances: Omit<ObserveBalancesPorts, 'reads'> & { readonly reads: HolderReads }
+  readonly report: Pick<ReturnType<typeof createReorgReport>, 'unwound'>
+}
+
+function observeOwn({ settings, ports, transfers, balances, report }: OwnParts): BlockObserver {
+  const { chainId, network, environment } = settings
+  const chain = { chainId, network, environment }
+  const { log } = ports
+  const balanceObserver = createBalanceObserver(balances)
+  return {
+    async observe(blocks) {
+      const used = readUsedNonces(ports.reads, chainId, blocks)
+      const touched = balances.reads.touched(balances.chainOf(chainId), touchedBy(blocks))
+      const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
+        observeTransactions(ports, chainId, blocks, used),
+        balanceObserver.observeBalances({ chain, blocks, now: log.now(), touched }),
+        Promise.all([touched, used]).then(([wallets, nonces]) =>
+          observeTransfers(transfers, { chain, blocks, touched: wallets, own: sentBy(nonces) }),
+        ),
+      ])
+      return { changes: [...ofTransactions.changes, ...ofBalances, ...ofTransfers], rows: ofTransactions.rows }
+    },
+    async unwind(ancestor, head) {
+      const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
+        unwindTransactions(ports, chainId, { ancestor, head }),
+        balanceObserver.unwind({ chain, ancestorNumber: ancestor, now: log.now() }),
+        unwindTransfers(transfers, chainId, ancestor),
+      ])
+      report.unwound(ofTransactions)
+      return [...ofTransactions, ...ofBalances, ...ofTransfers]
+    },
+  }
+}
+
+/** Bursar's own transactions in the blocks, by hash. */
+function sentBy(used: readonly UsedNonce[]) {
+  return new Map(
+    used.flatMap(({ kind, ownId: id, ownAssetId: assetId, transaction }) =>
+      kind === 'sent' && id !== null && assetId !== null ? [[transaction.hash, { id, assetId }] as const] : [],
+    ),
+  )
+}
+
+/** One page of several, newest first: no block is missing between its newest and its oldest one. */
+function newestOf(pages: readonly (readonly BlockRef[])[]): BlockRef[] {
+  const blocks = new Map(pages.flat().map((block) => [`${block.number} ${block.hash}`, block]))
+  const oldest = Math.max(...pages.flatMap((page) => page.at(-1)?.number ?? []))
+  return [...blocks.values()].filter(({ number }) => number >= oldest).sort((a, b) => b.number - a.number)
+}
