@@ -8,7 +8,7 @@ import pg from 'pg'
 import { list, text, word } from './schema-kinds.ts'
 
 /** The database users that `npm run migrate` can create, besides one for each party: `party-1`. */
-const LOGINS = ['api', 'dispatcher', 'signer', 'submitter', 'follower', 'auditor', 'operator'] as const
+const LOGINS = ['api', 'dispatcher', 'signer', 'submitter', 'follower', 'auditor', 'sender', 'operator'] as const
 export type LoginName = (typeof LOGINS)[number] | `party-${number}`
 
 export const DATABASE_SETTINGS = {

@@ -12,7 +12,7 @@ export const eventLog = {
     checkpoints: {
       beside:
         'the positions of subscriptions; another installation reads from the start, and a job that is queued twice has no effect',
-      grants: readBy(READERS, { dispatcher: 'SELECT, INSERT, UPDATE' }),
+      grants: readBy(READERS, { dispatcher: 'SELECT, INSERT, UPDATE', sender: 'SELECT, INSERT, UPDATE' }),
     },
     heartbeats: {
       beside: 'the running processes',

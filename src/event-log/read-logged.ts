@@ -120,6 +120,18 @@ export async function findLogged(
   return row && toLogged(row)
 }
 
+/** Events by their names, in any order. Those that the log does not have are missing. */
+export async function readLogged(pool: Pool, names: readonly EventName[]): Promise<LoggedEvent[]> {
+  if (names.length === 0) return []
+  const { rows } = await pool.query<LoggedRow>({
+    name: 'read_logged',
+    text: `SELECT ${COLUMNS} FROM events
+            WHERE (stream_id, stream_version) IN (SELECT * FROM unnest($1::text[], $2::integer[]))`,
+    values: [names.map(({ streamId }) => streamId), names.map(({ streamVersion }) => streamVersion)],
+  })
+  return rows.map(toLogged)
+}
+
 /** Parts of streams with their data, each in the order of versions. */
 export async function readRanges(pool: Pool, ranges: readonly StreamRange[]): Promise<EventRow[]> {
   if (ranges.length === 0) return []

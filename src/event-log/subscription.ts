@@ -10,6 +10,7 @@ import type { Pool } from 'pg'
 import { DATABASE_EPOCH } from './database-epoch.ts'
 import { pause } from './lead.ts'
 import type { EventRow } from './rows.ts'
+import { SAVE_CHECKPOINT } from './sql.ts'
 import type { Row } from './table-rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
@@ -103,18 +104,16 @@ export async function saveCheckpoint(
 ): Promise<void> {
   await pool.query({
     name: 'save_checkpoint',
-    text: `WITH hint AS (SELECT set_config('synchronous_commit', 'off', true))
-           INSERT INTO checkpoints (name, transaction_id, position) SELECT $1, $2::xid8, $3 FROM hint
-            WHERE $4::text IS NULL OR $4 = ${DATABASE_EPOCH}
-           ON CONFLICT (name) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position, updated_at = now()
-            WHERE (checkpoints.transaction_id, checkpoints.position) < (excluded.transaction_id, excluded.position)`,
+    text: `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), saved AS (${SAVE_CHECKPOINT}) SELECT FROM hint`,
     values: [name, checkpoint.transactionId.toString(), checkpoint.position.toString(), epoch],
   })
 }
 
-type Place = { readonly checkpoint: SubscriptionPosition; readonly epoch: string }
+/** A checkpoint with the epoch of the database that it is from. */
+export type Place = { readonly checkpoint: SubscriptionPosition; readonly epoch: string }
 
-async function loadPlace(pool: Pool, name: string): Promise<Place> {
+/** Where a named subscription continues. */
+export async function loadPlace(pool: Pool, name: string): Promise<Place> {
   const epoch = await readEpoch(pool)
   return { checkpoint: await loadCheckpoint(pool, name), epoch }
 }

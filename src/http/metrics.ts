@@ -8,6 +8,7 @@ import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
 import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
 import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics.ts'
 import { createSwapMetrics, type SwapMetrics } from './swap-metrics.ts'
+import { createWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /**
@@ -26,7 +27,8 @@ export type Metrics = ReorgMetrics &
   SetAsideMetrics &
   QuotaMetrics &
   OutcomeMetrics &
-  SwapMetrics & {
+  SwapMetrics &
+  WebhookMetrics & {
     readonly registry: Registry
     /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
     readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
@@ -115,6 +117,7 @@ export function createMetrics(processName: string): Metrics {
     ...createConnectionMetrics(registry),
     ...createSetAsideMetrics(registry),
     ...createSwapMetrics(registry),
+    ...createWebhookMetrics(registry),
     ...createOutcomeMetrics(registry),
     mpc: createMpcMetrics(registry),
     countExport: (step) => exports.inc({ step }),

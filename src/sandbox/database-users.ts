@@ -50,6 +50,7 @@ export async function planDatabaseUsers(
 
 function loginName(processName: string): LoginName {
   if (processName === 'chain-follower') return 'follower'
+  if (processName === 'webhook-sender') return 'sender'
   return processName.replace(/^mpc-/, '') as LoginName
 }
 

@@ -22,6 +22,7 @@ import { untilReady } from './ready.ts'
 import { createSetUp, type SetUp } from './set-up-process.ts'
 import { step } from './steps.ts'
 import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
+import { planWebhookKeys } from './webhook-keys.ts'
 import { printWelcome } from './welcome.ts'
 
 type ProcessPlan = {
@@ -99,7 +100,10 @@ export async function runSandbox(settings: {
   const setUp = createSetUp()
   try {
     const parties = await planParties(config)
-    const plans: readonly ProcessPlan[] = [...PROCESSES, ...parties.processes]
+    const webhooks = await planWebhookKeys(dataDir)
+    const sender = { name: 'webhook-sender', env: webhooks.senderEnv }
+    const plans: readonly ProcessPlan[] = [...PROCESSES, sender, ...parties.processes]
+    const ownSettings = { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, setUp, dataDir)),
@@ -109,8 +113,7 @@ export async function runSandbox(settings: {
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
-        ...DEFAULT_ENV,
-        ...parties.env,
+        ...ownSettings,
         ...env,
         PORT: String(api.port),
         DATA_DIR: dataDir,
@@ -119,7 +122,7 @@ export async function runSandbox(settings: {
         SANDBOX: 'true',
         ...chainSettings,
       })
-    const settings = { ...DEFAULT_ENV, ...parties.env, ...chainSettings }
+    const settings = { ...ownSettings, ...chainSettings }
     await step('API and workers', async () => {
       await Promise.all(
         plans.map(({ name, program = name, env: own = {} }) =>

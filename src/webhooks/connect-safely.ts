@@ -12,10 +12,10 @@ import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { IsAllowedAddress } from './public-address.ts'
 
-/** Connections to one receiver at once. */
-const MAX_SOCKETS = 8
-/** Kept for the next delivery to the same receiver. */
-const KEPT_MS = 5_000
+/** Connections that are kept for the next deliveries to the same host. Each webhook uses as many at once. */
+const KEPT_SOCKETS = 8
+/** Less than the 5 s after which many servers close a connection: a request on a closed one fails. */
+const KEPT_MS = 4_000
 
 /** The receiver has an address that webhooks are not sent to. */
 export class AddressRefused extends Error {
@@ -36,7 +36,7 @@ export type Agents = { readonly http: http.Agent; readonly https: https.Agent }
 /** Agents for `http.request` and `https.request`. @param resolve for tests; the system's resolver by default */
 export function createSafeAgents(isAllowed: IsAllowedAddress, resolve: LookUpAll = lookUpAll): Agents {
   const lookup = checkedLookup(isAllowed, resolve)
-  const settings = { keepAlive: true, keepAliveMsecs: KEPT_MS, maxSockets: MAX_SOCKETS, lookup }
+  const settings = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_SOCKETS, lookup }
   return { http: guarded(new http.Agent(settings), isAllowed), https: guarded(new https.Agent(settings), isAllowed) }
 }
 

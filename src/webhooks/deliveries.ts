@@ -42,12 +42,12 @@ export function createDeliveries({
     async next(webhookId, limit) {
       const { rows } = await pool.query<Pending>({
         name: 'next_deliveries',
+        // Not NOT EXISTS: the planner would join all that is pending with itself.
         text: `SELECT d.delivery_id, d.event_id, d.attempts FROM webhook_deliveries AS d
-                WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.due_at <= $3 AND NOT EXISTS (
-                  SELECT FROM webhook_deliveries AS earlier
-                   WHERE earlier.webhook_id = d.webhook_id AND earlier.stream_id = d.stream_id AND earlier.state = 'pending'
-                     AND (earlier.transaction_id, earlier.position, earlier.part, earlier.delivery_id)
-                       < (d.transaction_id, d.position, d.part, d.delivery_id))
+                WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.due_at <= $3 AND d.delivery_id = (
+                  SELECT earliest.delivery_id FROM webhook_deliveries AS earliest
+                   WHERE earliest.webhook_id = d.webhook_id AND earliest.stream_id = d.stream_id AND earliest.state = 'pending'
+                   ORDER BY earliest.transaction_id, earliest.position, earliest.part LIMIT 1)
                 ORDER BY d.transaction_id, d.position, d.part LIMIT $2`,
         values: [webhookId, limit, new Date(clock())],
       })
@@ -94,7 +94,8 @@ function endOf(
   return delay === null ? { state: 'failed', dueAt: now } : { state: 'pending', dueAt: new Date(now.getTime() + delay) }
 }
 
-const RECORD = `WITH attempted AS (
+// Not durable at once: what a crash of the database loses is sent again with the same id.
+const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), attempted AS (
     SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::integer[], $8::text[], $9::timestamptz[])
       AS a(delivery_id, attempt, outcome, status, error, response, duration_ms, state, due_at)
   ), kept AS (
@@ -110,7 +111,7 @@ const RECORD = `WITH attempted AS (
   INSERT INTO webhook_health AS h (webhook_id, failing_since, failures, paused_until, succeeded_at, gaps)
   SELECT $11, CASE WHEN NOT $12 THEN $10::timestamptz END, CASE WHEN $12 THEN 0 ELSE 1 END,
          CASE WHEN NOT $12 THEN $10::timestamptz + make_interval(secs => $13 / 1000.0) END,
-         CASE WHEN $12 THEN $10::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed')
+         CASE WHEN $12 THEN $10::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
   ON CONFLICT (webhook_id) DO UPDATE SET
     failing_since = CASE WHEN NOT $12 THEN coalesce(h.failing_since, $10) END,
     failures = CASE WHEN $12 THEN 0 ELSE h.failures + 1 END,

@@ -7,18 +7,28 @@ import type { Leases } from '../event-log/leases.ts'
 import type { Attempt, Deliveries, Pending } from './deliveries.ts'
 import type { DisableReason, Payload } from './events.ts'
 import type { Post, Posted } from './post.ts'
+import { SecretUnusable } from './secrets.ts'
 import { type SigningKeys, signDelivery } from './signature.ts'
 
-/** Deliveries of a round; their requests run at once, over the connections of the receiver. */
-const ROUND = 32
+/** Deliveries of a round: they are recorded together. */
+const ROUND = 64
+/** Requests to one receiver at once. */
+const AT_ONCE = 8
+/** After this time a job makes room for those of other webhooks. */
+const JOB_MS = 10_000
 /** After this time without one success a webhook is disabled. */
 const FAILING_MS = 5 * 24 * 60 * 60_000
 
 export type Receiver = {
   readonly webhookId: string
+  readonly tenantId: string
   readonly url: string
   readonly payload: Payload
+  /** When its owner last changed or enabled it. */
+  readonly updatedAt: Date
   readonly pausedUntil: Date | null
+  /** Whether nothing succeeded since its last failure. */
+  readonly isFailing: boolean
 }
 
 export type DrainPorts = {
@@ -30,47 +40,63 @@ export type DrainPorts = {
   /** The bodies of public events, as they were at their time: the same bytes for each attempt. */
   readonly bodiesOf: (eventIds: readonly string[], payload: Payload) => Promise<ReadonlyMap<string, string>>
   readonly post: Post
-  readonly disable: (webhookId: string, reason: DisableReason) => Promise<void>
+  readonly disable: (receiver: Receiver, reason: DisableReason) => Promise<void>
   readonly clock: () => number
+  readonly onAttempts: (attempts: readonly Attempt[]) => void
 }
 
-/** @throws Unavailable when the database does not answer: the job is retried */
-export type DrainWebhook = (webhookId: string) => Promise<void>
+/**
+ * @returns whether more may be due: the job is to be added again
+ * @throws database errors: the job is retried
+ */
+export type DrainWebhook = (webhookId: string, signal: AbortSignal) => Promise<boolean>
 
 export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
-  return async (webhookId) => {
+  return async (webhookId, signal) => {
     const lease = await ports.leases.acquire(`webhook-${webhookId}`)
-    if (lease === null) return // Another sender holds the webhook, and has been notified of more work.
+    if (lease === null) return false // Another sender holds the webhook, and has been notified of more work.
+    const endsAt = performance.now() + JOB_MS
+    let isMore = true
     try {
       do {
-        let isMore = true
-        while (isMore && (await lease.renew())) isMore = await sendRound(ports, webhookId)
-      } while ((await lease.release()) === 'wanted')
+        isMore = true
+        while (isMore && performance.now() < endsAt && !signal.aborted && (await lease.renew()))
+          isMore = await lease.during(() => sendRound(ports, webhookId))
+      } while (!isMore && (await lease.release()) === 'wanted')
     } catch (error) {
       await lease.release({ force: true })
       throw error
     }
+    if (isMore) await lease.release({ force: true })
+    return isMore
   }
 }
 
 /** @returns whether more may be due */
 async function sendRound(ports: DrainPorts, webhookId: string): Promise<boolean> {
-  const { deliveries, clock } = ports
+  const { deliveries, clock, onAttempts } = ports
   const receiver = await ports.receiverOf(webhookId)
   if (receiver === null || (receiver.pausedUntil !== null && receiver.pausedUntil.getTime() > clock())) return false
-  const due = await deliveries.next(webhookId, ROUND)
+  // One that failed is tried with one delivery: a dead receiver costs one request, and no delivery its attempts.
+  const due = await deliveries.next(webhookId, receiver.isFailing ? 1 : ROUND)
   if (due.length === 0) return false
   const attempts = await send(ports, receiver, due)
   const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)
-  if (attempts.some(({ posted }) => posted.outcome === 'gone')) {
-    await ports.disable(webhookId, 'gone')
-    return false
-  }
-  if (failingSince !== null && clock() - failingSince.getTime() >= FAILING_MS) {
-    await ports.disable(webhookId, 'failing')
-    return false
-  }
-  return pausedUntil === null
+  onAttempts(attempts)
+  const reason = reasonToDisable(attempts, failingSince, receiver, clock())
+  if (reason !== null) await ports.disable(receiver, reason)
+  return reason === null && pausedUntil === null
+}
+
+function reasonToDisable(
+  attempts: readonly Attempt[],
+  failingSince: Date | null,
+  { updatedAt }: Receiver,
+  now: number,
+): DisableReason | null {
+  if (attempts.some(({ posted }) => posted.outcome === 'gone')) return 'gone'
+  if (failingSince === null) return null
+  return now - Math.max(failingSince.getTime(), updatedAt.getTime()) >= FAILING_MS ? 'failing' : null
 }
 
 async function send(
@@ -78,18 +104,34 @@ async function send(
   { webhookId, url, payload }: Receiver,
   due: readonly Pending[],
 ): Promise<Attempt[]> {
-  const keys = await ports.keysOf(webhookId)
+  const keys = await ports.keysOf(webhookId).catch((error: unknown) => {
+    if (error instanceof SecretUnusable) return error
+    throw error
+  })
+  // One attempt says why, to the owner too.
+  if (keys instanceof SecretUnusable) return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys) }))
   const bodies = await ports.bodiesOf(
     due.map(({ event_id }) => event_id),
     payload,
   )
-  return Promise.all(
-    due.map(async (delivery): Promise<Attempt> => {
+  const attempts: Attempt[] = []
+  const waiting = [...due]
+  let isReached = true
+  const sendNext = async (): Promise<void> => {
+    for (let delivery = waiting.shift(); delivery !== undefined && isReached; delivery = waiting.shift()) {
       const body = bodies.get(delivery.event_id)
       if (body === undefined) throw new Error(`the log has no event ${delivery.event_id}, which is to be delivered`)
       const headers = signDelivery(keys, delivery.event_id, ports.clock(), body)
-      const posted: Posted = await ports.post(url, headers, body)
-      return { delivery, posted }
-    }),
-  )
+      const posted = await ports.post(url, headers, body)
+      attempts.push({ delivery, posted })
+      // Without a response the rest of the round would only wait for the same time-out.
+      if (posted.status === null) isReached = false
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, sendNext))
+  return attempts
+}
+
+function notSent({ message }: SecretUnusable): Posted {
+  return { outcome: 'failed', status: null, error: message, response: '', durationMs: 0, retryAfterMs: null }
 }

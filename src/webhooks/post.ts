@@ -70,9 +70,17 @@ function request(
   const options = { method: 'POST', agent: isEncrypted ? agents.https : agents.http, headers, signal }
   return new Promise((resolve, reject) => {
     const sent = isEncrypted ? https.request(url, options, resolve) : http.request(url, options, resolve)
-    sent.on('error', reject)
+    sent.on('error', (error) => {
+      // The receiver closed a connection that was kept: that says nothing of this request.
+      if (sent.reusedSocket && isReset(error)) resolve(request(url, agents, signal, body, headers))
+      else reject(error)
+    })
     sent.end(body)
   })
+}
+
+function isReset(error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
 /** A response that breaks off, or goes on for ever, has said its status before. */

@@ -3,6 +3,7 @@
  * nor somebody who reads the database can sign a delivery later.
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import type { SignatureVersion } from './events.ts'
@@ -65,10 +66,18 @@ export function createSecretStore({ pool, seal }: { readonly pool: Pool; readonl
 
 export type OpenSealed = (sealed: string) => Promise<Uint8Array>
 
+/** A webhook has no secret, or this sender cannot open it. */
+export class SecretUnusable extends Error {
+  readonly code = 'secret_unusable'
+}
+
+/** Opening a secret takes milliseconds: those of so many webhooks are kept in memory. */
+const MAX_OPENED = 1_000
+
 /**
  * The keys that a delivery is signed with now: the newest, and those before it until their overlap ends.
  *
- * @throws Error when the webhook has no secret, or this sender cannot open it
+ * @throws SecretUnusable; database errors
  */
 export type SigningKeysOf = (webhookId: string) => Promise<SigningKeys>
 
@@ -81,6 +90,12 @@ export function createSigningKeysOf({
   readonly open: OpenSealed
   readonly clock: () => number
 }): SigningKeysOf {
+  const opened = new LRUCache<string, OpenedSecret>({ max: MAX_OPENED })
+  async function openOnce(sealed: string): Promise<OpenedSecret> {
+    const known = opened.get(sealed) ?? readContents(await open(sealed))
+    opened.set(sealed, known)
+    return known
+  }
   return async (webhookId) => {
     const { rows } = await pool.query<Pick<Row<'webhook_secrets'>, 'sealed'>>({
       name: 'webhook_secrets',
@@ -90,17 +105,20 @@ export function createSigningKeysOf({
               WHERE w.webhook_id = $1 AND s.webhook_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY n`,
       values: [webhookId, new Date(clock())],
     })
-    if (rows.length === 0) throw new Error(`the webhook ${webhookId} has no secret: rotate it`)
-    const opened = await Promise.all(rows.map(async ({ sealed }) => readContents(await open(sealed))))
+    if (rows.length === 0) throw new SecretUnusable('the webhook has no secret: rotate it')
+    const secrets = await Promise.all(rows.map(({ sealed }) => openOnce(sealed)))
     return {
-      secrets: opened.map(({ secret }) => Buffer.from(secret, 'base64')),
-      ed25519: opened.flatMap(({ ed25519 }) => (ed25519 === null ? [] : [readPrivateKey(ed25519)])),
+      secrets: secrets.map(({ secret }) => secret),
+      ed25519: secrets.flatMap(({ ed25519 }) => ed25519 ?? []),
     }
   }
 }
 
-function readContents(plaintext: Uint8Array): Contents {
-  return JSON.parse(Buffer.from(plaintext).toString('utf8')) as Contents
+type OpenedSecret = { readonly secret: Uint8Array; readonly ed25519: KeyObject | null }
+
+function readContents(plaintext: Uint8Array): OpenedSecret {
+  const { secret, ed25519 } = JSON.parse(Buffer.from(plaintext).toString('utf8')) as Contents
+  return { secret: Buffer.from(secret, 'base64'), ed25519: ed25519 === null ? null : readPrivateKey(ed25519) }
 }
 
 function readPrivateKey(base64: string): KeyObject {

@@ -26,6 +26,7 @@ const NAMES = [
   'signer',
   'submitter',
   'auditor',
+  'webhook-sender',
   'chain-follower',
   'mpc-party-1',
   'mpc-party-2',

@@ -70,6 +70,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   webhook_deliveries_due: webhooks.PENDING,
   webhook_deliveries_ended: "state <> 'pending'",
   webhook_deliveries_in_order: webhooks.PENDING,
+  webhook_deliveries_next: `${webhooks.PENDING} AND due_at IS NOT NULL`,
   webhook_deliveries_oldest: webhooks.PENDING,
   webhooks_of_tenant: webhooks.KNOWN,
 }

@@ -20,7 +20,8 @@ import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { startSubmitter } from '../../src/compose/submitter.ts'
-import { loadConfig } from '../../src/config.ts'
+import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { roleUrls } from './database-login.ts'
@@ -95,8 +96,15 @@ const WORKERS = {
   signer: startSigner,
   submitter: startSubmitter,
   'chain-follower': startChainFollower,
+  'webhook-sender': startWebhookSender,
 } as const
-const roleOf = (name: WorkerName): DatabaseRole => (name === 'chain-follower' ? 'follower' : name)
+const ROLES: Readonly<Record<WorkerName, DatabaseRole>> = {
+  dispatcher: 'dispatcher',
+  signer: 'signer',
+  submitter: 'submitter',
+  'chain-follower': 'follower',
+  'webhook-sender': 'sender',
+}
 export type WorkerName = keyof typeof WORKERS
 
 /** Everything runs when it returns, and is removed after the test. */
@@ -118,7 +126,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
   async function startWorker(name: WorkerName, aheadMs = 0): Promise<void> {
-    const parts = composeKernel({ ...config, databaseUrl: urlAs(roleOf(name)) }, name)
+    const parts = composeKernel({ ...config, databaseUrl: urlAs(ROLES[name]) }, name)
     const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])
@@ -135,7 +143,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     running.delete(name)
     await worker?.stop()
   }
-  for (const name of Object.keys(WORKERS) as WorkerName[]) {
+  for (const name of workersOf(config)) {
     await startWorker(name)
     t.after(() => stopWorker(name))
   }
@@ -180,6 +188,13 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     urlAs,
     env: settings,
   }
+}
+
+/** A webhook sender only for tests that give it an identity. */
+function workersOf({ webhooks }: Config): readonly WorkerName[] {
+  return (Object.keys(WORKERS) as WorkerName[]).filter(
+    (name) => name !== 'webhook-sender' || webhooks.identity !== null,
+  )
 }
 
 function aheadBy(aheadMs: number, log: Kernel['log']): Kernel['log'] {

@@ -211,7 +211,7 @@ t.test('each service has a database user of its own, and the owner of the tables
   const secretOf = (name: string) => readFileSync(`${directory}/${name}`, 'utf8').trim()
   const logins = loadConfig({ DATABASE_LOGINS: secretOf('database_logins') }).database.logins.map(loginOf)
   for (const [name, { environment = {}, secrets: given = [] }] of ours) {
-    const user = name === 'migrate' ? 'owner' : name === 'chain-follower' ? 'follower' : name.replace(/^mpc-/, '')
+    const user = name === 'migrate' ? 'owner' : name.replace(/^mpc-|^chain-|^webhook-/, '')
     const secret = `database_url_${user.replace('-', '_')}`
     t.equal(environment.DATABASE_URL_FILE, `/run/secrets/${secret}`)
     t.strictSame(

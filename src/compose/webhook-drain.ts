@@ -1,0 +1,79 @@
+/** What sends the deliveries of a webhook: the keys that sign them, the connections, and what is recorded. */
+import { createRequire } from 'node:module'
+import { ConfigError } from '../config.ts'
+import { openWith, parseIdentities } from '../keys/age.ts'
+import { webhookAggregate } from '../webhooks/aggregate.ts'
+import { createSafeAgents } from '../webhooks/connect-safely.ts'
+import { createProxyAgents } from '../webhooks/connect-through-proxy.ts'
+import { createDeliveries } from '../webhooks/deliveries.ts'
+import { createDrainWebhook, type DrainPorts, type DrainWebhook } from '../webhooks/drain-webhook.ts'
+import { createPost } from '../webhooks/post.ts'
+import { createIsAllowedAddress } from '../webhooks/public-address.ts'
+import { createReceiverOf } from '../webhooks/receiver-of.ts'
+import { MAX_ATTEMPTS } from '../webhooks/retry-schedule.ts'
+import { createSigningKeysOf, type OpenSealed, SecretUnusable } from '../webhooks/secrets.ts'
+import type { Kernel } from './kernel.ts'
+
+/** @throws ConfigError when the sender has no identity: it could not sign */
+export async function composeDrainWebhook(
+  kernel: Kernel,
+  bodiesOf: DrainPorts['bodiesOf'],
+): Promise<{ readonly drain: DrainWebhook; readonly close: () => void }> {
+  const { config, pool, clock, leases, metrics } = kernel
+  const { allowedNetworks, proxyUrl } = config.webhooks
+  const isAllowed = createIsAllowedAddress(allowedNetworks)
+  const agents = proxyUrl === null ? createSafeAgents(isAllowed) : createProxyAgents(proxyUrl, isAllowed)
+  const drain = createDrainWebhook({
+    leases,
+    deliveries: createDeliveries({ pool, clock, random: Math.random }),
+    receiverOf: createReceiverOf(pool),
+    keysOf: createSigningKeysOf({ pool, clock, open: await composeOpen(kernel) }),
+    bodiesOf,
+    post: createPost({ agents, userAgent: `Bursar/${version()}` }),
+    disable: disabling(kernel),
+    clock,
+    onAttempts(attempts) {
+      for (const { posted, delivery } of attempts) {
+        metrics.observeDelivery(posted)
+        if (posted.outcome !== 'delivered' && delivery.attempts + 1 >= MAX_ATTEMPTS) metrics.countGivenUp()
+      }
+    },
+  })
+  return {
+    drain,
+    close() {
+      agents.http.destroy()
+      agents.https.destroy()
+    },
+  }
+}
+
+async function composeOpen({ config }: Kernel): Promise<OpenSealed> {
+  const { identity } = config.webhooks
+  if (identity === null)
+    throw new ConfigError(['WEBHOOK_IDENTITY must be set for a webhook sender: create one with age-keygen'])
+  const identities = await parseIdentities(identity, 'WEBHOOK_IDENTITY')
+  return async (sealed) => {
+    const opening = await openWith(identities, Buffer.from(sealed, 'base64'))
+    if (opening.outcome === 'opened') return opening.plaintext
+    throw new SecretUnusable(
+      opening.outcome === 'damaged'
+        ? 'the secret of the webhook is damaged: rotate it'
+        : 'the secret of the webhook is encrypted to another identity than WEBHOOK_IDENTITY',
+    )
+  }
+}
+
+/** Never silent: the event is in the feed, and the operator's log says why. */
+function disabling({ log, logger }: Kernel): DrainPorts['disable'] {
+  return async ({ webhookId, tenantId }, reason) => {
+    const metadata = { tenantId, actor: 'worker:webhook-sender' }
+    const command = { type: 'DisableWebhook', reason, now: log.now() } as const
+    await log.execute(webhookAggregate, webhookId, command, { metadata })
+    logger.warn({ webhook_id: webhookId, tenant_id: tenantId, reason }, 'disabled a webhook')
+  }
+}
+
+function version(): string {
+  return (createRequire(import.meta.url)('../../package.json') as { version: string }).version
+}

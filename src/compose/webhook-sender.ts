@@ -1,0 +1,89 @@
+/**
+ * The webhook sender process: the only one that can sign deliveries. One leads: it decides what is sent, finds what is
+ * due, and removes what is old. Any number sends.
+ */
+import { repeat } from '../balances/repeat.ts'
+import { lead } from '../event-log/lead.ts'
+import { readRanges } from '../event-log/read-logged.ts'
+import { createRender } from '../feed/render.ts'
+import type { JobHandler } from '../jobs/jobs.ts'
+import { type Bodies, createBodies } from '../webhooks/bodies.ts'
+import { findDueWebhooks, readOldestPending } from '../webhooks/due-webhooks.ts'
+import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
+import { createReadEvents } from '../webhooks/rendered-by-id.ts'
+import { removeOld } from '../webhooks/retention.ts'
+import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
+import { ALL_AGGREGATES } from './capabilities.ts'
+import { composeCatalogue } from './catalogue.ts'
+import type { Kernel } from './kernel.ts'
+import { newId } from './new-id.ts'
+import type { Work } from './run-process.ts'
+import { composeDrainWebhook } from './webhook-drain.ts'
+
+/** Webhooks drained at once: sending mostly waits for receivers. */
+const WEBHOOKS_AT_ONCE = 64
+/** How often the leader looks for deliveries that are due: retries, and what senders were not told. */
+const DUE_INTERVAL_MS = 1_000
+const RETENTION_INTERVAL_MS = 60 * 60_000
+
+export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+  const { config, jobs, leases, logger, pool, metrics, clock } = kernel
+  const render = createRender({
+    catalogue: await composeCatalogue(),
+    aggregates: ALL_AGGREGATES,
+    readRanges: (ranges) => readRanges(pool, ranges),
+  })
+  const bodies = createBodies(createReadEvents(pool, render))
+  const { drain, close } = await composeDrainWebhook(kernel, bodies.bodiesOf)
+  const oldest = 'Age in seconds of the oldest delivery that an enabled webhook has not received. 0 if there is none.'
+  metrics.addGauge('bursar_webhook_oldest_pending_seconds', oldest, [], async () => [
+    { labels: {}, value: await readOldestPending(pool, clock()) },
+  ])
+  const tell = createTellSenders(jobs, { signal, log: logger })
+  const handler: JobHandler = async ({ webhook_id: webhookId = '' }, { signal: stopping }) => {
+    if (await drain(webhookId, stopping)) tell([webhookId])
+  }
+  const worker = jobs.process('webhook', handler, { concurrency: WEBHOOKS_AT_ONCE })
+  const onError = (error: unknown) =>
+    logger.warn({ err: error }, 'a task of the webhook senders failed; it will restart')
+  const leader = lead({ leases, name: FAN_OUT, leaseMs: config.leaseMs, signal, onError }, (_lease, stop) =>
+    leadSenders(kernel, { render: keeping(render, bodies), tell, onError }, stop),
+  )
+  return {
+    async drain() {
+      await Promise.all([leader, worker.close()])
+      close()
+    },
+  }
+}
+
+type Led = {
+  readonly render: RenderEvents
+  readonly tell: TellSenders
+  readonly onError: (error: unknown) => void
+}
+
+async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signal: AbortSignal): Promise<void> {
+  const { pool, wakeUps, clock, metrics } = kernel
+  const onRead = ({ recordedAt }: { readonly recordedAt: string }) =>
+    metrics.observeFanOut({ lagMs: clock() - Date.parse(recordedAt) })
+  const findDue = async () => tell(await findDueWebhooks(pool, new Date(clock())))
+  await Promise.all([
+    repeat(() => fanOut({ pool, wakeUps, render, newId, clock, tell, onRead }, signal), {
+      intervalMs: DUE_INTERVAL_MS,
+      signal,
+      onError,
+    }),
+    repeat(findDue, { intervalMs: DUE_INTERVAL_MS, signal, onError }),
+    repeat(() => removeOld(pool, clock(), signal), { intervalMs: RETENTION_INTERVAL_MS, signal, onError }),
+  ])
+}
+
+/** What was rendered to decide who gets it is sent soon. */
+function keeping(render: RenderEvents, bodies: Pick<Bodies, 'keep'>): RenderEvents {
+  return async (logged, isWanted) => {
+    const rendered = await render(logged, isWanted)
+    bodies.keep(rendered.flat())
+    return rendered
+  }
+}

@@ -1,0 +1,188 @@
+/**
+ * Decides what is sent to webhooks: reads the log behind a checkpoint of its own, and adds a delivery for each public
+ * event that a webhook wants. The deliveries and the checkpoint are saved by one statement, so that each event is added
+ * exactly once, whenever the process dies.
+ *
+ * While no tenant has a webhook, the log is not read at all.
+ */
+import type { Pool } from 'pg'
+import type { Published } from '../capability.ts'
+import type { Clock } from '../core/ids.ts'
+import type { NewId } from '../declarations.ts'
+import { pause } from '../event-log/lead.ts'
+import { type LoggedEvent, readWholeLog } from '../event-log/read-logged.ts'
+import { SAVE_CHECKPOINT } from '../event-log/sql.ts'
+import { loadPlace, type Place, pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
+import { byOwner, loadTargets, mayWant, type Target, type TargetsOf, type Told, wants } from './targets.ts'
+
+/** The subscription's name identifies its checkpoint: it must never change. */
+export const FAN_OUT = 'webhooks'
+
+/** A public event as it is rendered, with its index among those of its event of the log. */
+export type RenderedEvent = { readonly event: Told & { readonly id: string }; readonly index: number }
+
+/** Renders the public events of events of the log. */
+export type RenderEvents = (
+  logged: readonly LoggedEvent[],
+  isWanted: (publisher: Published, logged: LoggedEvent) => boolean,
+) => Promise<readonly (readonly RenderedEvent[])[]>
+
+export type FanOutPorts = {
+  readonly pool: Pool
+  readonly wakeUps: Pick<WakeUps, 'watch'>
+  readonly render: RenderEvents
+  readonly newId: NewId
+  readonly clock: Clock
+  /** Tells the senders of webhooks that have something to be sent. A hint: it may be lost. */
+  readonly tell: (webhookIds: ReadonlySet<string>) => void
+  /** Called with the newest event of each read. */
+  readonly onRead: (newest: LoggedEvent) => void
+}
+
+/** Events of the log that are rendered at once. */
+const BATCH_SIZE = 500
+/** Minimum time between reads under load: a read costs much the same for one event as for a hundred. */
+const MIN_INTERVAL_MS = 50
+/** How often it looks for a first webhook while events are appended. */
+const IDLE_INTERVAL_MS = 1_000
+
+type Delivery = { readonly target: Target; readonly logged: LoggedEvent; readonly rendered: RenderedEvent }
+
+/** Follows the log until the signal aborts. @throws database errors: the caller starts again */
+export async function fanOut(ports: FanOutPorts, signal: AbortSignal): Promise<void> {
+  const { pool, wakeUps } = ports
+  const watch = wakeUps.watch()
+  try {
+    while (!signal.aborted) {
+      const targets = await loadTargets(pool)
+      if (targets.length > 0) await follow(ports, targets, watch.wait, signal)
+      else {
+        await pause(IDLE_INTERVAL_MS, signal)
+        await watch.wait(pollMs(Number.POSITIVE_INFINITY), signal)
+      }
+    }
+  } finally {
+    watch.stop()
+  }
+}
+
+/** Until there is no webhook any more, or the places of the log mean other events. */
+async function follow(
+  ports: FanOutPorts,
+  first: readonly Target[],
+  wait: (timeoutMs: number, signal: AbortSignal) => Promise<boolean>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool } = ports
+  let targets = first
+  let place = startOf(await loadPlace(pool, FAN_OUT), targets)
+  let readAt = performance.now()
+  while (!signal.aborted && targets.length > 0) {
+    const startedAt = performance.now()
+    const { epoch, events } = await readWholeLog(pool, place.checkpoint, BATCH_SIZE)
+    // A restored database assigns places again that were already read.
+    if (epoch !== place.epoch) return
+    const last = events.at(-1)
+    if (last === undefined) {
+      await wait(pollMs(performance.now() - readAt), signal)
+      continue
+    }
+    // A change of a webhook counts for the events after it, and may count for some before.
+    if (events.some(({ streamId }) => streamId.startsWith('webhook-'))) targets = await loadTargets(pool)
+    const deliveries = await deliveriesOf(ports, events, byOwner(targets))
+    await resume(pool, events)
+    if (!(await save(ports, deliveries, { checkpoint: last.place, epoch }))) return
+    place = { checkpoint: last.place, epoch }
+    ports.onRead(last)
+    ports.tell(new Set(deliveries.map(({ target }) => target.webhookId)))
+    readAt = performance.now()
+    if (events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (readAt - startedAt), signal)
+  }
+}
+
+/** Events from before the first webhook concern nobody. */
+function startOf({ checkpoint, epoch }: Place, targets: readonly Target[]): Place {
+  const earliest = targets.map(({ createdAt }) => createdAt).reduce((a, b) => (isBefore(a, b) ? a : b))
+  return { checkpoint: isBefore(checkpoint, earliest) ? earliest : checkpoint, epoch }
+}
+
+function isBefore(a: SubscriptionPosition, b: SubscriptionPosition): boolean {
+  return a.transactionId === b.transactionId ? a.position < b.position : a.transactionId < b.transactionId
+}
+
+async function deliveriesOf(
+  { render }: FanOutPorts,
+  events: readonly LoggedEvent[],
+  targetsOf: TargetsOf,
+): Promise<Delivery[]> {
+  const targetsAt = (logged: LoggedEvent) =>
+    targetsOf(logged).filter(({ createdAt }) => isBefore(createdAt, logged.place))
+  const concerned = events.filter((logged) => targetsAt(logged).length > 0)
+  if (concerned.length === 0) return []
+  const rendered = await render(concerned, (publisher, logged) =>
+    targetsAt(logged).some((target) => mayWant(target, publisher, logged)),
+  )
+  return concerned.flatMap((logged, n) =>
+    (rendered[n] ?? []).flatMap((one) =>
+      targetsAt(logged)
+        .filter((target) => wants(target, one.event))
+        .map((target) => ({ target, logged, rendered: one })),
+    ),
+  )
+}
+
+/** A webhook that its owner enabled or changed is tried at once, and has its five days again. */
+async function resume(pool: Pool, events: readonly LoggedEvent[]): Promise<void> {
+  const resumed = events.flatMap(({ type, streamId }) =>
+    type === 'WebhookEnabled' || type === 'WebhookChanged' ? [streamId.slice('webhook-'.length)] : [],
+  )
+  if (resumed.length === 0) return
+  await pool.query(
+    'UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL WHERE webhook_id = ANY ($1)',
+    [resumed],
+  )
+}
+
+/** @returns false when another process has gone further, or the database was restored: nothing was saved */
+async function save(
+  { pool, newId, clock }: FanOutPorts,
+  deliveries: readonly Delivery[],
+  { checkpoint, epoch }: Place,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ saved: boolean }>({
+    name: 'add_deliveries',
+    text: ADD,
+    values: [
+      FAN_OUT,
+      checkpoint.transactionId.toString(),
+      checkpoint.position.toString(),
+      epoch,
+      new Date(clock()),
+      deliveries.map(() => newId('delivery')),
+      deliveries.map(({ target }) => target.webhookId),
+      deliveries.map(({ target }) => target.tenantId),
+      deliveries.map(({ rendered }) => rendered.event.id),
+      deliveries.map(({ rendered }) => rendered.event.type),
+      deliveries.map(({ rendered }) => orderOf(rendered.event)),
+      deliveries.map(({ logged }) => logged.place.transactionId.toString()),
+      deliveries.map(({ logged }) => logged.place.position.toString()),
+      deliveries.map(({ rendered }) => rendered.index),
+    ],
+  })
+  return rows[0]?.saved ?? false
+}
+
+/** The deliveries with the same value keep their order: those of one resource, also where several streams tell of it. */
+function orderOf({ resource }: Pick<Told, 'resource'>): string {
+  return `${resource.type}-${resource.id}`
+}
+
+// What a crash of the database loses of this is lost with its checkpoint, and is added again.
+const ADD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), saved AS (${SAVE_CHECKPOINT}), added AS (
+    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
+    SELECT d.*, $5::timestamptz, $5::timestamptz
+      FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::xid8[], $13::bigint[], $14::integer[]) AS d
+     WHERE EXISTS (SELECT FROM saved)
+    ON CONFLICT DO NOTHING)
+  SELECT EXISTS (SELECT FROM saved) AS saved FROM hint`

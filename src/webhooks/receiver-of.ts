@@ -1,0 +1,34 @@
+/** Reads where a webhook is sent to, and how its receiver does. */
+import type { Pool } from 'pg'
+import type { OrNull, Row } from '../event-log/table-rows.ts'
+import type { DrainPorts } from './drain-webhook.ts'
+import type { Payload } from './events.ts'
+
+type ReceiverRow = Pick<
+  Row<'webhooks', { payload: Payload }>,
+  'webhook_id' | 'tenant_id' | 'url' | 'payload' | 'updated_at'
+> &
+  OrNull<Pick<Row<'webhook_health'>, 'paused_until' | 'failing_since'>>
+
+export function createReceiverOf(pool: Pool): DrainPorts['receiverOf'] {
+  return async (webhookId) => {
+    const { rows } = await pool.query<ReceiverRow>({
+      name: 'receiver_of_webhook',
+      text: `SELECT w.webhook_id, w.tenant_id, w.url, w.payload, w.updated_at, h.paused_until, h.failing_since
+               FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
+              WHERE w.webhook_id = $1 AND w.status = 'enabled'`,
+      values: [webhookId],
+    })
+    const [row] = rows
+    if (row === undefined) return null
+    return {
+      webhookId: row.webhook_id,
+      tenantId: row.tenant_id,
+      url: row.url,
+      payload: row.payload,
+      updatedAt: row.updated_at,
+      pausedUntil: row.paused_until,
+      isFailing: row.failing_since !== null,
+    }
+  }
+}

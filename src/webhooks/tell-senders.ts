@@ -1,0 +1,41 @@
+/** Tells senders that a webhook has something to be sent, at most a few times a second for each webhook. */
+import type { Jobs, JobsLog } from '../jobs/jobs.ts'
+import type { Job } from '../jobs/queues.ts'
+
+/** A sender that was told looks again and again until nothing is due: more jobs would only cost. */
+const INTERVAL_MS = 200
+
+/** A hint: what is lost is found by its due time. Never throws. */
+export type TellSenders = (webhookIds: Iterable<string>) => void
+
+/** @param signal ends the wait for hints that are held back */
+export function createTellSenders(
+  jobs: Pick<Jobs, 'add'>,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Pick<JobsLog, 'warn'> },
+): TellSenders {
+  /** Those told within the last interval, and whether there is more to tell. */
+  const told = new Map<string, boolean>()
+
+  function tell(ids: readonly string[]): void {
+    if (ids.length === 0 || signal.aborted) return
+    for (const id of ids) told.set(id, false)
+    jobs
+      .add(ids.map(jobOf))
+      .catch((error: unknown) => log.warn({ err: error }, 'cannot queue a job for webhook senders'))
+    setTimeout(() => {
+      const again = ids.filter((id) => told.get(id) === true)
+      for (const id of ids) told.delete(id)
+      tell(again)
+    }, INTERVAL_MS).unref()
+  }
+
+  return (webhookIds) => {
+    const ids = [...new Set(webhookIds)]
+    for (const id of ids.filter((one) => told.has(one))) told.set(id, true)
+    tell(ids.filter((id) => !told.has(id)))
+  }
+}
+
+function jobOf(webhookId: string): Job {
+  return { queue: 'webhook', id: webhookId, data: { webhook_id: webhookId } }
+}

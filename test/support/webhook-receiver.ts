@@ -1,0 +1,72 @@
+/** A receiver of webhooks, which verifies each delivery with the library of Standard Webhooks. */
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+import type { Test } from 'tap'
+
+export type Delivered = {
+  readonly path: string
+  readonly headers: http.IncomingHttpHeaders
+  readonly body: string
+  readonly event: {
+    readonly id: string
+    readonly type: string
+    readonly resource: { readonly type: string; readonly id: string; readonly version: number }
+    readonly data?: unknown
+  }
+}
+
+export type Receiver = {
+  readonly urlOf: (path: string) => string
+  /** In the order of arrival, also what was answered with an error. */
+  readonly all: readonly Delivered[]
+  /** Deliveries to a path are verified with this secret; those that fail are answered with 400 and are not in `all`. */
+  readonly verifyWith: (path: string, secret: string) => void
+  /** How deliveries to a path are answered from now on; null for not at all. The default is 204. */
+  readonly answer: (path: string, status: number | null, headers?: http.OutgoingHttpHeaders) => void
+  /** Waits until this holds, looking again after each delivery. */
+  readonly until: (isEnough: (all: readonly Delivered[]) => boolean) => Promise<void>
+}
+
+export async function withReceiver(t: Test): Promise<Receiver> {
+  const all: Delivered[] = []
+  const secrets = new Map<string, string>()
+  const answers = new Map<string, { readonly status: number | null; readonly headers: http.OutgoingHttpHeaders }>()
+  let look: () => void = () => undefined
+  const server = http.createServer(async (request, response) => {
+    const path = request.url ?? ''
+    let body = ''
+    for await (const chunk of request) body += chunk
+    try {
+      new Webhook(secrets.get(path) ?? '').verify(body, request.headers as Record<string, string>)
+    } catch {
+      response.writeHead(400).end('the signature is wrong')
+      return
+    }
+    all.push({ path, headers: request.headers, body, event: JSON.parse(body) })
+    const { status, headers } = answers.get(path) ?? { status: 204, headers: {} }
+    if (status !== null) response.writeHead(status, headers).end()
+    look()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    all,
+    urlOf: (path) => `http://127.0.0.1:${port}${path}`,
+    verifyWith: (path, secret) => void secrets.set(path, secret),
+    answer: (path, status, headers = {}) => void answers.set(path, { status, headers }),
+    until: (isEnough) =>
+      new Promise((resolve) => {
+        look = () => {
+          if (isEnough(all)) resolve()
+        }
+        look()
+      }),
+  }
+}
