@@ -3,7 +3,7 @@
  * ceilings measured in the same run, and fails when a limit is exceeded. Without names, all except `audit` and `growth`,
  * which create a log of a million events, `scale`, and `soak`, which takes half an hour. `--profile` also prints CPU by
  * function, and slows the run; the number of transfers and their rate per second are those of `soak`, the number of
- * events that of `growth`.
+ * events that of `growth` and `feed`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,7 @@ import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
 import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
+import { benchFeed } from './feed.ts'
 import { benchFollow } from './follow.ts'
 import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
@@ -29,14 +30,18 @@ import { benchSwap } from './swap.ts'
 /** Benchmarks that run only when they are named. */
 const LONG: readonly string[] = ['audit', 'growth', 'scale', 'soak']
 const MEMORY_LIMIT_MB = 250
+const GROWTH_EVENTS = 1_000_000
+const FEED_EVENTS = 100_000
 /**
- * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, follow and growth leave
- * many wallets behind, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak
- * measures memory from the start, swap asks more quotes than a tenant may.
+ * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, feed, follow and
+ * growth leave many wallets behind, feed has many streams with one key, rest needs a quiet service, scale has more
+ * processes than the sandbox has connections for, soak measures memory from the start, swap asks more quotes than a
+ * tenant may.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
+  feed: { MAX_EVENT_STREAMS_PER_KEY: '1000', QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
   follow: {},
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
@@ -54,6 +59,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   'cpu-mpc': benchCpuMpc,
   rest: benchRest,
   follow: benchFollow,
+  feed: (subject) => benchFeed(subject, Number(values.events ?? FEED_EVENTS)),
   nft: benchNft,
   mpc: benchMpc,
   swap: benchSwap,
@@ -71,7 +77,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   scale: benchScale,
   soak: (subject) => benchSoak(subject, { transfers: Number(values.transfers), perSecond: Number(values.rate) }),
   audit: benchAudit,
-  growth: (subject) => benchGrowth(subject, Number(values.events)),
+  growth: (subject) => benchGrowth(subject, Number(values.events ?? GROWTH_EVENTS)),
 }
 
 const { values, positionals } = parseArgs({
@@ -81,7 +87,7 @@ const { values, positionals } = parseArgs({
     profile: { type: 'boolean', default: false },
     transfers: { type: 'string', default: '200000' },
     rate: { type: 'string', default: '100' },
-    events: { type: 'string', default: '1000000' },
+    events: { type: 'string' },
   },
 })
 const unknown = positionals.find((name) => !(name in BENCHES))
