@@ -49,8 +49,10 @@ export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
     while (!over.aborted) {
       const events = await orNull(ports, () => reader.next(BATCH))
       if (events === null) await pause(RETRY_MS, over)
-      else if (events.length > 0) yield* watched(events.map((event) => frameOf(shownTo(scopes, event))).join(''))
-      else if (reader.isAtEnd()) await reader.wait(beatAt - performance.now(), over)
+      else {
+        if (events.length > 0) yield* watched(events.map((event) => frameOf(shownTo(scopes, event))).join(''))
+        if (reader.isAtEnd()) await reader.wait(beatAt - performance.now(), over)
+      }
       if (performance.now() < beatAt) continue
       if ((await orNull(ports, ports.isKeyValid)) === false) return
       yield* watched(heartbeatOf(reader.position()))

@@ -90,6 +90,7 @@ type Known = ReturnType<typeof createKnown>
 /** The events that were read. */
 function createKnown() {
   const streams = new Map<string, Map<number, RecordedEvent>>()
+  const ordered = new Map<string, readonly RecordedEvent[]>()
   const of = (streamId: string) => {
     const stream = streams.get(streamId) ?? new Map<number, RecordedEvent>()
     streams.set(streamId, stream)
@@ -98,6 +99,7 @@ function createKnown() {
   return {
     add(events: readonly RecordedEvent[]) {
       for (const event of events) of(event.streamId).set(event.streamVersion, event)
+      ordered.clear()
     },
     /** Streams that were looked for, whether they exist or not. */
     note(streamIds: readonly string[]) {
@@ -105,6 +107,13 @@ function createKnown() {
     },
     has: (streamId: string) => streams.has(streamId) && (of(streamId).has(1) || of(streamId).size === 0),
     at: ({ streamId, streamVersion }: EventName) => of(streamId).get(streamVersion),
+    /** The first events of the stream, sorted once for all that are rendered. */
+    upTo({ streamId, streamVersion }: EventName): readonly RecordedEvent[] {
+      const events =
+        ordered.get(streamId) ?? [...of(streamId).values()].sort((a, b) => a.streamVersion - b.streamVersion)
+      ordered.set(streamId, events)
+      return events.slice(0, streamVersion)
+    },
   }
 }
 
@@ -113,13 +122,10 @@ function sourceOf(
   { whole }: Published,
   known: Known,
 ): PublishSource {
-  const first = whole ? 1 : streamVersion
-  const events: RecordedEvent[] = []
-  for (let version = first; version <= streamVersion; version += 1) {
-    const event = known.at({ streamId, streamVersion: version })
-    if (event === undefined) throw new Error(`the event ${version} of ${streamId} is not in the log`)
-    events.push(event)
-  }
+  const own = known.at({ streamId, streamVersion })
+  const events = whole ? known.upTo({ streamId, streamVersion }) : own === undefined ? [] : [own]
+  if (events.length !== (whole ? streamVersion : 1))
+    throw new Error(`the events of ${streamId} up to ${streamVersion} are not all in the log`)
   return {
     id: streamId.slice(streamId.indexOf('-') + 1),
     tenantId,
