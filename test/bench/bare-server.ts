@@ -3,6 +3,7 @@
  * with DATABASE_URL; prints its URL.
  */
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import Fastify from 'fastify'
 import pg from 'pg'
 
@@ -30,5 +31,18 @@ app.get('/select', async () => {
     values: ['known'],
   })
   return rows[0]
+})
+const streams = new Set<ServerResponse>()
+app.get('/stream', (_request, reply) => {
+  const { raw } = reply.hijack()
+  raw.writeHead(200, { 'content-type': 'text/event-stream' }).write(': connected\n\n')
+  streams.add(raw)
+  raw.once('close', () => streams.delete(raw))
+})
+/** Writes a text to each stream. */
+app.post<{ Body: { readonly text: string } }>('/push', async ({ body: { text } }) => {
+  for (const stream of streams) stream.write(text)
+  const { user, system } = process.cpuUsage()
+  return { cpuMs: (user + system) / 1_000 }
 })
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)

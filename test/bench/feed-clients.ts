@@ -21,7 +21,7 @@ export async function openStream(
   onEvent: (event: Seen) => void,
 ): Promise<{ readonly close: () => void }> {
   let text = ''
-  return connect(subject, after, (chunk) => {
+  return connect({ subject, after, url: feedOf(subject) }, (chunk) => {
     text += chunk.toString()
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
       const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1]
@@ -36,6 +36,7 @@ export async function openStreams(
   subject: Subject,
   after: string | null,
   count: number,
+  url = feedOf(subject),
 ): Promise<{ readonly fewest: () => number; readonly bytes: () => number; readonly close: () => void }> {
   const clients = Array.from({ length: count }, () => ({ events: 0 }))
   let bytes = 0
@@ -43,7 +44,7 @@ export async function openStreams(
   for (let first = 0; first < count; first += AT_ONCE) {
     const batch = clients.slice(first, first + AT_ONCE).map(async (client) => {
       let rest: Buffer = Buffer.alloc(0)
-      const { close } = await connect(subject, after, (chunk) => {
+      const { close } = await connect({ subject, after, url }, (chunk) => {
         bytes += chunk.length
         const text = Buffer.concat([rest, chunk])
         for (let at = text.indexOf(EVENT); at !== -1; at = text.indexOf(EVENT, at + 1)) client.events += 1
@@ -62,9 +63,12 @@ export async function openStreams(
   }
 }
 
+function feedOf({ service }: Subject): string {
+  return `${service.state().base_url}/v1/events`
+}
+
 async function connect(
-  subject: Subject,
-  after: string | null,
+  { subject, after, url }: { readonly subject: Subject; readonly after: string | null; readonly url: string },
   onData: (chunk: Buffer) => void,
 ): Promise<{ readonly close: () => void }> {
   const headers = {
@@ -72,7 +76,7 @@ async function connect(
     accept: 'text/event-stream',
     ...(after === null ? {} : { 'last-event-id': after }),
   }
-  const request = get(`${subject.service.state().base_url}/v1/events`, { headers, agent: false })
+  const request = get(url, { headers, agent: false })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   if (response.statusCode !== 200) throw new Error(`the event stream was refused with ${response.statusCode}`)
   // It is cut off when the client leaves.

@@ -86,6 +86,7 @@ function latencyFigure(bench: string, sorted: readonly number[]): Figure {
 async function manyStreams(subject: Subject, walletId: string): Promise<Figure[]> {
   const few = await streamsCost(subject, walletId, 1)
   const many = await streamsCost(subject, walletId, STREAMS)
+  const bare = await bareCost(subject, Math.round(many.bytes))
   const deliveries = EVENTS_TO_ALL * (STREAMS - 1)
   const name = `${STREAMS} streams`
   return [
@@ -102,8 +103,8 @@ async function manyStreams(subject: Subject, walletId: string): Promise<Figure[]
         bench: `${name}: CPU of the API for each event delivered, ${way}`,
         unit: 'µs',
         ours: (1_000 * ((many.cpuMs[n] ?? 0) - (few.cpuMs[n] ?? 0))) / deliveries,
-        ceiling: 0,
-        ceilingIs: '',
+        ceiling: (1_000 * bare) / (EVENTS_TO_ALL * STREAMS),
+        ceilingIs: 'a bare server that writes the same bytes to each of as many responses, one at a time',
         note: `events of ${Math.round(many.bytes)} bytes`,
       }),
     ),
@@ -145,6 +146,22 @@ async function streamsCost(subject: Subject, walletId: string, count: number): P
   const cost = { cpuMs, memoryMb: memory() - before, bytes: streams.bytes() / (count * sent) }
   streams.close()
   return cost
+}
+
+/** CPU of the bare server for texts of this size, each to all streams, ms. */
+async function bareCost(subject: Subject, bytes: number): Promise<number> {
+  const streams = await openStreams(subject, null, STREAMS, `${subject.bareUrl}/stream`)
+  const head = 'id: bench\nevent: bench\ndata: '
+  const body = JSON.stringify({ text: `${head}${'x'.repeat(Math.max(0, bytes - head.length - 2))}\n\n` })
+  const cpuMs: number[] = []
+  for (let sent = 1; sent <= EVENTS_TO_ALL; sent += 1) {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${subject.bareUrl}/push`, { method: 'POST', headers, body })
+    cpuMs.push(((await answer.json()) as { readonly cpuMs: number }).cpuMs)
+    while (streams.fewest() < sent) await sleep(1)
+  }
+  streams.close()
+  return (cpuMs.at(-1) ?? 0) - (cpuMs[0] ?? 0)
 }
 
 /** The same number of public events each time. */
