@@ -1,11 +1,15 @@
 /** The routes of webhooks. What an owner may choose depends on the public events of every capability. */
 import { InvalidSetting, ValidationFailed } from '../core/errors.ts'
+import { findLogged } from '../event-log/read-logged.ts'
 import type { Catalogue } from '../feed/catalogue.ts'
 import type { Routes } from '../http/request.ts'
 import { RECIPIENT_RULE, requireRecipient } from '../keys/age.ts'
+import { deliveryRoutes } from '../webhooks/delivery-routes.ts'
 import { createManageWebhooks } from '../webhooks/manage-webhooks.ts'
 import { createIsAllowedAddress } from '../webhooks/public-address.ts'
+import { createDeliveryReads } from '../webhooks/read-deliveries.ts'
 import { createWebhookReads } from '../webhooks/read-webhooks.ts'
+import { createRequestReplay } from '../webhooks/request-replay.ts'
 import { createRequireTerms } from '../webhooks/require-terms.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createSeal } from '../webhooks/seal.ts'
@@ -15,10 +19,10 @@ import type { Kernel } from './kernel.ts'
 
 /** @throws InvalidSetting for a recipient with a wrong checksum */
 export async function composeWebhookRoutes(
-  { pool, log, newId, config }: Pick<Kernel, 'pool' | 'log' | 'newId' | 'config'>,
+  { pool, log, newId, config, clock }: Pick<Kernel, 'pool' | 'log' | 'newId' | 'config' | 'clock'>,
   { accept, findWallet }: Pick<ApiParts, 'accept' | 'findWallet'>,
   { types }: Pick<Catalogue, 'types'>,
-): Promise<Routes> {
+): Promise<Routes[]> {
   const { recipient, allowsHttp, allowedNetworks } = config.webhooks
   if (recipient !== null) await requireRecipient(recipient, 'WEBHOOK_RECIPIENT').catch(refuseSetting)
   const requireTerms = createRequireTerms({
@@ -28,7 +32,18 @@ export async function composeWebhookRoutes(
   })
   const secrets = createSecretStore({ pool, seal: createSeal(recipient) })
   const manage = createManageWebhooks({ log, accept, newId, requireTerms, secrets })
-  return webhookRoutes({ manage, reads: createWebhookReads(pool) })
+  const reads = createWebhookReads(pool)
+  const requests = createRequestReplay({
+    log,
+    accept,
+    newId,
+    findEvent: (owner, name) => findLogged(pool, owner, name),
+    types: types.map(({ type }) => type),
+  })
+  return [
+    webhookRoutes({ manage, reads }),
+    deliveryRoutes({ webhooks: reads, deliveries: createDeliveryReads(pool), requests, clock }),
+  ]
 }
 
 function refuseSetting(error: unknown): never {

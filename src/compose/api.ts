@@ -64,7 +64,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
     composeAssetRoutes(kernel, parts),
     feed.routes,
-    await composeWebhookRoutes(kernel, parts, feed.catalogue),
+    ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

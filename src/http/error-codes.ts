@@ -10,6 +10,7 @@ import { statusOf } from './error-status.ts'
 const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   validation_error: {
     ambiguous_function: 'Send the signature of the function: `details.candidates` has all of them.',
+    ambiguous_start: 'Send `after` or `from`, not both.',
     amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
     amount_too_large: 'Send a smaller amount.',
     amount_zero: 'Send an amount greater than 0.',
@@ -23,6 +24,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     duplicate_field: 'Send each field once.',
     duplicate_header: 'Send the header once.',
     duplicate_token: 'Name each token once.',
+    empty_range: 'Send a `to` that is later than `from`.',
     encrypted_identity: 'Send an age recipient, not an encrypted identity.',
     exceeds_balance: 'Send at most what the wallet holds.',
     expired: 'Use a time in the future.',
@@ -99,6 +101,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     too_many_values: 'Send a smaller body. The limit is in the message.',
     too_short: 'Send a longer value.',
     too_small: 'Send a larger value.',
+    type_not_sent: 'Use types of the webhook, or add the type to it.',
     typed_data_too_large: 'Send smaller typed data.',
     types_too_complex: 'Use fewer or simpler types.',
     unknown_asset: 'Use an asset from `GET /v1/assets`, or register the token.',
@@ -144,6 +147,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     balance_not_observed: 'Use a later time: the balance was not known at this time.',
     checkpoint_not_found: 'Try again later: no checkpoint has been signed yet.',
     collection_not_found: 'Check the id. It may belong to another tenant or environment.',
+    delivery_not_found: 'Check the id. Deliveries are kept for 30 days after they ended.',
     event_not_found: 'Check the id. It may belong to another tenant or environment.',
     export_expired: 'Request a new export: the file was deleted after an hour.',
     export_not_found: 'Check the id. It may belong to another tenant or environment.',
@@ -165,6 +169,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     wallet_archived: 'Read the wallet with `include=archived`, or restore it.',
     wallet_not_found: 'Check the id. It may belong to another tenant or environment.',
     webhook_not_found: 'Check the id. It may belong to another tenant or environment.',
+    webhook_replay_not_found: 'Check the id of the replay and of the webhook.',
   },
   conflict: {
     address_in_use: 'Delete the other wallet with this address first.',
@@ -202,6 +207,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     wallet_has_pending_transactions: 'Wait for the pending transactions of the wallet.',
     wallet_not_ready: 'Wait until the wallet has an address.',
     watch_exists: 'Use the existing watch wallet of this address.',
+    webhook_disabled: 'Enable the webhook first.',
   },
   idempotency_error: {
     idempotency_key_reused: 'Use a new Idempotency-Key for a new request.',

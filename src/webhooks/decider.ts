@@ -3,7 +3,14 @@ import { canonicalJson } from '../core/canonical-json.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
-import type { DisableReason, WebhookCreated, WebhookEvent, WebhookSecretRotated, WebhookTerms } from './events.ts'
+import type {
+  DisableReason,
+  WebhookCreated,
+  WebhookEvent,
+  WebhookReplayRequested,
+  WebhookSecretRotated,
+  WebhookTerms,
+} from './events.ts'
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled', 'deleted'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number]
@@ -21,6 +28,8 @@ export type KnownWebhook = Omit<WebhookCreated['data'], 'secretId'> & {
   /** `null` unless it is disabled. */
   readonly disabledReason: DisableReason | null
   readonly updatedAt: string
+  /** The last one that was requested. */
+  readonly replay: WebhookReplayRequested['data'] | null
 }
 export type WebhookState = { readonly status: 'unknown' } | KnownWebhook
 
@@ -37,12 +46,14 @@ export type WebhookCommand =
   | { readonly type: 'DisableWebhook'; readonly reason: DisableReason; readonly now: string }
   | { readonly type: 'EnableWebhook'; readonly now: string }
   | { readonly type: 'DeleteWebhook'; readonly now: string }
+  | { readonly type: 'TestWebhook'; readonly now: string }
+  | { readonly type: 'RequestReplay'; readonly replay: WebhookReplayRequested['data'] }
 
 export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent> = {
   initialState: { status: 'unknown' },
 
   /**
-   * @throws NotFound for a webhook that does not exist or was deleted; Conflict `too_many_secrets`
+   * @throws NotFound for a webhook that does not exist or was deleted; Conflict `too_many_secrets`, `webhook_disabled`
    */
   decide(command, state) {
     if (command.type === 'CreateWebhook')
@@ -56,7 +67,14 @@ export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent>
     if (event.type === 'WebhookCreated') {
       const { secretId, ...created } = event.data
       const secrets = [{ secretId, expiresAt: null }]
-      return { ...created, secrets, status: 'enabled', disabledReason: null, updatedAt: created.createdAt }
+      return {
+        ...created,
+        secrets,
+        status: 'enabled',
+        disabledReason: null,
+        updatedAt: created.createdAt,
+        replay: null,
+      }
     }
     return before.status === 'unknown' ? before : evolveKnown(before, event)
   },
@@ -89,6 +107,11 @@ function decideKnown(
       return webhook.status === 'enabled' ? [] : [{ type: 'WebhookEnabled', data: { enabledAt: command.now } }]
     case 'DeleteWebhook':
       return webhook.status === 'deleted' ? [] : [{ type: 'WebhookDeleted', data: { deletedAt: command.now } }]
+    case 'TestWebhook':
+      if (webhook.status === 'disabled') throw disabled()
+      return [{ type: 'WebhookTested', data: { testedAt: command.now } }]
+    case 'RequestReplay':
+      return [{ type: 'WebhookReplayRequested', data: command.replay }]
     default:
       return assertNever(command)
   }
@@ -112,6 +135,10 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
       return { ...before, status: 'enabled', disabledReason: null, updatedAt: event.data.enabledAt }
     case 'WebhookDeleted':
       return { ...before, status: 'deleted', updatedAt: event.data.deletedAt }
+    case 'WebhookTested':
+      return before
+    case 'WebhookReplayRequested':
+      return { ...before, replay: event.data }
     default:
       return assertNever(event)
   }
@@ -127,6 +154,10 @@ function secretsAfter(
     return { ...secret, expiresAt: expiresAt !== null && expiresAt < overlapEndsAt ? expiresAt : overlapEndsAt }
   })
   return [{ secretId, expiresAt: null }, ...older.filter(({ expiresAt }) => expiresAt > rotatedAt)]
+}
+
+function disabled(): Conflict {
+  return new Conflict('webhook_disabled', 'The webhook is disabled, so that nothing is sent to it: enable it first.')
 }
 
 function tooManySecrets(): Conflict {

@@ -7,21 +7,26 @@ const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SEL
 
 export const webhooks = {
   name: 'webhooks',
-  ids: { webhook: 'whk', webhookSecret: 'whs', delivery: 'dlv' },
+  ids: { webhook: 'whk', webhookSecret: 'whs', webhookReplay: 'rpl', delivery: 'dlv' },
   scopes: ['webhooks:read', 'webhooks:write'],
   tables: {
     webhooks: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'sender']) },
+    webhook_replays: { follows: 'stream', grants: readBy([...READERS, 'sender']) },
     webhook_secrets: {
       beside: 'secrets, sealed to the sender: no event contains them',
       grants: { api: 'INSERT', sender: 'SELECT, DELETE' },
     },
     webhook_deliveries: { beside: 'what is still to be sent, and what was sent in 30 days', grants: DELIVERIES },
+    webhook_replay_progress: {
+      beside: 'how far the replays are',
+      grants: readBy(READERS, { sender: 'SELECT, INSERT, UPDATE' }),
+    },
     webhook_health: { beside: 'how the receivers do', grants: DELIVERIES },
     webhook_attempts: { beside: 'each attempt of 30 days', grants: DELIVERIES },
   },
   streams: {
     webhook: {
-      rows: ['webhooks'],
+      rows: ['webhooks', 'webhook_replays'],
       readScope: 'webhooks:read',
       events: {
         WebhookCreated: ['api'],
@@ -30,6 +35,8 @@ export const webhooks = {
         WebhookDisabled: ['api', 'sender'],
         WebhookEnabled: ['api'],
         WebhookDeleted: ['api'],
+        WebhookTested: ['api'],
+        WebhookReplayRequested: ['api'],
       } satisfies EventWriters<WebhookEvent>,
     },
   },

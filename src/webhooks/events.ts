@@ -57,6 +57,24 @@ export type WebhookSecretRotated = Event<
 export type WebhookDisabled = Event<'WebhookDisabled', { readonly reason: DisableReason; readonly disabledAt: string }>
 export type WebhookEnabled = Event<'WebhookEnabled', { readonly enabledAt: string }>
 export type WebhookDeleted = Event<'WebhookDeleted', { readonly deletedAt: string }>
+/** It is sent to this webhook, whatever its filters, so that its receiver can be tried. */
+export type WebhookTested = Event<'WebhookTested', { readonly testedAt: string }>
+
+/** Which events are sent again: those before the request, within the bounds that are not `null`. */
+export type Replay = {
+  readonly replayId: string
+  /** The id of an event: those after it. */
+  readonly after: string | null
+  /** Recorded at this time or later. */
+  readonly from: string | null
+  /** Recorded before this time. */
+  readonly to: string | null
+  /** `null` for all that the webhook gets. */
+  readonly types: readonly string[] | null
+  /** Only deliveries that were given up. */
+  readonly onlyFailed: boolean
+}
+export type WebhookReplayRequested = Event<'WebhookReplayRequested', Replay & { readonly requestedAt: string }>
 
 export type WebhookEvent =
   | WebhookCreated
@@ -65,3 +83,5 @@ export type WebhookEvent =
   | WebhookDisabled
   | WebhookEnabled
   | WebhookDeleted
+  | WebhookTested
+  | WebhookReplayRequested

@@ -21,5 +21,8 @@ export const explainedWebhook = explained(webhookAggregate, {
     WebhookDisabled: ({ reason }) => `disabled: ${REASONS[reason]}`,
     WebhookEnabled: () => 'enabled',
     WebhookDeleted: () => 'deleted',
+    WebhookTested: () => 'test requested',
+    WebhookReplayRequested: ({ replayId, after, from, to, onlyFailed }) =>
+      `replay ${replayId} requested of ${onlyFailed ? 'failed deliveries' : 'events'} after ${after ?? from ?? 'the oldest'}, before ${to ?? 'the request'}`,
   },
 })

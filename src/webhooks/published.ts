@@ -17,6 +17,8 @@ export const publishedWebhooks = published(webhookAggregate, {
       'A webhook was disabled: by a request, by its receiver, or because nothing succeeded for five days.',
     'webhook.enabled': 'A webhook was enabled again.',
     'webhook.deleted': 'A webhook was deleted.',
+    'webhook.test': 'The test of a webhook. It is sent to this webhook alone, whatever its filters.',
+    'webhook.replay_requested': 'A replay of events to a webhook was requested.',
   },
   events: {
     WebhookCreated: ['webhook.created'],
@@ -25,6 +27,8 @@ export const publishedWebhooks = published(webhookAggregate, {
     WebhookDisabled: ['webhook.disabled'],
     WebhookEnabled: ['webhook.enabled'],
     WebhookDeleted: ['webhook.deleted'],
+    WebhookTested: ['webhook.test'],
+    WebhookReplayRequested: ['webhook.replay_requested'],
   },
   schema: webhookAtEventSchema,
   render({ id, tenantId, events }) {

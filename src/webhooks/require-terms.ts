@@ -60,6 +60,12 @@ export function termsOf({ url, description, types, walletIds, payload }: Webhook
   return { url, description, types, walletIds, payload }
 }
 
+/** @throws ValidationFailed `unknown_event_type`, with the nearest type */
+export function requireTypes(types: readonly string[], known: readonly string[]): void {
+  const unknown = unknownTypes(types, known)
+  if (unknown.length > 0) throw new ValidationFailed(unknown)
+}
+
 type Item = Omit<ErrorItem, 'type'>
 
 function unknownTypes(types: readonly string[], known: readonly string[]): Item[] {

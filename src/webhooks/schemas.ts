@@ -25,7 +25,7 @@ const urlSchema = Type.String({
 const descriptionSchema = nullable(
   text(256, { description: 'A note for your own use, at most 256 characters.', examples: ['Ledger of the shop'] }),
 )
-const typesSchema = nullable(
+export const typesSchema = nullable(
   Type.Array(Type.String({ maxLength: 64, examples: ['transaction.confirmed'] }), {
     description: 'The types of events to send. Null for all, including those of later versions.',
     examples: [['transaction.confirmed', 'transaction.failed']],
@@ -44,7 +44,7 @@ const walletIdsSchema = nullable(
 )
 const payloadSchema = oneOf(PAYLOADS, {
   description:
-    '`full` sends each event as `GET /v1/events` shows it. `thin` sends it with `data: null`, for receivers that read the resource themselves.',
+    '`full` sends each event as `GET /v1/events` shows it. `thin` sends it without `data`, for receivers that read the resource themselves.',
   examples: ['full'],
 })
 const signaturesSchema = Type.Array(oneOf(SIGNATURE_VERSIONS), {
@@ -112,7 +112,7 @@ const recorded = {
     instant('Until when deliveries are signed with the previous secret as well. Null before the first rotation.'),
   ),
   status: oneOf(WEBHOOK_STATUSES, {
-    description: 'Events are sent while it is `enabled`. While it is `disabled`, they wait.',
+    description: 'Events are sent while it is `enabled`. While it is `disabled`, they wait, for at most 30 days.',
     examples: ['enabled'],
   }),
   disabled_reason: nullable(

@@ -69,6 +69,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   wallets_waiting_for_address: wallets.REQUESTED,
   webhook_deliveries_due: webhooks.PENDING,
   webhook_deliveries_ended: "state <> 'pending'",
+  webhook_deliveries_failed: "state = 'failed'",
   webhook_deliveries_in_order: webhooks.PENDING,
   webhook_deliveries_next: `${webhooks.PENDING} AND due_at IS NOT NULL`,
   webhook_deliveries_oldest: webhooks.PENDING,

@@ -34,6 +34,9 @@ export const API_OPERATIONS = [
   'get /v1/wallets/{wallet_id}/transactions/{transaction_id} getTransaction',
   'get /v1/webhooks listWebhooks',
   'get /v1/webhooks/{webhook_id} getWebhook',
+  'get /v1/webhooks/{webhook_id}/deliveries listWebhookDeliveries',
+  'get /v1/webhooks/{webhook_id}/deliveries/{delivery_id} getWebhookDelivery',
+  'get /v1/webhooks/{webhook_id}/replays/{replay_id} getWebhookReplay',
   'patch /v1/nft/collections/{collection_id}/tokens/{token_id}/metadata updateNftMetadata',
   'patch /v1/wallets/{wallet_id} updateWallet',
   'patch /v1/webhooks/{webhook_id} updateWebhook',
@@ -61,9 +64,12 @@ export const API_OPERATIONS = [
   'post /v1/wallets/{wallet_id}/transfer/preview previewTransfer',
   'post /v1/wallets/{wallet_id}/transfers createTransfers',
   'post /v1/webhooks createWebhook',
+  'post /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/retry retryWebhookDelivery',
   'post /v1/webhooks/{webhook_id}/disable disableWebhook',
   'post /v1/webhooks/{webhook_id}/enable enableWebhook',
+  'post /v1/webhooks/{webhook_id}/replay replayWebhook',
   'post /v1/webhooks/{webhook_id}/rotate-secret rotateWebhookSecret',
+  'post /v1/webhooks/{webhook_id}/test testWebhook',
 ] as const
 
 /** The operations of a document, sorted. */

@@ -241,6 +241,9 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_1', 'WebhookEnabled.v1']],
   [['webhook-whk_1', 'WebhookDeleted.v1']],
   ...OBSERVED_TRANSFERS,
+  [['webhook-whk_2', 'WebhookCreated.v1', { secretId: 'whs_3' }, key('second-webhook')]],
+  [['webhook-whk_2', 'WebhookTested.v1', {}, key('test')]],
+  [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

@@ -185,6 +185,18 @@ function webhookCases({ client }: Stage): Readonly<Record<string, RouteCase>> {
   return {
     'POST /v1/webhooks': async () =>
       calls('webhook_id', '/v1/webhooks', { good: url('one'), bad: { url: 'http://10.0.0.1/' }, other: url('two') }),
+    'POST /v1/webhooks/{webhook_id}/replay': async () =>
+      calls('replay_id', `/v1/webhooks/${await created()}/replay`, {
+        good: { from: '2026-01-01T00:00:00Z' },
+        bad: { after: 'evt_nothing.1' },
+        other: { only_failed: true },
+      }),
+    'POST /v1/webhooks/{webhook_id}/test': async () => ({
+      id: 'event_id',
+      good: { path: `/v1/webhooks/${await created()}/test` },
+      bad: { path: '/v1/webhooks/whk_00000000000000000000000000/test' },
+      other: { path: `/v1/webhooks/${await created()}/test` },
+    }),
     'POST /v1/webhooks/{webhook_id}/rotate-secret': async () => ({
       id: 'webhook_id',
       good: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 1 } },

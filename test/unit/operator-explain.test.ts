@@ -38,6 +38,7 @@ t.test('every resource with an id of its own is reported', (t) => {
     'refresh',
     'request',
     'transaction',
+    'webhookReplay',
     'webhookSecret',
   ]
   const kinds = EXPLAINED.map(({ kind }) => kind)

@@ -1,0 +1,175 @@
+/** HTTP routes that read the deliveries of a webhook, and send something to it: a test, one delivery, or the past. */
+import { toInstant } from '../core/ids.ts'
+import { success, successOf } from '../http/envelope.ts'
+import { decodeCursor, pageOf } from '../http/paging.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
+import type { App, Routes } from '../http/request.ts'
+import {
+  deliveriesQuery,
+  deliveryDetailSchema,
+  deliveryPageSchema,
+  deliveryParams,
+  replayBody,
+  replayParams,
+  replaySchema,
+  testSchema,
+} from './delivery-schemas.ts'
+import type { DeliveryView } from './delivery-view.ts'
+import type { DeliveryReads } from './read-deliveries.ts'
+import type { WebhookReads } from './read-webhooks.ts'
+import { type RequestReplay, testEventIdOf } from './request-replay.ts'
+import { webhookParams } from './schemas.ts'
+
+export type DeliveryRoutePorts = {
+  readonly webhooks: WebhookReads
+  readonly deliveries: DeliveryReads
+  readonly requests: RequestReplay
+  readonly clock: () => number
+}
+
+const tags = ['Webhooks']
+const readAccess = { scope: 'webhooks:read' } as const
+const writeAccess = { scope: 'webhooks:write' } as const
+
+const list = {
+  tags,
+  operationId: 'listWebhookDeliveries',
+  summary: 'List deliveries',
+  description:
+    'Lists the deliveries of a webhook, newest first: those that wait, and those that ended in the last 30 days.',
+  params: webhookParams,
+  querystring: deliveriesQuery,
+  response: { 200: successOf(deliveryPageSchema, 'A page of deliveries.') },
+}
+
+const detail = {
+  tags,
+  operationId: 'getWebhookDelivery',
+  summary: 'Get a delivery',
+  description: 'Returns one delivery with its attempts.',
+  params: deliveryParams,
+  response: { 200: successOf(deliveryDetailSchema, 'The delivery.') },
+}
+
+const retry = {
+  tags,
+  operationId: 'retryWebhookDelivery',
+  summary: 'Retry a delivery',
+  description:
+    'Attempts a delivery at once, whatever became of it, with the same event id and the same body. Earlier events of the same ' +
+    'resource that wait are sent first. One that was given up gets one more attempt.',
+  params: deliveryParams,
+  response: { 200: successOf(deliveryDetailSchema, 'The delivery, which is pending again.') },
+}
+
+const test = {
+  tags,
+  operationId: 'testWebhook',
+  summary: 'Test a webhook',
+  description: 'Sends an event of type `webhook.test` to this webhook, whatever its filters, like every other event.',
+  params: webhookParams,
+  response: { 202: successOf(testSchema, 'The event is recorded, and will be sent.') },
+}
+
+const replay = {
+  tags,
+  operationId: 'replayWebhook',
+  summary: 'Replay events to a webhook',
+  description:
+    'Sends events of the past again, of any age and with their ids and bodies of then, in order for each resource: all that the ' +
+    'webhook would get today, from `after` or `from` until `to` or this request. It also sends events from before the webhook ' +
+    'was created. New events are sent meanwhile, so that a receiver compares `resource.version`. Without a start it begins with ' +
+    'the oldest event.',
+  params: webhookParams,
+  body: replayBody,
+  response: { 202: successOf(replaySchema, 'The replay is accepted. Poll it to see how far it is.') },
+}
+
+const replayDetail = {
+  tags,
+  operationId: 'getWebhookReplay',
+  summary: 'Get a replay',
+  description: 'Returns a replay, and how many deliveries it has queued.',
+  params: replayParams,
+  response: { 200: successOf(replaySchema, 'The replay.') },
+}
+
+export function deliveryRoutes(ports: DeliveryRoutePorts): Routes {
+  return (app) => {
+    addDeliveries(app, ports)
+    addRequests(app, ports)
+  }
+}
+
+function addDeliveries(app: App, { webhooks, deliveries, clock }: DeliveryRoutePorts): void {
+  app.get('/v1/webhooks/:webhook_id/deliveries', { schema: list, config: readAccess }, async (request) => {
+    const { caller, params, query } = request
+    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+    const { limit, cursor, state } = query
+    const [before] = cursor === undefined ? [] : decodeCursor('deliveries', 1, cursor)
+    const found = await deliveries.list(webhook_id, { state, before, limit: limit + 1 })
+    const keyOf = (view: DeliveryView) => [view.delivery_id]
+    return success(pageOf('deliveries', { found, limit, keyOf, present: (view) => view }))
+  })
+
+  app.get(
+    '/v1/webhooks/:webhook_id/deliveries/:delivery_id',
+    { schema: detail, config: readAccess },
+    async (request) => {
+      const { caller, params } = request
+      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      return success(await deliveries.read(webhook_id, params.delivery_id))
+    },
+  )
+
+  app.post(
+    '/v1/webhooks/:webhook_id/deliveries/:delivery_id/retry',
+    { schema: retry, config: writeAccess },
+    async (request) => {
+      const { caller, params } = request
+      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      await deliveries.retry(webhook_id, params.delivery_id, new Date(clock()))
+      return success(await deliveries.read(webhook_id, params.delivery_id))
+    },
+  )
+}
+
+function addRequests(app: App, { webhooks, deliveries, requests }: DeliveryRoutePorts): void {
+  const config = { ...writeAccess, idempotent: true, quotas: [] }
+  app.post(
+    '/v1/webhooks/:webhook_id/test',
+    { schema: test, config: { ...config, refusals: { 409: 'The webhook is disabled: `webhook_disabled`.' } } },
+    async (request, reply) => {
+      const { webhook_id } = await webhooks.read(request.caller, request.params.webhook_id)
+      return replyAccepted(request, reply, {
+        accept: (metadata) => requests.test(webhook_id, metadata),
+        answer: async ({ id }) => ({ code: 202, view: { webhook_id, event_id: testEventIdOf(id) } }),
+      })
+    },
+  )
+
+  app.post('/v1/webhooks/:webhook_id/replay', { schema: replay, config }, async (request, reply) => {
+    const { caller, params, body } = request
+    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+    const { after = null, from, to, types = null, only_failed: onlyFailed } = body
+    const range = { after, from: utc(from), to: utc(to), types, onlyFailed }
+    return replyAccepted(request, reply, {
+      accept: (metadata) => requests.replay(caller, webhook_id, range, metadata),
+      answer: async ({ id }) => ({ code: 202, view: await deliveries.replay(webhook_id, id) }),
+    })
+  })
+
+  app.get(
+    '/v1/webhooks/:webhook_id/replays/:replay_id',
+    { schema: replayDetail, config: readAccess },
+    async (request) => {
+      const { caller, params } = request
+      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      return success(await deliveries.replay(webhook_id, params.replay_id))
+    },
+  )
+}
+
+function utc(time: string | undefined): string | null {
+  return time === undefined ? null : toInstant(Date.parse(time))
+}

@@ -1,0 +1,98 @@
+/** Reads the deliveries and replays of a webhook, and queues a delivery again. The caller has found the webhook. */
+import type { Pool } from 'pg'
+import { NotFound } from '../core/errors.ts'
+import type { DeliveryState } from './delivery-state.ts'
+import {
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryRow,
+  type DeliveryView,
+  type ReplayRow,
+  type ReplayView,
+  toDeliveryDetail,
+  toDeliveryView,
+  toReplayView,
+} from './delivery-view.ts'
+
+/** Omitted fields match everything. */
+export type DeliveryFilter = {
+  readonly state?: DeliveryState | undefined
+  /** Deliveries older than the one with this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export type DeliveryReads = {
+  /** Newest first. */
+  readonly list: (webhookId: string, filter: DeliveryFilter) => Promise<DeliveryView[]>
+  /** With its attempts. @throws NotFound `delivery_not_found` */
+  readonly read: (webhookId: string, deliveryId: string) => Promise<DeliveryDetail>
+  /**
+   * Queues a delivery again whatever became of it: it is attempted at once, after the earlier events of its resource.
+   * Repeating this changes nothing more. @throws NotFound `delivery_not_found`
+   */
+  readonly retry: (webhookId: string, deliveryId: string, now: Date) => Promise<void>
+  /** @throws NotFound `webhook_replay_not_found` */
+  readonly replay: (webhookId: string, replayId: string) => Promise<ReplayView>
+}
+
+export function createDeliveryReads(pool: Pool): DeliveryReads {
+  return {
+    async list(webhookId, { state, before, limit }) {
+      const { rows } = await pool.query<DeliveryRow>({
+        name: `list_deliveries_${state ?? 'all'}`,
+        text: `SELECT * FROM webhook_deliveries
+                WHERE webhook_id = $1 AND ${state === undefined ? 'true' : `state = '${state}'`} AND ($2::text IS NULL OR delivery_id < $2)
+                ORDER BY delivery_id DESC LIMIT $3`,
+        values: [webhookId, before ?? null, limit],
+      })
+      return rows.map(toDeliveryView)
+    },
+
+    async read(webhookId, deliveryId) {
+      const { rows } = await pool.query<DeliveryRow>({
+        name: 'read_delivery',
+        text: 'SELECT * FROM webhook_deliveries WHERE delivery_id = $1 AND webhook_id = $2',
+        values: [deliveryId, webhookId],
+      })
+      const [row] = rows
+      if (row === undefined) throw new NotFound('delivery')
+      const attempts = await pool.query<AttemptRow>({
+        name: 'read_attempts',
+        text: 'SELECT * FROM webhook_attempts WHERE delivery_id = $1 ORDER BY attempt',
+        values: [deliveryId],
+      })
+      return toDeliveryDetail(row, attempts.rows)
+    },
+
+    async retry(webhookId, deliveryId, now) {
+      const { rowCount } = await pool.query({
+        name: 'retry_delivery',
+        text: RETRY,
+        values: [deliveryId, webhookId, now],
+      })
+      if (rowCount === 0) throw new NotFound('delivery')
+    },
+
+    async replay(webhookId, replayId) {
+      const { rows } = await pool.query<ReplayRow>({
+        name: 'read_webhook_replay',
+        text: `SELECT r.*, p.added, p.ended_at FROM webhook_replays AS r LEFT JOIN webhook_replay_progress AS p USING (replay_id)
+                WHERE r.replay_id = $1 AND r.webhook_id = $2`,
+        values: [replayId, webhookId],
+      })
+      const [row] = rows
+      if (row === undefined) throw new NotFound('webhook_replay')
+      return toReplayView(row)
+    },
+  }
+}
+
+// One that was given up was counted as a gap, and is none any more. The pause after failures ends: its owner wants an attempt now.
+const RETRY = `WITH before AS (
+    SELECT delivery_id, state FROM webhook_deliveries WHERE delivery_id = $1 AND webhook_id = $2 FOR UPDATE
+  ), health AS (
+    UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
+     WHERE webhook_id = $2 AND EXISTS (SELECT FROM before)
+  )
+  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL FROM before WHERE d.delivery_id = before.delivery_id`

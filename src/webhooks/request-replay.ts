@@ -1,0 +1,100 @@
+/** Requests of the owner of a webhook to send something: a test, or events of the past again. The senders carry them out. */
+import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { type PublicEventName, parsePublicEventId, publicEventIdOf } from '../core/event-ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { NewId } from '../declarations.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { change } from '../event-log/aggregate.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { testIdOf, webhookAggregate } from './aggregate.ts'
+import type { KnownWebhook } from './decider.ts'
+import type { Replay } from './events.ts'
+import { requireTypes } from './require-terms.ts'
+
+export type RequestReplayPorts = {
+  readonly log: EventLog
+  readonly accept: Accept
+  readonly newId: NewId
+  /** The owner's event with this id, or undefined. */
+  readonly findEvent: (owner: Owner, name: PublicEventName) => Promise<unknown>
+  /** Every type of public events. */
+  readonly types: readonly string[]
+}
+
+export type RequestReplay = {
+  /** @throws NotFound; Conflict `webhook_disabled`; IdempotencyKeyReused */
+  readonly test: (webhookId: string, metadata: Metadata) => Promise<Accepted<unknown>>
+  /**
+   * @throws NotFound; ValidationFailed `unknown_event`, `unknown_event_type`, `type_not_sent`, `empty_range`,
+   *   `ambiguous_start`; IdempotencyKeyReused
+   */
+  readonly replay: (
+    owner: Owner,
+    webhookId: string,
+    range: Omit<Replay, 'replayId'>,
+    metadata: Metadata,
+  ) => Promise<Accepted<unknown>>
+}
+
+/** The id of the event of a test. @param testId of the accepted request */
+export function testEventIdOf(testId: string): string {
+  const [id = '', version] = testId.split(':')
+  return publicEventIdOf({ streamId: `webhook-${id}`, streamVersion: Number(version), index: 0 })
+}
+
+export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
+  const { log, accept, newId } = ports
+  return {
+    test: (webhookId, metadata) =>
+      accept(
+        metadata,
+        async (append) => {
+          const loaded = await log.load(webhookAggregate, webhookId)
+          const now = log.now()
+          const tested = change(webhookAggregate, loaded, { type: 'TestWebhook', now }, { metadata, now })
+          if (tested === null) throw new Error('a test always records an event')
+          return append({ id: testIdOf(webhookId, tested.after.version), commit: { changes: [tested] }, made: null })
+        },
+        { replayFirst: true },
+      ),
+
+    replay: (owner, webhookId, range, metadata) =>
+      accept(
+        metadata,
+        async (append) => {
+          const loaded = await log.load(webhookAggregate, webhookId)
+          if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+          await requireRange(ports, owner, loaded.state, range)
+          const now = log.now()
+          const replay = { ...range, replayId: newId('webhookReplay'), requestedAt: now }
+          const requested = change(webhookAggregate, loaded, { type: 'RequestReplay', replay }, { metadata, now })
+          if (requested === null) throw new Error('a replay always records an event')
+          return append({ id: replay.replayId, commit: { changes: [requested] }, made: null })
+        },
+        { replayFirst: true },
+      ),
+  }
+}
+
+async function requireRange(
+  { findEvent, types: known }: RequestReplayPorts,
+  owner: Owner,
+  { types: sent }: KnownWebhook,
+  { after, from, to, types }: Omit<Replay, 'replayId'>,
+): Promise<void> {
+  if (after !== null && from !== null)
+    throw ValidationFailed.field('from', 'ambiguous_start', 'from must be omitted if after is sent: send one of them.')
+  const name = after === null ? undefined : parsePublicEventId(after)
+  if (after !== null && (name === undefined || (await findEvent(owner, name)) === undefined))
+    throw ValidationFailed.field('after', 'unknown_event', 'after must be the id of one of your events.')
+  if (from !== null && to !== null && Date.parse(from) >= Date.parse(to))
+    throw ValidationFailed.field('to', 'empty_range', 'to must be later than from.')
+  requireTypes(types ?? [], known)
+  const other = (types ?? []).findIndex((type) => sent !== null && !sent.includes(type))
+  if (other !== -1) {
+    const field = `types[${other}]`
+    const message = `${field} must be one of the types of the webhook: add it to them, or omit it.`
+    throw ValidationFailed.field(field, 'type_not_sent', message)
+  }
+}

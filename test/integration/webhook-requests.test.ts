@@ -1,0 +1,97 @@
+/** Deliveries, tests and replays over HTTP: what is listed, attempted again, recorded once, and refused. */
+import t from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
+import { told } from '../support/http.ts'
+import { as, withWebhooks } from '../support/webhook-stage.ts'
+
+t.test('deliveries are listed with their attempts, and one is attempted again', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  const ids = [1, 2, 3].map((n) => `dlv_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a1${n}`)
+  await stage.pool.query(
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, state, attempts, due_at, created_at, ended_at)
+     SELECT d, $1, 'acme', 'evt_wallet-wal_' || n || '.1', 'wallet.created', 'wallet-' || n, '5'::xid8, n, 0,
+            (ARRAY['delivered', 'failed', 'pending'])[n], n, now() + interval '1 hour', now(), CASE WHEN n < 3 THEN now() END
+       FROM unnest($2::text[]) WITH ORDINALITY AS d(d, n)`,
+    [id, ids],
+  )
+  await stage.pool.query(`INSERT INTO webhook_attempts VALUES ($1, 1, now(), 'failed', 500, NULL, 'no', 12)`, [ids[1]])
+  await stage.pool.query(`INSERT INTO webhook_health (webhook_id, gaps, paused_until) VALUES ($1, 1, now())`, [id])
+  const list = async (query = '') =>
+    (await stage.get(`/${id}/deliveries?${query}`)).body.data as {
+      deliveries: readonly { delivery_id: string; state: string }[]
+      next_cursor: string
+    }
+  const page = await list('limit=2')
+  t.strictSame(
+    page.deliveries.map(({ delivery_id }) => delivery_id),
+    [ids[2], ids[1]],
+  )
+  t.match(await list(`limit=2&cursor=${page.next_cursor}`), {
+    deliveries: [{ delivery_id: ids[0], next_attempt_at: null }],
+  })
+  for (const state of ['pending', 'delivered', 'failed'])
+    t.strictSame(
+      (await list(`state=${state}`)).deliveries.map((one) => one.state),
+      [state],
+    )
+  const failed = await stage.get(`/${id}/deliveries/${ids[1]}`)
+  t.match(failed.body.data, {
+    state: 'failed',
+    attempt_list: [{ attempt: 1, status: 500, response: 'no', error: null }],
+  })
+  t.match((await stage.get(`/${id}`)).body.data, { gaps: 1, oldest_undelivered_at: String })
+  const again = await stage.post(`/${id}/deliveries/${ids[1]}/retry`)
+  t.match(again.body.data, { state: 'pending', ended_at: null, attempts: 2 })
+  t.match((await stage.get(`/${id}`)).body.data, { gaps: 0, paused_until: null }, 'it is a gap no longer')
+  const { webhook_id: other } = await stage.create()
+  for (const answer of [
+    await stage.get(`/${other}/deliveries/${ids[1]}`),
+    await stage.post(`/${other}/deliveries/${ids[1]}/retry`),
+  ])
+    t.strictSame([answer.status, ...told(answer)], [404, '- delivery_not_found'])
+  t.equal((await stage.get(`/${id}/deliveries`, undefined, as('cold'))).status, 404)
+})
+
+t.test('tests and replays are recorded once, and refused with the field and the rule', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create({ types: ['wallet.created'] })
+  const once = { 'idempotency-key': 'test' }
+  const test = await stage.post(`/${id}/test`, undefined, once)
+  t.strictSame([test.status, test.body.data], [202, { webhook_id: id, event_id: `evt_webhook-${id}.2` }])
+  t.strictSame((await stage.post(`/${id}/test`, undefined, once)).body.data, test.body.data)
+
+  const key = { 'idempotency-key': 'replay' }
+  const body = { after: `evt_webhook-${id}.1`, to: '2030-01-01T01:00:00+01:00', types: ['wallet.created'] }
+  const first = await stage.post(`/${id}/replay`, body, key)
+  const expected = {
+    ...body,
+    to: '2030-01-01T00:00:00.000Z',
+    from: null,
+    only_failed: false,
+    status: 'running',
+    added: 0,
+  }
+  t.match(first, { status: 202, body: { data: expected } })
+  t.strictSame((await stage.post(`/${id}/replay`, body, key)).body.data, first.body.data)
+  const { replay_id } = first.body.data as { replay_id: string }
+  t.strictSame((await stage.get(`/${id}/replays/${replay_id}`)).body.data, first.body.data)
+  for (const [wrong, code] of [
+    [{ after: 'evt_wallet-wal_nobody.1' }, 'after unknown_event'],
+    [{ after: body.after, from: '2026-01-01T00:00:00Z' }, 'from ambiguous_start'],
+    [{ from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to empty_range'],
+    [{ from: 'yesterday' }, 'from invalid_format'],
+    [{ types: ['wallet.creatd'] }, 'types[0] unknown_event_type'],
+    [{ types: ['wallet.archived'] }, 'types[0] type_not_sent'],
+  ] as const) {
+    const answer = await stage.post(`/${id}/replay`, wrong)
+    t.strictSame([answer.status, ...told(answer)], [422, code])
+  }
+  const theirs = await stage.post(`/${id}/replay`, {}, as('cold'))
+  t.strictSame([theirs.status, ...told(theirs)], [404, '- webhook_not_found'])
+  await stage.post(`/${id}/disable`)
+  const off = await stage.post(`/${id}/test`)
+  t.strictSame([off.status, ...told(off)], [409, '- webhook_disabled'])
+  t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
+})
