@@ -12,6 +12,7 @@ import { findDueWebhooks, readOldestPending } from '../webhooks/due-webhooks.ts'
 import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
 import { createReadEvents } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
+import { runReplays } from '../webhooks/run-replays.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
 import { ALL_AGGREGATES } from './capabilities.ts'
 import { composeCatalogue } from './catalogue.ts'
@@ -70,6 +71,11 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
   const findDue = async () => tell(await findDueWebhooks(pool, new Date(clock())))
   await Promise.all([
     repeat(() => fanOut({ pool, wakeUps, render, newId, clock, tell, onRead }, signal), {
+      intervalMs: DUE_INTERVAL_MS,
+      signal,
+      onError,
+    }),
+    repeat(() => runReplays({ pool, render, newId, clock, tell }, signal), {
       intervalMs: DUE_INTERVAL_MS,
       signal,
       onError,

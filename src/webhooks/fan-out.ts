@@ -174,7 +174,7 @@ async function save(
 }
 
 /** The deliveries with the same value keep their order: those of one resource, also where several streams tell of it. */
-function orderOf({ resource }: Pick<Told, 'resource'>): string {
+export function orderOf({ resource }: Pick<Told, 'resource'>): string {
   return `${resource.type}-${resource.id}`
 }
 

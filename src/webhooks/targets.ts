@@ -6,6 +6,9 @@ import { EVENTS } from '../event-log/sql.ts'
 import type { SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 
+/** The type of the event that tries a receiver. */
+export const TEST = 'webhook.test'
+
 /** What of a public event decides who gets it. */
 export type Told = {
   readonly type: string
@@ -65,11 +68,13 @@ function keyOf({ tenantId, environment }: LogOwner): string {
 
 /** Before an event is rendered: whether the target may want what the publisher makes of it. */
 export function mayWant({ types }: Target, publisher: Published, { type }: Pick<LoggedEvent, 'type'>): boolean {
-  return types === null || (publisher.events[type] ?? []).some((caused) => types.has(caused))
+  return types === null || (publisher.events[type] ?? []).some((caused) => types.has(caused) || caused === TEST)
 }
 
 /** Whether the target wants a public event of its tenant. */
-export function wants({ types, walletIds }: Target, event: Told): boolean {
+export function wants({ webhookId, types, walletIds }: Target, event: Told): boolean {
+  // It tries one receiver, whatever its filters, and no other.
+  if (event.type === TEST) return event.resource.id === webhookId
   if (types !== null && !types.has(event.type)) return false
   if (walletIds === null) return true
   const walletId = walletOf(event)

@@ -1,0 +1,175 @@
+/** Replays: events of any age again, each once, in order, whichever process dies, and what was given up. */
+import t, { type Test } from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { readRanges } from '../../src/event-log/read-logged.ts'
+import { createWakeUps } from '../../src/event-log/wake-ups.ts'
+import { createRender } from '../../src/feed/render.ts'
+import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
+import type { WebhookCommand } from '../../src/webhooks/decider.ts'
+import type { Replay, WebhookTerms } from '../../src/webhooks/events.ts'
+import { fanOut } from '../../src/webhooks/fan-out.ts'
+import { type RunReplaysPorts, runReplays } from '../../src/webhooks/run-replays.ts'
+import { withAudit } from '../support/audit.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+const NEVER = new AbortController().signal
+const ALL: Omit<Replay, 'replayId'> = { after: null, from: null, to: null, types: null, onlyFailed: false }
+
+async function withReplays(t: Test) {
+  const stage = await withAudit(t)
+  const { pool, log, url } = stage
+  const render = createRender({
+    catalogue: await composeCatalogue(),
+    aggregates: ALL_AGGREGATES,
+    readRanges: (ranges) => readRanges(pool, ranges),
+  })
+  const ports: RunReplaysPorts = { pool, render, newId, clock: Date.now, tell: () => undefined }
+  const execute = async (id: string, command: WebhookCommand) => {
+    await log.execute(webhookAggregate, id, command, { metadata: { tenantId: 'acme', actor: 'test' } })
+  }
+  return {
+    ...stage,
+    ports,
+    execute,
+    async create(id: string, terms: Partial<WebhookTerms> = {}) {
+      const base = {
+        url: 'https://example.com/',
+        description: null,
+        types: null,
+        walletIds: null,
+        payload: 'full' as const,
+      }
+      const secret = { secretId: `whs_${id}`, publicKey: null, signatures: ['v1'] as const }
+      const webhook = { ...base, ...terms, ...secret, environment: 'mainnet' as const, createdAt: log.now() }
+      await execute(id, { type: 'CreateWebhook', webhook })
+    },
+    async request(webhookId: string, replayId: string, range: Partial<Replay> = {}, requestedAt = log.now()) {
+      await execute(webhookId, { type: 'RequestReplay', replay: { ...ALL, ...range, replayId, requestedAt } })
+    },
+    async eventsOf(replayId: string): Promise<string[]> {
+      const { rows } = await pool.query<{ event_id: string }>(
+        'SELECT event_id FROM webhook_deliveries AS d WHERE replay_id = $1 ORDER BY d.transaction_id, position, part',
+        [replayId],
+      )
+      return rows.map((row) => row.event_id)
+    },
+    async progressOf(replayId: string) {
+      const { rows } = await pool.query<{ added: string; ended: boolean }>(
+        'SELECT added, ended_at IS NOT NULL AS ended FROM webhook_replay_progress WHERE replay_id = $1',
+        [replayId],
+      )
+      return rows[0]
+    },
+    async send() {
+      const wakeUps = createWakeUps(pool, url)
+      t.after(() => wakeUps.close())
+      return (signal: AbortSignal) => fanOut({ ...ports, wakeUps, onRead: () => undefined }, signal)
+    },
+  }
+}
+
+const told = (ids: readonly string[]) => ids.flatMap((id) => [`evt_transaction-${id}.1`, `evt_transaction-${id}.3`])
+
+t.test('a replay adds each event of its range once, older ones than the webhook too', async (t) => {
+  const { transfers, ports, create, request, eventsOf, progressOf, pool } = await withReplays(t)
+  const ids = await transfers(300)
+  await transfers(3, 'globex')
+  await create('w', { types: ['transaction.requested', 'transaction.cancelled'] })
+  await request('w', 'rpl_all')
+  await request('w', 'rpl_after', { after: `evt_transaction-${ids[297]}.1` })
+  await request('w', 'rpl_types', { types: ['transaction.cancelled'] })
+  await request('w', 'rpl_old', { to: '2020-01-01T00:00:00.000Z' })
+  await request('w', 'rpl_expired', {}, '2026-01-01T00:00:00.000Z')
+  await transfers(2)
+  // Two at once, as after a lease that was lost, and a process that dies after each part.
+  let parts = 0
+  const dying = {
+    ...ports,
+    tell: () => {
+      parts += 1
+      if (parts % 2 === 0) throw new Error('killed')
+    },
+  }
+  const runs = Array.from({ length: 8 }, () => runReplays(dying, NEVER).catch(() => undefined))
+  await Promise.all(runs)
+  await runReplays(ports, NEVER)
+  t.strictSame(await eventsOf('rpl_all'), told(ids))
+  t.strictSame(await progressOf('rpl_all'), { added: '600', ended: true })
+  t.strictSame(await eventsOf('rpl_after'), told(ids.slice(297)).slice(1))
+  t.strictSame(
+    await eventsOf('rpl_types'),
+    ids.map((id) => `evt_transaction-${id}.3`),
+  )
+  t.strictSame(await progressOf('rpl_old'), { added: '0', ended: true })
+  t.equal(await progressOf('rpl_expired'), undefined, 'of another installation, or a week old')
+  const { rows } = await pool.query(`SELECT count(*)::integer AS n FROM webhook_deliveries WHERE tenant_id <> 'acme'`)
+  t.strictSame(rows, [{ n: 0 }])
+})
+
+t.test('a replay waits while its receiver is behind', async (t) => {
+  const { transfers, ports, create, request, progressOf, pool } = await withReplays(t)
+  await transfers(2)
+  await create('w')
+  await pool.query(
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
+     SELECT 'dlv_' || n, 'w', 'acme', 'evt_a-' || n || '.1', 'x', 'a-' || n, '5'::xid8, n, 0, now(), now() FROM generate_series(1, 10000) AS n`,
+  )
+  await request('w', 'rpl_1')
+  await runReplays(ports, NEVER)
+  t.equal(await progressOf('rpl_1'), undefined)
+  await pool.query(`UPDATE webhook_deliveries SET state = 'delivered' WHERE delivery_id = 'dlv_1'`)
+  await runReplays(ports, NEVER)
+  t.match(await progressOf('rpl_1'), { ended: true })
+})
+
+t.test('a replay of what failed queues it again, and it is a gap no longer', async (t) => {
+  const { transfers, ports, create, request, progressOf, send, pool } = await withReplays(t)
+  await create('w')
+  const [first = '', second = ''] = await transfers(2)
+  const run = await send()
+  const stop = new AbortController()
+  const running = run(stop.signal)
+  const count = async (where: string) =>
+    (await pool.query(`SELECT FROM webhook_deliveries WHERE ${where}`)).rowCount ?? 0
+  await eventually(async () => (await count(`event_id LIKE 'evt_transaction-%'`)) === 4 || undefined)
+  stop.abort()
+  await running
+  await pool.query(
+    `UPDATE webhook_deliveries SET state = 'failed', attempts = 10, ended_at = now() - interval '1 minute'`,
+  )
+  await pool.query(`INSERT INTO webhook_health (webhook_id, gaps) VALUES ('w', 4)`)
+  await request('w', 'rpl_1', {
+    onlyFailed: true,
+    after: `evt_transaction-${first}.3`,
+    types: ['transaction.requested'],
+  })
+  await runReplays(ports, NEVER)
+  t.strictSame(await progressOf('rpl_1'), { added: '1', ended: true })
+  t.equal(await count(`state = 'pending' AND event_id = 'evt_transaction-${second}.1'`), 1)
+  t.equal(await count(`state = 'failed'`), 3)
+  const { rows } = await pool.query(`SELECT gaps FROM webhook_health`)
+  t.strictSame(rows, [{ gaps: '3' }])
+})
+
+t.test('a test is sent to its webhook whatever its filters, and to no other', async (t) => {
+  const { create, execute, send, log, pool } = await withReplays(t)
+  await create('tried', { types: ['wallet.created'], walletIds: ['wal_1'] })
+  await create('other')
+  await execute('tried', { type: 'TestWebhook', now: log.now() })
+  await execute('other', { type: 'DisableWebhook', reason: 'requested', now: log.now() })
+  const run = await send()
+  const stop = new AbortController()
+  const running = run(stop.signal)
+  const read = async () =>
+    (await pool.query('SELECT webhook_id, type FROM webhook_deliveries ORDER BY webhook_id, transaction_id, position'))
+      .rows
+  await eventually(async () => (await read()).some(({ type }) => type === 'webhook.disabled') || undefined)
+  stop.abort()
+  await running
+  t.strictSame(await read(), [
+    { webhook_id: 'other', type: 'webhook.disabled' },
+    { webhook_id: 'tried', type: 'webhook.test' },
+  ])
+})
