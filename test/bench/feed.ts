@@ -96,7 +96,7 @@ async function manyStreams(subject: Subject, walletId: string): Promise<Figure[]
       ours: (1_024 * many.memoryMb) / STREAMS,
       ceiling: 0,
       ceilingIs: '',
-      note: `${Math.round(many.memoryMb)} MB in all, after ${EVENTS_TO_ALL} events`,
+      note: `${Math.round(many.memoryMb)} MB in all, after ${2 * EVENTS_TO_ALL} events to each`,
     },
     ...(['one at a time', 'in a row'] as const).map(
       (way, n): Figure => ({
