@@ -5,8 +5,15 @@ import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 
 export function documentedEvents({ types }: Catalogue): readonly DocumentedEvent[] {
   return types.map(({ type, description, publisher: { resource, schema } }) => {
-    const ofResource = types.filter(({ publisher }) => publisher.resource === resource).map((other) => other.type)
-    return { type, description, component: nameOf(resource), schema: eventSchemaOf(resource, ofResource, schema) }
+    const ofResource = types.filter(({ publisher }) => publisher.resource === resource)
+    const category = ofResource[0]?.publisher.category ?? resource
+    const names = ofResource.map((other) => other.type)
+    return {
+      type,
+      description,
+      component: nameOf(resource),
+      schema: eventSchemaOf({ resource, category }, names, schema),
+    }
   })
 }
 

@@ -53,7 +53,7 @@ function readTypes(text: string, catalogue: Catalogue): ReadonlySet<string> {
   const items = wanted.flatMap((type) => {
     if (known.includes(type)) return []
     const meant = closest(type, known)
-    const hint = meant === undefined ? 'The section Webhooks of /docs lists all types.' : `Did you mean ${meant}?`
+    const hint = meant === undefined ? 'The section Event types of /docs lists them.' : `Did you mean ${meant}?`
     const message = `types must be a comma-separated list of event types: ${JSON.stringify(type)} is not one. ${hint}`
     return [{ field: 'types', code: 'unknown_event_type', message }]
   })

@@ -82,7 +82,7 @@ export const feedPageSchema = named(
             type: 'object',
             additionalProperties: true,
             description:
-              'The resource as of this event. The section Webhooks of the reference has its fields for each type. Null if the API key ' +
+              'The resource as of this event. The section Event types of the reference has its fields for each type. Null if the API key ' +
               'does not have the scope of the route that returns the resource.',
             examples: [{ transaction_id: 'tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a13', state: 'mined' }],
           }),
@@ -104,15 +104,27 @@ export const feedPageSchema = named(
   }),
 )
 
-/** The schema of the public events about one type of resource. */
-export function eventSchemaOf(resource: string, types: readonly string[], data: TSchema) {
+/**
+ * The schema of the public events about one type of resource.
+ *
+ * @param category of the streams of the resource, for the example of an id
+ */
+export function eventSchemaOf(
+  { resource, category }: { readonly resource: string; readonly category: string },
+  types: readonly string[],
+  data: TSchema,
+) {
+  const id = exampleIdOf(resource, data)
   return Type.Object(
     {
       ...eventFields,
+      id: { ...publicEventIdSchema, examples: [`evt_${category}-${id}.2`] },
       type: oneOf(types, { description: 'The type of the event.', examples: types.slice(0, 1) }),
       resource: Type.Object(
         {
           ...eventFields.resource.properties,
+          id: { ...eventFields.resource.properties.id, examples: [id] },
+          version: { ...eventFields.resource.properties.version, examples: [2] },
           type: Type.Literal(resource, { description: 'The type of the resource.' }),
         },
         { description: 'What the event is about.' },
@@ -121,4 +133,12 @@ export function eventSchemaOf(resource: string, types: readonly string[], data: 
     },
     { description: `An event about a resource of the type \`${resource}\`.` },
   )
+}
+
+/** The id of `nft.mint` is `mint_id`, that of `api_key` is `key_id`; a balance has the id of its wallet. */
+function exampleIdOf(resource: string, { properties }: TSchema): string {
+  const fields = Object.entries(properties as Readonly<Record<string, TSchema>>)
+  const own = fields.find(([name]) => name.endsWith('_id') && resource.endsWith(name.slice(0, -'_id'.length)))
+  const [, schema] = own ?? fields.find(([name]) => name === 'wallet_id') ?? []
+  return String((schema?.examples as readonly unknown[] | undefined)?.[0])
 }

@@ -32,7 +32,7 @@ function entryOf({ type, description, component, schema }: DocumentedEvent, move
   const own = typeof example === 'object' ? { ...example, type } : example
   return {
     operationId: `on${type.split(/[._]/).map(capitalised).join('')}`,
-    tags: ['Events'],
+    tags: ['Event types'],
     summary: type,
     description,
     requestBody: { required: true, content: { 'application/json': { schema: moveOut(plain), example: own } } },
