@@ -22,6 +22,9 @@ export type LoadResult = {
   readonly p99Ms: number
 }
 
+/** Seconds: on a busy machine a response may take long, which is a figure and no failure. */
+const TIMEOUT_S = 60
+
 /** @throws Error when a response is not a success: a rate of refusals is meaningless */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { url, method, headers, body, connections, paths, rate, onAnswer } = load
@@ -29,6 +32,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     url,
     method,
     connections,
+    timeout: TIMEOUT_S,
     ...(headers ? { headers } : {}),
     ...(body === undefined ? {} : { body }),
     ...(paths ? { requests: paths.map((path) => ({ path })) } : {}),
