@@ -95,3 +95,20 @@ t.test('tests and replays are recorded once, and refused with the field and the 
   t.strictSame([off.status, ...told(off)], [409, '- webhook_disabled'])
   t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
 })
+
+t.test('of two simultaneous requests with one key, one has the effect and returns the secret', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  const cases = { '': { url: 'https://example.com/' }, '/rotate-secret': {}, '/test': undefined, '/replay': {} }
+  for (const [path, body] of Object.entries(cases)) {
+    const key = { 'idempotency-key': `twins of ${path}`.replaceAll(' ', '-') }
+    const send = () => stage.post(path === '' ? '' : `/${id}${path}`, body, key)
+    const answers = await Promise.all([send(), send()])
+    const replayed = answers.filter(({ headers }) => headers['idempotency-replayed'] === 'true')
+    t.equal(replayed.length, 1, path)
+    const secrets = answers.flatMap(({ body }) => body.data?.secret ?? [])
+    t.equal(secrets.length, path === '' || path === '/rotate-secret' ? 1 : 0, path)
+  }
+  const { rows } = await stage.pool.query(`SELECT count(*)::integer AS n FROM events WHERE stream_id LIKE 'webhook-%'`)
+  t.strictSame(rows, [{ n: 5 }])
+})
