@@ -6,7 +6,7 @@
  * history of a wallet (address poisoning); transfers of an address to itself; currency that contracts send, which logs
  * do not show.
  */
-import type { Block, BlockTransaction } from '../chain/blocks.ts'
+import type { Block, BlockTransaction, ChainLogEntry } from '../chain/blocks.ts'
 import { parseTransferLog } from '../chain/erc20.ts'
 import type { Asset } from '../core/assets.ts'
 import type { WalletType } from '../wallets/events.ts'
@@ -60,10 +60,10 @@ export function transfersIn<Wallet extends TouchedWallet>(
 ): FoundTransfer<Wallet>[] {
   if (touched.length === 0) return []
   const wallets = byHolding(touched)
-  const contracts = new Set(touched.flatMap(({ asset: { contract } }) => contract?.toLowerCase() ?? []))
+  const isTouched = touchedLogs(touched)
   return blocks.flatMap((block) =>
     block.transactions.flatMap((transaction) =>
-      movesOf(transaction, contracts).flatMap((move) =>
+      movesOf(transaction, isTouched).flatMap((move) =>
         sidesOf(move).flatMap(({ direction, address, counterparty }) =>
           (wallets.get(holding(address, move.contract)) ?? []).flatMap((wallet): FoundTransfer<Wallet>[] => {
             const sent = ownOf(wallet, transaction, own)
@@ -80,16 +80,30 @@ export function transfersIn<Wallet extends TouchedWallet>(
   )
 }
 
-function movesOf({ from, to, value, status, logs }: BlockTransaction, contracts: ReadonlySet<string>): Move[] {
+function movesOf(
+  { from, to, value, status, logs }: BlockTransaction,
+  isTouched: (log: ChainLogEntry) => boolean,
+): Move[] {
   if (status !== 'success') return []
   const native = { from, to, contract: null, amount: value, logIndex: null, logOfTransaction: null }
   const moves = logs.flatMap((log, logOfTransaction): Move[] => {
-    const transfer = contracts.has(log.address) ? parseTransferLog(log) : null
+    const transfer = isTouched(log) ? parseTransferLog(log) : null
     if (transfer === null) return []
     const { value: amount, ...sides } = transfer
     return [{ ...sides, contract: log.address, amount, logIndex: log.logIndex, logOfTransaction }]
   })
   return [native, ...moves].filter((move) => move.amount > 0n && move.from !== move.to)
+}
+
+/** Digits of an address, at the end of a topic. */
+const ADDRESS_DIGITS = 40
+
+/** Whether a log names a touched address and its token: parsing costs ten times as much as this look. */
+function touchedLogs(touched: readonly TouchedWallet[]): (log: ChainLogEntry) => boolean {
+  const contracts = new Set(touched.flatMap(({ asset: { contract } }) => contract?.toLowerCase() ?? []))
+  const addresses = new Set(touched.map(({ address }) => address.slice(-ADDRESS_DIGITS).toLowerCase()))
+  return ({ address, topics }) =>
+    contracts.has(address) && topics.some((topic) => addresses.has(topic.slice(-ADDRESS_DIGITS)))
 }
 
 function sidesOf({ from, to }: Move) {

@@ -20,6 +20,7 @@ import { runWorker } from '../support/service-local.ts'
 import { readBlocksAlone, readNativesAlone } from './follow-alone.ts'
 import { runLoad } from './load.ts'
 import { mineTransfers } from './mine-transfers.ts'
+import { benchObserveBlock } from './observe-block.ts'
 import type { Figure } from './report.ts'
 import { authHeaders, fundedWallets, type Subject } from './subject.ts'
 
@@ -83,7 +84,8 @@ async function measure(stage: Stage): Promise<Figure[]> {
       )
   }
   figures.push(await readsMeanwhile(stage), await fastBlocks(stage))
-  return figures
+  const { database_url } = stage.subject.service.state()
+  return [...figures, ...(await benchObserveBlock(database_url, before + 1))]
 }
 
 /** From the first balance of the new wallets to the last. */
