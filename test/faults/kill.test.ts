@@ -1,14 +1,17 @@
 /**
  * kill -9 of each process of the built service during transfers, then of all of them: every accepted transfer is on
- * chain once, with no action except restarting, and a client of the event feed gets every event once, in order. `npm run
- * faults` does the same at random, and longer.
+ * chain once, with no action except restarting, a client of the event feed gets every event once, in order, and a webhook
+ * gets every event, in order for each transaction. `npm run faults` does the same at random, and longer.
  */
 import pg from 'pg'
 import t from 'tap'
+import { publishedTransactions } from '../../src/transactions/published.ts'
 import { listen } from '../support/event-stream.ts'
 import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
+import type { ApiClient } from '../support/service-api.ts'
+import { type Receiver, withReceiver } from '../support/webhook-receiver.ts'
 import { startWorld } from '../support/world.ts'
 import type { Fault } from './fault-plan.ts'
 import { runRound } from './run-round.ts'
@@ -30,6 +33,7 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
   ['the signer', kill('signer')],
   ['the submitter', kill('submitter')],
   ['the chain follower', kill('chain-follower')],
+  ['the webhook sender', kill('webhook-sender')],
   ['PostgreSQL', kill('postgres')],
   [
     'nobody, but the signer hangs for longer than its leases live',
@@ -39,7 +43,7 @@ const FAULTS: readonly (readonly [string, Fault])[] = [
   ['the parent', { type: 'kill parent', atMs: AT_MS }],
   [
     'all workers, PostgreSQL and the node at once',
-    kill('api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'postgres', 'anvil-ethereum'),
+    kill('api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'webhook-sender', 'postgres', 'anvil-ethereum'),
   ],
   ['everything with the parent', { type: 'kill all', atMs: AT_MS }],
 ]
@@ -57,6 +61,8 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
   const { base_url: baseUrl, api_key: apiKey } = service.state()
   const listener = listen({ baseUrl, apiKey })
   t.after(listener.stop)
+  const receiver = await withReceiver(t)
+  await createWebhook(service.api, receiver)
   const random = createRandom(seed)
   const answers: Answered[] = []
   for (const [who, fault] of FAULTS) {
@@ -90,9 +96,27 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
     'the client of the feed has every event of a transaction once, in the order of the log',
   )
   t.equal(new Set(listener.ids).size, listener.ids.length, 'and no event twice')
+  const delivered = () => [...new Set(receiver.all.map(({ event }) => event.id))]
+  await eventually(async () => delivered().length >= expected.length)
+  t.strictSame(byResource(delivered()), byResource(expected), 'so has the webhook, in the order of each transaction')
+  t.comment(`${receiver.all.length} deliveries of ${expected.length} events`)
   t.ok(listener.connections() > 4, `over ${listener.connections()} connections`)
   if (!t.passing()) t.comment(service.lastWords())
 })
+
+/** Everything that happens to a transaction, but not what its blocks change besides. */
+async function createWebhook(api: ApiClient, { urlOf, verifyWith }: Receiver): Promise<void> {
+  const types = publishedTransactions.types
+  const body = { url: urlOf('/hook'), types: Object.keys(types) }
+  const answer = await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })
+  verifyWith('/hook', (answer.body as { readonly data: { readonly secret: string } }).data.secret)
+}
+
+/** Event ids of each stream, in the order given. */
+function byResource(ids: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const streams = [...new Set(ids.map((id) => id.slice(0, id.lastIndexOf('.'))))].toSorted()
+  return Object.fromEntries(streams.map((stream) => [stream, ids.filter((id) => id.startsWith(`${stream}.`))]))
+}
 
 /** The public events of transactions, as the log has them. */
 async function idsOfTransactions(databaseUrl: string): Promise<string[]> {
