@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIdentity } from '../../src/keys/age.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 import { type Delivered, type Receiver, withReceiver } from '../support/webhook-receiver.ts'
 
@@ -69,4 +70,40 @@ t.test('webhooks get what they want, signed, in the order of each resource, as t
   const wallets = new Set(at(receiver, '/second').map(({ event }) => (event.data as { wallet_id: string }).wallet_id))
   t.strictSame([...wallets], [second.id])
   t.equal(new Set(at(receiver, '/all').map(({ event }) => event.id)).size, at(receiver, '/all').length, 'each once')
+})
+
+t.test('a dead receiver with 10,000 deliveries holds up no other, and 410 disables with an event', async (t) => {
+  const stage = await withSender(t)
+  const { service, receiver, create, send, settle } = stage
+  const [wallet] = await service.makeWallets(1)
+  if (wallet === undefined) throw new Error('no wallet')
+  receiver.answer('/dead', null)
+  receiver.answer('/gone', 410)
+  const dead = await create('/dead', { types: ['transaction.requested'] })
+  const gone = await create('/gone', { types: ['transaction.confirmed'] })
+  await create('/healthy')
+  const first = await send(wallet, '0.1')
+  await receiver.until(() => at(receiver, '/dead').length > 0)
+  const { rowCount } = await service.pool.query(
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
+     SELECT delivery_id || n, webhook_id, tenant_id, event_id, type, stream_id || n, transaction_id, position, part, 'r' || n, now(), now()
+       FROM webhook_deliveries, generate_series(1, 10000) AS n WHERE webhook_id = $1`,
+    [dead.webhook_id],
+  )
+  t.equal(rowCount, 10_000)
+  const second = await send(wallet, '0.2')
+  await settle()
+  await receiver.until(() =>
+    [first, second].every((id) =>
+      at(receiver, '/healthy').some(({ event }) => event.resource.id === id && event.type === 'transaction.confirmed'),
+    ),
+  )
+  t.ok(at(receiver, '/dead').length <= 8, 'the dead one has at most its 8 connections meanwhile')
+  const disabled = await eventually(async () => {
+    const { body } = await service.api.insist({ method: 'GET', path: `/v1/webhooks/${gone.webhook_id}` })
+    const { data } = body as { data: Hook }
+    return data.status === 'disabled' ? data : undefined
+  })
+  t.match(disabled, { disabled_reason: 'gone' })
+  t.match((await feedOf(stage, `resource=${gone.webhook_id}`)).at(-1), { type: 'webhook.disabled' })
 })
