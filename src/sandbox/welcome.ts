@@ -40,6 +40,12 @@ To watch events as they happen, paste this into a second shell:
 
   curl -sN ${baseUrl}/v1/events -H 'Authorization: Bearer ${apiKey}' -H 'Accept: text/event-stream'
 
+To receive them as a webhook, paste this into a shell in the directory of Bursar:
+
+  SECRET=$(curl -s ${baseUrl}/v1/webhooks -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
+    -d '{"url":"http://127.0.0.1:9000/"}' | sed -n 's/.*"secret":"\\([^"]*\\)".*/\\1/p')
+  npm run bursar -- webhooks listen --port 9000 --secret $SECRET
+
 To make a first transfer, paste this into a third shell:
 
   export URL=${baseUrl} KEY=${apiKey}

@@ -2,9 +2,8 @@
 import type { Pool } from 'pg'
 import type { WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
 import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
+import { FAN_OUT } from './fan-out.ts'
 
-/** The subscription that decides what is sent. */
-const FAN_OUT = 'webhooks'
 /** More waiting deliveries are not counted. */
 const MAX_COUNTED = 10_000
 const MAX_WEBHOOKS = 500
