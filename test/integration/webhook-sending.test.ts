@@ -1,22 +1,15 @@
 /** Webhooks from the request to the receiver: the API, every worker and a receiver that verifies the signatures. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createIdentity } from '../../src/keys/age.ts'
+import { reorganise } from '../support/reorganise.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
-import { type Delivered, type Receiver, withReceiver } from '../support/webhook-receiver.ts'
+import { type Delivered, localWebhooks, type Receiver, withReceiver } from '../support/webhook-receiver.ts'
 
 type Hook = { readonly webhook_id: string; readonly status: string; readonly disabled_reason: string | null }
 
 async function withSender(t: Test) {
-  const { identity, recipient } = await createIdentity()
-  const env = {
-    WEBHOOK_RECIPIENT: recipient,
-    WEBHOOK_IDENTITY: identity,
-    WEBHOOK_ALLOW_HTTP: 'true',
-    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
-  }
-  const stage = await withStage(t, { env })
+  const stage = await withStage(t, { env: await localWebhooks() })
   const receiver = await withReceiver(t)
   const create = async (path: string, terms: object = {}): Promise<Hook> => {
     const request = { method: 'POST', path: '/v1/webhooks', key: randomBytes(8).toString('hex') } as const
@@ -70,6 +63,28 @@ t.test('webhooks get what they want, signed, in the order of each resource, as t
   const wallets = new Set(at(receiver, '/second').map(({ event }) => (event.data as { wallet_id: string }).wallet_id))
   t.strictSame([...wallets], [second.id])
   t.equal(new Set(at(receiver, '/all').map(({ event }) => event.id)).size, at(receiver, '/all').length, 'each once')
+
+  const id = await send(first, '0.4')
+  await stage.until(first, id, 'submitted')
+  await stage.mine()
+  await stage.until(first, id, 'mined')
+  await reorganise(stage.url, { depth: 1, again: true })
+  await settle()
+  await receiver.until(isConfirmed('/all', 4))
+  const told = at(receiver, '/all').flatMap(({ event }) => (event.resource.id === id ? [event] : []))
+  const feed = await feedOf(stage, `resource=${id}`)
+  t.strictSame(
+    told.map((event) => event.id),
+    feed.map((event) => event.id),
+    'a reorg is reported in order',
+  )
+  // Whether it is submitted again depends on when the new block is seen.
+  const afterwards = told.map(({ type }) => type).filter((type) => !/requested|signed|submitted$/.test(type))
+  const states = ['mined', 'reorged', 'mined', 'confirmed']
+  t.strictSame(
+    afterwards,
+    states.map((state) => `transaction.${state}`),
+  )
 })
 
 t.test('a dead receiver with 10,000 deliveries holds up no other, and 410 disables with an event', async (t) => {

@@ -4,6 +4,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import type { Test } from 'tap'
+import { createIdentity } from '../../src/keys/age.ts'
 
 export type Delivered = {
   readonly path: string
@@ -27,6 +28,17 @@ export type Receiver = {
   readonly answer: (path: string, status: number | null, headers?: http.OutgoingHttpHeaders) => void
   /** Waits until this holds, looking again after each delivery. */
   readonly until: (isEnough: (all: readonly Delivered[]) => boolean) => Promise<void>
+}
+
+/** Settings for the API and the sender, which lead to receivers of this machine. */
+export async function localWebhooks(): Promise<Readonly<Record<string, string>>> {
+  const { identity, recipient } = await createIdentity()
+  return {
+    WEBHOOK_RECIPIENT: recipient,
+    WEBHOOK_IDENTITY: identity,
+    WEBHOOK_ALLOW_HTTP: 'true',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+  }
 }
 
 export async function withReceiver(t: Test): Promise<Receiver> {
