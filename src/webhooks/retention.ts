@@ -6,14 +6,17 @@ const KEPT_DAYS = 30
 /** Rows of one statement: it holds no lock for long. */
 const BATCH = 5_000
 
-/** Each removes at most `$3` rows. `$1` is the time before which a delivery is old, and `$2` the current time. */
+/** Before this time a delivery is old. */
+const OLD = `$1::timestamptz - interval '${KEPT_DAYS * 24} hours'`
+
+/** Each removes at most `$2` rows. `$1` is the current time. */
 const REMOVALS = [
   // Ended deliveries, and what a webhook that is disabled for so long has not received: that is counted as a gap.
   `WITH old AS (
-     (SELECT delivery_id FROM webhook_deliveries WHERE state <> 'pending' AND ended_at < $1 LIMIT $3)
+     (SELECT delivery_id FROM webhook_deliveries WHERE state <> 'pending' AND ended_at < ${OLD} LIMIT $2)
      UNION ALL
      (SELECT d.delivery_id FROM webhook_deliveries AS d JOIN webhooks AS w USING (webhook_id)
-       WHERE d.state = 'pending' AND (w.status = 'deleted' OR (w.status = 'disabled' AND d.created_at < $1)) AND $2::timestamptz IS NOT NULL LIMIT $3)
+       WHERE d.state = 'pending' AND (w.status = 'deleted' OR (w.status = 'disabled' AND d.created_at < ${OLD})) LIMIT $2)
    ), removed AS (
      DELETE FROM webhook_deliveries WHERE delivery_id IN (SELECT delivery_id FROM old) RETURNING delivery_id, webhook_id, state
    ), attempts AS (
@@ -27,21 +30,20 @@ const REMOVALS = [
   `WITH removed AS (
      DELETE FROM webhook_secrets WHERE secret_id IN (
        SELECT s.secret_id FROM webhook_secrets AS s
-        WHERE s.created_at < $2::timestamptz - interval '1 hour' AND NOT EXISTS (
+        WHERE s.created_at < $1::timestamptz - interval '1 hour' AND NOT EXISTS (
           SELECT FROM webhooks AS w, jsonb_to_recordset(w.secrets) AS named(secret_id text, expires_at timestamptz)
            WHERE w.webhook_id = s.webhook_id AND w.status <> 'deleted' AND named.secret_id = s.secret_id
-             AND (named.expires_at IS NULL OR named.expires_at > $2)) LIMIT $3)
+             AND (named.expires_at IS NULL OR named.expires_at > $1)) LIMIT $2)
      RETURNING secret_id
    ) SELECT count(*)::integer AS count FROM removed`,
 ]
 
 /** Removes everything that is too old at this time. @returns the number of deliveries and secrets */
 export async function removeOld(pool: Pool, now: number, signal: AbortSignal): Promise<number> {
-  const before = new Date(now - KEPT_DAYS * 86_400_000)
   let total = 0
   for (const text of REMOVALS) {
     for (let count = BATCH; count >= BATCH && !signal.aborted; total += count) {
-      const { rows } = await pool.query<{ count: number }>(text, [before, new Date(now), BATCH])
+      const { rows } = await pool.query<{ count: number }>(text, [new Date(now), BATCH])
       count = rows[0]?.count ?? 0
     }
   }

@@ -10,6 +10,7 @@ import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { Replay, WebhookTerms } from '../../src/webhooks/events.ts'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
+import { removeOld } from '../../src/webhooks/retention.ts'
 import { type RunReplaysPorts, runReplays } from '../../src/webhooks/run-replays.ts'
 import { withAudit } from '../support/audit.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -172,4 +173,49 @@ t.test('a test is sent to its webhook whatever its filters, and to no other', as
     { webhook_id: 'other', type: 'webhook.disabled' },
     { webhook_id: 'tried', type: 'webhook.test' },
   ])
+})
+
+t.test('what ended or waited for a disabled webhook more than 30 days ago is removed, and nothing else', async (t) => {
+  const { pool, log, create, execute } = await withReplays(t)
+  await create('on')
+  await create('off')
+  await execute('off', { type: 'DisableWebhook', reason: 'requested', now: log.now() })
+  const rows = [
+    ['delivered long ago', 'on', 'delivered', 31],
+    ['delivered', 'on', 'delivered', 29],
+    ['failed long ago', 'on', 'failed', 31],
+    ['failed', 'on', 'failed', 29],
+    ['waits for long', 'on', 'pending', 31],
+    ['waits for a disabled one for long', 'off', 'pending', 31],
+    ['waits for a disabled one', 'off', 'pending', 29],
+  ] as const
+  const now = Date.now()
+  for (const [id, webhook, state, days] of rows) {
+    await pool.query(
+      `WITH attempt AS (
+         INSERT INTO webhook_attempts (delivery_id, attempt, at, outcome, status, error, response, duration_ms)
+         VALUES ($1, 1, $4, 'failed', 500, NULL, '', 1))
+       INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at, state, ended_at)
+       VALUES ($1, $2, 'acme', 'evt_' || $1, 'x', $1, '5', 1, 0, $4, $4, $3, CASE WHEN $3 <> 'pending' THEN $4::timestamptz END)`,
+      [id, webhook, state, new Date(now - days * 86_400_000)],
+    )
+  }
+  await pool.query(
+    `INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) SELECT id, 'on', '', $2 FROM unnest($1::text[]) AS id`,
+    [['whs_on', 'whs_replaced'], new Date(now - 2 * 3_600_000)],
+  )
+  t.equal(await removeOld(pool, now, NEVER), 4)
+  const left = ['delivered', 'failed', 'waits for a disabled one', 'waits for long']
+  for (const table of ['webhook_deliveries', 'webhook_attempts']) {
+    const { rows: kept } = await pool.query(`SELECT delivery_id FROM ${table} ORDER BY delivery_id COLLATE "C"`)
+    t.strictSame(
+      kept.map(({ delivery_id }) => delivery_id),
+      left,
+      table,
+    )
+  }
+  const { rows: gaps } = await pool.query('SELECT webhook_id, gaps::integer FROM webhook_health')
+  t.strictSame(gaps, [{ webhook_id: 'off', gaps: 1 }], 'what was never sent is a gap')
+  const { rows: secrets } = await pool.query('SELECT secret_id FROM webhook_secrets')
+  t.strictSame(secrets, [{ secret_id: 'whs_on' }], 'a secret that signs no more is removed too')
 })
