@@ -3,9 +3,10 @@ import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns'
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createSafeAgents, type LookUpAll } from '../../src/webhooks/connect-safely.ts'
+import { createProxyAgents } from '../../src/webhooks/connect-through-proxy.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 
@@ -162,6 +163,41 @@ t.test(
     t.equal(reached, 0, 'no byte of a request was processed')
   },
 )
+
+t.test('a proxy gets names to look up, no internal address, and a refusal of it is a failed attempt', async (t) => {
+  const url = await withReceiver(t, (request, response) => void response.end(request.headers['webhook-id']))
+  const { port } = new URL(url)
+  const asked: unknown[] = []
+  const proxy = http.createServer().listen(0, '127.0.0.1')
+  proxy.on('connect', ({ url: authority, headers }, client: Socket) => {
+    asked.push([authority, headers['proxy-authorization']])
+    if (authority !== `receiver.test:${port}`) return client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    const receiver = connect(Number(port), '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'))
+    receiver
+      .on('error', () => undefined)
+      .pipe(client.on('error', () => undefined))
+      .pipe(receiver)
+  })
+  await once(proxy, 'listening')
+  t.after(() => proxy.close())
+  const proxyUrl = `http://user:p%40ss@127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const agents = createProxyAgents(proxyUrl, createIsAllowedAddress())
+  const post = createPost({ agents, userAgent: 'bursar-test' })
+  const credentials = `Basic ${Buffer.from('user:p@ss').toString('base64')}`
+
+  t.match(await post(`http://receiver.test:${port}/hook`, HEADERS, BODY), { outcome: 'delivered', response: 'evt_1' })
+  for (const scheme of ['http', 'https']) {
+    const inside = await post(`${scheme}://10.0.0.1:${port}/`, HEADERS, BODY)
+    t.match(inside, { outcome: 'refused', error: '10.0.0.1 is not a public address' })
+    const refused = await post(`${scheme}://other.test:8443/`, HEADERS, BODY)
+    t.match(refused, { outcome: 'failed', status: null, error: 'the proxy refused the connection with status 403' })
+  }
+  t.strictSame(asked, [
+    [`receiver.test:${port}`, credentials],
+    ['other.test:8443', credentials],
+    ['other.test:8443', credentials],
+  ])
+})
 
 /** A DNS server, and a look-up that asks it. */
 async function withDns(t: Test, answer: (name: string) => readonly string[]): Promise<LookUpAll> {

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes, verify } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { ValidationFailed } from '../../src/core/errors.ts'
+import { createBodies } from '../../src/webhooks/bodies.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 import { requireReceiverUrl } from '../../src/webhooks/receiver-url.ts'
 import { MAX_ATTEMPTS, nextDelayMs } from '../../src/webhooks/retry-schedule.ts'
@@ -21,6 +22,23 @@ t.test('the library of Standard Webhooks verifies a delivery, with both secrets 
   }
   t.throws(() => new Webhook(`whsec_${randomBytes(24).toString('base64')}`).verify(BODY, headers))
   t.notMatch(headers['webhook-id'], /\./, 'the id has no full stop, which separates the parts')
+})
+
+t.test('an event is sent with its data up to 20,000 bytes, and without them above', async (t) => {
+  const event = (id: string, data: string) => ({ id, type: 'x', resource: { type: 'x', id: 'x' }, data })
+  const empty = Buffer.byteLength(JSON.stringify(event('evt_full.1', '')))
+  const limit = event('evt_full.1', 'ü'.repeat((20_000 - empty) / 2) + 'x'.repeat((20_000 - empty) % 2))
+  const above = event('evt_over.1', `${limit.data}x`)
+  const events = [limit, above]
+  const bodies = createBodies(async () => events.map((one) => ({ event: one as never, index: 0 })))
+  const full = await bodies.bodiesOf([limit.id, above.id], 'full')
+  t.equal(Buffer.byteLength(full.get(limit.id) ?? ''), 20_000)
+  const { data: _, ...rest } = above
+  t.strictSame(
+    [...full].map(([, body]) => JSON.parse(body)),
+    [limit, rest],
+  )
+  t.strictSame(JSON.parse((await bodies.bodiesOf([above.id], 'thin')).get(above.id) ?? ''), rest)
 })
 
 t.test('an endpoint that requests it gets an Ed25519 signature beside the other', async (t) => {
