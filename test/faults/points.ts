@@ -37,8 +37,8 @@ t.setTimeout(0)
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 const recorder = createRecorder()
 const others: PointsStage[] = []
-while (others.length < Number(values.stages) - 1) others.push(await withPointsStage(t))
-const first = await withPointsStage(t, { onKernel: recorder.onKernel })
+while (others.length < Number(values.stages) - 1) others.push(await withPointsStage(t, { hasWebhook: true }))
+const first = await withPointsStage(t, { onKernel: recorder.onKernel, hasWebhook: true })
 const { steps, pairs } = await recorder.discover(first, values.act.length > 0 ? values.act.map(actNamed) : ACTS)
 const random = createRandom(Number(values.seed))
 const points = [...(values['every-act'] ? steps : firstOfEach(steps)), ...pairs]

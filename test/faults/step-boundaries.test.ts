@@ -1,13 +1,14 @@
 /**
  * kill -9 at step boundaries: a process is killed just before or after each of its observed effects. Always at every
- * append of the API, the signer and the submitter and around submissions; elsewhere at some points chosen by seed. `npm
+ * append of the API, the signer and the submitter and around submissions, and around what the webhook sender saves;
+ * elsewhere at some points chosen by seed. `npm
  * run faults:points` covers all of them.
  */
 import t from 'tap'
 import { createRandom } from '../support/load-random.ts'
 import { createRecorder, type FaultPoint, firstOfEach, nameOf } from '../support/points-discovery.ts'
 import { withPointsStage } from '../support/points-stage.ts'
-import { PROCESS_KINDS } from '../support/victims.ts'
+import { POINT_KINDS } from '../support/victims.ts'
 import { killAtEach } from './kill-points.ts'
 import { summaryOf } from './points-table.ts'
 
@@ -36,9 +37,10 @@ const seed = Date.now() % 1_000_000
 const random = createRandom(seed)
 t.comment(`seed ${seed}`)
 
-/** Points at which funds could be duplicated or lost. */
+/** Points at which funds could be duplicated or lost, or a delivery left out. */
 function isAlwaysTaken({ kind, place: { step } }: FaultPoint): boolean {
   if (kind === 'dispatcher' || kind === 'chain-follower') return false
+  if (kind === 'webhook-sender') return step === 'add deliveries' || step === 'record attempts'
   return step.startsWith('append') || step === 'rpc eth_sendRawTransaction'
 }
 
@@ -49,13 +51,13 @@ function choose(points: FaultPoint[], count: number): FaultPoint[] {
 }
 
 const recorder = createRecorder()
-const other = await withPointsStage(t)
-const stage = await withPointsStage(t, { onKernel: recorder.onKernel })
+const other = await withPointsStage(t, { hasWebhook: true })
+const stage = await withPointsStage(t, { onKernel: recorder.onKernel, hasWebhook: true })
 const { steps } = await recorder.discover(stage)
 const points = firstOfEach(steps)
 
 t.test('the scenario passes through every process and every event of a transaction', async (t) => {
-  t.strictSame(new Set(points.map(({ kind }) => kind)), new Set(PROCESS_KINDS))
+  t.strictSame(new Set(points.map(({ kind }) => kind)), new Set(POINT_KINDS))
   const appended = new Set(points.flatMap(({ place }) => place.step.replace(/^append /, '').split('+')))
   t.strictSame(
     MUST_HAPPEN.filter((type) => !appended.has(type)),

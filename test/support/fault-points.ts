@@ -1,10 +1,10 @@
 /**
- * Observes the effects of a process step by step: each append, RPC call, queued job, checkpoint and kept quote. The parts are
- * wrapped after they were composed; the product contains no code for it.
+ * Observes the effects of a process step by step: each append, RPC call, queued job, checkpoint, kept quote, and what is
+ * saved of deliveries to webhooks. The parts are wrapped after they were composed; the product contains no code for it.
  */
 import type { Kernel } from '../../src/compose/kernel.ts'
 
-/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`. */
+/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`, `add deliveries`, `record attempts`. */
 export type Step = string
 
 /** Called for each step. It may delay the step, or end the process. */
@@ -69,13 +69,19 @@ async function take<T>(watch: StepWatch, step: Step, act: () => Promise<T>): Pro
 
 /** `null` for a statement that only reads, or writes data without lasting importance (leases, heartbeats). */
 function stepOfStatement(statement: unknown): Step | null {
-  const { name, values } = (statement ?? {}) as { readonly name?: string; readonly values?: readonly string[] }
+  const { name, values } = (statement ?? {}) as { readonly name?: string; readonly values?: readonly unknown[] }
   if (name === 'save_checkpoint') return 'checkpoint'
   if (name === 'keep_swap_quote') return 'keep quote'
+  if (name === 'record_attempts') return 'record attempts'
+  if (name === 'add_deliveries') return values?.some(isFilled) ? 'add deliveries' : null
   if (name !== 'append_commits') return null
-  const [, events = '[]', rows = '{}'] = values ?? []
+  const [, events = '[]', rows = '{}'] = (values ?? []) as readonly string[]
   const types = (JSON.parse(events) as readonly { readonly type: string }[]).map(({ type }) => type)
   return `append ${types.length > 0 ? joined(types) : joined(Object.keys(JSON.parse(rows) as object))}`
+}
+
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0
 }
 
 /** Each name once, sorted, so that the same step has the same name in any order of its parts. */

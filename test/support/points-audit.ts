@@ -6,7 +6,7 @@ import type { PointsStage } from './points-stage.ts'
 
 /** All problems, as text. Call when nothing is in progress. */
 export async function auditStage(stage: PointsStage): Promise<string[]> {
-  const { service, url, wallets, issuer, trader, answers } = stage
+  const { service, url, wallets, issuer, trader, answers, webhook } = stage
   const traded = await trader.audit()
   const { problems } = await auditChain({
     places: service.places,
@@ -22,5 +22,6 @@ export async function auditStage(stage: PointsStage): Promise<string[]> {
     ...traded.problems,
     ...(hasGap ? [`the nonces of the issuer have a gap or a double: ${sent.join(' ')}`] : []),
     ...log.problems,
+    ...(webhook?.audit() ?? []),
   ]
 }

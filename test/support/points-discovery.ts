@@ -7,7 +7,7 @@ import type { Kernel } from '../../src/compose/kernel.ts'
 import { isEffect, type Step, watchSteps } from './fault-points.ts'
 import { ACTS, type Act } from './points-acts.ts'
 import type { PointsStage } from './points-stage.ts'
-import { type Place, PROCESS_KINDS, type ProcessKind } from './victims.ts'
+import { type Place, POINT_KINDS, type ProcessKind } from './victims.ts'
 
 /** Where and during which act a process is killed. */
 export type FaultPoint = { readonly act: Act; readonly kind: ProcessKind; readonly place: Place }
@@ -30,7 +30,7 @@ export function createRecorder(): Recorder {
   const taken = new Map<ProcessKind, Step[]>()
   return {
     onKernel(kernel) {
-      const kind = PROCESS_KINDS.find((name) => name === kernel.processName)
+      const kind = POINT_KINDS.find((name) => name === kernel.processName)
       if (kind === undefined) return
       watchSteps(kernel, {
         before: (step) => void taken.set(kind, [...(taken.get(kind) ?? []), step]),

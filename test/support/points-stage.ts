@@ -13,12 +13,14 @@ import { withAnvil } from './anvil.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
 import { createRandom } from './load-random.ts'
 import { mineUntilSettled } from './load-settle.ts'
+import { createPointsWebhook, type PointsWebhook } from './points-webhook.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { type ApiClient, createApiClient } from './service-api.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
 import { createTrader, type Trader } from './trader.ts'
 import { type ProcessKind, prepareVictim, type Victim } from './victims.ts'
+import { localWebhooks } from './webhook-receiver.ts'
 
 const CHAIN_ID = SANDBOX_CHAIN_IDS.ethereum
 
@@ -39,7 +41,9 @@ export type PointsStage = {
   readonly answers: readonly Answered[]
   /** Requests a transfer with a unique amount. Returns the id of its transaction. */
   readonly send: (wallet: LoadWallet, asset: 'native' | 'USDC') => Promise<string>
-  /** Mines until nothing is in progress. */
+  /** `null` unless the test asked for one. */
+  readonly webhook: PointsWebhook | null
+  /** Mines until nothing is in progress, and the webhook has received everything. */
   readonly settle: () => Promise<void>
   /** Stops a process in order. */
   readonly stop: (kind: ProcessKind) => Promise<void>
@@ -54,10 +58,12 @@ export type PointsStageOptions = {
   readonly nodes?: (url: string) => Promise<readonly string[]>
   readonly env?: Readonly<Record<string, string>>
   readonly onKernel?: (kernel: Kernel) => void
+  /** With a webhook sender, and a webhook for the events of all transactions. */
+  readonly hasWebhook?: boolean
 }
 
 export async function withPointsStage(t: Test, options: PointsStageOptions = {}): Promise<PointsStage> {
-  const { env = {}, nodes, onKernel } = options
+  const { env = {}, nodes, onKernel, hasWebhook = false } = options
   const { url: databaseUrl } = await withDatabase(t)
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const setup = await setUpChain(url, 'ethereum')
@@ -77,6 +83,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
       SWAP_QUOTE_TTL_MS: '600000',
       HOST: '127.0.0.1',
       PORT: String(port),
+      ...(hasWebhook ? await localWebhooks() : {}),
       ...env,
     },
     ...(onKernel ? { onKernel } : {}),
@@ -85,7 +92,11 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
   const api = createApiClient({ baseUrl: listening.baseUrl, apiKey: service.apiKey })
   const answers: Answered[] = []
   let asked = 0
-  const settle = () => mineUntilSettled(() => service.places, url)
+  const webhook = hasWebhook ? await createPointsWebhook(t, api) : null
+  const settle = async () => {
+    await mineUntilSettled(() => service.places, url)
+    await webhook?.untilReceived()
+  }
   const made = (await service.makeWallets(4)) as [LoadWallet, LoadWallet, LoadWallet, LoadWallet]
   const [first, second, issuer, swapper] = made
   for (const { address } of [first, second, swapper]) await fundFaucet(url, setup.contracts, address)
@@ -106,6 +117,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
     collectionId,
     trader: createTrader({ api, url, contracts: setup.contracts }, swapper),
     answers,
+    webhook,
     async send(wallet, asset) {
       const plan = { wallets: [wallet], count: 1, spreadMs: 0, impatient: 0 }
       const tokens = asset === 'USDC' ? 1 : 0

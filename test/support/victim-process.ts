@@ -28,6 +28,8 @@ const ENTRIES: Readonly<Record<ProcessKind, () => Promise<Start>>> = {
     (await load<typeof import('../../src/compose/submitter.ts')>('compose/submitter')).startSubmitter,
   'chain-follower': async () =>
     (await load<typeof import('../../src/compose/chain-follower.ts')>('compose/chain-follower')).startChainFollower,
+  'webhook-sender': async () =>
+    (await load<typeof import('../../src/compose/webhook-sender.ts')>('compose/webhook-sender')).startWebhookSender,
 }
 
 /** Far longer than a signal takes to stop every thread. */

@@ -4,8 +4,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Step } from './fault-points.ts'
 
+/** Those that a transaction passes through. */
 export const PROCESS_KINDS = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower'] as const
-export type ProcessKind = (typeof PROCESS_KINDS)[number]
+/** With the one that tells of it. */
+export const POINT_KINDS = [...PROCESS_KINDS, 'webhook-sender'] as const
+export type ProcessKind = (typeof POINT_KINDS)[number]
 
 /** Where a process is killed. `afterEffect`: only if this was its last effect since it was armed. */
 export type Place = { readonly moment: 'before' | 'after'; readonly step: Step; readonly afterEffect?: Step }
