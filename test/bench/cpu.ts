@@ -25,7 +25,7 @@ const QUIET_MS = 70_000
 const LOOK_MS = 100
 /** Processes of the sandbox that are no part of Bursar: the local chains. */
 const NODES: readonly string[] = ['anvil-ethereum', 'anvil-polygon', 'anvil-binance']
-const TRANSFER = { to: RECIPIENT, amount: '0.0000001', asset: 'ETH' }
+export const TRANSFER = { to: RECIPIENT, amount: '0.0000001', asset: 'ETH' }
 const TOKEN_TRANSFER = { to: RECIPIENT, amount: '0.01', asset: 'USDC' }
 
 type Work = {
@@ -69,7 +69,7 @@ export async function benchCpuMpc(subject: Subject): Promise<Figure[]> {
   return measure(subject, work)
 }
 
-function transferPaths(wallets: readonly string[]): readonly string[] {
+export function transferPaths(wallets: readonly string[]): readonly string[] {
   return wallets.map((wallet) => `/v1/wallets/${wallet}/transfer`)
 }
 
@@ -129,7 +129,7 @@ async function measure(subject: Subject, work: Work): Promise<Figure[]> {
 }
 
 /** Sends the requests and returns when every transaction has its confirmations. @throws Error when one of them failed */
-async function settle(subject: Subject, work: Work): Promise<void> {
+export async function settle(subject: Subject, work: Work): Promise<void> {
   const { base_url: url, database_url: connectionString } = subject.service.state()
   const pool = new pg.Pool({ connectionString, max: 1 })
   const count = async (text: string) => Number((await pool.query<{ n: string }>(text)).rows[0]?.n)
@@ -154,11 +154,11 @@ const CONFIRMED = `SELECT count(*) AS n FROM transactions WHERE state = 'confirm
 const PENDING = `SELECT (SELECT count(*) FROM transactions t WHERE ${inNoBlock('t')})
   + (SELECT count(*) FROM transactions t WHERE ${inUnsettledBlock('t')}) AS n`
 
-/** Largest first. */
-function ours(times: CpuTimes): readonly (readonly [string, number])[] {
+/** Processes of Bursar, largest first. */
+export function ours(times: CpuTimes): readonly (readonly [string, number])[] {
   return [...times].filter(([name]) => !NODES.includes(name)).sort(([, a], [, b]) => b - a)
 }
 
-function sum(times: readonly (readonly [string, number])[]): number {
+export function sum(times: readonly (readonly [string, number])[]): number {
   return times.reduce((total, [, ms]) => total + ms, 0)
 }

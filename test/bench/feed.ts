@@ -35,7 +35,12 @@ export async function benchFeed(subject: Subject, events: number): Promise<Figur
 }
 
 /** Events of one wallet, one after the other. */
-async function change(subject: Subject, walletId: string, count: number, done?: () => Promise<void>) {
+export async function change(
+  subject: Subject,
+  walletId: string,
+  count: number,
+  done?: () => Promise<void>,
+): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     await call(subject, 'PATCH', `/v1/wallets/${walletId}`, { label: `bench ${performance.now()}` })
     await done?.()
@@ -76,7 +81,8 @@ async function latencyOf(subject: Subject, work: () => Promise<void>): Promise<n
   return waited.sort((a, b) => a - b)
 }
 
-function latencyFigure(bench: string, sorted: readonly number[]): Figure {
+/** @param sorted ms */
+export function latencyFigure(bench: string, sorted: readonly number[]): Figure {
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0
   const note = `p50; p99 ${at(0.99)} ms, the longest ${at(1)} ms; ${sorted.length} events`
   return { bench, unit: 'ms', ours: at(0.5), ceiling: 0, ceilingIs: '', note }

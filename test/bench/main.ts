@@ -26,6 +26,7 @@ import { benchScale } from './scale.ts'
 import { benchSoak } from './soak.ts'
 import { type Subject, startSubject } from './subject.ts'
 import { benchSwap } from './swap.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 /** Benchmarks that run only when they are named. */
 const LONG: readonly string[] = ['audit', 'growth', 'scale', 'soak']
@@ -36,7 +37,7 @@ const FEED_EVENTS = 100_000
  * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, feed, follow and
  * growth leave many wallets behind, feed has many streams with one key, rest needs a quiet service, scale has more
  * processes than the sandbox has connections for, soak measures memory from the start, swap asks more quotes than a
- * tenant may.
+ * tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   cpu: {},
@@ -49,6 +50,7 @@ const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   scale: { DATABASE_POOL_SIZE: '6' },
   soak: {},
   swap: { QUOTA_QUOTES_PER_SECOND: '10000', QUOTA_CALLS_PER_SECOND: '10000' },
+  webhooks: { RECONCILE_INTERVAL_MS: '86400000' },
 }
 
 const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>> = {
@@ -63,6 +65,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   nft: benchNft,
   mpc: benchMpc,
   swap: benchSwap,
+  webhooks: benchWebhooks,
   replay: benchReplay,
   memory: async (subject) => [
     {
