@@ -109,7 +109,8 @@ async function send(
     throw error
   })
   // One attempt says why, to the owner too.
-  if (keys instanceof SecretUnusable) return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys) }))
+  if (keys instanceof SecretUnusable)
+    return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys.message) }))
   const bodies = await ports.bodiesOf(
     due.map(({ event_id }) => event_id),
     payload,
@@ -120,7 +121,10 @@ async function send(
   const sendNext = async (): Promise<void> => {
     for (let delivery = waiting.shift(); delivery !== undefined && isReached; delivery = waiting.shift()) {
       const body = bodies.get(delivery.event_id)
-      if (body === undefined) throw new Error(`the log has no event ${delivery.event_id}, which is to be delivered`)
+      if (body === undefined) {
+        attempts.push({ delivery, posted: notSent(`the log does not contain the event ${delivery.event_id}`) })
+        continue
+      }
       const headers = signDelivery(keys, delivery.event_id, ports.clock(), body)
       const posted = await ports.post(url, headers, body)
       attempts.push({ delivery, posted })
@@ -132,6 +136,6 @@ async function send(
   return attempts
 }
 
-function notSent({ message }: SecretUnusable): Posted {
-  return { outcome: 'failed', status: null, error: message, response: '', durationMs: 0, retryAfterMs: null }
+function notSent(reason: string): Posted {
+  return { outcome: 'failed', status: null, error: reason, response: '', durationMs: 0, retryAfterMs: null }
 }

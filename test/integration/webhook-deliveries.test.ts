@@ -10,6 +10,8 @@ import { withLog } from '../support/log.ts'
 
 const START = Date.parse('2026-11-24T00:00:00.000Z')
 const DAY = 86_400_000
+/** The id of an event that the log does not contain. */
+const LOST = 'lost.1'
 
 type Sent = { readonly webhook: string; readonly event: string }
 
@@ -40,7 +42,7 @@ async function withSender(t: Test, answer: (sent: Sent) => PostOutcome) {
       }
     },
     keysOf: async () => ({ secrets: [Buffer.alloc(24)], ed25519: [] }),
-    bodiesOf: async (ids) => new Map(ids.map((id) => [id, JSON.stringify({ id })])),
+    bodiesOf: async (ids) => new Map(ids.filter((id) => id !== LOST).map((id) => [id, JSON.stringify({ id })])),
     post: async (url, _headers, body) => {
       const one = { webhook: new URL(url).hostname.replace('.example', ''), event: JSON.parse(body).id as string }
       sent.push(one)
@@ -146,3 +148,28 @@ t.test('a sender that dies before it records a response sends the same event aga
   const { rows } = await pool.query(`SELECT state FROM webhook_deliveries WHERE event_id = 'a.1'`)
   t.strictSame(rows, [{ state: 'delivered' }], 'a late record does not undo a delivery')
 })
+
+t.test(
+  'an event that the log does not contain is given up with a reason, and holds up no other resource',
+  async (t) => {
+    const { pool, time, sent, disabled, drain } = await withSender(t, () => 'delivered')
+    await enqueue(pool, 'one', [LOST, 'a.1', 'lost.2'])
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1, time.now += DAY * 1.1) {
+      await enqueue(pool, 'one', [`b${attempt}.1`])
+      await drain('one')
+    }
+    await drain('one')
+    const others = ['a.1', ...Array.from({ length: MAX_ATTEMPTS }, (_, n) => `b${n}.1`)]
+    const ids = sent.map(({ event }) => event)
+    t.strictSame([...ids.slice(0, -1).sort(), ids.at(-1)], [...others, 'lost.2'], 'the next of its resource follows')
+    t.strictSame(disabled, [])
+    const { rows } = await pool.query(
+      `SELECT state, attempts, array_agg(DISTINCT error) AS errors FROM webhook_deliveries JOIN webhook_attempts AS a USING (delivery_id)
+      WHERE event_id = $1 GROUP BY state, attempts`,
+      [LOST],
+    )
+    t.strictSame(rows, [
+      { state: 'failed', attempts: MAX_ATTEMPTS, errors: ['the log does not contain the event lost.1'] },
+    ])
+  },
+)
