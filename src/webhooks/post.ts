@@ -6,7 +6,7 @@ import type { SignedHeaders } from './signature.ts'
 
 /** From the look-up of the name to the last byte that is read. */
 const TIMEOUT_MS = 15_000
-/** Bytes of a response that are kept, to show them to the endpoint's owner. The rest is not read. */
+/** Bytes of a response, and characters of an error, that are kept, to show them to the endpoint's owner. The rest is not read. */
 const KEPT_BYTES = 1_024
 
 /**
@@ -53,7 +53,7 @@ export function createPost(settings: {
       return { outcome: outcomeOf(status), status, error: null, response: text, durationMs: durationMs(), retryAfterMs }
     } catch (error) {
       const outcome = error instanceof AddressRefused ? 'refused' : 'failed'
-      const reason = signal.aborted ? `no response within ${timeoutMs / 1_000} s` : reasonOf(error)
+      const reason = signal.aborted ? `no response within ${timeoutMs / 1_000} s` : shown(reasonOf(error))
       return { outcome, status: null, error: reason, response: '', durationMs: durationMs(), retryAfterMs: null }
     }
   }
@@ -70,6 +70,11 @@ function request(
   const options = { method: 'POST', agent: isEncrypted ? agents.https : agents.http, headers, signal }
   return new Promise((resolve, reject) => {
     const sent = isEncrypted ? https.request(url, options, resolve) : http.request(url, options, resolve)
+    // 101 hands over the connection, and no signal ends it any more.
+    sent.on('upgrade', (response, socket) => {
+      socket.destroy()
+      resolve(response)
+    })
     sent.on('error', (error) => {
       // The receiver closed a connection that was kept: that says nothing of this request.
       if (sent.reusedSocket && isReset(error)) resolve(request(url, agents, signal, body, headers))
@@ -97,7 +102,12 @@ async function beginningOf(response: http.IncomingMessage): Promise<string> {
   } catch {
     // What was read so far is all there is.
   }
-  return Buffer.concat(kept).subarray(0, KEPT_BYTES).toString('utf8')
+  return shown(Buffer.concat(kept).subarray(0, KEPT_BYTES).toString('utf8'))
+}
+
+/** A receiver chooses its text, and PostgreSQL has no text with the character 0. */
+function shown(text: string): string {
+  return text.slice(0, KEPT_BYTES).replaceAll('\0', '\uFFFD')
 }
 
 function outcomeOf(status: number): PostOutcome {

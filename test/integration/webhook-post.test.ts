@@ -96,8 +96,26 @@ t.test(
       response.write('short', () => response.destroy())
     })
     t.match(await post(lying, HEADERS, BODY), { outcome: 'delivered', status: 200, response: 'short' })
+
+    const dripping = await withReceiver(t, (_request, response) => {
+      const timer = setInterval(() => response.write('x'), 50)
+      response.once('close', () => clearInterval(timer))
+    })
+    t.match(await post(dripping, HEADERS, BODY), { outcome: 'delivered', status: 200, response: /^x{1,10}$/ })
   },
 )
+
+t.test('a receiver that takes over the connection, or sends bytes that are no text, has failed', async (t) => {
+  const post = withPost(t, { allowed: LOOPBACK, timeoutMs: 2_000 })
+  const bytesOf = (text: string) =>
+    withReceiver(t, ({ socket }) => void socket.write(`HTTP/1.1 ${text.replaceAll('\n', '\r\n')}`))
+  const switching = await bytesOf('101 Switching Protocols\nConnection: Upgrade\nUpgrade: other\n\nhello')
+  t.match(await post(switching, HEADERS, BODY), { outcome: 'failed', status: 101, error: null })
+  const zero = await bytesOf('500 Wrong\nContent-Length: 5\n\na\0b\u00ff')
+  t.match(await post(zero, HEADERS, BODY), { outcome: 'failed', response: 'a\uFFFDb\u00ff' }, 'PostgreSQL refuses \\0')
+  const long = await bytesOf(`200 OK\nX-Long: ${'x'.repeat(100_000)}\n\n`)
+  t.match(await post(long, HEADERS, BODY), { outcome: 'failed', status: null, error: /Header overflow/ })
+})
 
 t.test('no notation of an internal address is reached', async (t) => {
   let reached = 0
