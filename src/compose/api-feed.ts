@@ -1,12 +1,11 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
-import { findLogged, readRanges, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
+import { findLogged, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
 import type { Catalogue } from '../feed/catalogue.ts'
 import { endIdOf } from '../feed/cursor.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
 import { createReadPage } from '../feed/read-page.ts'
 import { createFindStart } from '../feed/read-request.ts'
-import { createRender } from '../feed/render.ts'
 import { feedRoutes } from '../feed/routes.ts'
 import { createStreams } from '../feed/streams.ts'
 import { createTail } from '../feed/tail.ts'
@@ -14,8 +13,7 @@ import type { AsOfEvent } from '../http/as-of-event.ts'
 import type { Authenticator } from '../http/caller.ts'
 import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 import type { Routes } from '../http/request.ts'
-import { ALL_AGGREGATES } from './capabilities.ts'
-import { composeCatalogue } from './catalogue.ts'
+import { composeCatalogue, composeRender } from './catalogue.ts'
 import { documentedEvents } from './event-docs.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -44,11 +42,7 @@ export async function composeFeed(
   { streams: streamLimits, ...limits }: FeedLimits,
 ): Promise<Feed> {
   const catalogue = await composeCatalogue()
-  const render = createRender({
-    catalogue,
-    aggregates: ALL_AGGREGATES,
-    readRanges: (ranges) => readRanges(pool, ranges),
-  })
+  const render = composeRender(catalogue, pool)
   const tail = createTail({ pool, wakeUps, catalogue, render, clock, logger, ...limits })
   const streams = createStreams(streamLimits)
   const gauge = (name: string, help: string, read: () => number) =>

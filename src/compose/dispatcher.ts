@@ -2,9 +2,10 @@
  * The dispatcher process: turns events into jobs, finds work without a job, and repeats the tasks of capabilities. One
  * leads at a time.
  */
-import { repeat } from '../balances/repeat.ts'
+
 import { type LeadSettings, lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
+import { repeat } from '../event-log/repeat.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import type { Jobs } from '../jobs/jobs.ts'

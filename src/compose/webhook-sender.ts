@@ -2,10 +2,8 @@
  * The webhook sender process: the only one that can sign deliveries. One leads: it decides what is sent, finds what is
  * due, and removes what is old. Any number sends.
  */
-import { repeat } from '../balances/repeat.ts'
 import { lead } from '../event-log/lead.ts'
-import { readRanges } from '../event-log/read-logged.ts'
-import { createRender } from '../feed/render.ts'
+import { repeat } from '../event-log/repeat.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { type Bodies, createBodies } from '../webhooks/bodies.ts'
 import { findDueWebhooks, readOldestPending } from '../webhooks/due-webhooks.ts'
@@ -14,8 +12,7 @@ import { createReadEvents } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
 import { runReplays } from '../webhooks/run-replays.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
-import { ALL_AGGREGATES } from './capabilities.ts'
-import { composeCatalogue } from './catalogue.ts'
+import { composeCatalogue, composeRender } from './catalogue.ts'
 import type { Kernel } from './kernel.ts'
 import { newId } from './new-id.ts'
 import type { Work } from './run-process.ts'
@@ -29,11 +26,7 @@ const RETENTION_INTERVAL_MS = 60 * 60_000
 
 export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, jobs, leases, logger, pool, metrics, clock } = kernel
-  const render = createRender({
-    catalogue: await composeCatalogue(),
-    aggregates: ALL_AGGREGATES,
-    readRanges: (ranges) => readRanges(pool, ranges),
-  })
+  const render = composeRender(await composeCatalogue(), pool)
   const bodies = createBodies(createReadEvents(pool, render))
   const { drain, close } = await composeDrainWebhook(kernel, bodies.bodiesOf)
   const oldest = 'Age in seconds of the oldest delivery that an enabled webhook has not received. 0 if there is none.'

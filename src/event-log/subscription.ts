@@ -19,6 +19,17 @@ export type SubscriptionPosition = { readonly transactionId: bigint; readonly po
 
 export const LOG_START: SubscriptionPosition = { transactionId: 0n, position: 0n }
 
+/** In reading order, as `Array.prototype.sort` expects it. */
+export function comparePlaces(a: SubscriptionPosition, b: SubscriptionPosition): number {
+  const difference = a.transactionId === b.transactionId ? a.position - b.position : a.transactionId - b.transactionId
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
+}
+
+/** The place after which to read, so that the event at this place comes first. */
+export function placeBefore(place: SubscriptionPosition): SubscriptionPosition {
+  return { ...place, position: place.position - 1n }
+}
+
 /** An event without its payload: type, stream and place. A reader that needs all of it loads the stream. */
 export type Notice = {
   readonly type: string

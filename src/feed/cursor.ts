@@ -1,18 +1,12 @@
 /** How far a reader of the feed is: after one public event of one event of the log. */
 import { type PublicEventName, publicEventIdOf } from '../core/event-ids.ts'
-import type { SubscriptionPosition } from '../event-log/subscription.ts'
+import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 
 /** The reader has seen the public events of the event at this place up to this index, and everything before it. */
 export type Cursor = {
   readonly place: SubscriptionPosition
   /** Infinite if the event has no later ones. */
   readonly index: number
-}
-
-/** As `Array.prototype.sort` expects it. */
-export function comparePlaces(a: SubscriptionPosition, b: SubscriptionPosition): number {
-  const difference = a.transactionId === b.transactionId ? a.position - b.position : a.transactionId - b.transactionId
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
 /** Whether a public event comes after the cursor. */
@@ -23,7 +17,7 @@ export function isAfter(event: Cursor, cursor: Cursor): boolean {
 
 /** The place after which to read the log, so that the rest of the cursor's own event is read too. */
 export function readFrom({ place, index }: Cursor): SubscriptionPosition {
-  return index === Number.POSITIVE_INFINITY ? place : { ...place, position: place.position - 1n }
+  return index === Number.POSITIVE_INFINITY ? place : placeBefore(place)
 }
 
 /** The id that continues after everything of an event of the log. */

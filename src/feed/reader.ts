@@ -3,7 +3,8 @@
  * pages of the log. Invariant: both use the same places, so that no event is missing or repeated where they meet.
  */
 import type { LogOwner } from '../event-log/read-logged.ts'
-import { type Cursor, comparePlaces } from './cursor.ts'
+import { comparePlaces } from '../event-log/subscription.ts'
+import type { Cursor } from './cursor.ts'
 import { type FeedEvent, type FeedFilter, matches } from './feed-event.ts'
 import type { ReadPage } from './read-page.ts'
 import { takeAfter } from './ring.ts'

@@ -4,8 +4,8 @@
  */
 import { createLatch, type Latch } from '../core/latch.ts'
 import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
-import type { SubscriptionPosition } from '../event-log/subscription.ts'
-import { type Cursor, comparePlaces, isAfter } from './cursor.ts'
+import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
+import { type Cursor, isAfter } from './cursor.ts'
 import { type FeedEvent, frameOf } from './feed-event.ts'
 
 /** The events of a tenant in one environment. */

@@ -12,7 +12,7 @@ import type { NewId } from '../declarations.ts'
 import { pause } from '../event-log/lead.ts'
 import { type LoggedEvent, readWholeLog } from '../event-log/read-logged.ts'
 import { SAVE_CHECKPOINT } from '../event-log/sql.ts'
-import { loadPlace, type Place, pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
+import { comparePlaces, loadPlace, type Place, pollMs } from '../event-log/subscription.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { byOwner, loadTargets, mayWant, type Target, type TargetsOf, type Told, wants } from './targets.ts'
 
@@ -103,12 +103,8 @@ async function follow(
 
 /** Events from before the first webhook concern nobody. */
 function startOf({ checkpoint, epoch }: Place, targets: readonly Target[]): Place {
-  const earliest = targets.map(({ createdAt }) => createdAt).reduce((a, b) => (isBefore(a, b) ? a : b))
-  return { checkpoint: isBefore(checkpoint, earliest) ? earliest : checkpoint, epoch }
-}
-
-function isBefore(a: SubscriptionPosition, b: SubscriptionPosition): boolean {
-  return a.transactionId === b.transactionId ? a.position < b.position : a.transactionId < b.transactionId
+  const earliest = targets.map(({ createdAt }) => createdAt).reduce((a, b) => (comparePlaces(a, b) < 0 ? a : b))
+  return { checkpoint: comparePlaces(checkpoint, earliest) < 0 ? earliest : checkpoint, epoch }
 }
 
 async function deliveriesOf(
@@ -117,7 +113,7 @@ async function deliveriesOf(
   targetsOf: TargetsOf,
 ): Promise<Delivery[]> {
   const targetsAt = (logged: LoggedEvent) =>
-    targetsOf(logged).filter(({ createdAt }) => isBefore(createdAt, logged.place))
+    targetsOf(logged).filter(({ createdAt }) => comparePlaces(createdAt, logged.place) < 0)
   const concerned = events.filter((logged) => targetsAt(logged).length > 0)
   if (concerned.length === 0) return []
   const rendered = await render(concerned, (publisher, logged) =>

@@ -8,7 +8,7 @@ import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
 import { findLogged, type LoggedEvent, readTenantLog } from '../event-log/read-logged.ts'
 import { EVENTS } from '../event-log/sql.ts'
-import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
+import { comparePlaces, LOG_START, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
 import { PENDING } from './sql.ts'
@@ -98,15 +98,17 @@ async function addPart(ports: RunReplaysPorts, replay: OpenReplay): Promise<bool
   const last = events.at(-1)
   // At least its own event comes, once it is older than every running transaction.
   if (last === undefined) return false
-  const within = events.filter(({ place, recordedAt }) => isBefore(place, end) && isWithin(row, recordedAt))
+  const within = events.filter(({ place, recordedAt }) => comparePlaces(place, end) < 0 && isWithin(row, recordedAt))
   const rendered = await render(within, (publisher, logged) => mayWant(target, publisher, logged))
   const wanted = within.flatMap((logged, n) =>
     (rendered[n] ?? [])
       .filter((one) => one.event.type !== TEST && wants(target, one.event))
-      .filter(({ index }) => !(first !== null && isSame(logged.place, first.place) && index <= first.index))
+      .filter(
+        ({ index }) => !(first !== null && comparePlaces(logged.place, first.place) === 0 && index <= first.index),
+      )
       .map((one) => ({ logged, one })),
   )
-  return save(ports, replay, { wanted, place: last.place, isOver: !isBefore(last.place, end) })
+  return save(ports, replay, { wanted, place: last.place, isOver: comparePlaces(last.place, end) >= 0 })
 }
 
 /** The place from which the rest of the event itself is read too. */
@@ -115,7 +117,7 @@ async function firstAfter(pool: Pool, owner: Target, id: string) {
   const logged = name && (await findLogged(pool, owner, name))
   if (name === undefined || logged === undefined) return null
   const { place } = logged
-  return { place, index: name.index, from: { ...place, position: place.position - 1n } }
+  return { place, index: name.index, from: placeBefore(place) }
 }
 
 type Part = {
@@ -196,14 +198,6 @@ function isWithin({ from_at, to_at }: OpenRow, recordedAt: string): boolean {
 
 function placeOf(transactionId: string, position: string): SubscriptionPosition {
   return { transactionId: BigInt(transactionId), position: BigInt(position) }
-}
-
-function isBefore(a: SubscriptionPosition, b: SubscriptionPosition): boolean {
-  return a.transactionId === b.transactionId ? a.position < b.position : a.transactionId < b.transactionId
-}
-
-function isSame(a: SubscriptionPosition, b: SubscriptionPosition): boolean {
-  return a.transactionId === b.transactionId && a.position === b.position
 }
 
 function setOf(items: readonly string[] | null): ReadonlySet<string> | null {

@@ -1,11 +1,8 @@
 /** Which deliveries follow from the log, whoever dies meanwhile. */
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { readRanges } from '../../src/event-log/read-logged.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
-import { createRender } from '../../src/feed/render.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { WebhookTerms } from '../../src/webhooks/events.ts'
@@ -27,11 +24,7 @@ async function withFanOut(t: Test) {
   const { pool, log, url } = stage
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
-  const render = createRender({
-    catalogue: await composeCatalogue(),
-    aggregates: ALL_AGGREGATES,
-    readRanges: (ranges) => readRanges(pool, ranges),
-  })
+  const render = composeRender(await composeCatalogue(), pool)
   const reads = { events: 0 }
   const ports: FanOutPorts = {
     pool,

@@ -1,11 +1,8 @@
 /** Replays: events of any age again, each once, in order, whichever process dies, and what was given up. */
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { composeCatalogue } from '../../src/compose/catalogue.ts'
+import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { readRanges } from '../../src/event-log/read-logged.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
-import { createRender } from '../../src/feed/render.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { Replay, WebhookTerms } from '../../src/webhooks/events.ts'
@@ -21,11 +18,7 @@ const ALL: Omit<Replay, 'replayId'> = { after: null, from: null, to: null, types
 async function withReplays(t: Test) {
   const stage = await withAudit(t)
   const { pool, log, url } = stage
-  const render = createRender({
-    catalogue: await composeCatalogue(),
-    aggregates: ALL_AGGREGATES,
-    readRanges: (ranges) => readRanges(pool, ranges),
-  })
+  const render = composeRender(await composeCatalogue(), pool)
   const ports: RunReplaysPorts = { pool, render, newId, clock: Date.now, tell: () => undefined }
   const execute = async (id: string, command: WebhookCommand) => {
     await log.execute(webhookAggregate, id, command, { metadata: { tenantId: 'acme', actor: 'test' } })

@@ -2,7 +2,7 @@
  * Extends the tree by new events. Each new event is checked against the hash chain of its stream before it becomes a
  * leaf, and the last existing leaves against the log, so that a truncated or replaced tail is detected.
  */
-import type { SubscriptionPosition } from '../../event-log/subscription.ts'
+import { placeBefore, type SubscriptionPosition } from '../../event-log/subscription.ts'
 import { createChainCheck } from '../chain/chain-check.ts'
 import { type LogRow, type Queryable, readLogRows } from '../chain/log-rows.ts'
 import { createTileBuilder, TILE_WIDTH, type Tile, unfinishedTiles } from '../merkle/tiles.ts'
@@ -54,7 +54,7 @@ export function createGrowTree(database: Queryable): GrowTree {
     if (first === null || index * TILE_WIDTH + hashes.length !== size) {
       throw new TreeDamaged('The tiles of the tree do not match its size')
     }
-    const tail = await readLogRows(database, { ...first, position: first.position - 1n }, TILE_WIDTH)
+    const tail = await readLogRows(database, placeBefore(first), TILE_WIDTH)
     const rows = tail.slice(0, hashes.length)
     const differs = hashes.findIndex((hash, leaf) => {
       const row = rows[leaf]

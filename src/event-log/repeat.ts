@@ -1,5 +1,5 @@
 /** Repeats a task, the first time immediately; a failed run does not end the series. */
-import { pause } from '../event-log/lead.ts'
+import { pause } from './lead.ts'
 
 export type RepeatSettings = {
   /** From the end of a run to the start of the next, in ms. */
