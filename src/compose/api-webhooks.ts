@@ -8,6 +8,7 @@ import { deliveryRoutes } from '../webhooks/delivery-routes.ts'
 import { createManageWebhooks } from '../webhooks/manage-webhooks.ts'
 import { createIsAllowedAddress } from '../webhooks/public-address.ts'
 import { createDeliveryReads } from '../webhooks/read-deliveries.ts'
+import { createReplayReads } from '../webhooks/read-replays.ts'
 import { createWebhookReads } from '../webhooks/read-webhooks.ts'
 import { createRequestReplay } from '../webhooks/request-replay.ts'
 import { createRequireTerms } from '../webhooks/require-terms.ts'
@@ -42,7 +43,13 @@ export async function composeWebhookRoutes(
   })
   return [
     webhookRoutes({ manage, reads }),
-    deliveryRoutes({ webhooks: reads, deliveries: createDeliveryReads(pool), requests, clock }),
+    deliveryRoutes({
+      webhooks: reads,
+      deliveries: createDeliveryReads(pool),
+      replays: createReplayReads(pool),
+      requests,
+      clock,
+    }),
   ]
 }
 

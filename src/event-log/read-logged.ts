@@ -54,6 +54,66 @@ export async function readTenantLog(
   return rows.map(toLogged)
 }
 
+/** Which events of a tenant are read: all bounds count, and `null` is none. */
+export type LogRange = {
+  readonly after: SubscriptionPosition
+  /** The last place that is read. */
+  readonly until: SubscriptionPosition
+  /** Recorded at this time or later. */
+  readonly from: Date | null
+  /** Recorded before this time. */
+  readonly to: Date | null
+}
+
+/** Events outside of a range of time that one statement reads past. */
+const READ_PAST = 10_000
+
+/**
+ * The next events of one tenant in one environment within a range, and the place up to which the log was read for them.
+ * Times of events may be out of order in the log by what the clocks of processes differ; so each event is looked at, in the database.
+ *
+ * @returns undefined when no event of the tenant can be read after `after`
+ */
+export async function readTenantRange(
+  pool: Pool,
+  { tenantId, environment }: LogOwner,
+  { after, until, from, to }: LogRange,
+  limit: number,
+): Promise<{ readonly events: readonly LoggedEvent[]; readonly place: SubscriptionPosition } | undefined> {
+  const owned = `metadata->>'tenantId' = $1 AND environment = $2 AND (transaction_id, position) > ($3::xid8, $4::bigint)`
+  type RangeRow = OrNull<LoggedRow> & { readonly last_transaction_id: string; readonly last_position: string }
+  const { rows } = await pool.query<RangeRow>({
+    name: 'read_tenant_range',
+    text: `WITH last AS MATERIALIZED (SELECT * FROM (
+               SELECT transaction_id, position FROM events
+                WHERE ${owned} AND (transaction_id, position) <= ($5::xid8, $6::bigint) AND ${READABLE}
+                ORDER BY events.transaction_id, position LIMIT $7) AS read ORDER BY transaction_id DESC, position DESC LIMIT 1)
+           SELECT last.transaction_id::text AS last_transaction_id, last.position AS last_position, e.*
+             FROM last LEFT JOIN LATERAL (
+               SELECT ${COLUMNS} FROM events
+                WHERE ${owned} AND (events.transaction_id, events.position) <= (last.transaction_id, last.position)
+                  AND ($8::timestamptz IS NULL OR recorded_at >= $8) AND ($9::timestamptz IS NULL OR recorded_at < $9)
+                ORDER BY events.transaction_id, events.position LIMIT $10) AS e ON true`,
+    values: [
+      tenantId,
+      environment,
+      after.transactionId.toString(),
+      after.position.toString(),
+      until.transactionId.toString(),
+      until.position.toString(),
+      from === null && to === null ? limit : READ_PAST,
+      from,
+      to,
+      limit,
+    ],
+  })
+  const [first] = rows
+  if (first === undefined) return undefined
+  const events = rows.flatMap((row) => (row.stream_id === null ? [] : [toLogged(row as LoggedRow)]))
+  const last = placeOf({ transaction_id: first.last_transaction_id, position: first.last_position })
+  return { events, place: events.length < limit ? last : (events.at(-1)?.place ?? last) }
+}
+
 /** The newest event of the owner that can be read; undefined if there is none. One look-up in an index. */
 export async function readTenantEnd(pool: Pool, { tenantId, environment }: LogOwner): Promise<LoggedEvent | undefined> {
   const { rows } = await pool.query<LoggedRow>({

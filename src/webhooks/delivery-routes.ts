@@ -10,12 +10,15 @@ import {
   deliveryPageSchema,
   deliveryParams,
   replayBody,
+  replayPageSchema,
   replayParams,
   replaySchema,
+  replaysQuery,
   testSchema,
 } from './delivery-schemas.ts'
-import type { DeliveryView } from './delivery-view.ts'
+import type { DeliveryView, ReplayView } from './delivery-view.ts'
 import type { DeliveryReads } from './read-deliveries.ts'
+import type { ReplayReads } from './read-replays.ts'
 import type { WebhookReads } from './read-webhooks.ts'
 import { type RequestReplay, testEventIdOf } from './request-replay.ts'
 import { webhookParams } from './schemas.ts'
@@ -23,6 +26,7 @@ import { webhookParams } from './schemas.ts'
 export type DeliveryRoutePorts = {
   readonly webhooks: WebhookReads
   readonly deliveries: DeliveryReads
+  readonly replays: ReplayReads
   readonly requests: RequestReplay
   readonly clock: () => number
 }
@@ -85,6 +89,16 @@ const replay = {
   response: { 202: successOf(replaySchema, 'The replay is accepted. Poll it to see how far it is.') },
 }
 
+const replayList = {
+  tags,
+  operationId: 'listWebhookReplays',
+  summary: 'List replays',
+  description: 'Lists the replays of a webhook, newest first, with how many deliveries each has queued.',
+  params: webhookParams,
+  querystring: replaysQuery,
+  response: { 200: successOf(replayPageSchema, 'A page of replays.') },
+}
+
 const replayDetail = {
   tags,
   operationId: 'getWebhookReplay',
@@ -98,6 +112,7 @@ export function deliveryRoutes(ports: DeliveryRoutePorts): Routes {
   return (app) => {
     addDeliveries(app, ports)
     addRequests(app, ports)
+    addReplays(app, ports)
   }
 }
 
@@ -134,7 +149,7 @@ function addDeliveries(app: App, { webhooks, deliveries, clock }: DeliveryRouteP
   )
 }
 
-function addRequests(app: App, { webhooks, deliveries, requests }: DeliveryRoutePorts): void {
+function addRequests(app: App, { webhooks, replays, requests }: DeliveryRoutePorts): void {
   const config = { ...writeAccess, idempotent: true, quotas: [] }
   app.post(
     '/v1/webhooks/:webhook_id/test',
@@ -155,8 +170,20 @@ function addRequests(app: App, { webhooks, deliveries, requests }: DeliveryRoute
     const range = { after, from: utc(from), to: utc(to), types, onlyFailed }
     return replyAccepted(request, reply, {
       accept: (metadata) => requests.replay(caller, webhook_id, range, metadata),
-      answer: async ({ id }) => ({ code: 202, view: await deliveries.replay(webhook_id, id) }),
+      answer: async ({ id }) => ({ code: 202, view: await replays.read(webhook_id, id) }),
     })
+  })
+}
+
+function addReplays(app: App, { webhooks, replays }: DeliveryRoutePorts): void {
+  app.get('/v1/webhooks/:webhook_id/replays', { schema: replayList, config: readAccess }, async (request) => {
+    const { caller, params, query } = request
+    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+    const { limit, cursor } = query
+    const [before] = cursor === undefined ? [] : decodeCursor('replays', 1, cursor)
+    const found = await replays.list(webhook_id, { before, limit: limit + 1 })
+    const keyOf = (view: ReplayView) => [view.replay_id]
+    return success(pageOf('replays', { found, limit, keyOf, present: (view) => view }))
   })
 
   app.get(
@@ -165,7 +192,7 @@ function addRequests(app: App, { webhooks, deliveries, requests }: DeliveryRoute
     async (request) => {
       const { caller, params } = request
       const { webhook_id } = await webhooks.read(caller, params.webhook_id)
-      return success(await deliveries.replay(webhook_id, params.replay_id))
+      return success(await replays.read(webhook_id, params.replay_id))
     },
   )
 }

@@ -23,6 +23,8 @@ export const deliveriesQuery = closedObject({
   state: Type.Optional(oneOf(DELIVERY_STATES, { description: 'Only deliveries in this state.' })),
 })
 
+export const replaysQuery = closedObject(pageQuery)
+
 const delivery = {
   delivery_id: idSchema('delivery', 'The id of the delivery.'),
   webhook_id: webhookId,
@@ -107,8 +109,10 @@ export const replaySchema = named(
     to: nullable(bounds.to),
     types: typesSchema,
     only_failed: Type.Boolean({ description: 'Whether it sends only what was given up.', examples: [false] }),
-    status: oneOf(['running', 'completed'], {
-      description: '`completed` once all its deliveries are queued.',
+    status: oneOf(['running', 'completed', 'expired'], {
+      description:
+        '`running` until all its deliveries are queued: `completed`. It waits while 10,000 deliveries of the webhook are pending, and ' +
+        'while the webhook is disabled. `expired`: no sender began it within 7 days, and nothing of it is sent. Request it again.',
       examples: ['running'],
     }),
     added: Type.Integer({ description: 'The number of deliveries that it has queued so far.', examples: [0] }),
@@ -116,3 +120,4 @@ export const replaySchema = named(
     completed_at: nullable(instant('When all its deliveries were queued. Null until then.')),
   }),
 )
+export const replayPageSchema = named('WebhookReplayPage', pageSchema('replays', replaySchema))

@@ -12,7 +12,7 @@ export type ReplayView = View<typeof replaySchema>
 export type DeliveryRow = Row<'webhook_deliveries', { readonly state: DeliveryState }>
 export type AttemptRow = Row<'webhook_attempts'>
 export type ReplayRow = Row<'webhook_replays', { readonly types: readonly string[] | null }> &
-  OrNull<Pick<Row<'webhook_replay_progress'>, 'added' | 'ended_at'>>
+  OrNull<Pick<Row<'webhook_replay_progress'>, 'added' | 'ended_at'>> & { readonly is_expired: boolean }
 
 export function toDeliveryView(row: DeliveryRow): DeliveryView {
   return {
@@ -45,7 +45,7 @@ export function toReplayView(row: ReplayRow): ReplayView {
     to: instantOf(row.to_at),
     types: row.types,
     only_failed: row.only_failed,
-    status: row.ended_at === null ? 'running' : 'completed',
+    status: row.is_expired ? 'expired' : row.ended_at === null ? 'running' : 'completed',
     added: Number(row.added ?? 0),
     requested_at: toIso(row.requested_at),
     completed_at: instantOf(row.ended_at),

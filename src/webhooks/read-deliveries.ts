@@ -1,4 +1,4 @@
-/** Reads the deliveries and replays of a webhook, and queues a delivery again. The caller has found the webhook. */
+/** Reads the deliveries of a webhook, and queues a delivery again. The caller has found the webhook. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { DeliveryState } from './delivery-state.ts'
@@ -7,11 +7,8 @@ import {
   type DeliveryDetail,
   type DeliveryRow,
   type DeliveryView,
-  type ReplayRow,
-  type ReplayView,
   toDeliveryDetail,
   toDeliveryView,
-  toReplayView,
 } from './delivery-view.ts'
 
 /** Omitted fields match everything. */
@@ -32,8 +29,6 @@ export type DeliveryReads = {
    * Repeating this changes nothing more. @throws NotFound `delivery_not_found`
    */
   readonly retry: (webhookId: string, deliveryId: string, now: Date) => Promise<void>
-  /** @throws NotFound `webhook_replay_not_found` */
-  readonly replay: (webhookId: string, replayId: string) => Promise<ReplayView>
 }
 
 export function createDeliveryReads(pool: Pool): DeliveryReads {
@@ -72,18 +67,6 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
         values: [deliveryId, webhookId, now],
       })
       if (rowCount === 0) throw new NotFound('delivery')
-    },
-
-    async replay(webhookId, replayId) {
-      const { rows } = await pool.query<ReplayRow>({
-        name: 'read_webhook_replay',
-        text: `SELECT r.*, p.added, p.ended_at FROM webhook_replays AS r LEFT JOIN webhook_replay_progress AS p USING (replay_id)
-                WHERE r.replay_id = $1 AND r.webhook_id = $2`,
-        values: [replayId, webhookId],
-      })
-      const [row] = rows
-      if (row === undefined) throw new NotFound('webhook_replay')
-      return toReplayView(row)
     },
   }
 }

@@ -6,20 +6,18 @@ import type { Pool } from 'pg'
 import { parsePublicEventId } from '../core/event-ids.ts'
 import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
-import { findLogged, type LoggedEvent, readTenantLog } from '../event-log/read-logged.ts'
+import { findLogged, type LoggedEvent, type LogOwner, readTenantRange } from '../event-log/read-logged.ts'
 import { EVENTS } from '../event-log/sql.ts'
-import { comparePlaces, LOG_START, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
-import type { OrNull, Row } from '../event-log/table-rows.ts'
+import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
+import { beginReplays, loadOpenReplays, type OpenReplay } from './open-replays.ts'
 import { PENDING } from './sql.ts'
-import { mayWant, type Target, TEST, wants } from './targets.ts'
+import { mayWant, TEST, wants } from './targets.ts'
 
 /** Events of the log that are read at once. */
 const PART = 500
 /** Above this number of pending deliveries of its webhook, a replay waits: its receiver is slower than the log. */
 const MOST_PENDING = 10_000
-/** A replay that could not be carried out by then is not: the log may have come from another installation. */
-const EXPIRES_AFTER_MS = 7 * 86_400_000
 
 export type RunReplaysPorts = {
   readonly pool: Pool
@@ -30,89 +28,55 @@ export type RunReplaysPorts = {
   readonly tell: (webhookIds: Iterable<string>) => void
 }
 
-type Json = { readonly types: readonly string[] | null }
-type OpenRow = Row<'webhook_replays', Json> &
-  OrNull<Pick<Row<'webhook_replay_progress'>, 'position'>> & {
-    readonly transaction_id: string | null
-    readonly end_transaction_id: string
-    readonly end_position: string
-    readonly sent_types: readonly string[] | null
-    readonly wallet_ids: readonly string[] | null
-  }
-
-type OpenReplay = {
-  readonly row: OpenRow
-  /** Null before the first part. */
-  readonly place: SubscriptionPosition | null
-  /** The place of the event that requested it. */
-  readonly end: SubscriptionPosition
-  readonly target: Target
-}
-
-/** Works until no replay can go on, or the signal aborts. @throws database errors: the caller starts again */
+/**
+ * Works until no replay can go on, or the signal aborts.
+ *
+ * @throws what failed for one of them, after the others went on: the caller starts again
+ */
 export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): Promise<void> {
+  const { pool, clock, tell } = ports
+  const errors: unknown[] = []
   for (let goesOn = true; goesOn && !signal.aborted; ) {
     goesOn = false
-    for (const replay of await openReplays(ports)) {
-      if (signal.aborted) return
-      const moved = replay.row.only_failed ? await retryFailed(ports, replay) : await addPart(ports, replay)
-      if (moved) ports.tell([replay.row.webhook_id])
-      goesOn ||= moved
+    await beginReplays(pool, clock())
+    for (const replay of await loadOpenReplays(pool)) {
+      if (signal.aborted) break
+      try {
+        const moved = replay.row.only_failed ? await retryFailed(ports, replay) : await addPart(ports, replay)
+        if (moved) tell([replay.row.webhook_id])
+        goesOn ||= moved
+      } catch (error) {
+        errors.push(error)
+      }
     }
+    if (errors.length > 0) throw errors[0]
   }
-}
-
-async function openReplays({ pool, clock }: RunReplaysPorts): Promise<OpenReplay[]> {
-  const { rows } = await pool.query<OpenRow>({
-    name: 'open_webhook_replays',
-    text: `SELECT r.*, p.transaction_id::text, p.position, w.types AS sent_types, w.wallet_ids,
-                  e.transaction_id::text AS end_transaction_id, e.position AS end_position
-             FROM webhook_replays AS r JOIN webhooks AS w USING (webhook_id)
-             JOIN ${EVENTS} AS e ON e.stream_id = 'webhook-' || r.webhook_id AND e.stream_version = r.version
-             LEFT JOIN webhook_replay_progress AS p USING (replay_id)
-            WHERE r.requested_at > $1 AND p.ended_at IS NULL AND w.status <> 'deleted' ORDER BY r.replay_id`,
-    values: [new Date(clock() - EXPIRES_AFTER_MS)],
-  })
-  return rows.map((row) => ({
-    row,
-    place: row.transaction_id === null ? null : placeOf(row.transaction_id, row.position ?? '0'),
-    end: placeOf(row.end_transaction_id, row.end_position),
-    target: {
-      webhookId: row.webhook_id,
-      tenantId: row.tenant_id,
-      environment: row.environment,
-      createdAt: LOG_START,
-      types: setOf(row.types ?? row.sent_types),
-      walletIds: setOf(row.wallet_ids),
-    },
-  }))
 }
 
 /** @returns whether it moved on */
 async function addPart(ports: RunReplaysPorts, replay: OpenReplay): Promise<boolean> {
   const { pool, render } = ports
-  const { row, target, end } = replay
+  const { row, target, place, end } = replay
   if (await isBehind(pool, row.webhook_id)) return false
-  const first = row.after === null ? null : await firstAfter(pool, target, row.after)
-  const events = await readTenantLog(pool, target, replay.place ?? first?.from ?? LOG_START, PART)
-  const last = events.at(-1)
+  const start = row.after === null ? null : await startOf(pool, target, row.after)
+  const after = start === null || comparePlaces(place, start.from) > 0 ? place : start.from
+  const range = { after, until: end, from: row.from_at, to: row.to_at }
+  const read = await readTenantRange(pool, target, range, PART)
   // At least its own event comes, once it is older than every running transaction.
-  if (last === undefined) return false
-  const within = events.filter(({ place, recordedAt }) => comparePlaces(place, end) < 0 && isWithin(row, recordedAt))
+  if (read === undefined) return false
+  const within = read.events.filter((logged) => comparePlaces(logged.place, end) < 0)
   const rendered = await render(within, (publisher, logged) => mayWant(target, publisher, logged))
   const wanted = within.flatMap((logged, n) =>
     (rendered[n] ?? [])
       .filter((one) => one.event.type !== TEST && wants(target, one.event))
-      .filter(
-        ({ index }) => !(first !== null && comparePlaces(logged.place, first.place) === 0 && index <= first.index),
-      )
+      .filter(({ index }) => start === null || comparePlaces(logged.place, start.place) > 0 || index > start.index)
       .map((one) => ({ logged, one })),
   )
-  return save(ports, replay, { wanted, place: last.place, isOver: comparePlaces(last.place, end) >= 0 })
+  return save(ports, replay, { wanted, place: read.place, isOver: comparePlaces(read.place, end) >= 0 })
 }
 
-/** The place from which the rest of the event itself is read too. */
-async function firstAfter(pool: Pool, owner: Target, id: string) {
+/** The event after which a replay starts, and the place from which the rest of the event itself is read too. */
+async function startOf(pool: Pool, owner: LogOwner, id: string) {
   const name = parsePublicEventId(id)
   const logged = name && (await findLogged(pool, owner, name))
   if (name === undefined || logged === undefined) return null
@@ -142,8 +106,8 @@ async function save(
       wanted.length,
       isOver,
       new Date(clock()),
-      before?.transactionId.toString() ?? null,
-      before?.position.toString() ?? null,
+      before.transactionId.toString(),
+      before.position.toString(),
       row.webhook_id,
       row.tenant_id,
       wanted.map(() => newId('delivery')),
@@ -159,7 +123,7 @@ async function save(
 }
 
 /** Queues what was given up before the request, a part at a time. @returns whether it moved on */
-async function retryFailed({ pool, clock }: RunReplaysPorts, { row, end }: OpenReplay): Promise<boolean> {
+async function retryFailed({ pool, clock }: RunReplaysPorts, { row }: OpenReplay): Promise<boolean> {
   const first = row.after === null ? undefined : parsePublicEventId(row.after)
   await pool.query({
     name: 'retry_failed_deliveries',
@@ -174,8 +138,6 @@ async function retryFailed({ pool, clock }: RunReplaysPorts, { row, end }: OpenR
       row.to_at,
       first?.streamId ?? null,
       first?.streamVersion ?? null,
-      end.transactionId.toString(),
-      end.position.toString(),
       PART,
     ],
   })
@@ -191,25 +153,10 @@ async function isBehind(pool: Pool, webhookId: string): Promise<boolean> {
   return Number(rows[0]?.pending ?? 0) >= MOST_PENDING
 }
 
-function isWithin({ from_at, to_at }: OpenRow, recordedAt: string): boolean {
-  const at = Date.parse(recordedAt)
-  return (from_at === null || at >= from_at.getTime()) && (to_at === null || at < to_at.getTime())
-}
-
-function placeOf(transactionId: string, position: string): SubscriptionPosition {
-  return { transactionId: BigInt(transactionId), position: BigInt(position) }
-}
-
-function setOf(items: readonly string[] | null): ReadonlySet<string> | null {
-  return items === null ? null : new Set(items)
-}
-
 const ADD = `WITH saved AS (
-    INSERT INTO webhook_replay_progress AS p (replay_id, transaction_id, position, added, ended_at)
-    VALUES ($1, $2::xid8, $3::bigint, $4::integer, CASE WHEN $5::boolean THEN $6::timestamptz END)
-    ON CONFLICT (replay_id) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position,
-      added = p.added + excluded.added, ended_at = excluded.ended_at
-     WHERE p.transaction_id = $7::xid8 AND p.position = $8::bigint AND p.ended_at IS NULL
+    UPDATE webhook_replay_progress SET transaction_id = $2::xid8, position = $3::bigint, added = added + $4::integer, advanced_at = $6,
+           ended_at = CASE WHEN $5::boolean THEN $6::timestamptz END
+     WHERE replay_id = $1 AND transaction_id = $7::xid8 AND position = $8::bigint AND ended_at IS NULL
     RETURNING replay_id
   ), added AS (
     INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
@@ -227,13 +174,13 @@ const RETRY_FAILED = `WITH failed AS (
        AND ($5::jsonb IS NULL OR $5::jsonb ? d.type)
        AND ($6::timestamptz IS NULL OR e.recorded_at >= $6) AND ($7::timestamptz IS NULL OR e.recorded_at < $7)
        AND ($8::text IS NULL OR (d.transaction_id, d.position) > (start.transaction_id, start.position))
-     ORDER BY d.delivery_id LIMIT $12
+     ORDER BY d.delivery_id LIMIT $10
   ), queued AS (
     UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $4, ended_at = NULL FROM failed WHERE d.delivery_id = failed.delivery_id
     RETURNING d.delivery_id
   ), health AS (
     UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM queued), 0) WHERE webhook_id = $2
   )
-  INSERT INTO webhook_replay_progress AS p (replay_id, transaction_id, position, added, ended_at)
-  SELECT $1, $10::xid8, $11::bigint, count(*), CASE WHEN count(*) < $12 THEN $4::timestamptz END FROM queued
-  ON CONFLICT (replay_id) DO UPDATE SET added = p.added + excluded.added, ended_at = excluded.ended_at`
+  UPDATE webhook_replay_progress SET added = added + moved.count, advanced_at = $4,
+         ended_at = CASE WHEN moved.count < $10 THEN $4::timestamptz END
+    FROM (SELECT count(*) FROM queued) AS moved WHERE replay_id = $1`

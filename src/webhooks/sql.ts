@@ -9,3 +9,9 @@ export const PENDING = `state = 'pending'`
 
 /** How many webhooks the tenant `$1` has. */
 export const WEBHOOKS_OF_TENANT = `SELECT count(*) FROM webhooks WHERE tenant_id = $1 AND ${KNOWN}`
+
+/** A replay that no sender has begun by then is not carried out: the log may have come from another installation. */
+export const REPLAY_EXPIRES_AFTER_DAYS = 7
+
+/** Whether a replay `r` with the progress `p`, or without any, is not carried out any more. */
+export const IS_EXPIRED = `(p.replay_id IS NULL AND r.requested_at <= now() - interval '${REPLAY_EXPIRES_AFTER_DAYS * 24} hours')`

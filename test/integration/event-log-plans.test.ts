@@ -12,7 +12,13 @@ import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
-import { readLogEnd, readTenantEnd, readTenantLog, readWholeLog } from '../../src/event-log/read-logged.ts'
+import {
+  readLogEnd,
+  readTenantEnd,
+  readTenantLog,
+  readTenantRange,
+  readWholeLog,
+} from '../../src/event-log/read-logged.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
 import { hasInFlight } from '../../src/transactions/has-in-flight.ts'
@@ -151,6 +157,8 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   const owner = { tenantId: 'tenant_0', environment: 'mainnet' } as const
   await readTenantLog(spy, owner, LOG_START, 100)
   await readTenantEnd(spy, owner)
+  const range = { after: LOG_START, until: { transactionId: 10n ** 6n, position: 1n }, from: new Date(), to: null }
+  await readTenantRange(spy, owner, range, 100)
   await readWholeLog(spy, LOG_START, 100)
   await readLogEnd(spy)
   t.ok(noted.size > 20, `${noted.size} statements are explained`)

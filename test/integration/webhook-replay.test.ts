@@ -97,12 +97,61 @@ t.test('a replay adds each event of its range once, older ones than the webhook 
     ids.map((id) => `evt_transaction-${id}.3`),
   )
   t.strictSame(await progressOf('rpl_old'), { added: '0', ended: true })
-  t.equal(await progressOf('rpl_expired'), undefined, 'of another installation, or a week old')
+  t.equal(await progressOf('rpl_expired'), undefined, 'of another installation, or not begun for a week')
   const { rows } = await pool.query(`SELECT count(*)::integer AS n FROM webhook_deliveries WHERE tenant_id <> 'acme'`)
   t.strictSame(rows, [{ n: 0 }])
 })
 
-t.test('a replay waits while its receiver is behind', async (t) => {
+t.test('a replay by time reads past other events at once, and misses none that is out of order', async (t) => {
+  const { transfers, ports, create, request, eventsOf, progressOf, pool } = await withReplays(t)
+  await create('w', { types: ['transaction.requested', 'transaction.cancelled'] })
+  const first = await transfers(1)
+  await pool.query(
+    `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, environment)
+     SELECT 'wallet-w' || n, 1, 'WalletCreated', 1, '{}', '{"tenantId": "acme"}', '2020-06-01', '\\x00', 'mainnet' FROM generate_series(1, 12000) AS n`,
+  )
+  const second = await transfers(1)
+  await request('w', 'rpl_from', { from: '2021-01-01T00:00:00.000Z' })
+  let parts = 0
+  const tell = () => {
+    parts += 1
+  }
+  const counting = { ...ports, tell }
+  await runReplays(counting, NEVER)
+  t.strictSame(await eventsOf('rpl_from'), told([...first, ...second]))
+  t.equal(parts, 2)
+  await request('w', 'rpl_to', { to: '2020-01-01T00:00:00.000Z' })
+  await runReplays(counting, NEVER)
+  t.strictSame(await progressOf('rpl_to'), { added: '0', ended: true })
+  t.equal(parts, 4)
+})
+
+t.test('a replay waits while its webhook is disabled, and one that fails does not stop others', async (t) => {
+  const { transfers, ports, create, execute, request, progressOf, log } = await withReplays(t)
+  await transfers(1)
+  await create('w')
+  await request('w', 'rpl_a')
+  await request('w', 'rpl_b')
+  await execute('w', { type: 'DisableWebhook', reason: 'requested', now: log.now() })
+  await runReplays(ports, NEVER)
+  t.strictSame(await progressOf('rpl_a'), { added: '0', ended: false })
+  await execute('w', { type: 'EnableWebhook', now: log.now() })
+  let calls = 0
+  const failing: RunReplaysPorts = {
+    ...ports,
+    async render(...input) {
+      calls += 1
+      if (calls === 1) throw new Error('cannot be rendered')
+      return ports.render(...input)
+    },
+  }
+  await t.rejects(runReplays(failing, NEVER), /cannot be rendered/)
+  t.match([await progressOf('rpl_a'), await progressOf('rpl_b')], [{ ended: false }, { ended: true }])
+  await runReplays(ports, NEVER)
+  t.match(await progressOf('rpl_a'), { ended: true })
+})
+
+t.test('a replay waits while its receiver is behind, however long that takes', async (t) => {
   const { transfers, ports, create, request, progressOf, pool } = await withReplays(t)
   await transfers(2)
   await create('w')
@@ -112,9 +161,9 @@ t.test('a replay waits while its receiver is behind', async (t) => {
   )
   await request('w', 'rpl_1')
   await runReplays(ports, NEVER)
-  t.equal(await progressOf('rpl_1'), undefined)
+  t.strictSame(await progressOf('rpl_1'), { added: '0', ended: false })
   await pool.query(`UPDATE webhook_deliveries SET state = 'delivered' WHERE delivery_id = 'dlv_1'`)
-  await runReplays(ports, NEVER)
+  await runReplays({ ...ports, clock: () => Date.now() + 30 * 86_400_000 }, NEVER)
   t.match(await progressOf('rpl_1'), { ended: true })
 })
 

@@ -96,6 +96,40 @@ t.test('tests and replays are recorded once, and refused with the field and the 
   t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
 })
 
+t.test('replays are listed, newest first, with what became of each', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  const request = async (webhookId = id) =>
+    (await stage.post(`/${webhookId}/replay`, {})).body.data as { readonly replay_id: string }
+  const [first, second, third] = [await request(), await request(), await request()]
+  const { webhook_id: other } = await stage.create()
+  await request(other)
+  await stage.pool.query(
+    `INSERT INTO webhook_replay_progress (replay_id, transaction_id, position, added, ended_at) VALUES ($1, '5', 1, 7, now()), ($2, '5', 1, 2, NULL)`,
+    [first?.replay_id, second?.replay_id],
+  )
+  await stage.pool.query(`UPDATE webhook_replays SET requested_at = now() - interval '7 days'`)
+  const requested_at = String
+  const list = async (query: string) =>
+    (await stage.get(`/${id}/replays?${query}`)).body.data as { replays: object[]; next_cursor: string }
+  const page = await list('limit=2')
+  t.match(page, {
+    replays: [
+      { ...third, requested_at, status: 'expired', added: 0, completed_at: null },
+      { ...second, requested_at, status: 'running', added: 2 },
+    ],
+    has_more: true,
+  })
+  t.match(await list(`limit=2&cursor=${page.next_cursor}`), {
+    replays: [{ ...first, requested_at, status: 'completed', added: 7, completed_at: String }],
+    has_more: false,
+  })
+  const wrong = await stage.get(`/${id}/replays?cursor=x`)
+  t.strictSame([wrong.status, ...told(wrong)], [422, 'cursor invalid_cursor'])
+  const theirs = await stage.get(`/${id}/replays`, undefined, as('cold'))
+  t.strictSame([theirs.status, ...told(theirs)], [404, '- webhook_not_found'])
+})
+
 t.test('of two simultaneous requests with one key, one has the effect and returns the secret', async (t) => {
   const stage = await withWebhooks(t)
   const { webhook_id: id } = await stage.create()

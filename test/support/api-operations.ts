@@ -36,6 +36,7 @@ export const API_OPERATIONS = [
   'get /v1/webhooks/{webhook_id} getWebhook',
   'get /v1/webhooks/{webhook_id}/deliveries listWebhookDeliveries',
   'get /v1/webhooks/{webhook_id}/deliveries/{delivery_id} getWebhookDelivery',
+  'get /v1/webhooks/{webhook_id}/replays listWebhookReplays',
   'get /v1/webhooks/{webhook_id}/replays/{replay_id} getWebhookReplay',
   'patch /v1/nft/collections/{collection_id}/tokens/{token_id}/metadata updateNftMetadata',
   'patch /v1/wallets/{wallet_id} updateWallet',
