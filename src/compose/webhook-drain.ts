@@ -7,6 +7,7 @@ import { createSafeAgents } from '../webhooks/connect-safely.ts'
 import { createProxyAgents } from '../webhooks/connect-through-proxy.ts'
 import { createDeliveries } from '../webhooks/deliveries.ts'
 import { createDrainWebhook, type DrainPorts, type DrainWebhook } from '../webhooks/drain-webhook.ts'
+import { createLookUp } from '../webhooks/look-up.ts'
 import { createPost } from '../webhooks/post.ts'
 import { createIsAllowedAddress } from '../webhooks/public-address.ts'
 import { createReceiverOf } from '../webhooks/receiver-of.ts'
@@ -22,7 +23,8 @@ export async function composeDrainWebhook(
   const { config, pool, clock, leases, metrics } = kernel
   const { allowedNetworks, proxyUrl } = config.webhooks
   const isAllowed = createIsAllowedAddress(allowedNetworks)
-  const agents = proxyUrl === null ? createSafeAgents(isAllowed) : createProxyAgents(proxyUrl, isAllowed)
+  const lookUp = createLookUp({ hasOwnNetworks: allowedNetworks.length > 0 })
+  const agents = proxyUrl === null ? createSafeAgents(isAllowed, lookUp) : createProxyAgents(proxyUrl, isAllowed)
   const drain = createDrainWebhook({
     leases,
     deliveries: createDeliveries({ pool, clock, random: Math.random }),

@@ -71,8 +71,8 @@ export class NotFound extends BursarError {
   override readonly type = 'not_found'
   override readonly code: string
 
-  /** @param resource the noun of the API: `wallet`, `transaction` */
-  constructor(resource: string, code = `${resource}_not_found`, message = `No such ${resource}.`) {
+  /** @param resource the noun of the API: `wallet`, `webhook_replay` */
+  constructor(resource: string, code = `${resource}_not_found`, message = `No such ${resource.replaceAll('_', ' ')}.`) {
     super(message)
     this.code = code
   }

@@ -5,11 +5,11 @@
  * Each address is checked three times: the literal in the URL, every answer of DNS, and the address that the socket is
  * connected to. So it does not matter that DNS answers differently the second time.
  */
-import { type LookupAddress, lookup as lookUp } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { LookUpAll } from './look-up.ts'
 import type { IsAllowedAddress } from './public-address.ts'
 
 /** Connections that are kept for the next deliveries to the same host. Each webhook uses as many at once. */
@@ -22,19 +22,11 @@ export class AddressRefused extends Error {
   readonly code = 'address_refused'
 }
 
-/** As `dns.lookup` with `all`. */
-export type LookUpAll = (
-  hostname: string,
-  callback: (error: Error | null, addresses: readonly LookupAddress[]) => void,
-) => void
-
-const lookUpAll: LookUpAll = (hostname, callback) => lookUp(hostname, { all: true, verbatim: true }, callback)
-
 type Connect = http.Agent['createConnection']
 export type Agents = { readonly http: http.Agent; readonly https: https.Agent }
 
-/** Agents for `http.request` and `https.request`. @param resolve for tests; the system's resolver by default */
-export function createSafeAgents(isAllowed: IsAllowedAddress, resolve: LookUpAll = lookUpAll): Agents {
+/** Agents for `http.request` and `https.request`. */
+export function createSafeAgents(isAllowed: IsAllowedAddress, resolve: LookUpAll): Agents {
   const lookup = checkedLookup(isAllowed, resolve)
   const settings = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_SOCKETS, lookup }
   return { http: guarded(new http.Agent(settings), isAllowed), https: guarded(new https.Agent(settings), isAllowed) }
@@ -47,7 +39,8 @@ function checkedLookup(isAllowed: IsAllowedAddress, resolve: LookUpAll): LookupF
       const bad = addresses?.find(({ address }) => !isAllowed(address))
       if (error !== null) callback(error, '')
       else if (first === undefined) callback(new AddressRefused(`${hostname} has no address`), '')
-      else if (bad !== undefined) callback(new AddressRefused(`${hostname} has the address ${bad.address}`), '')
+      // The owner reads this: which addresses the names of the service's own network have is not for him.
+      else if (bad !== undefined) callback(new AddressRefused(`${hostname} has an address that is not public`), '')
       else if (options.all) callback(null, [...addresses])
       else callback(null, first.address, first.family)
     })
@@ -72,6 +65,6 @@ function checkPeer(socket: Duplex, isAllowed: IsAllowedAddress): void {
   connection.once('connect', () => {
     const { remoteAddress } = connection
     if (remoteAddress !== undefined && !isAllowed(remoteAddress))
-      connection.destroy(new AddressRefused(`the connection leads to ${remoteAddress}`))
+      connection.destroy(new AddressRefused('the connection leads to an address that is not public'))
   })
 }

@@ -64,7 +64,8 @@ function connect(proxy: URL, { host, port }: Target, isAllowed: IsAllowedAddress
     socket.destroy()
     done(new Error(`the proxy refused the connection with status ${statusCode}`))
   })
-  asked.once('timeout', () => asked.destroy(new Error('the proxy did not answer')))
-  asked.once('error', (error) => done(error))
+  asked.once('timeout', () => asked.destroy())
+  // The owner of the webhook reads this: the proxy's address is not for him.
+  asked.once('error', (error) => done(new Error('the proxy cannot be reached', { cause: error })))
   asked.end()
 }

@@ -21,11 +21,11 @@ export type UrlRules = { readonly allowsHttp: boolean; readonly isAllowedAddress
 export function requireReceiverUrl(text: string, { allowsHttp, isAllowedAddress }: UrlRules): string {
   const refuse = (code: string, rule: string) => ValidationFailed.field('url', code, `url ${rule}`)
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || url.hostname === '' || text.length > MAX_URL_LENGTH)
-    throw refuse(
-      'invalid_url',
-      `must be an absolute URL of at most ${MAX_URL_LENGTH} characters, such as https://example.com/hook.`,
-    )
+  const invalid = refuse(
+    'invalid_url',
+    `must be an absolute URL of at most ${MAX_URL_LENGTH} characters, such as https://example.com/hook.`,
+  )
+  if (url === null || url.hostname === '' || text.length > MAX_URL_LENGTH) throw invalid
   if (url.protocol !== 'https:' && !(allowsHttp && url.protocol === 'http:'))
     throw refuse('url_not_https', 'must begin with https://: deliveries contain your data.')
   if (url.username !== '' || url.password !== '')
@@ -41,6 +41,8 @@ export function requireReceiverUrl(text: string, { allowsHttp, isAllowedAddress 
     throw refuse('url_port_refused', `must use the port ${HTTPS_PORT}, or one from ${FIRST_FREE_PORT}.`)
   // A fragment is never sent.
   url.hash = ''
+  // Letters outside ASCII become several characters each.
+  if (url.href.length > MAX_URL_LENGTH) throw invalid
   return url.href
 }
 

@@ -1,12 +1,13 @@
 /** Sending deliveries to receivers that misbehave, and to names that lead inside. */
 import { createSocket } from 'node:dgram'
-import { Resolver } from 'node:dns'
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { createSafeAgents, type LookUpAll } from '../../src/webhooks/connect-safely.ts'
+import { createLatch } from '../../src/core/latch.ts'
+import { createSafeAgents } from '../../src/webhooks/connect-safely.ts'
 import { createProxyAgents } from '../../src/webhooks/connect-through-proxy.ts'
+import { createLookUp, type LookUpAll } from '../../src/webhooks/look-up.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 
@@ -15,7 +16,10 @@ const BODY = '{"id":"evt_1"}'
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
 
 function withPost(t: Test, settings: { allowed?: readonly string[]; resolve?: LookUpAll; timeoutMs?: number } = {}) {
-  const agents = createSafeAgents(createIsAllowedAddress(settings.allowed ?? []), settings.resolve)
+  const agents = createSafeAgents(
+    createIsAllowedAddress(settings.allowed ?? []),
+    settings.resolve ?? createLookUp({ hasOwnNetworks: settings.allowed !== undefined }),
+  )
   t.after(() => {
     agents.http.destroy()
     agents.https.destroy()
@@ -156,7 +160,8 @@ t.test(
     const resolve = await withDns(t, () => answers.shift() ?? ['127.0.0.1'])
     const post = withPost(t, { resolve })
     answers.push(['93.184.216.34', '127.0.0.1'])
-    t.match(await post(`http://mixed.test:${port}/`, HEADERS, BODY), { outcome: 'refused' })
+    const mixed = await post(`http://mixed.test:${port}/`, HEADERS, BODY)
+    t.match(mixed, { outcome: 'refused', error: 'mixed.test has an address that is not public' }, 'but not which')
     t.match(await post(`http://inside.test:${port}/`, HEADERS, BODY), { outcome: 'refused' })
     t.equal(reached, 0)
 
@@ -177,7 +182,7 @@ t.test(
       )
     t.after(() => agents.http.destroy())
     const rebound = await createPost({ agents, userAgent: 'test' })(`http://rebinding.test:${port}/`, HEADERS, BODY)
-    t.match(rebound, { outcome: 'refused', error: /the connection leads to 127.0.0.1/ })
+    t.match(rebound, { outcome: 'refused', error: 'the connection leads to an address that is not public' })
     t.equal(reached, 0, 'no byte of a request was processed')
   },
 )
@@ -197,7 +202,6 @@ t.test('a proxy gets names to look up, no internal address, and a refusal of it 
       .pipe(receiver)
   })
   await once(proxy, 'listening')
-  t.after(() => proxy.close())
   const proxyUrl = `http://user:p%40ss@127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const agents = createProxyAgents(proxyUrl, createIsAllowedAddress())
   const post = createPost({ agents, userAgent: 'bursar-test' })
@@ -215,17 +219,57 @@ t.test('a proxy gets names to look up, no internal address, and a refusal of it 
     ['other.test:8443', credentials],
     ['other.test:8443', credentials],
   ])
+  proxy.close()
+  await once(proxy, 'close')
+  const down = await post(`http://receiver.test:${port}/hook`, HEADERS, BODY)
+  t.match(down, { outcome: 'failed', error: 'the proxy cannot be reached' }, 'nobody else learns its address')
 })
 
-/** A DNS server, and a look-up that asks it. */
-async function withDns(t: Test, answer: (name: string) => readonly string[]): Promise<LookUpAll> {
+t.test('names that DNS never answers do not hold up the others', async (t) => {
+  const asked = createLatch()
+  const resolve = await withDns(t, (name) => {
+    if (name === 'good.test') return ['10.1.2.3']
+    asked.set()
+    return null
+  })
+  const post = withPost(t, { resolve })
+  const silent = Array.from({ length: 40 }, (_, n) => post(`http://silent${n}.test/`, HEADERS, BODY))
+  await asked.wait(60_000, new AbortController().signal)
+  let isSilent = true
+  void Promise.race(silent).then(() => {
+    isSilent = false
+  })
+  t.match(await post('http://good.test/', HEADERS, BODY), { error: 'good.test has an address that is not public' })
+  t.ok(isSilent, 'it was answered before any of the others was given up')
+  const outcomes = (await Promise.all(silent)).map(({ outcome }) => outcome)
+  t.strictSame(new Set(outcomes), new Set(['failed']))
+})
+
+t.test('a name that DNS does not have is looked up by the system where own networks are allowed', async (t) => {
+  const servers = [await dnsServer(t, () => [])]
+  const find = (hasOwnNetworks: boolean, name: string) =>
+    new Promise((resolve) =>
+      createLookUp({ hasOwnNetworks, servers })(name, (error, addresses) => resolve(error?.message ?? addresses)),
+    )
+  t.match(await find(false, 'receiver.invalid'), /^query/)
+  t.match(await find(true, 'receiver.invalid'), /^getaddrinfo/)
+  t.match(await find(false, 'localhost'), [{ address: /^(127\.|::1)/ }], 'which needs no DNS')
+})
+
+/** A DNS server of IPv4 addresses: `[]` for a name that has none, null for one that is never answered. */
+async function dnsServer(t: Test, answer: (name: string) => readonly string[] | null): Promise<string> {
   const server = createSocket('udp4')
   server.on('message', (query, from) => {
+    const labels: string[] = []
     let end = 12
-    while (query[end] !== 0) end += (query[end] ?? 0) + 1
+    for (let length = query[end] ?? 0; length !== 0; length = query[end] ?? 0) {
+      labels.push(query.toString('latin1', end + 1, end + 1 + length))
+      end += length + 1
+    }
     const question = query.subarray(12, end + 5)
     const isAddress = query.readUInt16BE(end + 1) === 1
-    const addresses = isAddress ? answer('') : []
+    const addresses = isAddress ? answer(labels.join('.')) : []
+    if (addresses === null) return
     const header = Buffer.concat([
       query.subarray(0, 2),
       Buffer.from([0x81, 0x80, 0, 1, 0, addresses.length, 0, 0, 0, 0]),
@@ -238,13 +282,9 @@ async function withDns(t: Test, answer: (name: string) => readonly string[]): Pr
   server.bind(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.close())
-  const resolver = new Resolver()
-  resolver.setServers([`127.0.0.1:${server.address().port}`])
-  return (hostname, callback) =>
-    resolver.resolve4(hostname, (error, addresses) =>
-      callback(
-        error,
-        (addresses ?? []).map((address) => ({ address, family: 4 })),
-      ),
-    )
+  return `127.0.0.1:${server.address().port}`
+}
+
+async function withDns(t: Test, answer: (name: string) => readonly string[] | null): Promise<LookUpAll> {
+  return createLookUp({ hasOwnNetworks: false, servers: [await dnsServer(t, answer)] })
 }

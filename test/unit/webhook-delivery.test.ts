@@ -127,6 +127,14 @@ t.test('the URL of a webhook is checked and brought to its normal form', async (
     'ftp://example.com/': 'url_not_https',
     'https://user:secret@example.com/': 'url_has_credentials',
     'https://localhost/': 'url_not_public',
+    'https://LOCALHOST./': 'url_not_public',
+    'https://sub.localhost/': 'url_not_public',
+    'https://①②⑦.0.0.1/': 'url_not_public',
+    'https://0177.0.0.1/': 'url_not_public',
+    'https://[::7f00:1]/': 'url_not_public',
+    'https://168.63.129.16/': 'url_not_public',
+    'https://[fe80::1%25eth0]/': 'invalid_url',
+    'https://example.com:99999/': 'invalid_url',
     'https://metadata.google.internal/': 'url_not_public',
     'https://2130706433/': 'url_not_public',
     'https://0x7f.1/': 'url_not_public',
@@ -137,6 +145,7 @@ t.test('the URL of a webhook is checked and brought to its normal form', async (
   }
   for (const [url, result] of Object.entries(results)) t.equal(codeOf(url), result, url)
   t.equal(codeOf(`https://example.com/${'x'.repeat(2_048)}`), 'invalid_url')
+  t.equal(codeOf(`https://example.com/${'ü'.repeat(500)}`), 'invalid_url', 'its normal form is too long')
   const local = { allowsHttp: true, isAllowedAddress: createIsAllowedAddress(['127.0.0.0/8']) }
   t.equal(codeOf('http://127.0.0.1:3001/hook', local), 'http://127.0.0.1:3001/hook')
   t.equal(codeOf('http://localhost:3001/', local), 'http://localhost:3001/')
