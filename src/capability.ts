@@ -10,7 +10,7 @@ import type { CheckedModel } from './audit/verify/compare-rows.ts'
 import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
 import type { Clock } from './core/ids.ts'
-import type { Event, RecordedEvent } from './core/messages.ts'
+import type { Event } from './core/messages.ts'
 import type { CountedQuota } from './core/quotas.ts'
 import type { ALL_SCOPES } from './core/scopes.ts'
 import type { IdKind, NewId, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
@@ -103,15 +103,42 @@ export function explained<State, Command, Evt extends Event>(
   return { ...resource, aggregate: anyAggregate(aggregate) }
 }
 
+/** How the events of a stream become its state. */
+export type StreamFold<State, Evt extends Event> = Pick<
+  Aggregate<State, never, Evt>,
+  'category' | 'initialState' | 'evolve'
+>
+
+/** Any fold; each gets only the events of its own streams. */
+export type AnyFold = {
+  readonly category: string
+  readonly initialState: unknown
+  readonly evolve: (state: unknown, event: Event) => unknown
+}
+
+/** The first event of a stream, with the time of its record, ISO 8601 UTC with milliseconds. */
+export type FirstEvent<Evt extends Event = Event> = Evt & { readonly recordedAt: string }
+
 /** An event of the log, with what its public events are rendered from. Nothing else: no table, no setting, no clock. */
-export type PublishSource<Evt extends Event = Event> = {
+export type EventSource<Evt extends Event = Event> = {
   /** The id of the stream without its category. */
   readonly id: string
   readonly tenantId: string
-  /** The events of the stream up to and including this one; only this one if the publisher does not need the `whole`. */
-  readonly events: readonly RecordedEvent<Evt>[]
+  readonly version: number
+  /** ISO 8601 UTC with milliseconds. */
+  readonly recordedAt: string
+  readonly event: Evt
   /** The first event of another stream, once `related` has named it. It never changes. */
-  readonly firstOf: (streamId: string) => RecordedEvent | undefined
+  readonly firstOf: (streamId: string) => FirstEvent | undefined
+}
+
+/** With the stream up to the event. */
+export type PublishSource<State = unknown, Evt extends Event = Event> = EventSource<Evt> & {
+  /** The first event of the stream. */
+  readonly first: Evt
+  /** The state before and after the event. */
+  readonly before: State
+  readonly after: State
 }
 
 /** What a public event says about its resource. */
@@ -131,8 +158,8 @@ export type Published = {
   readonly events: Readonly<Record<string, readonly string[]>>
   /** The schema of `data`. */
   readonly schema: TSchema
-  /** Whether `data` follows from all events up to this one: for short streams. */
-  readonly whole: boolean
+  /** How the stream is folded up to the event; null if `data` follows from the event alone. All publishers of a category share it. */
+  readonly fold: AnyFold | null
   /** The index of the first of them in the ids of public events: above 0 if another publisher of these streams comes first. */
   readonly firstIndex: number
   /** Only streams of transactions with this subject. */
@@ -145,25 +172,39 @@ export type Published = {
   readonly render: (source: never, type: never) => PublicFacts<unknown> | null
 }
 
-type PublishedBy<Evt extends Event, Types extends string, Schema extends TSchema> = Pick<
+type PublishedBy<Source, Evt extends Event, Types extends string, Schema extends TSchema> = Pick<
   Published,
   'resource' | 'scope'
 > &
-  Partial<Pick<Published, 'whole' | 'firstIndex' | 'subject' | 'mayConcern'>> & {
+  Partial<Pick<Published, 'firstIndex' | 'subject' | 'mayConcern'>> & {
     readonly types: Readonly<Record<Types, string>>
     readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
     readonly schema: Schema
-    readonly related?: (source: PublishSource<Evt>) => readonly string[]
-    readonly render: (source: PublishSource<Evt>, type: Types) => PublicFacts<View<Schema>> | null
+    readonly related?: (source: Source) => readonly string[]
+    readonly render: (source: Source, type: Types) => PublicFacts<View<Schema>> | null
   }
 
+const DEFAULTS = {
+  firstIndex: 0,
+  subject: null,
+  mayConcern: (id: string, resourceId: string) => id === resourceId,
+  related: () => [],
+}
+
 /** For lists of publishers of all types. An event type that is not mentioned does not compile. */
-export function published<State, Command, Evt extends Event, Types extends string, Schema extends TSchema>(
-  { category }: Aggregate<State, Command, Evt>,
-  publisher: PublishedBy<Evt, Types, Schema>,
+export function published<State, Evt extends Event, Types extends string, Schema extends TSchema>(
+  fold: StreamFold<State, Evt>,
+  publisher: PublishedBy<PublishSource<NoInfer<State>, NoInfer<Evt>>, Evt, Types, Schema>,
 ): Published {
-  const mayConcern: Published['mayConcern'] = (id, resourceId) => id === resourceId
-  return { whole: false, firstIndex: 0, subject: null, mayConcern, related: () => [], ...publisher, category }
+  return { ...DEFAULTS, ...publisher, category: fold.category, fold: fold as unknown as AnyFold }
+}
+
+/** For streams that are too long to be folded. */
+export function publishedAlone<State, Evt extends Event, Types extends string, Schema extends TSchema>(
+  { category }: StreamFold<State, Evt>,
+  publisher: PublishedBy<EventSource<NoInfer<Evt>>, Evt, Types, Schema>,
+): Published {
+  return { ...DEFAULTS, ...publisher, category, fold: null }
 }
 
 /** A metric that is read from tables at each scrape. */

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
 import { toIso } from '../core/instants.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { environmentSchema, idSchema, instant, nullable } from '../http/schemas.ts'
 import { apiKeyAggregate } from './aggregate.ts'
@@ -27,12 +27,11 @@ const schema = named(
 export const publishedApiKeys = published(apiKeyAggregate, {
   resource: 'api_key',
   scope: ALL_SCOPES,
-  whole: true,
   types: { 'api_key.issued': 'An API key was issued.', 'api_key.revoked': 'An API key was revoked.' },
   events: { ApiKeyIssued: ['api_key.issued'], ApiKeyRevoked: ['api_key.revoked'] },
   schema,
-  render({ id, tenantId, events }) {
-    const [row] = projectEvents(apiKeyAggregate, events, { id, tenantId }, 'api_keys')
+  render(source) {
+    const [row] = projectChange(apiKeyAggregate, source, 'api_keys')
     if (row === undefined) return null
     const { key_id, environment, label, scopes, expires_at, revoked_at, created_at } = row
     const times = {
@@ -40,6 +39,6 @@ export const publishedApiKeys = published(apiKeyAggregate, {
       revoked_at: revoked_at === null ? null : toIso(revoked_at),
       created_at: toIso(created_at),
     }
-    return { resourceId: id, data: { key_id, environment, label, scopes, ...times } }
+    return { resourceId: source.id, data: { key_id, environment, label, scopes, ...times } }
   },
 })

@@ -3,7 +3,7 @@
  * wallet may have changed since.
  */
 import { published } from '../capability.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { observedTransferAggregate } from './aggregate.ts'
 import type { Notice } from './events.ts'
 import { transferAtEventSchema } from './schemas.ts'
@@ -23,7 +23,6 @@ const CAUSES = {
 export const publishedTransfers = published(observedTransferAggregate, {
   resource: 'observed_transfer',
   scope: 'transactions:read',
-  whole: true,
   types: {
     'deposit.detected': 'A transfer to a wallet is in a block.',
     'deposit.confirmed': 'The block of a deposit has the required confirmations.',
@@ -41,11 +40,12 @@ export const publishedTransfers = published(observedTransferAggregate, {
     TransferOrphaned: ['deposit.orphaned', 'watch.orphaned'],
   },
   schema: transferAtEventSchema,
-  render({ id, tenantId, events }, type) {
-    const observed = events.findLast((event) => event.type === 'TransferObserved')
-    const [row] = projectEvents(observedTransferAggregate, events, { id, tenantId }, 'observed_transfers')
+  render(source, type) {
+    const { id, after } = source
+    const [row] = projectChange(observedTransferAggregate, source, 'observed_transfers')
     const causes: readonly Notice[] = CAUSES[type]
-    if (row === undefined || !observed?.data.notices.some((notice) => causes.includes(notice))) return null
+    if (row === undefined || after.status === 'unknown') return null
+    if (!after.transfer.notices.some((notice) => causes.includes(notice))) return null
     return { resourceId: id, data: toTransfer(row as Parameters<typeof toTransfer>[0]) }
   },
 })

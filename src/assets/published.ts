@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
 import { toIso } from '../core/instants.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { addressSchema, environmentSchema, instant, networkSchema, nullable } from '../http/schemas.ts'
 import { assetAggregate } from './aggregate.ts'
@@ -30,7 +30,6 @@ const schema = named(
 export const publishedAssets = published(assetAggregate, {
   resource: 'asset',
   scope: 'assets:read',
-  whole: true,
   mayConcern: (id, assetId) => id.startsWith(`${assetId}@`),
   types: {
     'asset.registered': 'A token was registered: it can be named by its symbol.',
@@ -38,8 +37,8 @@ export const publishedAssets = published(assetAggregate, {
   },
   events: { AssetRegistered: ['asset.registered'], AssetRemoved: ['asset.removed'] },
   schema,
-  render({ id, tenantId, events }) {
-    const [row] = projectEvents(assetAggregate, events, { id, tenantId }, 'assets')
+  render(source) {
+    const [row] = projectChange(assetAggregate, source, 'assets')
     if (row === undefined) return null
     const { tenant_id: _, chain_id: __, version: ___, created_at, removed_at, ...asset } = row
     const times = { created_at: toIso(created_at), removed_at: removed_at === null ? null : toIso(removed_at) }

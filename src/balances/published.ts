@@ -1,6 +1,6 @@
 /** Changes of balances as public events. They are rendered from the event alone: the stream of a wallet is long. */
 import { Type } from '@sinclair/typebox'
-import { published } from '../capability.ts'
+import { publishedAlone } from '../capability.ts'
 import { formatAmount } from '../core/money.ts'
 import { named } from '../http/components.ts'
 import { idSchema, instant, nullable, oneOf } from '../http/schemas.ts'
@@ -31,7 +31,7 @@ const schema = named(
   }),
 )
 
-export const publishedBalances = published(balanceAggregate, {
+export const publishedBalances = publishedAlone(balanceAggregate, {
   resource: 'balance',
   scope: 'wallets:read',
   types: {
@@ -39,8 +39,7 @@ export const publishedBalances = published(balanceAggregate, {
   },
   events: { BalanceChanged: ['balance.changed'], BalanceReorged: ['balance.changed'] },
   schema,
-  render({ id, events: [event] }) {
-    if (event === undefined) return null
+  render({ id, event }) {
     const { asset, balance, blockNumber, observedAt } = event.data
     const data = {
       wallet_id: id,

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { EventName } from '../core/event-ids.ts'
 import type { Environment } from '../core/networks.ts'
 import { DATABASE_EPOCH } from './database-epoch.ts'
-import { EVENT_COLUMNS, type EventRow } from './rows.ts'
+import type { EventRow } from './rows.ts'
 import { LOG_START, type SubscriptionPosition } from './subscription.ts'
 import type { OrNull } from './table-rows.ts'
 
@@ -192,14 +192,18 @@ export async function readLogged(pool: Pool, names: readonly EventName[]): Promi
   return rows.map(toLogged)
 }
 
+const RANGE_COLUMNS = ['stream_id', 'stream_version', 'type', 'schema_version', 'data', 'recorded_at', 'hash'] as const
+
+export type RangeRow = Pick<EventRow, (typeof RANGE_COLUMNS)[number]>
+
 /** Parts of streams with their data, each in the order of versions. */
-export async function readRanges(pool: Pool, ranges: readonly StreamRange[]): Promise<EventRow[]> {
+export async function readRanges(pool: Pool, ranges: readonly StreamRange[]): Promise<RangeRow[]> {
   if (ranges.length === 0) return []
-  const { rows } = await pool.query<EventRow>({
+  const { rows } = await pool.query<RangeRow>({
     name: 'read_stream_ranges',
     // LATERAL with OFFSET: one index lookup for each stream, as in `load_streams`.
     text: `SELECT e.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS wanted(id, first, last) CROSS JOIN LATERAL
-             (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id AND stream_version BETWEEN wanted.first AND wanted.last
+             (SELECT ${RANGE_COLUMNS} FROM events WHERE stream_id = wanted.id AND stream_version BETWEEN wanted.first AND wanted.last
                ORDER BY stream_version OFFSET 0) AS e`,
     values: [ranges.map(({ streamId }) => streamId), ranges.map(({ from }) => from), ranges.map(({ to }) => to)],
   })

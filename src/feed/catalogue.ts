@@ -1,5 +1,5 @@
 /** Every public event type, and who publishes it. Types are what capabilities publish: there is no other list. */
-import type { Published } from '../capability.ts'
+import type { AnyFold, Published } from '../capability.ts'
 
 export type PublicType = {
   readonly type: string
@@ -12,11 +12,18 @@ export type Catalogue = {
   readonly types: readonly PublicType[]
   /** The publishers of the streams of a category. */
   readonly publishersOf: (category: string) => readonly Published[]
+  /** The publishers that an event of the log may concern. */
+  readonly publishersFor: (event: { readonly streamId: string; readonly type: string }) => readonly Published[]
+  /** How the streams of a category are folded for its publishers; null if their events are read alone. */
+  readonly foldOf: (category: string) => AnyFold | null
   /** The largest index that a public event of this event of the log can have. */
   readonly lastIndexOf: (event: { readonly streamId: string; readonly type: string }) => number
 }
 
-/** @throws Error when two publishers use the same type, or give the same id to two public events of one event */
+/**
+ * @throws Error when two publishers use the same type, give the same id to two public events of one event, or fold
+ * the streams of one category differently
+ */
 export function createCatalogue(publishers: readonly Published[]): Catalogue {
   const types = publishers.flatMap((publisher) =>
     Object.entries(publisher.types).map(([type, description]) => ({ type, description, publisher })),
@@ -32,12 +39,24 @@ export function createCatalogue(publishers: readonly Published[]): Catalogue {
   const byCategory = new Map<string, readonly Published[]>()
   for (const publisher of publishers)
     byCategory.set(publisher.category, [...(byCategory.get(publisher.category) ?? []), publisher])
+  for (const [category, [one, ...others]] of byCategory)
+    if (others.some(({ fold }) => fold !== one?.fold))
+      throw new Error(`two publishers fold the streams of ${category} differently`)
   const publishersOf = (category: string) => byCategory.get(category) ?? []
+  const byEvent = new Map(
+    [...byCategory].map(([category, of]) => {
+      const names = new Set(of.flatMap(({ events }) => Object.keys(events)))
+      const causing = (name: string) => of.filter(({ events }) => (events[name] ?? []).length > 0)
+      return [category, new Map([...names].map((name) => [name, causing(name)]))] as const
+    }),
+  )
   return {
     types,
     publishersOf,
+    publishersFor: ({ streamId, type }) => byEvent.get(categoryOf(streamId))?.get(type) ?? [],
+    foldOf: (category) => publishersOf(category)[0]?.fold ?? null,
     lastIndexOf({ streamId, type }) {
-      const of = publishersOf(streamId.slice(0, streamId.indexOf('-')))
+      const of = publishersOf(categoryOf(streamId))
       return Math.max(0, ...of.map(({ firstIndex, events }) => firstIndex + (events[type]?.length ?? 0) - 1))
     },
   }
@@ -46,4 +65,8 @@ export function createCatalogue(publishers: readonly Published[]): Catalogue {
 function requireUnique(names: readonly string[]): void {
   const twice = names.find((name, n) => names.indexOf(name) !== n)
   if (twice !== undefined) throw new Error(`${twice} is published twice`)
+}
+
+export function categoryOf(streamId: string): string {
+  return streamId.slice(0, streamId.indexOf('-'))
 }

@@ -2,15 +2,16 @@
  * Renders public events. They follow from the log alone: an event that is rendered again after years has the same
  * bytes, so they are not stored.
  */
-import type { Published, PublishSource } from '../capability.ts'
-import { type EventName, publicEventIdOf } from '../core/event-ids.ts'
-import type { Event, RecordedEvent } from '../core/messages.ts'
+import type { FirstEvent, Published, PublishSource } from '../capability.ts'
+import { publicEventIdOf } from '../core/event-ids.ts'
+import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { upcast } from '../event-log/aggregate.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
-import type { LoggedEvent, StreamRange } from '../event-log/read-logged.ts'
-import { type EventRow, toRecorded } from '../event-log/rows.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { LoggedEvent, RangeRow, StreamRange } from '../event-log/read-logged.ts'
+import { type Catalogue, categoryOf } from './catalogue.ts'
+import { createCheckpoints } from './checkpoints.ts'
+import { createFoldStreams } from './fold-streams.ts'
 
 /** What a tenant is told. The order of the fields is that of the JSON. */
 export type PublicEvent = {
@@ -44,104 +45,78 @@ export type Render = (
 export type RenderPorts = {
   readonly catalogue: Catalogue
   readonly aggregates: readonly AnyAggregate[]
-  readonly readRanges: (ranges: readonly StreamRange[]) => Promise<readonly EventRow[]>
+  readonly readRanges: (ranges: readonly StreamRange[]) => Promise<readonly RangeRow[]>
+  /** For states of streams, in memory, estimated. */
+  readonly checkpointBytes?: number
 }
 
 /** More rounds would mean that the first event of a stream needs itself. */
 const MOST_ROUNDS = 4
+const CHECKPOINT_BYTES = 16 * 1_024 * 1_024
 
-export function createRender({ catalogue, aggregates, readRanges }: RenderPorts): Render {
+type Source = { readonly logged: LoggedEvent; readonly publisher: Published; readonly source: PublishSource }
+type Firsts = Map<string, FirstEvent | undefined>
+
+export function createRender({
+  catalogue,
+  aggregates,
+  readRanges,
+  checkpointBytes = CHECKPOINT_BYTES,
+}: RenderPorts): Render {
   const schemas = new Map(aggregates.map((aggregate) => [aggregate.category, aggregate.schemas]))
+  const foldStreams = createFoldStreams({
+    foldOf: (streamId) => catalogue.foldOf(categoryOf(streamId)),
+    checkpoints: createCheckpoints(checkpointBytes),
+    readRanges: async (ranges) =>
+      (await readRanges(ranges)).map((row) => ({
+        streamId: row.stream_id,
+        streamVersion: row.stream_version,
+        hash: row.hash,
+        event: toEvent(row),
+      })),
+  })
 
-  function toKnown(row: EventRow): RecordedEvent {
-    const known = schemas.get(categoryOf(row.stream_id))
-    if (known === undefined) throw new Error(`no aggregate reads the stream ${row.stream_id}`)
-    return toRecorded(row, upcast<Event>(known, row.type, row.schema_version, row.data))
+  function toEvent({ stream_id, type, schema_version, data }: RangeRow): Event {
+    const known = schemas.get(categoryOf(stream_id))
+    if (known === undefined) throw new Error(`no aggregate reads the stream ${stream_id}`)
+    return upcast<Event>(known, type, schema_version, data)
   }
 
-  /** The publishers that an event may concern. */
-  function publishersFor({ streamId, type }: LoggedEvent): readonly Published[] {
-    return catalogue.publishersOf(categoryOf(streamId)).filter(({ events }) => (events[type] ?? []).length > 0)
+  async function readFirsts(sources: readonly Source[], firsts: Firsts): Promise<void> {
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const missing = new Set<string>()
+      for (const { publisher, source } of sources)
+        for (const streamId of publisher.related(source as never)) if (!firsts.has(streamId)) missing.add(streamId)
+      if (missing.size === 0) return
+      for (const streamId of missing) firsts.set(streamId, undefined)
+      for (const row of await readRanges([...missing].map((streamId) => ({ streamId, from: 1, to: 1 }))))
+        firsts.set(row.stream_id, { ...toEvent(row), recordedAt: row.recorded_at.toISOString() })
+    }
   }
 
   return async (logged, isWanted = () => true) => {
-    const wanted = logged.map((event) => {
-      const publishers = publishersFor(event).filter((publisher) => isWanted(publisher, event))
-      return { event, publishers }
-    })
-    const known = createKnown()
-    known.add((await readRanges(rangesOf(wanted))).map(toKnown))
-    const sources = wanted.map(({ event, publishers }) =>
-      publishers.map((publisher) => ({ event, publisher, source: sourceOf(event, publisher, known) })),
+    const wanted = logged.map((event) =>
+      catalogue.publishersFor(event).filter((publisher) => isWanted(publisher, event)),
     )
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const related = sources.flat().flatMap(({ publisher, source }) => publisher.related(source as never))
-      const missing = [...new Set(related)].filter((streamId) => !known.has(streamId))
-      if (missing.length === 0) break
-      known.add((await readRanges(missing.map((streamId) => ({ streamId, from: 1, to: 1 })))).map(toKnown))
-      known.note(missing)
-    }
+    const foldedAt = await foldStreams(logged.filter((_, n) => (wanted[n] ?? []).length > 0))
+    const firsts: Firsts = new Map()
+    const firstOf = (streamId: string) => firsts.get(streamId)
+    const sources = logged.map((event, n): Source[] => {
+      const publishers = wanted[n] ?? []
+      if (publishers.length === 0) return []
+      const { streamId, tenantId, streamVersion: version, recordedAt } = event
+      const id = streamId.slice(streamId.indexOf('-') + 1)
+      const source = { ...foldedAt(event), id, tenantId, version, recordedAt, firstOf } as PublishSource
+      return publishers.map((publisher) => ({ logged: event, publisher, source }))
+    })
+    await readFirsts(sources.flat(), firsts)
     return sources.map((each) => each.flatMap(renderOne).sort((a, b) => a.index - b.index))
   }
 }
 
-type Known = ReturnType<typeof createKnown>
-
-/** The events that were read. */
-function createKnown() {
-  const streams = new Map<string, Map<number, RecordedEvent>>()
-  const ordered = new Map<string, readonly RecordedEvent[]>()
-  const of = (streamId: string) => {
-    const stream = streams.get(streamId) ?? new Map<number, RecordedEvent>()
-    streams.set(streamId, stream)
-    return stream
-  }
-  return {
-    add(events: readonly RecordedEvent[]) {
-      for (const event of events) of(event.streamId).set(event.streamVersion, event)
-      ordered.clear()
-    },
-    /** Streams that were looked for, whether they exist or not. */
-    note(streamIds: readonly string[]) {
-      for (const streamId of streamIds) of(streamId)
-    },
-    has: (streamId: string) => streams.has(streamId) && (of(streamId).has(1) || of(streamId).size === 0),
-    at: ({ streamId, streamVersion }: EventName) => of(streamId).get(streamVersion),
-    /** The first events of the stream, sorted once for all that are rendered. */
-    upTo({ streamId, streamVersion }: EventName): readonly RecordedEvent[] {
-      const events =
-        ordered.get(streamId) ?? [...of(streamId).values()].sort((a, b) => a.streamVersion - b.streamVersion)
-      ordered.set(streamId, events)
-      return events.slice(0, streamVersion)
-    },
-  }
-}
-
-function sourceOf(
-  { streamId, streamVersion, tenantId }: LoggedEvent,
-  { whole }: Published,
-  known: Known,
-): PublishSource {
-  const own = known.at({ streamId, streamVersion })
-  const events = whole ? known.upTo({ streamId, streamVersion }) : own === undefined ? [] : [own]
-  if (events.length !== (whole ? streamVersion : 1))
-    throw new Error(`the events of ${streamId} up to ${streamVersion} are not all in the log`)
-  return {
-    id: streamId.slice(streamId.indexOf('-') + 1),
-    tenantId,
-    events,
-    firstOf: (other) => known.at({ streamId: other, streamVersion: 1 }),
-  }
-}
-
-function renderOne(of: {
-  readonly event: LoggedEvent
-  readonly publisher: Published
-  readonly source: PublishSource
-}): RenderedEvent[] {
-  const { event, publisher, source } = of
-  const { streamId, streamVersion, recordedAt: timestamp, environment } = event
-  return (publisher.events[event.type] ?? []).flatMap((type, i) => {
+function renderOne({ logged, publisher, source }: Source): RenderedEvent[] {
+  const { streamId, streamVersion, recordedAt: timestamp, environment } = logged
+  return (publisher.events[logged.type] ?? []).flatMap((type, i) => {
     const facts = publisher.render(source as never, type as never)
     if (facts === null) return []
     const index = publisher.firstIndex + i
@@ -156,28 +131,4 @@ function renderOne(of: {
     }
     return [{ event: rendered, index, scope: publisher.scope }]
   })
-}
-
-/** One range for each stream that somebody publishes. */
-function rangesOf(
-  wanted: readonly { readonly event: LoggedEvent; readonly publishers: readonly Published[] }[],
-): StreamRange[] {
-  const ranges = new Map<string, StreamRange>()
-  for (const { event, publishers } of wanted) {
-    const { streamId, streamVersion } = event
-    for (const { whole } of publishers) {
-      const range = ranges.get(streamId)
-      const from = whole ? 1 : streamVersion
-      ranges.set(streamId, {
-        streamId,
-        from: Math.min(range?.from ?? from, from),
-        to: Math.max(range?.to ?? 0, streamVersion),
-      })
-    }
-  }
-  return [...ranges.values()]
-}
-
-function categoryOf(streamId: string): string {
-  return streamId.slice(0, streamId.indexOf('-'))
 }

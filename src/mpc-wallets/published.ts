@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
 import { ID_PREFIXES } from '../declarations.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { idSchema } from '../http/schemas.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
@@ -17,7 +17,6 @@ const schema = named(
 export const publishedRefreshes = published(mpcKeyAggregate, {
   resource: 'share_refresh',
   scope: 'recovery:read',
-  whole: true,
   mayConcern: (_keyId, refreshId) => refreshId.startsWith(ID_PREFIXES.refresh),
   types: {
     'recovery.refresh.requested': 'New shares of the key of an mpc wallet were requested.',
@@ -35,9 +34,9 @@ export const publishedRefreshes = published(mpcKeyAggregate, {
     MpcSharesRefreshFailed: ['recovery.refresh.failed'],
   },
   schema,
-  render({ id, tenantId, events }) {
-    const [key] = projectEvents(mpcKeyAggregate, events, { id, tenantId }, 'mpc_keys')
-    const [row] = projectEvents(mpcKeyAggregate, events, { id, tenantId }, 'mpc_refreshes')
+  render(source) {
+    const [key] = projectChange(mpcKeyAggregate, source, 'mpc_keys')
+    const [row] = projectChange(mpcKeyAggregate, source, 'mpc_refreshes')
     if (key?.wallet_id == null || row === undefined) return null
     const { key_id: _, ...refresh } = row
     const view = toRefresh(refresh as RefreshRow)

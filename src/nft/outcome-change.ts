@@ -1,14 +1,13 @@
 /** How an event of its transaction changes the outcome of an NFT operation. Pure. */
 import type { PublishSource } from '../capability.ts'
 import { mapValues } from '../core/map-values.ts'
-import type { RecordedEvent } from '../core/messages.ts'
 import { OPENINGS } from '../declarations.ts'
-import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { TransactionEvent } from '../transactions/all-events.ts'
+import type { TransactionAtEvent } from '../transactions/fold-view.ts'
 import { type KnownTransaction, newestAttempt } from '../transactions/state.ts'
 import { type Fate, type Outcome, outcomeOf } from './outcome.ts'
 
-export type TransactionSource = PublishSource<TransactionEvent>
+export type TransactionSource = PublishSource<TransactionAtEvent, TransactionEvent>
 
 /** `reorged`: the operation is pending again. */
 export type OutcomeChange = 'done' | 'failed' | 'reorged'
@@ -39,11 +38,10 @@ export function outcomeEvents<const Type extends string>(
 
 /** The outcome after the newest event; null if that event does not change it. */
 export function outcomeChange({
-  events,
+  before: { transaction: before },
+  after: { transaction: after },
 }: TransactionSource): { readonly change: OutcomeChange; readonly fate: Fate } | null {
-  const before = transactionOf(events.slice(0, -1))
-  const after = transactionOf(events)
-  if (before === null || after === null) return null
+  if (before.state === 'unknown' || after.state === 'unknown') return null
   const [from, to] = [outcomeIn(before), outcomeIn(after)]
   if (from === to) return null
   return { change: to === 'pending' ? 'reorged' : to, fate: fateOf(after) }
@@ -53,14 +51,9 @@ export function outcomeChange({
 export const REQUESTED: Fate = { state: 'requested', succeeded: null, hash: null, failure: null }
 
 /** The id of the resource that the transaction belongs to, if it is of this type. */
-export function subjectOf({ events: [opening] }: TransactionSource, type: string): string | null {
-  const subject = opening !== undefined && 'subject' in opening.data ? opening.data.subject : null
+export function subjectOf({ first }: TransactionSource, type: string): string | null {
+  const subject = 'subject' in first.data ? first.data.subject : null
   return subject?.type === type ? subject.id : null
-}
-
-function transactionOf(events: readonly RecordedEvent<TransactionEvent>[]): KnownTransaction | null {
-  const state = events.reduce(transactionAggregate.evolve, transactionAggregate.initialState)
-  return state.state === 'unknown' ? null : state
 }
 
 function fateOf(transaction: KnownTransaction): Fate {

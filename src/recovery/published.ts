@@ -1,7 +1,7 @@
 /** Exports of keys as public events. They never contain the file. */
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { exportAggregate } from './aggregate.ts'
 import { exportSchema } from './schemas.ts'
@@ -10,7 +10,6 @@ import { type ExportRow, toView } from './view.ts'
 export const publishedExports = published(exportAggregate, {
   resource: 'wallet_export',
   scope: 'recovery:read',
-  whole: true,
   types: {
     'recovery.export.requested': 'The export of the key of a wallet was requested.',
     'recovery.export.completed': 'The key of a wallet was exported, encrypted for its recipient.',
@@ -22,10 +21,10 @@ export const publishedExports = published(exportAggregate, {
     WalletExportRefused: ['recovery.export.refused'],
   },
   schema: named('WalletExportAtEvent', Type.Omit(exportSchema, ['ciphertext'])),
-  render({ id, tenantId, events }) {
-    const [row] = projectEvents(exportAggregate, events, { id, tenantId }, 'wallet_exports')
+  render(source) {
+    const [row] = projectChange(exportAggregate, source, 'wallet_exports')
     if (row === undefined) return null
     const { ciphertext: _, ...data } = toView({ ...(row as Omit<ExportRow, 'ciphertext'>), ciphertext: null })
-    return { resourceId: id, data }
+    return { resourceId: source.id, data }
   },
 })

@@ -1,23 +1,48 @@
-/** A transaction in the form of the API, from its events alone: as it was when the newest of them was recorded. Pure. */
+/** A transaction in the form of the API, from its events alone: as it was when one of them was recorded. Pure. */
+import type { StreamFold } from '../capability.ts'
 import type { RecordedEvent } from '../core/messages.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import type { ProjectionContext } from '../event-log/aggregate.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionEvent } from './all-events.ts'
+import type { TransactionState } from './state.ts'
 import { type TransactionRow, type TransactionView, toView } from './view.ts'
 
+/** The state after an event, and the newest block that an event has named. */
+export type TransactionAtEvent = { readonly transaction: TransactionState; readonly head: number | null }
+
+const { category, initialState, evolve } = transactionAggregate
+
+export const transactionFold: StreamFold<TransactionAtEvent, TransactionEvent> = {
+  category,
+  initialState: { transaction: initialState, head: null },
+  evolve: ({ transaction, head }, event) => ({ transaction: evolve(transaction, event), head: headAt(event, head) }),
+}
+
+type Folded = ProjectionContext & { readonly before: TransactionAtEvent; readonly after: TransactionAtEvent }
+
 /**
- * Null without events. Confirmations are those that the events name.
+ * Null for a stream that does not begin with a request. Confirmations are those that the events name.
  *
- * @param events the first ones of a stream
- * @param of.required the confirmations that the settings require
+ * @param required the confirmations that the settings require
  */
+export function viewOfFolded({ before, after, ...context }: Folded, required: number): TransactionView | null {
+  const states = { before: before.transaction, after: after.transaction }
+  const [row] = projectChange(transactionAggregate, { ...context, ...states }, 'transactions')
+  return row === undefined ? null : toView(row as TransactionRow, { head: after.head, required }, true)
+}
+
+/** As `viewOfFolded` as of the newest of the events; null without events. @param events the first ones of a stream */
 export function viewOfEvents(
   events: readonly RecordedEvent<TransactionEvent>[],
-  of: { readonly tenantId: string; readonly id: string; readonly required: number },
+  { required, ...stream }: { readonly tenantId: string; readonly id: string; readonly required: number },
 ): TransactionView | null {
-  const [row] = projectEvents(transactionAggregate, events, of, 'transactions')
-  const head = events.reduce<number | null>((before, event) => headAt(event, before), null)
-  return row === undefined ? null : toView(row as TransactionRow, { head, required: of.required }, true)
+  const last = events.at(-1)
+  if (last === undefined) return null
+  const before = events.slice(0, -1).reduce(transactionFold.evolve, transactionFold.initialState)
+  const after = transactionFold.evolve(before, last)
+  const { streamVersion: version, recordedAt } = last
+  return viewOfFolded({ ...stream, version, recordedAt, before, after }, required)
 }
 
 /** The newest block that the event names. */

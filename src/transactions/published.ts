@@ -4,17 +4,15 @@ import { published } from '../capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import { OPENINGS } from '../declarations.ts'
 import { named } from '../http/components.ts'
-import { transactionAggregate } from './aggregate.ts'
-import { viewOfEvents } from './fold-view.ts'
+import { transactionFold, viewOfFolded } from './fold-view.ts'
 import { transactionSchema } from './schemas.ts'
 
 /** Without what depends on the settings. */
 const schema = named('TransactionAtEvent', Type.Omit(transactionSchema, ['required_confirmations']))
 
-export const publishedTransactions = published(transactionAggregate, {
+export const publishedTransactions = published(transactionFold, {
   resource: 'transaction',
   scope: 'transactions:read',
-  whole: true,
   types: {
     'transaction.requested': 'A transaction was accepted. It will be signed and sent.',
     'transaction.signed': 'A transaction was signed with a nonce. Its hash is known.',
@@ -54,10 +52,10 @@ export const publishedTransactions = published(transactionAggregate, {
     NonceConsumedExternally: ['transaction.nonce_taken'],
   },
   schema,
-  render({ id, tenantId, events }) {
-    const view = viewOfEvents(events, { id, tenantId, required: 0 })
+  render(source) {
+    const view = viewOfFolded(source, 0)
     if (view === null) return null
     const { required_confirmations: _, ...data } = view
-    return { resourceId: id, data }
+    return { resourceId: source.id, data }
   },
 })

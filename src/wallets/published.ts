@@ -1,6 +1,6 @@
 /** Wallets as public events: each is the wallet as of that event. */
 import { published } from '../capability.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { walletAggregate } from './aggregate.ts'
 import { walletSchema } from './schemas.ts'
@@ -9,7 +9,6 @@ import { toView, type WalletRow } from './view.ts'
 export const publishedWallets = published(walletAggregate, {
   resource: 'wallet',
   scope: 'wallets:read',
-  whole: true,
   types: {
     'wallet.requested': 'A wallet was requested. Its address follows when its key is created.',
     'wallet.created': 'A wallet has its address, or an address is watched.',
@@ -27,8 +26,8 @@ export const publishedWallets = published(walletAggregate, {
     WalletRestored: ['wallet.restored'],
   },
   schema: named('WalletAtEvent', walletSchema),
-  render({ id, tenantId, events }) {
-    const [row] = projectEvents(walletAggregate, events, { id, tenantId }, 'wallets')
-    return row === undefined ? null : { resourceId: id, data: toView(row as WalletRow) }
+  render(source) {
+    const [row] = projectChange(walletAggregate, source, 'wallets')
+    return row === undefined ? null : { resourceId: source.id, data: toView(row as WalletRow) }
   },
 })

@@ -1,6 +1,6 @@
 /** Webhooks as public events. They contain no secret. A delivery causes no event, so that none causes another. */
 import { published } from '../capability.ts'
-import { projectEvents } from '../event-log/project-stream.ts'
+import { projectChange } from '../event-log/project-stream.ts'
 import { webhookAggregate } from './aggregate.ts'
 import { webhookAtEventSchema } from './schemas.ts'
 import { atEvent, type WebhookRow } from './view.ts'
@@ -8,7 +8,6 @@ import { atEvent, type WebhookRow } from './view.ts'
 export const publishedWebhooks = published(webhookAggregate, {
   resource: 'webhook',
   scope: 'webhooks:read',
-  whole: true,
   types: {
     'webhook.created': 'A webhook was created.',
     'webhook.updated': 'The URL, the description, the filters or the payload of a webhook changed.',
@@ -31,8 +30,8 @@ export const publishedWebhooks = published(webhookAggregate, {
     WebhookReplayRequested: ['webhook.replay_requested'],
   },
   schema: webhookAtEventSchema,
-  render({ id, tenantId, events }) {
-    const [row] = projectEvents(webhookAggregate, events, { id, tenantId }, 'webhooks')
-    return row === undefined ? null : { resourceId: id, data: atEvent(row as WebhookRow) }
+  render(source) {
+    const [row] = projectChange(webhookAggregate, source, 'webhooks')
+    return row === undefined ? null : { resourceId: source.id, data: atEvent(row as WebhookRow) }
   },
 })

@@ -4,7 +4,7 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
 import type { LoggedEvent } from '../../src/event-log/read-logged.ts'
 import type { EventRow } from '../../src/event-log/rows.ts'
-import { createRender, type PublicEvent } from '../../src/feed/render.ts'
+import { createRender, type PublicEvent, type Render } from '../../src/feed/render.ts'
 
 const golden = (path: string) => readFileSync(new URL(`../golden/${path}`, import.meta.url), 'utf8')
 
@@ -119,14 +119,27 @@ export function toLogged(row: EventRow): LoggedEvent {
 
 export const CATALOGUE = await composeCatalogue()
 
-export const renderFromMemory = createRender({
-  catalogue: CATALOGUE,
-  aggregates: ALL_AGGREGATES,
-  readRanges: async (ranges) =>
-    ranges.flatMap(({ streamId, from, to }) =>
-      PUBLIC_LOG.filter((row) => row.stream_id === streamId && row.stream_version >= from && row.stream_version <= to),
-    ),
-})
+/** @param onRead is called with the number of events of each read */
+export function renderFrom(
+  log: readonly EventRow[],
+  onRead: (events: number) => void = () => undefined,
+  checkpointBytes?: number,
+): Render {
+  return createRender({
+    catalogue: CATALOGUE,
+    aggregates: ALL_AGGREGATES,
+    async readRanges(ranges) {
+      const rows = ranges.flatMap(({ streamId, from, to }) =>
+        log.filter((row) => row.stream_id === streamId && row.stream_version >= from && row.stream_version <= to),
+      )
+      onRead(rows.length)
+      return rows
+    },
+    ...(checkpointBytes === undefined ? {} : { checkpointBytes }),
+  })
+}
+
+export const renderFromMemory = renderFrom(PUBLIC_LOG)
 
 /** Every public event of the log, in order. */
 export async function publicEvents(): Promise<PublicEvent[]> {

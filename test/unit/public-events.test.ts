@@ -122,6 +122,11 @@ t.test('two publishers cannot use one type, or one id', (t) => {
     /the public event 0 of .* is published twice/,
   )
   t.doesNotThrow(() => createCatalogue([publisher, { ...publisher, types, events, firstIndex: 10 }]))
+  const fold = { category: publisher.category, initialState: null, evolve: () => null }
+  t.throws(
+    () => createCatalogue([publisher, { ...publisher, types, events, firstIndex: 10, fold }]),
+    /two publishers fold the streams of .* differently/,
+  )
   t.end()
 })
 

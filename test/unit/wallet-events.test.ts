@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
-import { projectEvents } from '../../src/event-log/project-stream.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
@@ -47,26 +46,6 @@ t.test('in any series of allotments and skips each index is used once, and none 
     return indexes.every((index, place) => index === place)
   })
   fc.assert(property)
-})
-
-t.test('the rows of each event of a long stream in turn fold each event once, and are right', async (t) => {
-  const types = ['WatchStarted', ...Array.from({ length: 50 }, () => 'WalletRelabelled'), 'WalletArchived']
-  const counting = () => {
-    const events = types.map((type, n) => ({ ...read(type), streamVersion: n + 1, recordedAt: NOW }) as never)
-    const counted = { folded: 0 }
-    const evolve: typeof walletAggregate.evolve = (state, event) => {
-      counted.folded += 1
-      return walletAggregate.evolve(state, event)
-    }
-    const owner = { id: 'wal_1', tenantId: 'acme' }
-    const rowsAt = (version: number) =>
-      projectEvents({ ...walletAggregate, evolve }, events.slice(0, version), owner, 'wallets')
-    return { counted, rowsAt }
-  }
-  const inTurn = counting()
-  for (let version = 1; version <= types.length; version += 1)
-    t.strictSame(inTurn.rowsAt(version), counting().rowsAt(version))
-  t.equal(inTurn.counted.folded, types.length)
 })
 
 t.test('every event that was ever written is still read', async (t) => {

@@ -1,10 +1,9 @@
 /** Collections as public events: their request, and what became of the transaction that deploys the contract. */
-import { published } from '../../capability.ts'
-import type { RecordedEvent } from '../../core/messages.ts'
+import { type FirstEvent, published } from '../../capability.ts'
 import { ID_PREFIXES } from '../../declarations.ts'
-import { projectEvents } from '../../event-log/project-stream.ts'
+import { projectChange, projectFirst } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
-import { transactionAggregate } from '../../transactions/aggregate.ts'
+import { transactionFold } from '../../transactions/fold-view.ts'
 import type { Fate } from '../outcome.ts'
 import { outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
 import { collectionAggregate } from './aggregate.ts'
@@ -19,15 +18,16 @@ const schema = named('NftCollectionAtEvent', collectionSchema)
 export const publishedCollections = [
   published(collectionAggregate, {
     ...RESOURCE,
-    whole: true,
     types: { 'nft.collection.requested': 'A collection was requested. Its contract will be deployed.' },
     events: { CollectionRequested: ['nft.collection.requested'] },
     schema,
-    render: ({ id, tenantId, events }) => ({ resourceId: id, data: viewOf(events, { id, tenantId }, REQUESTED) }),
+    render(source) {
+      const [row] = projectChange(collectionAggregate, source, 'nft_collections')
+      return { resourceId: source.id, data: viewOf(row, REQUESTED) }
+    },
   }),
-  published(transactionAggregate, {
+  published(transactionFold, {
     ...RESOURCE,
-    whole: true,
     firstIndex: 1,
     subject: 'collection',
     mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.collection),
@@ -46,18 +46,14 @@ export const publishedCollections = [
     render(source) {
       const changed = outcomeChange(source)
       const id = subjectOf(source, 'collection')
-      const requested = source.firstOf(`collection-${id}`) as RecordedEvent<CollectionEvent> | undefined
+      const requested = source.firstOf(`collection-${id}`) as FirstEvent<CollectionEvent> | undefined
       if (changed === null || id === null || requested?.data.transactionId !== source.id) return null
-      return { resourceId: id, data: viewOf([requested], { id, tenantId: source.tenantId }, changed.fate) }
+      const [row] = projectFirst(collectionAggregate, requested, { id, tenantId: source.tenantId }, 'nft_collections')
+      return { resourceId: id, data: viewOf(row, changed.fate) }
     },
   }),
 ]
 
-function viewOf(
-  events: readonly RecordedEvent<CollectionEvent>[],
-  stream: { readonly id: string; readonly tenantId: string },
-  fate: Fate,
-): CollectionView {
-  const [row] = projectEvents(collectionAggregate, events, stream, 'nft_collections')
+function viewOf(row: unknown, fate: Fate): CollectionView {
   return toCollectionView({ ...(row as Omit<CollectionRow, keyof Fate>), ...fate })
 }

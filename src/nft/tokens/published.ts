@@ -3,12 +3,11 @@
  * event of a transaction shows the tokens that this transaction mints.
  */
 import { Type } from '@sinclair/typebox'
-import { type PublishSource, published } from '../../capability.ts'
-import type { Event, RecordedEvent } from '../../core/messages.ts'
+import { type EventSource, type FirstEvent, published } from '../../capability.ts'
 import { ID_PREFIXES } from '../../declarations.ts'
 import { named } from '../../http/components.ts'
 import { nullable } from '../../http/schemas.ts'
-import { transactionAggregate } from '../../transactions/aggregate.ts'
+import { transactionFold } from '../../transactions/fold-view.ts'
 import type { CollectionEvent } from '../collections/events.ts'
 import type { Fate } from '../outcome.ts'
 import { type OutcomeChange, outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
@@ -17,8 +16,8 @@ import type { MintRecorded, MintToken } from './mint-events.ts'
 import { mintSchema } from './mint-schemas.ts'
 import type { MintView } from './mint-view.ts'
 
-type Recorded = RecordedEvent<MintRecorded>
-type FirstOf = PublishSource<Event>['firstOf']
+type Recorded = MintRecorded
+type FirstOf = EventSource['firstOf']
 
 const { mint_id, collection_id, minting_type, created_at, tokens, status, ...fields } = mintSchema.properties
 const { transaction_id, transaction_hash, failure } = fields
@@ -51,7 +50,6 @@ const RESOURCE = { resource: 'nft.mint', scope: 'nft:read' } as const
 export const publishedMints = [
   published(mintAggregate, {
     ...RESOURCE,
-    whole: true,
     types: {
       'nft.mint.requested': 'Tokens will be minted, or a voucher will be signed.',
       'nft.mint.voucher_signed': 'The voucher of a LAZY mint was signed: it can be redeemed.',
@@ -65,11 +63,9 @@ export const publishedMints = [
       VoucherRevocationRecorded: [],
     },
     schema,
-    related: ({ events: [first] }) => (first?.type === 'MintRecorded' ? [collectionOf(first)] : []),
-    render({ id, events, firstOf }, type) {
-      const [first] = events
-      const last = events.at(-1)
-      if (first?.type !== 'MintRecorded' || last === undefined) return null
+    related: ({ first }) => (first.type === 'MintRecorded' ? [collectionOf(first)] : []),
+    render({ id, first, event, firstOf }, type) {
+      if (first.type !== 'MintRecorded') return null
       const view = viewOf(first, { id, firstOf, tokens: first.data.tokens })
       if (view === null) return null
       const isLazy = first.data.mintingType === 'LAZY'
@@ -78,14 +74,13 @@ export const publishedMints = [
         ...view,
         ...fateView(null, REQUESTED),
         status: isLazy ? ('LAZY' as const) : ('PENDING' as const),
-        voucher_signature: isSigned && last.type === 'VoucherSigned' ? last.data.signature : null,
+        voucher_signature: isSigned && event.type === 'VoucherSigned' ? event.data.signature : null,
       }
       return { resourceId: id, data }
     },
   }),
-  published(transactionAggregate, {
+  published(transactionFold, {
     ...RESOURCE,
-    whole: true,
     firstIndex: 1,
     subject: 'mint',
     mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.mint),
@@ -111,7 +106,7 @@ export const publishedMints = [
       const id = subjectOf(source, 'mint')
       const recorded = source.firstOf(`mint-${id}`) as Recorded | undefined
       if (changed === null || id === null || recorded === undefined) return null
-      const revokes = source.events[0]?.type === 'VoucherRevocationRequested'
+      const revokes = source.first.type === 'VoucherRevocationRequested'
       // A revocation that fails changes nothing.
       if (
         type === 'nft.mint.failed' ? revokes : (type === 'nft.mint.revoked') !== (revokes && changed.change === 'done')
@@ -152,7 +147,7 @@ function viewOf(
   { data }: Recorded,
   of: { readonly id: string; readonly firstOf: FirstOf; readonly tokens: readonly MintToken[] },
 ) {
-  const collection = of.firstOf(`collection-${data.collectionId}`) as RecordedEvent<CollectionEvent> | undefined
+  const collection = of.firstOf(`collection-${data.collectionId}`) as FirstEvent<CollectionEvent> | undefined
   if (collection === undefined) return null
   const { baseUri } = collection.data
   return {

@@ -2,12 +2,11 @@
  * Transfers of NFTs as public events: their request, and what became of each of their transactions. An event of a
  * transaction shows the items that this transaction moves.
  */
-import { type PublishSource, published } from '../../capability.ts'
-import type { Event, RecordedEvent } from '../../core/messages.ts'
+import { type EventSource, type FirstEvent, published } from '../../capability.ts'
 import { ID_PREFIXES } from '../../declarations.ts'
-import { projectEvents } from '../../event-log/project-stream.ts'
+import { projectFirst } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
-import { transactionAggregate } from '../../transactions/aggregate.ts'
+import { transactionFold } from '../../transactions/fold-view.ts'
 import type { CollectionEvent } from '../collections/events.ts'
 import type { Fate } from '../outcome.ts'
 import { outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
@@ -16,7 +15,7 @@ import type { NftTransferEvent } from './events.ts'
 import { transferSchema } from './schemas.ts'
 import { type NftTransferView, type TransferItemRow, type TransferRow, toTransferView } from './view.ts'
 
-type Requested = RecordedEvent<NftTransferEvent>
+type Requested = FirstEvent<NftTransferEvent>
 
 const RESOURCE = { resource: 'nft.transfer', scope: 'nft:read' } as const
 const schema = named('NftTransferAtEvent', transferSchema)
@@ -24,20 +23,18 @@ const schema = named('NftTransferAtEvent', transferSchema)
 export const publishedNftTransfers = [
   published(nftTransferAggregate, {
     ...RESOURCE,
-    whole: true,
     types: { 'nft.transfer.requested': 'A transfer of tokens was requested.' },
     events: { NftTransferRecorded: ['nft.transfer.requested'] },
     schema,
-    related: ({ events }) => events.map(collectionOf),
-    render({ id, firstOf, events: [requested] }) {
-      if (requested === undefined) return null
+    related: ({ first }) => [collectionOf(first)],
+    render({ id, firstOf, event, recordedAt }) {
+      const requested = { ...event, recordedAt }
       const items = itemsOf(requested, id).map((item) => ({ ...item, ...REQUESTED }))
       return factsOf(requested, id, items, firstOf)
     },
   }),
-  published(transactionAggregate, {
+  published(transactionFold, {
     ...RESOURCE,
-    whole: true,
     firstIndex: 1,
     subject: 'nft_transfer',
     mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.nftTransfer),
@@ -70,13 +67,13 @@ export const publishedNftTransfers = [
   }),
 ]
 
-function collectionOf({ data }: Requested): string {
+function collectionOf({ data }: NftTransferEvent): string {
   return `collection-${data.collectionId}`
 }
 
 function itemsOf(requested: Requested, id: string): Omit<TransferItemRow, keyof Fate>[] {
   const { tenantId } = requested.data
-  return projectEvents(nftTransferAggregate, [requested], { id, tenantId }, 'nft_transfer_items')
+  return projectFirst(nftTransferAggregate, requested, { id, tenantId }, 'nft_transfer_items')
 }
 
 /** Null without the collection, which every transfer has. */
@@ -84,11 +81,11 @@ function factsOf(
   requested: Requested,
   id: string,
   items: readonly TransferItemRow[],
-  firstOf: PublishSource<Event>['firstOf'],
+  firstOf: EventSource['firstOf'],
 ): { readonly resourceId: string; readonly data: NftTransferView } | null {
   const { tenantId } = requested.data
-  const [row] = projectEvents(nftTransferAggregate, [requested], { id, tenantId }, 'nft_transfers')
-  const collection = firstOf(collectionOf(requested)) as RecordedEvent<CollectionEvent> | undefined
+  const [row] = projectFirst(nftTransferAggregate, requested, { id, tenantId }, 'nft_transfers')
+  const collection = firstOf(collectionOf(requested)) as FirstEvent<CollectionEvent> | undefined
   if (row === undefined || collection === undefined) return null
   const { contractAddress: contract_address } = collection.data
   const transfer = { ...(row as Omit<TransferRow, 'contract_address'>), contract_address }
