@@ -27,6 +27,19 @@ export type WebhookNow = {
   readonly lastError: string | null
 }
 
+/** A replay that is not complete. Times are ms up to now. */
+export type ReplayNow = {
+  readonly id: string
+  readonly webhookId: string
+  /** `waits_for_receiver`: as many deliveries are pending as may be. `expired`: nobody began it, and nobody will. */
+  readonly state: 'running' | 'waits_for_receiver' | 'waits_until_enabled' | 'expired'
+  /** Deliveries that it has queued. */
+  readonly added: number
+  readonly requestedMs: number
+  /** Since it last got further, or else since its request. */
+  readonly idleMs: number
+}
+
 export type WebhooksNow = {
   /** The name of the subscription that decides what is sent. */
   readonly subscription: string
@@ -34,4 +47,6 @@ export type WebhooksNow = {
   readonly lagMs: number
   /** Those with a problem first. */
   readonly webhooks: readonly WebhookNow[]
+  /** Of these webhooks, oldest first. Expired ones are left out after another week. */
+  readonly replays: readonly ReplayNow[]
 }

@@ -1,7 +1,8 @@
 /** `webhooks`: all webhooks, what waits for them, and what to do about those that do not get it. */
 import type { CliCommand, Within } from '../cli/command.ts'
-import type { WebhookNow } from '../core/webhooks-now.ts'
+import type { ReplayNow, WebhookNow } from '../core/webhooks-now.ts'
 import { findingJson } from './finding.ts'
+import { judgeReplays } from './judge-replays.ts'
 import { judgeWebhooks } from './judge-webhooks.ts'
 import { limitsOf } from './limits.ts'
 import type { OperatorPorts } from './ports.ts'
@@ -12,28 +13,40 @@ import { describeFinding } from './stuck/stuck-command.ts'
 import { duration } from './words.ts'
 
 const HEAD = ['webhook', 'tenant', 'environment', 'state', 'waiting', 'oldest', 'gaps', 'last success', 'url']
+const REPLAYS_HEAD = ['replay', 'webhook', 'state', 'queued', 'requested', 'last progress']
 
 export function webhooksCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'webhooks',
     summary: 'the webhooks of all tenants: state, what waits, failures',
     details: `Reads only. Lists at most 500 webhooks, those with a problem first; deleted ones are left out. At most 10,000 waiting events are
-counted for each. gaps: deliveries that were given up after ten attempts. Exit code 0: no problem; 1: a webhook is failing,
-was disabled by the senders, or does not get its events.
+counted for each. gaps: deliveries that were given up after ten attempts. Replays that are not complete follow in a table of their
+own. Exit code 0: no problem; 1: a webhook is failing, was disabled by the senders, or does not get its events, or a replay
+has stopped or expired.
 
 JSON: {"lag_ms", "webhooks": [{"webhook_id", "tenant_id", "environment", "url", "state", "waiting", "oldest_ms", "gaps",
-"failing_ms", "last_success_ms", "last_status", "last_error"}], "findings": as those of stuck}. lag_ms: age of the oldest event of
+"failing_ms", "last_success_ms", "last_status", "last_error"}], "replays": [{"replay_id", "webhook_id", "state", "queued",
+"requested_ms", "idle_ms"}], "findings": as those of stuck}. idle_ms: since the last progress. lag_ms: age of the oldest event of
 the log for which it is not decided yet who gets it.`,
     run: (_input, io) =>
       within(async ({ pool, readWebhooks, settings }) => {
-        const [{ webhooks, lagMs }, processes] = await Promise.all([readWebhooks(), readProcesses(pool)])
+        const [{ webhooks, replays, lagMs }, processes] = await Promise.all([readWebhooks(), readProcesses(pool)])
         const senders = liveOf(processes, WEBHOOK_SENDER)
-        const findings = judgeWebhooks(webhooks, { limits: limitsOf(settings), senders })
-        const table = io.table(HEAD, webhooks.map(rowOf))
+        const findings = [
+          ...judgeWebhooks(webhooks, { limits: limitsOf(settings), senders }),
+          ...judgeReplays({ webhooks, replays }, senders),
+        ]
+        const replaying = replays.length === 0 ? '' : `\n${io.table(REPLAYS_HEAD, replays.map(replayRowOf))}`
+        const table = `${io.table(HEAD, webhooks.map(rowOf))}${replaying}`
         const sending = senders > 0 || webhooks.length === 0 ? '' : '\nno webhook-sender is running: nothing is sent\n'
         const parts = findings.map((finding) => `\n${describeFinding(finding, io.paint)}`)
         const text = webhooks.length === 0 ? 'no webhooks\n' : `${table}${lagLine(lagMs)}${sending}${parts.join('')}`
-        const given = { lag_ms: Math.round(lagMs), webhooks: webhooks.map(toJson), findings: findings.map(findingJson) }
+        const given = {
+          lag_ms: Math.round(lagMs),
+          webhooks: webhooks.map(toJson),
+          replays: replays.map(replayToJson),
+          findings: findings.map(findingJson),
+        }
         io.print(given, text)
         return findings.length > 0 || sending !== '' ? 1 : 0
       }),
@@ -54,6 +67,22 @@ function rowOf(webhook: WebhookNow): readonly string[] {
   const ago = succeededMs === null ? 'never' : `${duration(succeededMs)} ago`
   const oldest = oldestMs === null ? '-' : duration(oldestMs)
   return [id, tenantId, environment, stateOf(webhook), String(pending), oldest, String(gaps), ago, url]
+}
+
+function replayRowOf({ id, webhookId, state, added, requestedMs, idleMs }: ReplayNow): readonly string[] {
+  const progress = state === 'expired' ? 'never' : `${duration(idleMs)} ago`
+  return [id, webhookId, state.replaceAll('_', ' '), String(added), `${duration(requestedMs)} ago`, progress]
+}
+
+function replayToJson({ id, webhookId, state, added, requestedMs, idleMs }: ReplayNow) {
+  return {
+    replay_id: id,
+    webhook_id: webhookId,
+    state,
+    queued: added,
+    requested_ms: Math.round(requestedMs),
+    idle_ms: Math.round(idleMs),
+  }
 }
 
 function toJson(webhook: WebhookNow) {

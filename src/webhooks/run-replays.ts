@@ -11,13 +11,11 @@ import { EVENTS } from '../event-log/sql.ts'
 import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
 import { beginReplays, loadOpenReplays, type OpenReplay } from './open-replays.ts'
-import { PENDING } from './sql.ts'
+import { MOST_PENDING, PENDING } from './sql.ts'
 import { mayWant, TEST, wants } from './targets.ts'
 
 /** Events of the log that are read at once. */
 const PART = 500
-/** Above this number of pending deliveries of its webhook, a replay waits: its receiver is slower than the log. */
-const MOST_PENDING = 10_000
 
 export type RunReplaysPorts = {
   readonly pool: Pool

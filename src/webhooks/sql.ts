@@ -13,5 +13,8 @@ export const WEBHOOKS_OF_TENANT = `SELECT count(*) FROM webhooks WHERE tenant_id
 /** A replay that no sender has begun by then is not carried out: the log may have come from another installation. */
 export const REPLAY_EXPIRES_AFTER_DAYS = 7
 
+/** Above this number of pending deliveries of its webhook, a replay waits: its receiver is slower than the log. */
+export const MOST_PENDING = 10_000
+
 /** Whether a replay `r` with the progress `p`, or without any, is not carried out any more. */
 export const IS_EXPIRED = `(p.replay_id IS NULL AND r.requested_at <= now() - interval '${REPLAY_EXPIRES_AFTER_DAYS * 24} hours')`

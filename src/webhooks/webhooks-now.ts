@@ -1,12 +1,14 @@
 /** How all webhooks do, for the operator: what waits, since when, and why. Read only. */
 import type { Pool } from 'pg'
-import type { WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
+import type { ReplayNow, WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
 import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
+import { IS_EXPIRED, MOST_PENDING, REPLAY_EXPIRES_AFTER_DAYS } from './sql.ts'
 
 /** More waiting deliveries are not counted. */
-const MAX_COUNTED = 10_000
+const MAX_COUNTED = MOST_PENDING
 const MAX_WEBHOOKS = 500
+const MAX_REPLAYS = 500
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
 const PENDING = `FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending'`
 
@@ -43,10 +45,35 @@ const LAG = `
              AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
            ORDER BY e.transaction_id, e.position LIMIT 1) AS unread`
 
+type OpenReplay = Omit<ReplayNow, 'state'> & { readonly isExpired: boolean }
+
+const REPLAYS = `
+  SELECT r.replay_id AS id, r.webhook_id AS "webhookId", ${IS_EXPIRED} AS "isExpired", coalesce(p.added, 0)::integer AS added,
+         ${age('r.requested_at')} AS "requestedMs", ${age('coalesce(p.advanced_at, r.requested_at)')} AS "idleMs"
+    FROM webhook_replays AS r LEFT JOIN webhook_replay_progress AS p USING (replay_id)
+   WHERE p.ended_at IS NULL
+     AND (p.replay_id IS NOT NULL OR r.requested_at > now() - interval '${2 * REPLAY_EXPIRES_AFTER_DAYS * 24} hours')
+   ORDER BY r.replay_id LIMIT ${MAX_REPLAYS}`
+
 export async function readWebhooksNow(pool: Pool): Promise<WebhooksNow> {
-  const [webhooks, lag] = await Promise.all([
+  const [{ rows: webhooks }, replays, lag] = await Promise.all([
     pool.query<WebhookNow>({ name: 'webhooks_now', text: NOW }),
+    pool.query<OpenReplay>({ name: 'webhook_replays_now', text: REPLAYS }),
     pool.query<{ ms: number }>({ name: 'webhooks_lag', text: LAG, values: [FAN_OUT] }),
   ])
-  return { subscription: FAN_OUT, lagMs: lag.rows[0]?.ms ?? 0, webhooks: webhooks.rows }
+  return {
+    subscription: FAN_OUT,
+    lagMs: lag.rows[0]?.ms ?? 0,
+    webhooks,
+    replays: replays.rows.flatMap((replay) => {
+      const webhook = webhooks.find(({ id }) => id === replay.webhookId)
+      return webhook === undefined ? [] : [toReplayNow(replay, webhook)]
+    }),
+  }
+}
+
+function toReplayNow({ isExpired, ...replay }: OpenReplay, { status, pending }: WebhookNow): ReplayNow {
+  if (isExpired) return { ...replay, state: 'expired' }
+  if (status === 'disabled') return { ...replay, state: 'waits_until_enabled' }
+  return { ...replay, state: pending >= MOST_PENDING ? 'waits_for_receiver' : 'running' }
 }

@@ -14,9 +14,21 @@ const WEBHOOK = [
   `INSERT INTO webhook_health (webhook_id, failing_since, gaps) VALUES ('whk_1', now() - interval '1 hour', 2)`,
   `INSERT INTO heartbeats VALUES ('webhook-sender', 'h:2', now() + interval '1 hour')`,
 ]
-const NO_WEBHOOK = ['webhooks', 'webhook_deliveries', 'webhook_attempts', 'webhook_health'].map(
-  (table) => `DELETE FROM ${table}`,
-)
+/** Replays: complete, running, not begun for a week, and that again long ago. */
+const REPLAYS = [
+  `INSERT INTO webhook_replays SELECT 'rpl_' || n, 'whk_1', 'acme', 'mainnet', NULL, NULL, NULL, NULL, false,
+     now() - interval '1 day' * (ARRAY[30, 20, 8, 14])[n], n FROM generate_series(1, 4) AS n`,
+  `INSERT INTO webhook_replay_progress VALUES ('rpl_1', '5', 1, 7, now()), ('rpl_2', '5', 1, 9, NULL)`,
+]
+const TABLES = [
+  'webhooks',
+  'webhook_deliveries',
+  'webhook_attempts',
+  'webhook_health',
+  'webhook_replays',
+  'webhook_replay_progress',
+]
+const NO_WEBHOOK = TABLES.map((table) => `DELETE FROM ${table}`)
 
 t.test('webhooks lists webhooks with what waits, and stuck what is wrong with them', async (t) => {
   const { pool, run } = await withOperator(t)
@@ -44,6 +56,25 @@ t.test('webhooks lists webhooks with what waits, and stuck what is wrong with th
   t.strictSame(JSON.parse((await run('stuck --json')).out).findings, [], 'the second one waits for the first')
   await pool.query(`UPDATE webhook_deliveries SET due_at = now() - interval '1 minute'`)
   t.match(JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_not_sent', for_ms: Number }])
+  await pool.query(`UPDATE webhook_deliveries SET state = 'delivered'`)
+  for (const sql of REPLAYS) await pool.query(sql)
+  const given = JSON.parse((await run('webhooks --json')).out)
+  t.match(given.replays, [
+    { replay_id: 'rpl_2', webhook_id: 'whk_1', state: 'running', queued: 9 },
+    { replay_id: 'rpl_3', state: 'expired', queued: 0 },
+  ])
+  t.match(given.findings, [{ kind: 'webhook_replay_expired', subject: 'rpl_3' }])
+  t.match((await run('webhooks')).out, /^rpl_2 +whk_1 +running +9 +20 d 0 h ago +\d+ ms ago$/m)
+  await pool.query(`UPDATE webhook_replay_progress SET advanced_at = now() - interval '1 hour'`)
+  t.match(JSON.parse((await run('stuck --json')).out).findings, [
+    { kind: 'webhook_replay_stopped', subject: 'rpl_2' },
+    { kind: 'webhook_replay_expired', subject: 'rpl_3' },
+  ])
+  await pool.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'requested'`)
+  t.match(JSON.parse((await run('webhooks --json')).out).replays, [
+    { state: 'waits_until_enabled' },
+    { state: 'expired' },
+  ])
   for (const sql of NO_WEBHOOK) await pool.query(sql)
   t.strictSame((await run('stuck')).out, 'nothing is stuck\n')
 })

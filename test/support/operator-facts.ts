@@ -61,7 +61,7 @@ export const SERVICE: ServiceFacts = {
   waiting: [{ name: 'wallets', ids: [] }],
   unpinned: null,
   unsettled: [],
-  webhooks: { subscription: 'webhooks', lagMs: 0, webhooks: [] },
+  webhooks: { subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] },
 }
 
 const HEALTHY: Facts = { chains: [CHAIN], service: SERVICE, unsound: [], lanes: [], failedJobs: [] }

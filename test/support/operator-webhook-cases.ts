@@ -1,5 +1,5 @@
 /** The cases of findings about webhooks: see operator-cases.ts. */
-import type { WebhookNow } from '../../src/core/webhooks-now.ts'
+import type { ReplayNow, WebhookNow } from '../../src/core/webhooks-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import type { ServiceFacts } from '../../src/operator/stuck/service-facts.ts'
 import { SERVICE, service } from './operator-facts.ts'
@@ -31,10 +31,22 @@ const WEBHOOK: WebhookNow = {
   lastError: null,
 }
 
-/** Findings of a service with one webhook. */
-export function webhook(facts: Partial<WebhookNow>, more: Partial<ServiceFacts> & { readonly lagMs?: number } = {}) {
-  const { lagMs = 0, ...processes } = more
-  const webhooks = { subscription: 'webhooks', lagMs, webhooks: [{ ...WEBHOOK, ...facts }] }
+/** Waits for its receiver. */
+const REPLAY: ReplayNow = {
+  id: 'rpl_1',
+  webhookId: 'whk_1',
+  state: 'waits_for_receiver',
+  added: 20_000,
+  requestedMs: 8 * 86_400_000,
+  idleMs: 86_400_000,
+}
+
+type More = Partial<ServiceFacts> & { readonly lagMs?: number; readonly replay?: Partial<ReplayNow> }
+
+/** Findings of a service with one webhook, and a replay to it. */
+export function webhook(facts: Partial<WebhookNow>, { lagMs = 0, replay = {}, ...processes }: More = {}) {
+  const replays = [{ ...REPLAY, ...replay }]
+  const webhooks = { subscription: 'webhooks', lagMs, webhooks: [{ ...WEBHOOK, ...facts }], replays }
   return service({ ...SENDING, ...processes, webhooks })
 }
 
@@ -88,6 +100,22 @@ export const WEBHOOK_CASES = {
       'whk_1',
       /no sender has tried since/,
       /logs --since 10m webhook-sender/,
+    ],
+  ],
+  webhook_replay_stopped: [
+    [
+      () => webhook({}, { replay: { state: 'running', idleMs: 301_000 } }),
+      'rpl_1',
+      /webhook whk_1 \(tenant acme, mainnet\) has made no progress for 5 min 1 s\. Deliveries queued so far: 20000\./,
+      /logs --since 10m webhook-sender/,
+    ],
+  ],
+  webhook_replay_expired: [
+    [
+      () => webhook({}, { replay: { state: 'expired' } }),
+      'rpl_1',
+      /requested 8 d 0 h ago and has expired, because no sender began it within seven days/,
+      /replays\/rpl_1.*whk_1\/replay/,
     ],
   ],
 } as const satisfies Readonly<Record<string, readonly Case[]>>

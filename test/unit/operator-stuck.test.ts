@@ -67,6 +67,7 @@ t.test('webhooks that are slow, disabled by their owner, or failing for a moment
   t.strictSame(webhook({}), [], 'a slow receiver has successes')
   t.strictSame(webhook({ succeededMs: null, dueMs: 29_000 }), [], 'a delivery may wait 29 s for a sender')
   t.strictSame(webhook({ status: 'disabled', disabledReason: 'requested' }), [])
+  t.strictSame(webhook({}, { replay: { state: 'running', idleMs: 299_000 } }), [], 'a sender may restart')
   t.strictSame(webhook({ failingMs: 14 * 60_000, lastStatus: 502 }), [], 'a receiver may restart')
   t.match(webhook({}, { lagMs: 31_000 }), [
     { kind: 'subscription_behind', subject: 'webhooks', next: [{ run: /--detach webhook-sender/ }] },

@@ -5,6 +5,7 @@ import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, step } from '../finding.ts'
+import { judgeReplays } from '../judge-replays.ts'
 import { judgeWebhooks } from '../judge-webhooks.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
@@ -34,6 +35,7 @@ export function liveOf(processes: readonly ProcessNow[], name: string): number {
 }
 
 export function judgeService(facts: ServiceFacts, context: ServiceContext): Finding[] {
+  const senders = liveOf(facts.processes, WEBHOOK_SENDER)
   return [
     ...judgeProcesses(facts, context),
     ...judgeKeystores(facts),
@@ -45,10 +47,8 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...judgeBans(facts),
     ...judgeAccusations(facts),
     ...judgeWork(facts, context.limits),
-    ...judgeWebhooks(facts.webhooks.webhooks, {
-      limits: context.limits,
-      senders: liveOf(facts.processes, WEBHOOK_SENDER),
-    }),
+    ...judgeWebhooks(facts.webhooks.webhooks, { limits: context.limits, senders }),
+    ...judgeReplays(facts.webhooks, senders),
   ]
 }
 
