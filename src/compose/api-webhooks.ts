@@ -15,6 +15,7 @@ import { createRequireTerms } from '../webhooks/require-terms.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createSeal } from '../webhooks/seal.ts'
 import { createSecretStore } from '../webhooks/secrets.ts'
+import { createSendWaiting } from '../webhooks/send-waiting.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -42,7 +43,7 @@ export async function composeWebhookRoutes(
     types: types.map(({ type }) => type),
   })
   return [
-    webhookRoutes({ manage, reads }),
+    webhookRoutes({ manage, reads, sendWaiting: createSendWaiting(pool), clock }),
     deliveryRoutes({
       webhooks: reads,
       deliveries: createDeliveryReads(pool),

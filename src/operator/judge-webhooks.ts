@@ -58,8 +58,10 @@ function failing(webhook: WebhookNow, failingMs: number): Finding {
     forMs: failingMs,
     next: [
       showDeliveries(webhook),
-      step('Inform its tenant. When the receiver works again, waiting events are sent automatically, in order.'),
-      step('Or send them at once.', apiRequest(`/v1/webhooks/${webhook.id}/enable`)),
+      step(
+        'Inform its tenant. When the receiver works again, each waiting event is sent at its next attempt, within a day.',
+      ),
+      step('Or send them at once, in order.', apiRequest(`/v1/webhooks/${webhook.id}/enable`)),
     ],
   }
 }

@@ -52,7 +52,7 @@ export type ManageWebhooks = {
    * @throws NotFound; Conflict `too_many_secrets`; IdempotencyKeyReused; Unavailable `webhooks_not_configured`
    */
   readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
-  /** Deliveries that wait are sent from now on. @throws NotFound */
+  /** Deliveries are sent from now on. @throws NotFound */
   readonly enable: (webhookId: string, metadata: Metadata) => Promise<void>
   /** Deliveries wait from now on. @throws NotFound */
   readonly disable: (webhookId: string, metadata: Metadata) => Promise<void>

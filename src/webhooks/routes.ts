@@ -17,9 +17,15 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from './schemas.ts'
+import type { SendWaiting } from './send-waiting.ts'
 import type { WebhookView } from './view.ts'
 
-export type WebhookRoutePorts = { readonly manage: ManageWebhooks; readonly reads: WebhookReads }
+export type WebhookRoutePorts = {
+  readonly manage: ManageWebhooks
+  readonly reads: WebhookReads
+  readonly sendWaiting: SendWaiting
+  readonly clock: () => number
+}
 
 const tags = ['Webhooks']
 const answer = { 200: successOf(webhookSchema, 'The webhook.') }
@@ -64,7 +70,7 @@ const update = {
   summary: 'Update a webhook',
   description:
     'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. Events that wait for their ' +
-    'delivery are sent to the new URL. The API key must be allowed to read what is sent, as for a new webhook.',
+    'delivery are sent to the new URL at once. The API key must be allowed to read what is sent, as for a new webhook.',
   params: webhookParams,
   body: updateBody,
   response: answer,
@@ -97,7 +103,9 @@ const enable = {
   tags,
   operationId: 'enableWebhook',
   summary: 'Enable a webhook',
-  description: 'Sends events again, beginning with those that wait. An enabled webhook does not change.',
+  description:
+    'Sends events again, beginning with those that wait, at once. If the webhook is enabled already, it does not change, and ' +
+    'the deliveries that wait for their next attempt are attempted at once.',
   params: webhookParams,
   response: answer,
 }
@@ -168,7 +176,7 @@ function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
   )
 }
 
-function addChanges(app: App, { manage, reads }: WebhookRoutePorts): void {
+function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRoutePorts): void {
   /** Only the owner's, so that nobody else learns that it exists. */
   const find = async (caller: Caller, webhookId: string) => void (await reads.read(caller, webhookId))
 
@@ -181,6 +189,7 @@ function addChanges(app: App, { manage, reads }: WebhookRoutePorts): void {
       const { wallet_ids, ...terms } = body
       const revision = wallet_ids === undefined ? terms : { ...terms, walletIds: wallet_ids }
       await manage.change(params.webhook_id, revision, caller, metadataOf(request))
+      if (body.url !== undefined) await sendWaiting(params.webhook_id, new Date(clock()))
       return success(await reads.read(caller, params.webhook_id))
     },
   )
@@ -196,6 +205,7 @@ function addChanges(app: App, { manage, reads }: WebhookRoutePorts): void {
     const { caller, params } = request
     await find(caller, params.webhook_id)
     await manage.enable(params.webhook_id, metadataOf(request))
+    await sendWaiting(params.webhook_id, new Date(clock()))
     return success(await reads.read(caller, params.webhook_id))
   })
 

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
 import { told } from '../support/http.ts'
 import { as, withWebhooks } from '../support/webhook-stage.ts'
 
@@ -52,6 +53,35 @@ t.test('deliveries are listed with their attempts, and one is attempted again', 
   ])
     t.strictSame([answer.status, ...told(answer)], [404, '- delivery_not_found'])
   t.equal((await stage.get(`/${id}/deliveries`, undefined, as('cold'))).status, 404)
+})
+
+t.test('when its owner enables a webhook or changes its URL, what waits is due at once', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  await stage.pool.query(
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, attempts, due_at, created_at)
+     VALUES ('dlv_1', $1, 'acme', 'evt_wallet-wal_1.1', 'wallet.created', 'wallet-1', '5', 1, 0, 6, now(), now())`,
+    [id],
+  )
+  await stage.pool.query('INSERT INTO webhook_health (webhook_id) VALUES ($1)', [id])
+  const wait = async () => {
+    await stage.pool.query(`UPDATE webhook_deliveries SET due_at = now() + interval '14 hours'`)
+    await stage.pool.query(`UPDATE webhook_health SET paused_until = now() + interval '5 minutes'`)
+  }
+  const due = async () => (await findDueWebhooks(stage.pool, new Date())).length === 1
+  await wait()
+  await stage.post(`/${id}/disable`)
+  await stage.post(`/${id}/enable`)
+  t.ok(await due(), 'a webhook that was disabled')
+  await wait()
+  t.notOk(await due())
+  await stage.post(`/${id}/enable`)
+  t.ok(await due(), 'one that fails, and is enabled')
+  await wait()
+  await stage.patch(`/${id}`, { description: 'of the shop' })
+  t.notOk(await due(), 'another field changes no receiver')
+  await stage.patch(`/${id}`, { url: 'https://example.com/moved' })
+  t.ok(await due(), 'one that has moved')
 })
 
 t.test('tests and replays are recorded once, and refused with the field and the rule', async (t) => {
