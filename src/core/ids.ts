@@ -28,3 +28,9 @@ export function idTime(id: string): number | undefined {
   const [uuid] = new RegExp(`${UUID}$`).exec(id) ?? []
   return uuid === undefined ? undefined : Number.parseInt(uuid.replace('-', '').slice(0, TIME_DIGITS), 16)
 }
+
+/** Sorts before every id that is created at this time or later, and after all that were created before. @param at ms since the epoch */
+export function earliestIdAt(prefix: string, at: number): string {
+  const digits = Math.max(0, at).toString(16).padStart(TIME_DIGITS, '0')
+  return `${prefix}_${digits.slice(0, 8)}-${digits.slice(8)}`
+}

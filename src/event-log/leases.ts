@@ -11,6 +11,8 @@ export type Lease = {
   readonly fence: bigint
   /** Extends the lease by `leaseMs`. False when another holder has it. */
   readonly renew: () => Promise<boolean>
+  /** As `renew`, without a statement if the lease was renewed within a third of its duration. */
+  readonly keep: () => Promise<boolean>
   /** Renews the lease while `work` runs. The fence of the next append shows whether it was kept. */
   readonly during: <T>(work: () => Promise<T>) => Promise<T>
   /**
@@ -38,6 +40,7 @@ export function createLeases(settings: {
   const renewals = createRenewals({ pool, leaseMs, renewalMs })
   return {
     async acquire(name) {
+      let renewedAt = performance.now()
       const { rows } = await pool.query<{ fence: string | null }>({
         name: 'acquire_lease',
         text: 'SELECT acquire_lease($1, $2, $3) AS fence',
@@ -45,11 +48,18 @@ export function createLeases(settings: {
       })
       const fence = rows[0]?.fence
       if (fence === null || fence === undefined) return null
-      const { renew, end } = renewals.begin({ name, fence })
+      const { renew: askAgain, end } = renewals.begin({ name, fence })
+      const renew = async () => {
+        const askedAt = performance.now()
+        const isKept = await askAgain()
+        if (isKept) renewedAt = askedAt
+        return isKept
+      }
       return {
         name,
         fence: BigInt(fence),
         renew,
+        keep: async () => performance.now() - renewedAt < renewalMs || renew(),
         async during(work) {
           // After a failed renewal, the next renewal or a refused append decides.
           const timer = setInterval(() => void renew().catch(() => undefined), renewalMs)

@@ -20,3 +20,12 @@ export const SAVE_CHECKPOINT = `INSERT INTO checkpoints (name, transaction_id, p
   ON CONFLICT (name) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position, updated_at = now()
    WHERE (checkpoints.transaction_id, checkpoints.position) < (excluded.transaction_id, excluded.position)
   RETURNING name`
+
+/**
+ * As `SAVE_CHECKPOINT`, only from `$5`, `$6`: of several processes that read from there one moves it, so that what its
+ * statement writes is written once. `0`, `0` where there is none yet.
+ */
+export const MOVE_CHECKPOINT = `INSERT INTO checkpoints (name, transaction_id, position) SELECT $1, $2::xid8, $3::bigint WHERE $4 = ${DATABASE_EPOCH}
+  ON CONFLICT (name) DO UPDATE SET transaction_id = excluded.transaction_id, position = excluded.position, updated_at = now()
+   WHERE checkpoints.transaction_id = $5::xid8 AND checkpoints.position = $6::bigint
+  RETURNING name`

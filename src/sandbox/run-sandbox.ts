@@ -226,8 +226,9 @@ function nodeService(name: string, program: string, dataDir: string, env: NodeJS
       const path = fileURLToPath(new URL(`../../bin/${program}.js`, import.meta.url))
       if (!existsSync(path)) throw new Error(`${path} is not built: run npm run build`)
       const child = await startChild({
-        // On one machine accepting requests has priority: accepted work can wait for the CPU, a caller should not.
-        ...(name === 'api' ? {} : { niceness: 5 }),
+        // On one machine accepting requests has priority: accepted work can wait for the CPU, a caller should not. What is
+        // told of the work waits longest.
+        ...(name === 'api' ? {} : { niceness: program === 'webhook-sender' ? 10 : 5 }),
         command: process.execPath,
         args: [...heapOptions(name), path],
         env,

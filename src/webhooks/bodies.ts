@@ -14,6 +14,8 @@ const KEPT = 8 * 1_024 * 1_024
 
 type PublicEvent = RenderedEvent['event']
 
+type Body = { readonly full: string; readonly thin: string }
+
 export type Bodies = {
   /** Keeps events that will be sent soon. */
   readonly keep: (events: readonly RenderedEvent[]) => void
@@ -22,11 +24,14 @@ export type Bodies = {
 }
 
 export function createBodies(read: ReadEvents): Bodies {
-  const full = new LRUCache<string, string>({ maxSize: KEPT, sizeCalculation: (body) => body.length })
+  const kept = new LRUCache<string, Body>({
+    maxSize: KEPT,
+    sizeCalculation: ({ full, thin }) => full.length + thin.length,
+  })
 
-  function put(event: PublicEvent): string {
-    const body = full.get(event.id) ?? JSON.stringify(event)
-    full.set(event.id, body)
+  function put(event: PublicEvent): Body {
+    const body = kept.get(event.id) ?? render(event)
+    kept.set(event.id, body)
     return body
   }
 
@@ -35,23 +40,23 @@ export function createBodies(read: ReadEvents): Bodies {
       for (const { event } of events) put(event)
     },
     async bodiesOf(eventIds, payload) {
-      const known = new Map(
-        eventIds.flatMap((id) => {
-          const body = full.get(id)
-          return body === undefined ? [] : [[id, body] as const]
-        }),
-      )
-      const missing = eventIds.filter((id) => !known.has(id))
+      const bodies = new Map<string, string>()
+      for (const id of eventIds) {
+        const body = kept.get(id)
+        if (body !== undefined) bodies.set(id, body[payload])
+      }
+      const missing = eventIds.filter((id) => !bodies.has(id))
       const rendered = missing.length === 0 ? [] : await read(missing)
-      for (const { event } of rendered) known.set(event.id, put(event))
-      return new Map([...known].map(([id, body]) => [id, asSent(body, payload)]))
+      for (const { event } of rendered) bodies.set(event.id, put(event)[payload])
+      return bodies
     },
   }
 }
 
 /** `thin`, and what would be too large, has no `data`: the receiver reads the resource. */
-function asSent(body: string, payload: Payload): string {
-  if (payload === 'full' && Buffer.byteLength(body) <= MAX_BODY_BYTES) return body
-  const { data: _, ...rest } = JSON.parse(body) as Record<string, unknown>
-  return JSON.stringify(rest)
+function render(event: PublicEvent): Body {
+  const { data: _, ...rest } = event
+  const thin = JSON.stringify(rest)
+  const full = JSON.stringify(event)
+  return { full: Buffer.byteLength(full) <= MAX_BODY_BYTES ? full : thin, thin }
 }

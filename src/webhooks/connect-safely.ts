@@ -12,8 +12,8 @@ import type { Duplex } from 'node:stream'
 import type { LookUpAll } from './look-up.ts'
 import type { IsAllowedAddress } from './public-address.ts'
 
-/** Connections that are kept for the next deliveries to the same host. Each webhook uses as many at once. */
-const KEPT_SOCKETS = 8
+/** Connections that are kept for the next deliveries to the same host, which several webhooks may have. */
+const KEPT_SOCKETS = 64
 /** Less than the 5 s after which many servers close a connection: a request on a closed one fails. */
 const KEPT_MS = 4_000
 

@@ -16,13 +16,15 @@ export const webhooks = {
       beside: 'secrets, sealed to the sender: no event contains them',
       grants: { api: 'INSERT', sender: 'SELECT, DELETE' },
     },
-    webhook_deliveries: { beside: 'what is still to be sent, and what was sent in 30 days', grants: DELIVERIES },
+    webhook_deliveries: {
+      beside: 'what is still to be sent, and what was sent in 30 days, with each attempt',
+      grants: DELIVERIES,
+    },
     webhook_replay_progress: {
       beside: 'how far the replays are',
       grants: readBy(READERS, { sender: 'SELECT, INSERT, UPDATE' }),
     },
     webhook_health: { beside: 'how the receivers do', grants: DELIVERIES },
-    webhook_attempts: { beside: 'each attempt of 30 days', grants: DELIVERIES },
   },
   streams: {
     webhook: {

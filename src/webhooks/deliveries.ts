@@ -2,15 +2,17 @@
  * The deliveries of webhooks, beside the log. What is delivered follows from the log: here is what was not sent yet, and
  * for a while what was.
  *
- * Invariant: of the deliveries of one webhook and one stream, only the first that is pending is sent; so the events of a
- * resource arrive in their order, unless one was given up.
+ * Invariant: of the deliveries of one webhook and one stream, one is sent only after all before it have ended; so the
+ * events of a resource arrive in their order, unless one was given up.
  */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
+import type { AttemptView } from './delivery-view.ts'
 import type { Posted } from './post.ts'
 import { nextDelayMs } from './retry-schedule.ts'
+import { isNext } from './sql.ts'
 
-export type Pending = Pick<Row<'webhook_deliveries'>, 'delivery_id' | 'event_id' | 'attempts'>
+export type Pending = Pick<Row<'webhook_deliveries'>, 'delivery_id' | 'event_id' | 'stream_id' | 'attempts'>
 
 export type Attempt = { readonly delivery: Pending; readonly posted: Posted }
 
@@ -18,7 +20,7 @@ export type Attempt = { readonly delivery: Pending; readonly posted: Posted }
 export type Health = { readonly failingSince: Date | null; readonly pausedUntil: Date | null }
 
 export type Deliveries = {
-  /** Those that are due, in the order of the log, one of each stream. */
+  /** Those that are due, in the order of the log. None follows in its stream on one that is not due. */
   readonly next: (webhookId: string, limit: number) => Promise<readonly Pending[]>
   /** Records a round of attempts, with the health that follows from them. */
   readonly record: (webhookId: string, attempts: readonly Attempt[]) => Promise<Health>
@@ -42,13 +44,8 @@ export function createDeliveries({
     async next(webhookId, limit) {
       const { rows } = await pool.query<Pending>({
         name: 'next_deliveries',
-        // Not NOT EXISTS: the planner would join all that is pending with itself.
-        text: `SELECT d.delivery_id, d.event_id, d.attempts FROM webhook_deliveries AS d
-                WHERE d.webhook_id = $1 AND d.state = 'pending' AND d.due_at <= $3 AND d.delivery_id = (
-                  SELECT earliest.delivery_id FROM webhook_deliveries AS earliest
-                   WHERE earliest.webhook_id = d.webhook_id AND earliest.stream_id = d.stream_id AND earliest.state = 'pending'
-                   ORDER BY earliest.transaction_id, earliest.position, earliest.part LIMIT 1)
-                ORDER BY d.transaction_id, d.position, d.part LIMIT $2`,
+        text: `SELECT d.delivery_id, d.event_id, d.stream_id, d.attempts FROM webhook_deliveries AS d
+                WHERE d.webhook_id = $1 AND ${isNext('$3')} ORDER BY d.transaction_id, d.position, d.part LIMIT $2`,
         values: [webhookId, limit, new Date(clock())],
       })
       return rows
@@ -56,20 +53,11 @@ export function createDeliveries({
 
     async record(webhookId, attempts) {
       const now = new Date(clock())
-      const ended = attempts.map(({ delivery, posted }) => endOf(delivery, posted, now, random()))
       const { rows } = await pool.query<{ failing_since: Date | null; paused_until: Date | null }>({
         name: 'record_attempts',
         text: RECORD,
         values: [
-          attempts.map(({ delivery }) => delivery.delivery_id),
-          attempts.map(({ delivery }) => delivery.attempts + 1),
-          attempts.map(({ posted }) => posted.outcome),
-          attempts.map(({ posted }) => posted.status),
-          attempts.map(({ posted }) => posted.error),
-          attempts.map(({ posted }) => posted.response),
-          attempts.map(({ posted }) => posted.durationMs),
-          ended.map(({ state }) => state),
-          ended.map(({ dueAt }) => dueAt),
+          JSON.stringify(attempts.map((attempt) => recordOf(attempt, now, random()))),
           now,
           webhookId,
           attempts.some(({ posted }) => posted.outcome === 'delivered'),
@@ -94,28 +82,38 @@ function endOf(
   return delay === null ? { state: 'failed', dueAt: now } : { state: 'pending', dueAt: new Date(now.getTime() + delay) }
 }
 
+function recordOf({ delivery, posted }: Attempt, now: Date, chance: number) {
+  const { outcome, status, error, response, durationMs } = posted
+  const attempt = delivery.attempts + 1
+  const made: AttemptView = {
+    attempt,
+    at: now.toISOString(),
+    outcome,
+    status,
+    error,
+    response,
+    duration_ms: durationMs,
+  }
+  const { state, dueAt: due } = endOf(delivery, posted, now, chance)
+  return { delivery_id: delivery.delivery_id, state, attempt, due_at: due, made }
+}
+
 // Not durable at once: what a crash of the database loses is sent again with the same id.
-const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), attempted AS (
-    SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::integer[], $8::text[], $9::timestamptz[])
-      AS a(delivery_id, attempt, outcome, status, error, response, duration_ms, state, due_at)
-  ), kept AS (
-    INSERT INTO webhook_attempts (delivery_id, attempt, at, outcome, status, error, response, duration_ms)
-    SELECT delivery_id, attempt, $10, outcome, status, error, response, duration_ms FROM attempted
-    ON CONFLICT DO NOTHING
-  ), changed AS (
+const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), changed AS (
     UPDATE webhook_deliveries AS d SET state = a.state, attempts = a.attempt, due_at = a.due_at,
-           ended_at = CASE WHEN a.state <> 'pending' THEN $10::timestamptz END
-      FROM attempted AS a WHERE d.delivery_id = a.delivery_id AND d.state = 'pending'
+           ended_at = CASE WHEN a.state <> 'pending' THEN $2::timestamptz END, attempt_list = d.attempt_list || a.made
+      FROM json_to_recordset($1::json) AS a(delivery_id text, state text, attempt integer, due_at timestamptz, made jsonb)
+     WHERE d.webhook_id = $3 AND d.delivery_id = a.delivery_id AND d.state = 'pending'
     RETURNING d.state
   )
   INSERT INTO webhook_health AS h (webhook_id, failing_since, failures, paused_until, succeeded_at, gaps)
-  SELECT $11, CASE WHEN NOT $12 THEN $10::timestamptz END, CASE WHEN $12 THEN 0 ELSE 1 END,
-         CASE WHEN NOT $12 THEN $10::timestamptz + make_interval(secs => $13 / 1000.0) END,
-         CASE WHEN $12 THEN $10::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
+  SELECT $3, CASE WHEN NOT $4 THEN $2::timestamptz END, CASE WHEN $4 THEN 0 ELSE 1 END,
+         CASE WHEN NOT $4 THEN $2::timestamptz + make_interval(secs => $5 / 1000.0) END,
+         CASE WHEN $4 THEN $2::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
   ON CONFLICT (webhook_id) DO UPDATE SET
-    failing_since = CASE WHEN NOT $12 THEN coalesce(h.failing_since, $10) END,
-    failures = CASE WHEN $12 THEN 0 ELSE h.failures + 1 END,
-    paused_until = CASE WHEN NOT $12 THEN $10::timestamptz + make_interval(secs => least($14, $13 * power(2, least(h.failures, 20))) / 1000.0) END,
+    failing_since = CASE WHEN NOT $4 THEN coalesce(h.failing_since, $2) END,
+    failures = CASE WHEN $4 THEN 0 ELSE h.failures + 1 END,
+    paused_until = CASE WHEN NOT $4 THEN $2::timestamptz + make_interval(secs => least($6, $5 * power(2, least(h.failures, 20))) / 1000.0) END,
     succeeded_at = coalesce(excluded.succeeded_at, h.succeeded_at),
     gaps = h.gaps + excluded.gaps
   RETURNING failing_since, paused_until`

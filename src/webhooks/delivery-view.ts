@@ -9,8 +9,11 @@ export type DeliveryView = View<typeof deliverySchema>
 export type DeliveryDetail = View<typeof deliveryDetailSchema>
 export type ReplayView = View<typeof replaySchema>
 
-export type DeliveryRow = Row<'webhook_deliveries', { readonly state: DeliveryState }>
-export type AttemptRow = Row<'webhook_attempts'>
+export type AttemptView = DeliveryDetail['attempt_list'][number]
+export type DeliveryRow = Row<
+  'webhook_deliveries',
+  { readonly state: DeliveryState; readonly attempt_list: readonly AttemptView[] }
+>
 export type ReplayRow = Row<'webhook_replays', { readonly types: readonly string[] | null }> &
   OrNull<Pick<Row<'webhook_replay_progress'>, 'added' | 'ended_at'>> & { readonly is_expired: boolean }
 
@@ -29,11 +32,8 @@ export function toDeliveryView(row: DeliveryRow): DeliveryView {
   }
 }
 
-export function toDeliveryDetail(row: DeliveryRow, attempts: readonly AttemptRow[]): DeliveryDetail {
-  return {
-    ...toDeliveryView(row),
-    attempt_list: attempts.map(({ delivery_id: _, at, ...attempt }) => ({ ...attempt, at: toIso(at) })),
-  }
+export function toDeliveryDetail(row: DeliveryRow): DeliveryDetail {
+  return { ...toDeliveryView(row), attempt_list: [...row.attempt_list] }
 }
 
 export function toReplayView(row: ReplayRow): ReplayView {

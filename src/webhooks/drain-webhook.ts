@@ -11,7 +11,9 @@ import { SecretUnusable } from './secrets.ts'
 import { type SigningKeys, signDelivery } from './signature.ts'
 
 /** Deliveries of a round: they are recorded together. */
-const ROUND = 64
+const ROUND = 256
+/** After as many failures without a success a round ends: a receiver that refuses everything costs few requests. */
+const MOST_FAILURES = 8
 /** Requests to one receiver at once. */
 const AT_ONCE = 8
 /** After this time a job makes room for those of other webhooks. */
@@ -56,12 +58,13 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
     const lease = await ports.leases.acquire(`webhook-${webhookId}`)
     if (lease === null) return false // Another sender holds the webhook, and has been notified of more work.
     const endsAt = performance.now() + JOB_MS
+    const isOver = () => performance.now() >= endsAt || signal.aborted
     let isMore = true
     try {
       do {
         isMore = true
-        while (isMore && performance.now() < endsAt && !signal.aborted && (await lease.renew()))
-          isMore = await lease.during(() => sendRound(ports, webhookId))
+        while (isMore && !isOver() && (await lease.keep()))
+          isMore = await lease.during(() => sendRound(ports, webhookId, isOver))
       } while (!isMore && (await lease.release()) === 'wanted')
     } catch (error) {
       await lease.release({ force: true })
@@ -73,14 +76,15 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
 }
 
 /** @returns whether more may be due */
-async function sendRound(ports: DrainPorts, webhookId: string): Promise<boolean> {
+async function sendRound(ports: DrainPorts, webhookId: string, isOver: () => boolean): Promise<boolean> {
   const { deliveries, clock, onAttempts } = ports
   const receiver = await ports.receiverOf(webhookId)
   if (receiver === null || (receiver.pausedUntil !== null && receiver.pausedUntil.getTime() > clock())) return false
   // One that failed is tried with one delivery: a dead receiver costs one request, and no delivery its attempts.
   const due = await deliveries.next(webhookId, receiver.isFailing ? 1 : ROUND)
   if (due.length === 0) return false
-  const attempts = await send(ports, receiver, due)
+  const attempts = await send(ports, receiver, due, isOver)
+  if (attempts.length === 0) return true
   const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)
   onAttempts(attempts)
   const reason = reasonToDisable(attempts, failingSince, receiver, clock())
@@ -103,37 +107,62 @@ async function send(
   ports: DrainPorts,
   { webhookId, url, payload }: Receiver,
   due: readonly Pending[],
+  isOver: () => boolean,
 ): Promise<Attempt[]> {
-  const keys = await ports.keysOf(webhookId).catch((error: unknown) => {
-    if (error instanceof SecretUnusable) return error
-    throw error
-  })
+  const ids = due.map(({ event_id }) => event_id)
+  const [keys, bodies] = await Promise.all([keysOrWhyNot(ports, webhookId), ports.bodiesOf(ids, payload)])
   // One attempt says why, to the owner too.
   if (keys instanceof SecretUnusable)
     return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys.message) }))
-  const bodies = await ports.bodiesOf(
-    due.map(({ event_id }) => event_id),
-    payload,
-  )
   const attempts: Attempt[] = []
-  const waiting = [...due]
   let isReached = true
-  const sendNext = async (): Promise<void> => {
-    for (let delivery = waiting.shift(); delivery !== undefined && isReached; delivery = waiting.shift()) {
-      const body = bodies.get(delivery.event_id)
-      if (body === undefined) {
-        attempts.push({ delivery, posted: notSent(`the log does not contain the event ${delivery.event_id}`) })
-        continue
+  const sendOne = async ({ event_id: eventId }: Pending): Promise<Posted> => {
+    const body = bodies.get(eventId)
+    if (body === undefined) return notSent(`the log does not contain the event ${eventId}`)
+    const posted = await ports.post(url, signDelivery(keys, eventId, ports.clock(), body), body)
+    // Without a response the rest of the round would only wait for the same time-out.
+    if (posted.status === null) isReached = false
+    return posted
+  }
+  const chains = chainsOf(due)
+  const isRefusing = () => attempts.length >= MOST_FAILURES && !attempts.some(isDelivered)
+  const sendChains = async (): Promise<void> => {
+    for (let chain = chains.shift(); chain !== undefined; chain = chains.shift()) {
+      for (const delivery of chain) {
+        if (!isReached || isRefusing() || isOver()) return
+        const posted = await sendOne(delivery)
+        attempts.push({ delivery, posted })
+        // Later events of a resource wait for this one.
+        if (posted.outcome !== 'delivered') break
       }
-      const headers = signDelivery(keys, delivery.event_id, ports.clock(), body)
-      const posted = await ports.post(url, headers, body)
-      attempts.push({ delivery, posted })
-      // Without a response the rest of the round would only wait for the same time-out.
-      if (posted.status === null) isReached = false
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, sendNext))
+  await Promise.all(Array.from({ length: AT_ONCE }, sendChains))
   return attempts
+}
+
+async function keysOrWhyNot({ keysOf }: DrainPorts, webhookId: string): Promise<SigningKeys | SecretUnusable> {
+  try {
+    return await keysOf(webhookId)
+  } catch (error) {
+    if (error instanceof SecretUnusable) return error
+    throw error
+  }
+}
+
+function isDelivered({ posted }: Attempt): boolean {
+  return posted.outcome === 'delivered'
+}
+
+/** The deliveries of each resource, which are sent one after the other. */
+function chainsOf(due: readonly Pending[]): (readonly Pending[])[] {
+  const chains = new Map<string, Pending[]>()
+  for (const delivery of due) {
+    const chain = chains.get(delivery.stream_id)
+    if (chain === undefined) chains.set(delivery.stream_id, [delivery])
+    else chain.push(delivery)
+  }
+  return [...chains.values()]
 }
 
 function notSent(reason: string): Posted {

@@ -1,7 +1,7 @@
 /** Finds the webhooks that have something to be sent now. */
 import type { Pool } from 'pg'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
-import { PENDING } from './sql.ts'
+import { isDue, PENDING } from './sql.ts'
 
 /** Enabled webhooks with a delivery that is due, unless they are paused after failures. */
 export async function findDueWebhooks(pool: Pool, now: Date): Promise<string[]> {
@@ -9,7 +9,7 @@ export async function findDueWebhooks(pool: Pool, now: Date): Promise<string[]> 
     name: 'due_webhooks',
     text: `SELECT w.webhook_id FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
             WHERE w.status = 'enabled' AND (h.paused_until IS NULL OR h.paused_until <= $1)
-              AND EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending' AND d.due_at <= $1)`,
+              AND EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${isDue('$1')})`,
     values: [now],
   })
   return rows.map((row) => row.webhook_id)

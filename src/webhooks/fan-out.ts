@@ -11,8 +11,8 @@ import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
 import { pause } from '../event-log/lead.ts'
 import { type LoggedEvent, readWholeLog } from '../event-log/read-logged.ts'
-import { SAVE_CHECKPOINT } from '../event-log/sql.ts'
-import { comparePlaces, loadPlace, type Place, pollMs } from '../event-log/subscription.ts'
+import { MOVE_CHECKPOINT } from '../event-log/sql.ts'
+import { comparePlaces, loadPlace, pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { byOwner, loadTargets, mayWant, type Target, type TargetsOf, type Told, wants } from './targets.ts'
 
@@ -76,13 +76,15 @@ async function follow(
 ): Promise<void> {
   const { pool } = ports
   let targets = first
-  let place = startOf(await loadPlace(pool, FAN_OUT), targets)
+  const stored = await loadPlace(pool, FAN_OUT)
+  let { checkpoint } = stored
+  let from = startOf(checkpoint, targets)
   let readAt = performance.now()
   while (!signal.aborted && targets.length > 0) {
     const startedAt = performance.now()
-    const { epoch, events } = await readWholeLog(pool, place.checkpoint, BATCH_SIZE)
+    const { epoch, events } = await readWholeLog(pool, from, BATCH_SIZE)
     // A restored database assigns places again that were already read.
-    if (epoch !== place.epoch) return
+    if (epoch !== stored.epoch) return
     const last = events.at(-1)
     if (last === undefined) {
       await wait(pollMs(performance.now() - readAt), signal)
@@ -92,8 +94,9 @@ async function follow(
     if (events.some(({ streamId }) => streamId.startsWith('webhook-'))) targets = await loadTargets(pool)
     const deliveries = await deliveriesOf(ports, events, byOwner(targets))
     await resume(pool, events)
-    if (!(await save(ports, deliveries, { checkpoint: last.place, epoch }))) return
-    place = { checkpoint: last.place, epoch }
+    if (!(await save(ports, deliveries, { epoch, before: checkpoint, after: last.place }))) return
+    checkpoint = last.place
+    from = last.place
     ports.onRead(last)
     ports.tell(new Set(deliveries.map(({ target }) => target.webhookId)))
     readAt = performance.now()
@@ -102,9 +105,9 @@ async function follow(
 }
 
 /** Events from before the first webhook concern nobody. */
-function startOf({ checkpoint, epoch }: Place, targets: readonly Target[]): Place {
+function startOf(checkpoint: SubscriptionPosition, targets: readonly Target[]): SubscriptionPosition {
   const earliest = targets.map(({ createdAt }) => createdAt).reduce((a, b) => (comparePlaces(a, b) < 0 ? a : b))
-  return { checkpoint: comparePlaces(checkpoint, earliest) < 0 ? earliest : checkpoint, epoch }
+  return comparePlaces(checkpoint, earliest) < 0 ? earliest : checkpoint
 }
 
 async function deliveriesOf(
@@ -140,30 +143,39 @@ async function resume(pool: Pool, events: readonly LoggedEvent[]): Promise<void>
   )
 }
 
-/** @returns false when another process has gone further, or the database was restored: nothing was saved */
+type Move = { readonly epoch: string; readonly before: SubscriptionPosition; readonly after: SubscriptionPosition }
+
+/** @returns false when another process has moved the checkpoint, or the database was restored: nothing was saved */
 async function save(
   { pool, newId, clock }: FanOutPorts,
   deliveries: readonly Delivery[],
-  { checkpoint, epoch }: Place,
+  { epoch, before, after }: Move,
 ): Promise<boolean> {
+  // An event is written once for all webhooks that want it.
+  const events = [...new Set(deliveries.map(({ rendered }) => rendered))]
+  const numberOf = new Map(events.map((rendered, n) => [rendered, n + 1]))
+  const places = new Map(deliveries.map(({ rendered, logged }) => [rendered, logged.place]))
   const { rows } = await pool.query<{ saved: boolean }>({
     name: 'add_deliveries',
     text: ADD,
     values: [
       FAN_OUT,
-      checkpoint.transactionId.toString(),
-      checkpoint.position.toString(),
+      after.transactionId.toString(),
+      after.position.toString(),
       epoch,
+      before.transactionId.toString(),
+      before.position.toString(),
       new Date(clock()),
       deliveries.map(() => newId('delivery')),
       deliveries.map(({ target }) => target.webhookId),
       deliveries.map(({ target }) => target.tenantId),
-      deliveries.map(({ rendered }) => rendered.event.id),
-      deliveries.map(({ rendered }) => rendered.event.type),
-      deliveries.map(({ rendered }) => orderOf(rendered.event)),
-      deliveries.map(({ logged }) => logged.place.transactionId.toString()),
-      deliveries.map(({ logged }) => logged.place.position.toString()),
-      deliveries.map(({ rendered }) => rendered.index),
+      deliveries.map(({ rendered }) => numberOf.get(rendered)),
+      events.map(({ event }) => event.id),
+      events.map(({ event }) => event.type),
+      events.map(({ event }) => orderOf(event)),
+      events.map((rendered) => places.get(rendered)?.transactionId.toString()),
+      events.map((rendered) => places.get(rendered)?.position.toString()),
+      events.map(({ index }) => index),
     ],
   })
   return rows[0]?.saved ?? false
@@ -175,10 +187,11 @@ export function orderOf({ resource }: Pick<Told, 'resource'>): string {
 }
 
 // What a crash of the database loses of this is lost with its checkpoint, and is added again.
-const ADD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), saved AS (${SAVE_CHECKPOINT}), added AS (
+const ADD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), saved AS (${MOVE_CHECKPOINT}), added AS (
     INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
-    SELECT d.*, $5::timestamptz, $5::timestamptz
-      FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::xid8[], $13::bigint[], $14::integer[]) AS d
-     WHERE EXISTS (SELECT FROM saved)
-    ON CONFLICT DO NOTHING)
+    SELECT d.delivery_id, d.webhook_id, d.tenant_id, e.event_id, e.type, e.stream_id, e.transaction_id, e.position, e.part, $7::timestamptz, $7::timestamptz
+      FROM unnest($8::text[], $9::text[], $10::text[], $11::integer[]) AS d(delivery_id, webhook_id, tenant_id, n)
+      JOIN unnest($12::text[], $13::text[], $14::text[], $15::xid8[], $16::bigint[], $17::integer[]) WITH ORDINALITY
+        AS e(event_id, type, stream_id, transaction_id, position, part, n) USING (n)
+     WHERE EXISTS (SELECT FROM saved))
   SELECT EXISTS (SELECT FROM saved) AS saved FROM hint`

@@ -3,7 +3,6 @@ import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { DeliveryState } from './delivery-state.ts'
 import {
-  type AttemptRow,
   type DeliveryDetail,
   type DeliveryRow,
   type DeliveryView,
@@ -52,12 +51,7 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
       })
       const [row] = rows
       if (row === undefined) throw new NotFound('delivery')
-      const attempts = await pool.query<AttemptRow>({
-        name: 'read_attempts',
-        text: 'SELECT * FROM webhook_attempts WHERE delivery_id = $1 ORDER BY attempt',
-        values: [deliveryId],
-      })
-      return toDeliveryDetail(row, attempts.rows)
+      return toDeliveryDetail(row)
     },
 
     async retry(webhookId, deliveryId, now) {
@@ -78,4 +72,5 @@ const RETRY = `WITH before AS (
     UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
      WHERE webhook_id = $2 AND EXISTS (SELECT FROM before)
   )
-  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL FROM before WHERE d.delivery_id = before.delivery_id`
+  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL FROM before
+   WHERE d.webhook_id = $2 AND d.delivery_id = before.delivery_id`

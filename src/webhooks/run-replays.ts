@@ -174,7 +174,8 @@ const RETRY_FAILED = `WITH failed AS (
        AND ($8::text IS NULL OR (d.transaction_id, d.position) > (start.transaction_id, start.position))
      ORDER BY d.delivery_id LIMIT $10
   ), queued AS (
-    UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $4, ended_at = NULL FROM failed WHERE d.delivery_id = failed.delivery_id
+    UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $4, ended_at = NULL FROM failed
+     WHERE d.webhook_id = $2 AND d.delivery_id = failed.delivery_id
     RETURNING d.delivery_id
   ), health AS (
     UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM queued), 0) WHERE webhook_id = $2

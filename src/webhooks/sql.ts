@@ -7,6 +7,21 @@ export const KNOWN = `status <> '${'deleted' satisfies WebhookStatus}'`
 /** A delivery that is still to be sent. */
 export const PENDING = `state = 'pending'`
 
+/** Of these, one that failed before: it is not due before its time, and holds back the later events of its resource. */
+export const TRIED = `${PENDING} AND attempts > 0`
+
+/** Is due at a time, an expression of SQL. */
+export const isDue = (time: string) => `${PENDING} AND (attempts = 0 OR due_at <= ${time})`
+
+/**
+ * The delivery `d` is due, and no earlier one of its resource waits for its time. Not NOT EXISTS: the planner would join
+ * all that is pending with itself.
+ */
+export const isNext = (time: string) => `${isDue(time)} AND (
+  SELECT waiting.delivery_id FROM webhook_deliveries AS waiting
+   WHERE waiting.webhook_id = d.webhook_id AND waiting.stream_id = d.stream_id AND ${TRIED} AND waiting.due_at > ${time}
+     AND (waiting.transaction_id, waiting.position, waiting.part) < (d.transaction_id, d.position, d.part) LIMIT 1) IS NULL`
+
 /** How many webhooks the tenant `$1` has. */
 export const WEBHOOKS_OF_TENANT = `SELECT count(*) FROM webhooks WHERE tenant_id = $1 AND ${KNOWN}`
 

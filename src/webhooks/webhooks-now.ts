@@ -3,14 +3,14 @@ import type { Pool } from 'pg'
 import type { ReplayNow, WebhookNow, WebhooksNow } from '../core/webhooks-now.ts'
 import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
 import { FAN_OUT } from './fan-out.ts'
-import { IS_EXPIRED, MOST_PENDING, REPLAY_EXPIRES_AFTER_DAYS } from './sql.ts'
+import { IS_EXPIRED, isNext, MOST_PENDING, PENDING, REPLAY_EXPIRES_AFTER_DAYS, TRIED } from './sql.ts'
 
 /** More waiting deliveries are not counted. */
 const MAX_COUNTED = MOST_PENDING
 const MAX_WEBHOOKS = 500
 const MAX_REPLAYS = 500
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
-const PENDING = `FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND d.state = 'pending'`
+const WAITING = `FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${PENDING}`
 
 const NOW = `
   SELECT w.webhook_id AS id, w.tenant_id AS "tenantId", w.environment, w.url, w.status, w.disabled_reason AS "disabledReason",
@@ -18,16 +18,13 @@ const NOW = `
          ${age('due.due_at')} AS "dueMs", ${age('h.failing_since')} AS "failingMs", ${age('h.succeeded_at')} AS "succeededMs",
          coalesce(h.gaps, 0)::integer AS gaps, last.status AS "lastStatus", last.error AS "lastError"
     FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
-    CROSS JOIN LATERAL (SELECT count(*)::integer FROM (SELECT ${PENDING} LIMIT ${MAX_COUNTED}) AS counted) AS waiting
-    LEFT JOIN LATERAL (SELECT d.created_at ${PENDING} ORDER BY d.created_at LIMIT 1) AS oldest ON true
-    LEFT JOIN LATERAL (SELECT d.due_at ${PENDING} AND d.due_at <= clock_timestamp() AND NOT EXISTS (
-        SELECT FROM webhook_deliveries AS earlier
-         WHERE earlier.webhook_id = d.webhook_id AND earlier.stream_id = d.stream_id AND earlier.state = 'pending'
-           AND (earlier.transaction_id, earlier.position, earlier.part, earlier.delivery_id)
-             < (d.transaction_id, d.position, d.part, d.delivery_id))
-      ORDER BY d.due_at LIMIT 1) AS due ON true
-    LEFT JOIN LATERAL (SELECT a.status, a.error FROM (SELECT d.delivery_id ${PENDING} AND d.attempts > 0) AS tried
-        JOIN webhook_attempts AS a USING (delivery_id) WHERE a.at >= h.failing_since ORDER BY a.at DESC LIMIT 1) AS last ON true
+    CROSS JOIN LATERAL (SELECT count(*)::integer FROM (SELECT ${WAITING} LIMIT ${MAX_COUNTED}) AS counted) AS waiting
+    LEFT JOIN LATERAL (SELECT d.created_at ${WAITING} ORDER BY d.created_at LIMIT 1) AS oldest ON true
+    LEFT JOIN LATERAL (SELECT d.due_at ${WAITING} AND ${isNext('clock_timestamp()')}
+      ORDER BY d.transaction_id, d.position, d.part LIMIT 1) AS due ON true
+    LEFT JOIN LATERAL (SELECT (a.made ->> 'status')::integer AS status, a.made ->> 'error' AS error
+        FROM (SELECT d.attempt_list -> -1 AS made ${WAITING} AND ${TRIED}) AS a
+       WHERE (a.made ->> 'at')::timestamptz >= h.failing_since ORDER BY a.made ->> 'at' DESC LIMIT 1) AS last ON true
    WHERE w.status <> 'deleted'
    ORDER BY coalesce(w.disabled_reason, 'requested') = 'requested', h.failing_since, w.webhook_id LIMIT ${MAX_WEBHOOKS}`
 

@@ -7,10 +7,11 @@ const WEBHOOK = [
   `INSERT INTO webhooks SELECT 'whk_1', 'acme', 'mainnet', 'https://example.com/hook', NULL, NULL, NULL, 'full', '["v1"]', NULL, '[]',
      'enabled', NULL, now() - interval '2 hours', now() - interval '2 hours', 1`,
   `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part,
-     attempts, due_at, created_at)
+     attempts, due_at, created_at, attempt_list)
    SELECT 'dlv_' || n, 'whk_1', 'acme', 'evt_wallet-wal_1.' || n, 'wallet.created', 'wallet-wal_1', '1', n, 0, 2 - n,
-     now() + interval '1 minute' * (3 - 2 * n), now() - interval '1 hour' FROM generate_series(1, 2) AS n`,
-  `INSERT INTO webhook_attempts VALUES ('dlv_1', 1, now(), 'failed', 500, NULL, '', 3)`,
+     now() + interval '1 minute' * (3 - 2 * n), now() - interval '1 hour',
+     CASE WHEN n = 1 THEN jsonb_build_array(jsonb_build_object('at', now(), 'status', 500, 'error', NULL)) ELSE '[]' END
+     FROM generate_series(1, 2) AS n`,
   `INSERT INTO webhook_health (webhook_id, failing_since, gaps) VALUES ('whk_1', now() - interval '1 hour', 2)`,
   `INSERT INTO heartbeats VALUES ('webhook-sender', 'h:2', now() + interval '1 hour')`,
 ]
@@ -20,14 +21,7 @@ const REPLAYS = [
      now() - interval '1 day' * (ARRAY[30, 20, 8, 14])[n], n FROM generate_series(1, 4) AS n`,
   `INSERT INTO webhook_replay_progress VALUES ('rpl_1', '5', 1, 7, now()), ('rpl_2', '5', 1, 9, NULL)`,
 ]
-const TABLES = [
-  'webhooks',
-  'webhook_deliveries',
-  'webhook_attempts',
-  'webhook_health',
-  'webhook_replays',
-  'webhook_replay_progress',
-]
+const TABLES = ['webhooks', 'webhook_deliveries', 'webhook_health', 'webhook_replays', 'webhook_replay_progress']
 const NO_WEBHOOK = TABLES.map((table) => `DELETE FROM ${table}`)
 
 t.test('webhooks lists webhooks with what waits, and stuck what is wrong with them', async (t) => {

@@ -67,12 +67,10 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   wallets_address_once: "status <> 'archived'",
   wallets_requested_of_tenant: wallets.REQUESTED,
   wallets_waiting_for_address: wallets.REQUESTED,
-  webhook_deliveries_due: webhooks.PENDING,
-  webhook_deliveries_ended: "state <> 'pending'",
   webhook_deliveries_failed: "state = 'failed'",
-  webhook_deliveries_in_order: webhooks.PENDING,
-  webhook_deliveries_next: `${webhooks.PENDING} AND due_at IS NOT NULL`,
+  webhook_deliveries_next: webhooks.PENDING,
   webhook_deliveries_oldest: webhooks.PENDING,
+  webhook_deliveries_waiting: webhooks.TRIED,
   webhooks_of_tenant: webhooks.KNOWN,
 }
 

@@ -101,7 +101,7 @@ t.test('a receiver that is down for days gets everything that was not given up, 
   await enqueue(pool, 'dead', many)
   await enqueue(pool, 'healthy', many)
   await drain('dead')
-  t.equal(sent.length, 64, 'after a round in which everything failed, nothing is sent for a while')
+  t.ok(sent.length >= 8 && sent.length < 16, 'after eight requests that failed, nothing is sent for a while')
   await drain('healthy')
   t.equal(sent.filter(({ webhook }) => webhook === 'healthy').length, 100, 'the healthy one gets all')
   await enqueue(pool, 'dead', ['z.1', 'z.2'])
@@ -164,7 +164,8 @@ t.test(
     t.strictSame([...ids.slice(0, -1).sort(), ids.at(-1)], [...others, 'lost.2'], 'the next of its resource follows')
     t.strictSame(disabled, [])
     const { rows } = await pool.query(
-      `SELECT state, attempts, array_agg(DISTINCT error) AS errors FROM webhook_deliveries JOIN webhook_attempts AS a USING (delivery_id)
+      `SELECT state, attempts, array_agg(DISTINCT made ->> 'error') AS errors
+         FROM webhook_deliveries CROSS JOIN jsonb_array_elements(attempt_list) AS made
       WHERE event_id = $1 GROUP BY state, attempts`,
       [LOST],
     )

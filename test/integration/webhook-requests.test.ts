@@ -6,18 +6,28 @@ import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
 import { told } from '../support/http.ts'
 import { as, withWebhooks } from '../support/webhook-stage.ts'
 
+const ATTEMPT = {
+  attempt: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  outcome: 'failed',
+  status: 500,
+  error: null,
+  response: 'no',
+  duration_ms: 12,
+}
+
 t.test('deliveries are listed with their attempts, and one is attempted again', async (t) => {
   const stage = await withWebhooks(t)
   const { webhook_id: id } = await stage.create()
   const ids = [1, 2, 3].map((n) => `dlv_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a1${n}`)
   await stage.pool.query(
-    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, state, attempts, due_at, created_at, ended_at)
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, state, attempts, due_at, created_at, ended_at, attempt_list)
      SELECT d, $1, 'acme', 'evt_wallet-wal_' || n || '.1', 'wallet.created', 'wallet-' || n, '5'::xid8, n, 0,
-            (ARRAY['delivered', 'failed', 'pending'])[n], n, now() + interval '1 hour', now(), CASE WHEN n < 3 THEN now() END
+            (ARRAY['delivered', 'failed', 'pending'])[n], n, now() + interval '1 hour', now(), CASE WHEN n < 3 THEN now() END,
+            CASE WHEN n = 2 THEN $3::jsonb ELSE '[]' END
        FROM unnest($2::text[]) WITH ORDINALITY AS d(d, n)`,
-    [id, ids],
+    [id, ids, JSON.stringify([ATTEMPT])],
   )
-  await stage.pool.query(`INSERT INTO webhook_attempts VALUES ($1, 1, now(), 'failed', 500, NULL, 'no', 12)`, [ids[1]])
   await stage.pool.query(`INSERT INTO webhook_health (webhook_id, gaps, paused_until) VALUES ($1, 1, now())`, [id])
   const list = async (query = '') =>
     (await stage.get(`/${id}/deliveries?${query}`)).body.data as {
@@ -40,7 +50,7 @@ t.test('deliveries are listed with their attempts, and one is attempted again', 
   const failed = await stage.get(`/${id}/deliveries/${ids[1]}`)
   t.match(failed.body.data, {
     state: 'failed',
-    attempt_list: [{ attempt: 1, status: 500, response: 'no', error: null }],
+    attempt_list: [ATTEMPT],
   })
   t.match((await stage.get(`/${id}`)).body.data, { gaps: 1, oldest_undelivered_at: String })
   const again = await stage.post(`/${id}/deliveries/${ids[1]}/retry`)

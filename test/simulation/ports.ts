@@ -125,10 +125,12 @@ export function createLeasesPort(ports: PortsOf, leaseMs: number): Leases {
     async acquire(name) {
       const fence = await call(`acquire ${name}`, () => store.leases.acquire(name, actor.name, leaseMs))
       if (fence === null) return null
+      const renew = () => call(`renew ${name}`, () => store.leases.renew(name, fence, leaseMs), 0.5)
       return {
         name,
         fence,
-        renew: () => call(`renew ${name}`, () => store.leases.renew(name, fence, leaseMs), 0.5),
+        renew,
+        keep: renew,
         during: (work) => work(),
         release: (options) => call(`release ${name}`, () => store.leases.release(name, fence, options?.force ?? false)),
       } satisfies Lease

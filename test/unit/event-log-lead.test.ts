@@ -6,10 +6,12 @@ import type { Lease } from '../../src/event-log/leases.ts'
 t.test('a lease that cannot be renewed ends the task, not the process, and is taken again', async (t) => {
   const stop = new AbortController()
   let terms = 0
+  const renew = () => Promise.reject(new Error('the database is away'))
   const lease: Lease = {
     name: 'leader',
     fence: 1n,
-    renew: () => Promise.reject(new Error('the database is away')),
+    renew,
+    keep: renew,
     during: (work) => work(),
     release: () => Promise.reject(new Error('the database is away')),
   }
