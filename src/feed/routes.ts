@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bearerOf } from '../http/auth.ts'
 import type { Caller } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
+import { AuthenticationFailed } from '../http/http-errors.ts'
 import type { Routes } from '../http/request.ts'
 import type { View } from '../http/view.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -73,7 +74,11 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
       const over = AbortSignal.any([draining.signal, closeOf(reply)])
-      return success(pageOf(caller, await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })))
+      const awaited = await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })
+      // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
+      if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
+        throw new AuthenticationFailed('api_key_invalid')
+      return success(pageOf(caller, awaited))
     })
   }
 }

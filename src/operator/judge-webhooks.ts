@@ -45,8 +45,8 @@ function about(kind: Finding['kind'], { id, tenantId, environment, url }: Webhoo
 
 function showDeliveries({ id }: WebhookNow) {
   return step(
-    'See its attempts, with the beginning of each response.',
-    `curl -s $URL/v1/webhooks/${id}/deliveries -H "Authorization: Bearer $KEY"`,
+    'List what waits. The path with a delivery_id added shows its attempts, with the beginning of each response.',
+    `curl -s "$URL/v1/webhooks/${id}/deliveries?state=pending" -H "Authorization: Bearer $KEY"`,
   )
 }
 

@@ -89,6 +89,20 @@ for (const state of ['revoked', 'expired'] as const) {
   })
 }
 
+t.test('a request that waits gets no event if its key was revoked meanwhile', async (t: Test) => {
+  const stage = await withFeed(t)
+  await stage.transfers(1)
+  const { next_after: after } = await stage.page('limit=1000')
+  const waiting = stage.send({
+    url: `/v1/events?after=${encodeURIComponent(after ?? '')}&wait=60`,
+    headers: { authorization: `Bearer ${KEYS.full}` },
+  })
+  stage.key.state = 'revoked'
+  await stage.transfers(1)
+  const { status, body } = await waiting
+  t.match([status, body.errors], [401, [{ code: 'api_key_invalid' }]])
+})
+
 t.test('a process that stops tells its readers to reconnect, and answers those that wait', async (t: Test) => {
   const stage = await withFeed(t)
   await stage.transfers(1)
