@@ -5,28 +5,13 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { InvalidSetting } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { openWith } from '../../src/keys/age.ts'
-import { createSigningKeysOf } from '../../src/webhooks/secrets.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { told } from '../support/http.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
-import { as, HOOK, type WebhookStage, withWebhooks } from '../support/webhook-stage.ts'
+import { as, HOOK, keysOf, type WebhookStage, withWebhooks } from '../support/webhook-stage.ts'
 
 const UNKNOWN = '/whk_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const BODY = JSON.stringify({ id: 'evt_wallet-wal_1.1' })
-
-/** What a sender signs with. */
-function keysOf({ pool, identity }: WebhookStage, now = Date.now()) {
-  return createSigningKeysOf({
-    pool,
-    clock: () => now,
-    async open(sealed) {
-      const opened = await openWith([identity], Buffer.from(sealed, 'base64'))
-      if (opened.outcome !== 'opened') throw new Error(opened.outcome)
-      return opened.plaintext
-    },
-  })
-}
 
 /** Whether the library of Standard Webhooks verifies with each secret what a sender signs now. */
 async function verifiedBy(stage: WebhookStage, webhookId: string, secrets: readonly string[], now?: number) {

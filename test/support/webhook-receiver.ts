@@ -30,14 +30,16 @@ export type Receiver = {
   readonly until: (isEnough: (all: readonly Delivered[]) => boolean) => Promise<void>
 }
 
+/** Settings that allow receivers of this machine. */
+export const LOCAL_RECEIVERS = { WEBHOOK_ALLOW_HTTP: 'true', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }
+
 /** Settings for the API and the sender, which lead to receivers of this machine. */
 export async function localWebhooks(): Promise<Readonly<Record<string, string>>> {
   const { identity, recipient } = await createIdentity()
   return {
     WEBHOOK_RECIPIENT: recipient,
     WEBHOOK_IDENTITY: identity,
-    WEBHOOK_ALLOW_HTTP: 'true',
-    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    ...LOCAL_RECEIVERS,
   }
 }
 

@@ -4,7 +4,8 @@ import { composeWebhookRoutes } from '../../src/compose/api-webhooks.ts'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createIdentity, type Identity } from '../../src/keys/age.ts'
+import { createIdentity, type Identity, openWith } from '../../src/keys/age.ts'
+import { createSigningKeysOf } from '../../src/webhooks/secrets.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
 import { type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -65,3 +66,16 @@ export async function withWebhooks(t: Test, settings?: Readonly<Record<string, s
 }
 
 export const as = (key: keyof typeof KEYS) => ({ authorization: `Bearer ${KEYS[key]}` })
+
+/** What a sender signs with. */
+export function keysOf({ pool, identity }: WebhookStage, now = Date.now()) {
+  return createSigningKeysOf({
+    pool,
+    clock: () => now,
+    async open(sealed) {
+      const opened = await openWith([identity], Buffer.from(sealed, 'base64'))
+      if (opened.outcome !== 'opened') throw new Error(opened.outcome)
+      return opened.plaintext
+    },
+  })
+}
