@@ -11,7 +11,7 @@ import { createDeliveryReads } from '../webhooks/read-deliveries.ts'
 import { createReplayReads } from '../webhooks/read-replays.ts'
 import { createWebhookReads } from '../webhooks/read-webhooks.ts'
 import { createRequestReplay } from '../webhooks/request-replay.ts'
-import { createRequireTerms } from '../webhooks/require-terms.ts'
+import { createRequireTerms, isAboutWallet } from '../webhooks/require-terms.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createSeal } from '../webhooks/seal.ts'
 import { createSecretStore } from '../webhooks/secrets.ts'
@@ -29,7 +29,11 @@ export async function composeWebhookRoutes(
   if (recipient !== null) await requireRecipient(recipient, 'WEBHOOK_RECIPIENT').catch(refuseSetting)
   const requireTerms = createRequireTerms({
     urlRules: { allowsHttp, isAllowedAddress: createIsAllowedAddress(allowedNetworks) },
-    types: types.map(({ type, publisher: { scope } }) => ({ type, scope })),
+    types: types.map(({ type, publisher }) => ({
+      type,
+      scope: publisher.scope,
+      isAboutWallet: isAboutWallet(publisher),
+    })),
     findWallet,
   })
   const secrets = createSecretStore({ pool, seal: createSeal(recipient) })

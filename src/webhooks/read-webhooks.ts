@@ -24,7 +24,7 @@ export type WebhookReads = {
 const WITH_HEALTH = `SELECT w.*, h.failing_since, h.paused_until, h.succeeded_at, h.gaps, oldest.created_at AS oldest_at
   FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
   LEFT JOIN LATERAL (SELECT d.created_at FROM webhook_deliveries AS d
-    WHERE d.webhook_id = w.webhook_id AND d.${PENDING} ORDER BY d.created_at LIMIT 1) AS oldest ON true
+    WHERE d.webhook_id = w.webhook_id AND d.${PENDING} AND w.${KNOWN} ORDER BY d.created_at LIMIT 1) AS oldest ON true
  WHERE w.tenant_id = $1 AND w.environment = $2`
 
 export function createWebhookReads(pool: Pool): WebhookReads {

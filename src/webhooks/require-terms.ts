@@ -2,6 +2,7 @@
  * Checks what the owner of a webhook chooses. A webhook sends without an API key, so that whoever creates or changes one
  * must be allowed to read what it sends.
  */
+import type { Published } from '../capability.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { ALL_SCOPES, allows } from '../core/scopes.ts'
@@ -9,9 +10,15 @@ import type { Owner } from '../core/tenants.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import { requireReceiverUrl, type UrlRules } from './receiver-url.ts'
+import { TEST } from './targets.ts'
 
 /** A type of public events, with the scope that its data needs. */
-export type DeliveredType = { readonly type: string; readonly scope: string }
+export type DeliveredType = { readonly type: string; readonly scope: string; readonly isAboutWallet: boolean }
+
+/** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
+export function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
+  return resource === 'wallet' || 'wallet_id' in (schema.properties ?? {})
+}
 
 /** Who creates or changes a webhook. */
 export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
@@ -19,7 +26,8 @@ export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
 /**
  * The terms, with the URL in its normal form.
  *
- * @throws ValidationFailed for the URL, `unknown_event_type`, `wallet_not_found`; PermissionDenied `event_scope_missing`
+ * @throws ValidationFailed for the URL, `unknown_event_type`, `type_without_wallet`, `wallet_not_found`; PermissionDenied
+ *   `event_scope_missing`
  */
 export type RequireTerms = (terms: WebhookTerms, reader: Reader) => Promise<WebhookTerms>
 
@@ -40,6 +48,7 @@ export function createRequireTerms({
         terms.types ?? [],
         known.map(({ type }) => type),
       ),
+      ...(terms.walletIds === null ? [] : withoutWallet(terms.types ?? [], known)),
       ...(await unknownWallets(terms.walletIds ?? [], (id) => findWallet(reader, id))),
     ]
     if (unknown.length > 0) throw new ValidationFailed(unknown)
@@ -75,6 +84,15 @@ function unknownTypes(types: readonly string[], known: readonly string[]): Item[
     const hint = meant === undefined ? 'see docs/events.md for all types' : `did you mean ${meant}?`
     const message = `types[${n}] must be a type of events: ${JSON.stringify(type)} is none, ${hint}`
     return [{ field: `types[${n}]`, code: 'unknown_event_type', message }]
+  })
+}
+
+/** They would never be sent. */
+function withoutWallet(types: readonly string[], known: readonly DeliveredType[]): Item[] {
+  return types.flatMap((type, n) => {
+    if (type === TEST || known.find((one) => one.type === type)?.isAboutWallet !== false) return []
+    const message = `types[${n}] must be a type of events about a wallet, because the webhook has wallet_ids, and ${type} is not: omit it, or set wallet_ids to null.`
+    return [{ field: `types[${n}]`, code: 'type_without_wallet', message }]
   })
 }
 

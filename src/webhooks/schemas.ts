@@ -36,7 +36,8 @@ export const typesSchema = nullable(
 )
 const walletIdsSchema = nullable(
   Type.Array(idSchema('wallet', 'The id of a wallet.'), {
-    description: 'Only events of these wallets are sent. Null for all events.',
+    description:
+      'Only events about these wallets are sent: those of a wallet, and those whose `data` has its `wallet_id`. Null for all events.',
     minItems: 1,
     maxItems: MAX_WALLETS,
     uniqueItems: true,

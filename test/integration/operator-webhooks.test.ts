@@ -69,6 +69,10 @@ t.test('webhooks lists webhooks with what waits, and stuck what is wrong with th
     { state: 'waits_until_enabled' },
     { state: 'expired' },
   ])
+  await pool.query(`UPDATE webhook_deliveries SET state = 'pending'`)
+  await pool.query(`UPDATE webhooks SET status = 'deleted'`)
+  t.strictSame(await run('webhooks'), { code: 0, out: 'no webhooks\n', err: '' }, 'a deleted webhook waits for nothing')
+  t.strictSame((await run('stuck')).out, 'nothing is stuck\n')
   for (const sql of NO_WEBHOOK) await pool.query(sql)
   t.strictSame((await run('stuck')).out, 'nothing is stuck\n')
 })

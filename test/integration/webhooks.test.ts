@@ -5,6 +5,7 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { InvalidSetting } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { findDueWebhooks, readOldestPending } from '../../src/webhooks/due-webhooks.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { told } from '../support/http.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
@@ -61,8 +62,19 @@ t.test('a webhook is created, listed, read, changed, disabled, enabled and delet
   t.match((await stage.post(`${path}/disable`)).body.data, { status: 'disabled', disabled_reason: 'requested' })
   t.strictSame((await stage.get('?status=disabled')).body.data?.webhooks, [(await stage.get(path)).body.data])
   t.match((await stage.post(`${path}/enable`)).body.data, { status: 'enabled', disabled_reason: null })
+  await stage.pool.query(
+    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
+     VALUES ('dlv_1', $1, 'acme', 'evt_a.1', 'x', 'a', '5', 1, 0, now(), now())`,
+    [created.webhook_id],
+  )
+  const waiting = async () => [
+    (await findDueWebhooks(stage.pool, new Date())).length,
+    (await readOldestPending(stage.pool, Date.now() + 60_000)) > 0,
+  ]
+  t.strictSame(await waiting(), [1, true])
   const deleted = await stage.remove(path)
-  t.match(deleted.body.data, { status: 'deleted' })
+  t.match(deleted.body.data, { status: 'deleted', oldest_undelivered_at: null })
+  t.strictSame(await waiting(), [0, false], 'what waited for a deleted webhook is neither sent nor counted')
   t.strictSame((await stage.remove(path)).body.data, deleted.body.data)
   for (const answer of [
     await stage.get(path),
@@ -139,6 +151,7 @@ t.test('a secret that was sealed for a rotation that was never recorded does not
 t.test('bad input is refused with the field, the rule and what to do', async (t) => {
   const stage = await withWebhooks(t)
   const theirs = await makeWallet(stage, {}, { tenantId: 'globex', actor: 'test' })
+  const ours = await makeWallet(stage)
   const refusals: readonly (readonly [object, ...string[]])[] = [
     [{}, 'url required'],
     [{ url: 'https://user:pass@example.com/' }, 'url url_has_credentials'],
@@ -162,6 +175,11 @@ t.test('bad input is refused with the field, the rule and what to do', async (t)
     [{ url: HOOK, types: ['wallet.created', 'wallet.created'] }, 'types duplicate'],
     [{ url: HOOK, wallet_ids: ['wal_1'] }, 'wallet_ids[0] invalid_id'],
     [{ url: HOOK, wallet_ids: [theirs] }, 'wallet_ids[0] wallet_not_found'],
+    [
+      { url: HOOK, types: ['webhook.test', 'wallet.created', 'api_key.issued', 'nft.mint.minted'], wallet_ids: [ours] },
+      'types[2] type_without_wallet',
+      'types[3] type_without_wallet',
+    ],
     [{ url: HOOK, payload: 'fat' }, 'payload not_allowed'],
     [{ url: HOOK, signatures: ['v1a'] }, 'signatures invalid_signatures'],
     [{ url: HOOK, signatures: ['v2'] }, 'signatures[0] not_allowed'],
