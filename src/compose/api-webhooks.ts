@@ -39,11 +39,13 @@ export async function composeWebhookRoutes(
   const secrets = createSecretStore({ pool, seal: createSeal(recipient) })
   const manage = createManageWebhooks({ log, accept, newId, requireTerms, secrets })
   const reads = createWebhookReads(pool)
+  const replays = createReplayReads(pool)
   const requests = createRequestReplay({
     log,
     accept,
     newId,
     findEvent: (owner, name) => findLogged(pool, owner, name),
+    countRunning: replays.countRunning,
     types: types.map(({ type }) => type),
   })
   return [
@@ -51,7 +53,7 @@ export async function composeWebhookRoutes(
     deliveryRoutes({
       webhooks: reads,
       deliveries: createDeliveryReads(pool),
-      replays: createReplayReads(pool),
+      replays,
       requests,
       clock,
     }),

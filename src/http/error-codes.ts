@@ -199,6 +199,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     token_in_transfer: 'Wait for the other transfer of the token.',
     token_not_minted: 'Wait until the token is minted.',
     token_unreadable: 'Try again later: the token contract cannot be read.',
+    too_many_replays: 'Wait until a replay of the webhook is completed.',
     too_many_secrets: 'Wait until a secret expires, or rotate with `overlap_hours` 0.',
     voucher_expired: 'Create a new mint: the voucher has expired.',
     voucher_not_signed: 'Wait until the voucher is signed.',

@@ -163,16 +163,21 @@ function addRequests(app: App, { webhooks, replays, requests }: DeliveryRoutePor
     },
   )
 
-  app.post('/v1/webhooks/:webhook_id/replay', { schema: replay, config }, async (request, reply) => {
-    const { caller, params, body } = request
-    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
-    const { after = null, from, to, types = null, only_failed: onlyFailed } = body
-    const range = { after, from: utc(from), to: utc(to), types, onlyFailed }
-    return replyAccepted(request, reply, {
-      accept: (metadata) => requests.replay(caller, webhook_id, range, metadata),
-      answer: async ({ id }) => ({ code: 202, view: await replays.read(webhook_id, id) }),
-    })
-  })
+  const refusals = { 409: 'The webhook has 10 replays that run: `too_many_replays`.' }
+  app.post(
+    '/v1/webhooks/:webhook_id/replay',
+    { schema: replay, config: { ...config, refusals } },
+    async (request, reply) => {
+      const { caller, params, body } = request
+      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      const { after = null, from, to, types = null, only_failed: onlyFailed } = body
+      const range = { after, from: utc(from), to: utc(to), types, onlyFailed }
+      return replyAccepted(request, reply, {
+        accept: (metadata) => requests.replay(caller, webhook_id, range, metadata),
+        answer: async ({ id }) => ({ code: 202, view: await replays.read(webhook_id, id) }),
+      })
+    },
+  )
 }
 
 function addReplays(app: App, { webhooks, replays }: DeliveryRoutePorts): void {

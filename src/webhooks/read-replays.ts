@@ -12,6 +12,8 @@ export type ReplayReads = {
   ) => Promise<ReplayView[]>
   /** @throws NotFound `webhook_replay_not_found` */
   readonly read: (webhookId: string, replayId: string) => Promise<ReplayView>
+  /** How many are neither completed nor expired. */
+  readonly countRunning: (webhookId: string) => Promise<number>
 }
 
 const REPLAYS = `SELECT r.*, p.added, p.ended_at, ${IS_EXPIRED} AS is_expired
@@ -37,6 +39,15 @@ export function createReplayReads(pool: Pool): ReplayReads {
       const [row] = rows
       if (row === undefined) throw new NotFound('webhook_replay')
       return toReplayView(row)
+    },
+
+    async countRunning(webhookId) {
+      const { rows } = await pool.query<{ count: number }>({
+        name: 'count_running_replays',
+        text: `SELECT count(*)::integer AS count FROM (${REPLAYS}) AS r WHERE ended_at IS NULL AND NOT is_expired`,
+        values: [webhookId],
+      })
+      return rows[0]?.count ?? 0
     },
   }
 }

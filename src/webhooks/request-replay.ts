@@ -1,5 +1,5 @@
 /** Requests of the owner of a webhook to send something: a test, or events of the past again. The senders carry them out. */
-import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import { type PublicEventName, parsePublicEventId, publicEventIdOf } from '../core/event-ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -12,12 +12,17 @@ import type { KnownWebhook } from './decider.ts'
 import type { Replay } from './events.ts'
 import { requireTypes } from './require-terms.ts'
 
+/** The senders carry out all replays in turns, so that one webhook with thousands of them would slow those of others. */
+const MAX_RUNNING = 10
+
 export type RequestReplayPorts = {
   readonly log: EventLog
   readonly accept: Accept
   readonly newId: NewId
   /** The owner's event with this id, or undefined. */
   readonly findEvent: (owner: Owner, name: PublicEventName) => Promise<unknown>
+  /** Replays of the webhook that are neither completed nor expired. */
+  readonly countRunning: (webhookId: string) => Promise<number>
   /** Every type of public events. */
   readonly types: readonly string[]
 }
@@ -27,7 +32,7 @@ export type RequestReplay = {
   readonly test: (webhookId: string, metadata: Metadata) => Promise<Accepted<unknown>>
   /**
    * @throws NotFound; ValidationFailed `unknown_event`, `unknown_event_type`, `type_not_sent`, `empty_range`,
-   *   `ambiguous_start`; IdempotencyKeyReused
+   *   `ambiguous_start`; Conflict `too_many_replays`; IdempotencyKeyReused
    */
   readonly replay: (
     owner: Owner,
@@ -66,6 +71,7 @@ export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
           const loaded = await log.load(webhookAggregate, webhookId)
           if (loaded.state.status === 'unknown') throw new NotFound('webhook')
           await requireRange(ports, owner, loaded.state, range)
+          if ((await ports.countRunning(webhookId)) >= MAX_RUNNING) throw tooManyReplays()
           const now = log.now()
           const replay = { ...range, replayId: newId('webhookReplay'), requestedAt: now }
           const requested = change(webhookAggregate, loaded, { type: 'RequestReplay', replay }, { metadata, now })
@@ -75,6 +81,13 @@ export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
         { replayFirst: true },
       ),
   }
+}
+
+function tooManyReplays(): Conflict {
+  return new Conflict(
+    'too_many_replays',
+    `The webhook has ${MAX_RUNNING} replays that run: wait until one is completed. A wider range needs fewer of them.`,
+  )
 }
 
 async function requireRange(

@@ -170,6 +170,23 @@ t.test('replays are listed, newest first, with what became of each', async (t) =
   t.strictSame([theirs.status, ...told(theirs)], [404, '- webhook_not_found'])
 })
 
+t.test('a webhook has a limited number of replays that run', async (t) => {
+  const stage = await withWebhooks(t)
+  const { webhook_id: id } = await stage.create()
+  const request = (key: string) => stage.post(`/${id}/replay`, {}, { 'idempotency-key': key })
+  const accepted = []
+  for (let n = 0; n < 10; n += 1) accepted.push(await request(`replay-${n}`))
+  t.ok(accepted.every(({ status }) => status === 202))
+  const refused = await request('one-more')
+  t.strictSame([refused.status, ...told(refused)], [409, '- too_many_replays'])
+  t.equal((await request('replay-0')).status, 202, 'a repeated request is no further one')
+  await stage.pool.query(
+    `INSERT INTO webhook_replay_progress (replay_id, transaction_id, position, added, ended_at)
+     SELECT min(replay_id), '5', 1, 7, now() FROM webhook_replays`,
+  )
+  t.equal((await request('one-more')).status, 202, 'one has completed')
+})
+
 t.test('of two simultaneous requests with one key, one has the effect and returns the secret', async (t) => {
   const stage = await withWebhooks(t)
   const { webhook_id: id } = await stage.create()
