@@ -60,8 +60,8 @@ const retry = {
   operationId: 'retryWebhookDelivery',
   summary: 'Retry a delivery',
   description:
-    'Attempts a delivery at once, whatever became of it, with the same event id and the same body. Earlier events of the same ' +
-    'resource that wait are sent first. One that was given up gets one more attempt.',
+    'Attempts a delivery again at once, whatever its state, with the same event id and the same body. Earlier events of the same ' +
+    'resource that wait are sent first. A delivery that was given up gets one more attempt.',
   params: deliveryParams,
   response: { 200: successOf(deliveryDetailSchema, 'The delivery, which is pending again.') },
 }
@@ -70,7 +70,8 @@ const test = {
   tags,
   operationId: 'testWebhook',
   summary: 'Test a webhook',
-  description: 'Sends an event of type `webhook.test` to this webhook, whatever its filters, like every other event.',
+  description:
+    'Sends an event of type `webhook.test` to this webhook alone, whatever its filters. It is delivered like every other event.',
   params: webhookParams,
   response: { 202: successOf(testSchema, 'The event is recorded, and will be sent.') },
 }
@@ -80,20 +81,24 @@ const replay = {
   operationId: 'replayWebhook',
   summary: 'Replay events to a webhook',
   description:
-    'Sends events of the past again, of any age and with their ids and bodies of then, in order for each resource: all that the ' +
-    'webhook would get today, from `after` or `from` until `to` or this request. It also sends events from before the webhook ' +
-    'was created. New events are sent meanwhile, so that a receiver compares `resource.version`. Without a start it begins with ' +
-    'the oldest event.',
+    'Sends past events again, of any age, with the same ids and bodies, and in order for each resource. It starts at `after` or ' +
+    '`from`, or else at the oldest event, and ends at `to`, or else at this request. It sends what the webhook would get today, ' +
+    'including events from before it was created. New events are sent at the same time: compare `resource.version`.',
   params: webhookParams,
   body: replayBody,
-  response: { 202: successOf(replaySchema, 'The replay is accepted. Poll it to see how far it is.') },
+  response: {
+    202: successOf(
+      replaySchema,
+      'The replay is accepted. `GET /v1/webhooks/{webhook_id}/replays/{replay_id}` returns its progress.',
+    ),
+  },
 }
 
 const replayList = {
   tags,
   operationId: 'listWebhookReplays',
   summary: 'List replays',
-  description: 'Lists the replays of a webhook, newest first, with how many deliveries each has queued.',
+  description: 'Lists the replays of a webhook, newest first, with the number of deliveries that each has queued.',
   params: webhookParams,
   querystring: replaysQuery,
   response: { 200: successOf(replayPageSchema, 'A page of replays.') },
@@ -103,7 +108,7 @@ const replayDetail = {
   tags,
   operationId: 'getWebhookReplay',
   summary: 'Get a replay',
-  description: 'Returns a replay, and how many deliveries it has queued.',
+  description: 'Returns one replay, with the number of deliveries that it has queued.',
   params: replayParams,
   response: { 200: successOf(replaySchema, 'The replay.') },
 }

@@ -32,12 +32,15 @@ const delivery = {
   type: Type.String({ description: 'The type of the event.', examples: ['wallet.created'] }),
   replay_id: nullable(idSchema('webhookReplay', 'The replay that sends it again. Null for the first delivery.')),
   state: oneOf(DELIVERY_STATES, {
-    description: '`pending` until it is `delivered`, or given up after its last attempt: `failed`.',
+    description:
+      '`pending`: it waits for its next attempt. `delivered`: the receiver answered with 200 to 299. `failed`: it was given up after its last attempt.',
     examples: ['delivered'],
   }),
   attempts: Type.Integer({ description: 'The number of attempts so far.', examples: [1] }),
   next_attempt_at: nullable(
-    instant('When it is attempted next at the earliest: after the earlier events of its resource. Null once it ended.'),
+    instant(
+      'The earliest time of its next attempt. Earlier events of its resource are sent first. Null once it ended.',
+    ),
   ),
   created_at: instant('When it was queued.'),
   ended_at: nullable(instant('When it was delivered or given up. Null until then.')),
@@ -91,10 +94,10 @@ export const replayBody = closedObject({
   to: Type.Optional(bounds.to),
   types: Type.Optional({
     ...typesSchema,
-    description: 'Only events of these types. Omit it for all that the webhook gets.',
+    description: 'Only events of these types. Omit it for all types that the webhook gets.',
   }),
   only_failed: Type.Boolean({
-    description: 'Only deliveries of the last 30 days that were given up. They are attempted once more.',
+    description: 'Send only what was given up in the last 30 days. Each of these deliveries gets one more attempt.',
     default: false,
   }),
 })

@@ -60,7 +60,7 @@ export function createRequireTerms({
 /** @throws ValidationFailed `invalid_signatures` without `v1`, which libraries of Standard Webhooks need */
 export function requireSignatures(signatures: readonly SignatureVersion[]): void {
   if (signatures.includes('v1')) return
-  const message = 'signatures must contain v1: every delivery has it, and v1a beside it where you name both.'
+  const message = 'signatures must contain v1, which every delivery has: send ["v1"], or ["v1", "v1a"].'
   throw ValidationFailed.field('signatures', 'invalid_signatures', message)
 }
 
@@ -81,8 +81,8 @@ function unknownTypes(types: readonly string[], known: readonly string[]): Item[
   return types.flatMap((type, n) => {
     if (known.includes(type)) return []
     const meant = closest(type, known)
-    const hint = meant === undefined ? 'see docs/events.md for all types' : `did you mean ${meant}?`
-    const message = `types[${n}] must be a type of events: ${JSON.stringify(type)} is none, ${hint}`
+    const hint = meant === undefined ? 'use a type from docs/events.md.' : `did you mean ${meant}?`
+    const message = `types[${n}] must be a type of event, and ${JSON.stringify(type)} is not: ${hint}`
     return [{ field: `types[${n}]`, code: 'unknown_event_type', message }]
   })
 }
@@ -104,7 +104,7 @@ async function unknownWallets(ids: readonly string[], find: (id: string) => Prom
       await find(id)
     } catch (error) {
       if (!(error instanceof NotFound || error instanceof PermissionDenied)) throw error
-      const message = `wallet_ids[${n}] must be the id of one of your wallets in the environment of the API key: ${id} is none.`
+      const message = `wallet_ids[${n}] must be the id of one of your wallets in the environment of the API key, and ${id} is not.`
       items.push({ field: `wallet_ids[${n}]`, code: 'wallet_not_found', message })
     }
   }

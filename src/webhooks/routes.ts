@@ -39,8 +39,8 @@ const create = {
   operationId: 'createWebhook',
   summary: 'Create a webhook',
   description:
-    'Sends the events of your tenant in the environment of the API key to a URL, from now on: signed as Standard Webhooks 1.0.0 ' +
-    'describes, at least once, and in order for each resource. The secret that verifies the signatures is in this response only. ' +
+    'Sends the events of your tenant in the environment of the API key to a URL, from now on. Each event is sent at least once, ' +
+    'signed (Standard Webhooks 1.0.0), and in order for each resource. Only this response contains the secret that verifies the signatures. ' +
     'The API key must be allowed to read what is sent: it needs `events:read` and, for `full` payloads, the scope of each type.',
   body: createBody,
   response: { 201: successOf(webhookWithSecretSchema, 'The webhook, with its secret.') },
@@ -50,7 +50,7 @@ const list = {
   tags,
   operationId: 'listWebhooks',
   summary: 'List webhooks',
-  description: 'Lists your webhooks, newest first, with how their receivers do. Deleted ones are not listed.',
+  description: 'Lists your webhooks, newest first, with the state of their receivers. Deleted webhooks are not listed.',
   querystring: listQuery,
   response: { 200: successOf(webhookPageSchema, 'A page of webhooks.') },
 }
@@ -59,7 +59,7 @@ const detail = {
   tags,
   operationId: 'getWebhook',
   summary: 'Get a webhook',
-  description: 'Returns one webhook, with how its receiver does. Its secret is never returned again.',
+  description: 'Returns one webhook, with the state of its receiver. Its secret is not returned.',
   params: webhookParams,
   response: answer,
 }
@@ -81,8 +81,8 @@ const remove = {
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
   description:
-    'Deletes the webhook: nothing is sent to it any more, also not what waits for its delivery. This cannot be undone. Deleting it ' +
-    'again returns the same response.',
+    'Deletes the webhook. Nothing is sent to it any more, including events that wait for their delivery. This cannot be undone. ' +
+    'Deleting it again returns the same response.',
   params: webhookParams,
   response: answer,
 }
@@ -92,8 +92,8 @@ const rotate = {
   operationId: 'rotateWebhookSecret',
   summary: 'Rotate the secret of a webhook',
   description:
-    'Creates a new secret, which is in this response only. For `overlap_hours` each delivery has a signature of the new secret and ' +
-    'one of each secret before it, so that a receiver can replace the secret without refusing a delivery.',
+    'Creates a new secret, and with `v1a` a new `public_key`. Only this response contains the secret. For `overlap_hours`, each delivery ' +
+    'is signed with the new secret and with the previous ones, so that you can replace the secret in your receiver without refusing a delivery.',
   params: webhookParams,
   body: rotateBody,
   response: { 200: successOf(webhookWithSecretSchema, 'The webhook, with its new secret.') },
@@ -114,7 +114,8 @@ const disable = {
   tags,
   operationId: 'disableWebhook',
   summary: 'Disable a webhook',
-  description: 'Sends nothing until the webhook is enabled. Events wait meanwhile. A disabled webhook does not change.',
+  description:
+    'Sends nothing until the webhook is enabled. Events wait, for at most 30 days. A webhook that is disabled already does not change.',
   params: webhookParams,
   response: answer,
 }

@@ -79,7 +79,7 @@ export const updateBody = closedObject(
 export const rotateBody = closedObject({
   overlap_hours: Type.Integer({
     description:
-      'For how many hours deliveries are signed with the previous secret as well, so that you can replace it without a gap. 0 ends it immediately.',
+      'For this number of hours, deliveries are signed with the previous secrets too, so that you can replace the secret in your receiver. 0 ends them immediately.',
     minimum: 0,
     maximum: MAX_OVERLAP_HOURS,
     default: 24,
@@ -110,10 +110,11 @@ const recorded = {
     }),
   ),
   overlap_ends_at: nullable(
-    instant('Until when deliveries are signed with the previous secret as well. Null before the first rotation.'),
+    instant('Until this time, deliveries are signed with previous secrets too. Null if there is none.'),
   ),
   status: oneOf(WEBHOOK_STATUSES, {
-    description: 'Events are sent while it is `enabled`. While it is `disabled`, they wait, for at most 30 days.',
+    description:
+      '`enabled`: events are sent. `disabled`: events wait, for at most 30 days. `deleted`: nothing is sent any more.',
     examples: ['enabled'],
   }),
   disabled_reason: nullable(
@@ -133,13 +134,15 @@ const times = {
 export const webhookAtEventSchema = named('WebhookAtEvent', Type.Object({ ...recorded, ...times }))
 
 const health = {
-  failing_since: nullable(instant('Since when no delivery succeeded. Null while they succeed.')),
-  paused_until: nullable(
-    instant('Until when nothing is sent, because the last attempts failed. Null without a pause.'),
+  failing_since: nullable(
+    instant('The time of the first failure after the last success. Null while deliveries succeed.'),
   ),
-  last_success_at: nullable(instant('When a delivery succeeded last. Null before the first one.')),
+  paused_until: nullable(
+    instant('Nothing is sent before this time, because the last attempts failed. Null without a pause.'),
+  ),
+  last_success_at: nullable(instant('The time of the last delivery that succeeded. Null before the first one.')),
   oldest_undelivered_at: nullable(
-    instant('When the oldest event that is still to be delivered was queued. Null if there is none.'),
+    instant('When the oldest event that waits for its delivery was queued. Null if none waits.'),
   ),
   gaps: Type.Integer({
     description: 'The number of deliveries that were given up after their last attempt. A replay sends them again.',
