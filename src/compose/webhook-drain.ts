@@ -12,12 +12,14 @@ import { createPost } from '../webhooks/post.ts'
 import { createIsAllowedAddress } from '../webhooks/public-address.ts'
 import { createReceiverOf } from '../webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../webhooks/retry-schedule.ts'
+import type { RunningDrains } from '../webhooks/running-drains.ts'
 import { createSigningKeysOf, type OpenSealed, SecretUnusable } from '../webhooks/secrets.ts'
 import type { Kernel } from './kernel.ts'
 
 /** @throws ConfigError when the sender has no identity: it could not sign */
 export async function composeDrainWebhook(
   kernel: Kernel,
+  running: RunningDrains,
   bodiesOf: DrainPorts['bodiesOf'],
 ): Promise<{ readonly drain: DrainWebhook; readonly close: () => void }> {
   const { config, pool, clock, leases, metrics } = kernel
@@ -27,6 +29,7 @@ export async function composeDrainWebhook(
   const agents = proxyUrl === null ? createSafeAgents(isAllowed, lookUp) : createProxyAgents(proxyUrl, isAllowed)
   const drain = createDrainWebhook({
     leases,
+    running,
     deliveries: createDeliveries({ pool, clock, random: Math.random }),
     receiverOf: createReceiverOf(pool),
     keysOf: createSigningKeysOf({ pool, clock, open: await composeOpen(kernel) }),

@@ -11,6 +11,7 @@ import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
 import { createReadEvents } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
 import { runReplays } from '../webhooks/run-replays.ts'
+import { createRunningDrains } from '../webhooks/running-drains.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
 import type { Kernel } from './kernel.ts'
@@ -28,12 +29,13 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
   const { config, jobs, leases, logger, pool, metrics, clock } = kernel
   const render = composeRender(await composeCatalogue(), pool)
   const bodies = createBodies(createReadEvents(pool, render))
-  const { drain, close } = await composeDrainWebhook(kernel, bodies.bodiesOf)
+  const running = createRunningDrains()
+  const { drain, close } = await composeDrainWebhook(kernel, running, bodies.bodiesOf)
   const oldest = 'Age in seconds of the oldest delivery that an enabled webhook has not received. 0 if there is none.'
   metrics.addGauge('bursar_webhook_oldest_pending_seconds', oldest, [], async () => [
     { labels: {}, value: await readOldestPending(pool, clock()) },
   ])
-  const tell = createTellSenders(jobs, { signal, log: logger })
+  const tell = createTellSenders(jobs, { running, signal, log: logger })
   const handler: JobHandler = async ({ webhook_id: webhookId = '' }, { signal: stopping }) => {
     if (await drain(webhookId, stopping)) tell([webhookId])
   }

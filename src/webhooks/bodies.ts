@@ -10,7 +10,7 @@ import type { ReadEvents } from './rendered-by-id.ts'
 /** Standard Webhooks 1.0.0 advises to stay below 20 kB. */
 const MAX_BODY_BYTES = 20_000
 /** Characters of JSON that are kept. */
-const KEPT = 8 * 1_024 * 1_024
+const KEPT = 4 * 1_024 * 1_024
 
 type PublicEvent = RenderedEvent['event']
 

@@ -7,6 +7,7 @@ import type { Leases } from '../event-log/leases.ts'
 import type { Attempt, Deliveries, Pending } from './deliveries.ts'
 import type { DisableReason, Payload } from './events.ts'
 import type { Post, Posted } from './post.ts'
+import type { RunningDrains } from './running-drains.ts'
 import { SecretUnusable } from './secrets.ts'
 import { type SigningKeys, signDelivery } from './signature.ts'
 
@@ -23,6 +24,8 @@ const FAILING_MS = 5 * 24 * 60 * 60_000
 
 export type Receiver = {
   readonly webhookId: string
+  /** Of its stream: it changes with everything about it, its secrets too. */
+  readonly version: number
   readonly tenantId: string
   readonly url: string
   readonly payload: Payload
@@ -35,10 +38,11 @@ export type Receiver = {
 
 export type DrainPorts = {
   readonly leases: Leases
+  readonly running: RunningDrains
   readonly deliveries: Deliveries
   /** `null` for a webhook that is disabled or deleted. */
   readonly receiverOf: (webhookId: string) => Promise<Receiver | null>
-  readonly keysOf: (webhookId: string) => Promise<SigningKeys>
+  readonly keysOf: (receiver: Pick<Receiver, 'webhookId' | 'version'>) => Promise<SigningKeys>
   /** The bodies of public events, as they were at their time: the same bytes for each attempt. */
   readonly bodiesOf: (eventIds: readonly string[], payload: Payload) => Promise<ReadonlyMap<string, string>>
   readonly post: Post
@@ -59,12 +63,20 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
     if (lease === null) return false // Another sender holds the webhook, and has been notified of more work.
     const endsAt = performance.now() + JOB_MS
     const isOver = () => performance.now() >= endsAt || signal.aborted
+    const round = () => lease.during(() => sendRound(ports, webhookId, isOver))
     let isMore = true
     try {
       do {
-        isMore = true
-        while (isMore && !isOver() && (await lease.keep()))
-          isMore = await lease.during(() => sendRound(ports, webhookId, isOver))
+        const running = ports.running.begin(webhookId)
+        try {
+          isMore = true
+          while (isMore && !isOver() && (await lease.keep())) {
+            const left = await round()
+            isMore = left === 'more' || (left === 'nothing' && (await running.more(signal)))
+          }
+        } finally {
+          running.end()
+        }
       } while (!isMore && (await lease.release()) === 'wanted')
     } catch (error) {
       await lease.release({ force: true })
@@ -75,21 +87,26 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
   }
 }
 
-/** @returns whether more may be due */
-async function sendRound(ports: DrainPorts, webhookId: string, isOver: () => boolean): Promise<boolean> {
+/** What is left after a round: `blocked` is for a webhook that is disabled or pauses. */
+type Left = 'more' | 'nothing' | 'blocked'
+
+async function sendRound(ports: DrainPorts, webhookId: string, isOver: () => boolean): Promise<Left> {
   const { deliveries, clock, onAttempts } = ports
   const receiver = await ports.receiverOf(webhookId)
-  if (receiver === null || (receiver.pausedUntil !== null && receiver.pausedUntil.getTime() > clock())) return false
+  if (receiver === null || (receiver.pausedUntil !== null && receiver.pausedUntil.getTime() > clock())) return 'blocked'
   // One that failed is tried with one delivery: a dead receiver costs one request, and no delivery its attempts.
-  const due = await deliveries.next(webhookId, receiver.isFailing ? 1 : ROUND)
-  if (due.length === 0) return false
+  const limit = receiver.isFailing ? 1 : ROUND
+  const due = await deliveries.next(webhookId, limit)
+  if (due.length === 0) return 'nothing'
   const attempts = await send(ports, receiver, due, isOver)
-  if (attempts.length === 0) return true
+  if (attempts.length === 0) return 'more'
   const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)
   onAttempts(attempts)
   const reason = reasonToDisable(attempts, failingSince, receiver, clock())
   if (reason !== null) await ports.disable(receiver, reason)
-  return reason === null && pausedUntil === null
+  if (reason !== null || pausedUntil !== null) return 'blocked'
+  // What was added meanwhile comes with a notice of its own.
+  return due.length === limit || isOver() ? 'more' : 'nothing'
 }
 
 function reasonToDisable(
@@ -105,12 +122,13 @@ function reasonToDisable(
 
 async function send(
   ports: DrainPorts,
-  { webhookId, url, payload }: Receiver,
+  receiver: Receiver,
   due: readonly Pending[],
   isOver: () => boolean,
 ): Promise<Attempt[]> {
+  const { url, payload } = receiver
   const ids = due.map(({ event_id }) => event_id)
-  const [keys, bodies] = await Promise.all([keysOrWhyNot(ports, webhookId), ports.bodiesOf(ids, payload)])
+  const [keys, bodies] = await Promise.all([keysOrWhyNot(ports, receiver), ports.bodiesOf(ids, payload)])
   // One attempt says why, to the owner too.
   if (keys instanceof SecretUnusable)
     return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys.message) }))
@@ -141,9 +159,9 @@ async function send(
   return attempts
 }
 
-async function keysOrWhyNot({ keysOf }: DrainPorts, webhookId: string): Promise<SigningKeys | SecretUnusable> {
+async function keysOrWhyNot({ keysOf }: DrainPorts, receiver: Receiver): Promise<SigningKeys | SecretUnusable> {
   try {
-    return await keysOf(webhookId)
+    return await keysOf(receiver)
   } catch (error) {
     if (error instanceof SecretUnusable) return error
     throw error

@@ -6,7 +6,7 @@ import type { Payload } from './events.ts'
 
 type ReceiverRow = Pick<
   Row<'webhooks', { payload: Payload }>,
-  'webhook_id' | 'tenant_id' | 'url' | 'payload' | 'updated_at'
+  'webhook_id' | 'version' | 'tenant_id' | 'url' | 'payload' | 'updated_at'
 > &
   OrNull<Pick<Row<'webhook_health'>, 'paused_until' | 'failing_since'>>
 
@@ -14,7 +14,7 @@ export function createReceiverOf(pool: Pool): DrainPorts['receiverOf'] {
   return async (webhookId) => {
     const { rows } = await pool.query<ReceiverRow>({
       name: 'receiver_of_webhook',
-      text: `SELECT w.webhook_id, w.tenant_id, w.url, w.payload, w.updated_at, h.paused_until, h.failing_since
+      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.payload, w.updated_at, h.paused_until, h.failing_since
                FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
               WHERE w.webhook_id = $1 AND w.status = 'enabled'`,
       values: [webhookId],
@@ -23,6 +23,7 @@ export function createReceiverOf(pool: Pool): DrainPorts['receiverOf'] {
     if (row === undefined) return null
     return {
       webhookId: row.webhook_id,
+      version: row.version,
       tenantId: row.tenant_id,
       url: row.url,
       payload: row.payload,

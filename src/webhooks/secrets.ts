@@ -71,7 +71,7 @@ export class SecretUnusable extends Error {
   readonly code = 'secret_unusable'
 }
 
-/** Opening a secret takes milliseconds: those of so many webhooks are kept in memory. */
+/** Opening a secret takes milliseconds: those of so many webhooks are kept in memory, for as long as nothing about them changes. */
 const MAX_OPENED = 1_000
 
 /**
@@ -79,7 +79,7 @@ const MAX_OPENED = 1_000
  *
  * @throws SecretUnusable; database errors
  */
-export type SigningKeysOf = (webhookId: string) => Promise<SigningKeys>
+export type SigningKeysOf = (webhook: { readonly webhookId: string; readonly version: number }) => Promise<SigningKeys>
 
 export function createSigningKeysOf({
   pool,
@@ -90,35 +90,45 @@ export function createSigningKeysOf({
   readonly open: OpenSealed
   readonly clock: () => number
 }): SigningKeysOf {
-  const opened = new LRUCache<string, OpenedSecret>({ max: MAX_OPENED })
-  async function openOnce(sealed: string): Promise<OpenedSecret> {
-    const known = opened.get(sealed) ?? readContents(await open(sealed))
-    opened.set(sealed, known)
-    return known
-  }
-  return async (webhookId) => {
-    const { rows } = await pool.query<Pick<Row<'webhook_secrets'>, 'sealed'>>({
+  const opened = new LRUCache<string, readonly OpenedSecret[]>({ max: MAX_OPENED })
+  async function openAll(webhookId: string): Promise<readonly OpenedSecret[]> {
+    const { rows } = await pool.query<Pick<Row<'webhook_secrets'>, 'sealed'> & { readonly expires_at: Date | null }>({
       name: 'webhook_secrets',
-      text: `SELECT s.sealed FROM webhooks AS w,
+      text: `SELECT s.sealed, expires_at FROM webhooks AS w,
                     ROWS FROM (jsonb_to_recordset(w.secrets) AS (secret_id text, expires_at timestamptz)) WITH ORDINALITY AS named(secret_id, expires_at, n)
                JOIN webhook_secrets AS s USING (secret_id)
               WHERE w.webhook_id = $1 AND s.webhook_id = $1 AND (expires_at IS NULL OR expires_at > $2) ORDER BY n`,
       values: [webhookId, new Date(clock())],
     })
     if (rows.length === 0) throw new SecretUnusable('the webhook has no secret: rotate it')
-    const secrets = await Promise.all(rows.map(({ sealed }) => openOnce(sealed)))
+    return Promise.all(rows.map(async (row) => readContents(await open(row.sealed), row.expires_at)))
+  }
+  return async ({ webhookId, version }) => {
+    const key = `${webhookId} ${version}`
+    const all = opened.get(key) ?? (await openAll(webhookId))
+    opened.set(key, all)
+    const now = clock()
+    const current = all.filter(({ expiresAt }) => expiresAt === null || expiresAt.getTime() > now)
     return {
-      secrets: secrets.map(({ secret }) => secret),
-      ed25519: secrets.flatMap(({ ed25519 }) => ed25519 ?? []),
+      secrets: current.map(({ secret }) => secret),
+      ed25519: current.flatMap(({ ed25519 }) => ed25519 ?? []),
     }
   }
 }
 
-type OpenedSecret = { readonly secret: Uint8Array; readonly ed25519: KeyObject | null }
+type OpenedSecret = {
+  readonly secret: Uint8Array
+  readonly ed25519: KeyObject | null
+  readonly expiresAt: Date | null
+}
 
-function readContents(plaintext: Uint8Array): OpenedSecret {
+function readContents(plaintext: Uint8Array, expiresAt: Date | null): OpenedSecret {
   const { secret, ed25519 } = JSON.parse(Buffer.from(plaintext).toString('utf8')) as Contents
-  return { secret: Buffer.from(secret, 'base64'), ed25519: ed25519 === null ? null : readPrivateKey(ed25519) }
+  return {
+    secret: Buffer.from(secret, 'base64'),
+    ed25519: ed25519 === null ? null : readPrivateKey(ed25519),
+    expiresAt,
+  }
 }
 
 function readPrivateKey(base64: string): KeyObject {

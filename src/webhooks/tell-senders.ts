@@ -1,6 +1,7 @@
 /** Tells senders that a webhook has something to be sent, at most a few times a second for each webhook. */
 import type { Jobs, JobsLog } from '../jobs/jobs.ts'
 import type { Job } from '../jobs/queues.ts'
+import type { RunningDrains } from './running-drains.ts'
 
 /** A sender that was told looks again and again until nothing is due: more jobs would only cost. */
 const INTERVAL_MS = 200
@@ -8,11 +9,15 @@ const INTERVAL_MS = 200
 /** A hint: what is lost is found by its due time. Never throws. */
 export type TellSenders = (webhookIds: Iterable<string>) => void
 
-/** @param signal ends the wait for hints that are held back */
-export function createTellSenders(
-  jobs: Pick<Jobs, 'add'>,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Pick<JobsLog, 'warn'> },
-): TellSenders {
+type Settings = {
+  /** What runs in this process needs no job. */
+  readonly running: Pick<RunningDrains, 'wake'>
+  /** Ends the wait for hints that are held back. */
+  readonly signal: AbortSignal
+  readonly log: Pick<JobsLog, 'warn'>
+}
+
+export function createTellSenders(jobs: Pick<Jobs, 'add'>, { running, signal, log }: Settings): TellSenders {
   /** Those told within the last interval, and whether there is more to tell. */
   const told = new Map<string, boolean>()
 
@@ -30,7 +35,7 @@ export function createTellSenders(
   }
 
   return (webhookIds) => {
-    const ids = [...new Set(webhookIds)]
+    const ids = [...new Set(webhookIds)].filter((id) => !running.wake(id))
     for (const id of ids.filter((one) => told.has(one))) told.set(id, true)
     tell(ids.filter((id) => !told.has(id)))
   }

@@ -6,6 +6,7 @@ import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { createDrainWebhook, type DrainPorts } from '../../src/webhooks/drain-webhook.ts'
 import type { Posted, PostOutcome } from '../../src/webhooks/post.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
+import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
 import { withLog } from '../support/log.ts'
 
 const START = Date.parse('2026-11-24T00:00:00.000Z')
@@ -25,6 +26,7 @@ async function withSender(t: Test, answer: (sent: Sent) => PostOutcome) {
   const ports: DrainPorts = {
     leases: createLeases({ pool, holder: 'sender@test:1', leaseMs: 10_000 }),
     deliveries,
+    running: createRunningDrains(),
     receiverOf: async (webhookId) => {
       const { rows } = await pool.query<{ paused_until: Date | null; failing_since: Date | null }>(
         'SELECT paused_until, failing_since FROM webhook_health WHERE webhook_id = $1',
@@ -33,6 +35,7 @@ async function withSender(t: Test, answer: (sent: Sent) => PostOutcome) {
       if (disabled.some((text) => text.startsWith(webhookId))) return null
       return {
         webhookId,
+        version: 1,
         tenantId: 'acme',
         url: `https://${webhookId}.example`,
         payload: 'full',

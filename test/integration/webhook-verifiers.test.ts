@@ -101,7 +101,7 @@ async function deliver(t: Test) {
   })
   receiver.verifyWith('/hook', secret)
   const agents = createSafeAgents(createIsAllowedAddress(['127.0.0.0/8']), createLookUp({ hasOwnNetworks: true }))
-  const keys = await keysOf(stage)(webhook_id)
+  const keys = await keysOf(stage)({ webhookId: webhook_id, version: 1 })
   const signed = signDelivery(keys, EVENT.id, Date.now(), BODY)
   await createPost({ agents, userAgent: 'Bursar' })(receiver.urlOf('/hook'), signed, BODY)
   agents.http.destroy()

@@ -16,7 +16,12 @@ const BODY = JSON.stringify({ id: 'evt_wallet-wal_1.1' })
 
 /** Whether the library of Standard Webhooks verifies with each secret what a sender signs now. */
 async function verifiedBy(stage: WebhookStage, webhookId: string, secrets: readonly string[], now?: number) {
-  const headers = signDelivery(await keysOf(stage, now)(webhookId), 'evt_wallet-wal_1.1', Date.now(), BODY)
+  const headers = signDelivery(
+    await keysOf(stage, now)({ webhookId, version: 1 }),
+    'evt_wallet-wal_1.1',
+    Date.now(),
+    BODY,
+  )
   return secrets.map((secret) => {
     try {
       new Webhook(secret).verify(BODY, headers)
@@ -123,11 +128,15 @@ t.test(
     const { secret: young, overlap_ends_at } = await rotate(1, key)
     t.match(await rotate(1, key), { secret: null, overlap_ends_at }, 'a repeated request rotates nothing')
     t.strictSame(await verifiedBy(stage, id, [old, young]), [true, true])
-    t.equal((await keysOf(stage)(id)).ed25519.length, 2)
+    t.equal((await keysOf(stage)({ webhookId: id, version: 1 })).ed25519.length, 2)
     t.strictSame(await verifiedBy(stage, id, [old, young], Date.parse(overlap_ends_at)), [false, true])
     await rotate(168)
-    t.equal((await keysOf(stage)(id)).secrets.length, 3)
-    t.equal((await keysOf(stage, Date.parse(overlap_ends_at))(id)).secrets.length, 2, 'the oldest keeps its end')
+    t.equal((await keysOf(stage)({ webhookId: id, version: 1 })).secrets.length, 3)
+    t.equal(
+      (await keysOf(stage, Date.parse(overlap_ends_at))({ webhookId: id, version: 1 })).secrets.length,
+      2,
+      'the oldest keeps its end',
+    )
     await rotate(168)
     const fifth = await stage.post(`/${id}/rotate-secret`, {})
     t.strictSame([fifth.status, ...told(fifth)], [409, '- too_many_secrets'])
@@ -144,7 +153,7 @@ t.test('a secret that was sealed for a rotation that was never recorded does not
     `INSERT INTO webhook_secrets SELECT 'whs_lost', webhook_id, sealed, now() FROM webhook_secrets WHERE webhook_id = $1`,
     [id],
   )
-  t.equal((await keysOf(stage)(id)).secrets.length, 1)
+  t.equal((await keysOf(stage)({ webhookId: id, version: 1 })).secrets.length, 1)
   t.strictSame(await verifiedBy(stage, id, [secret]), [true])
 })
 

@@ -7,6 +7,7 @@ import { createBodies } from '../../src/webhooks/bodies.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 import { requireReceiverUrl } from '../../src/webhooks/receiver-url.ts'
 import { MAX_ATTEMPTS, nextDelayMs } from '../../src/webhooks/retry-schedule.ts'
+import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 
 const EVENT_ID = 'evt_transaction-tx_0197.3'
@@ -150,4 +151,24 @@ t.test('the URL of a webhook is checked and brought to its normal form', async (
   t.equal(codeOf('http://127.0.0.1:3001/hook', local), 'http://127.0.0.1:3001/hook')
   t.equal(codeOf('http://localhost:3001/', local), 'http://localhost:3001/')
   t.equal(codeOf('http://10.0.0.1:3001/', local), 'url_not_public')
+})
+
+t.test('a drain that runs is told of more, and none waits in a process that adds no deliveries', async (t) => {
+  const running = createRunningDrains()
+  const { signal } = new AbortController()
+  const drain = running.begin('one')
+  t.notOk(await drain.more(signal), 'nobody was told')
+  t.ok(running.wake('one'))
+  t.ok(await drain.more(signal), 'woken during its round')
+  const more = drain.more(signal)
+  running.wake('one')
+  t.ok(await more, 'woken while it waits')
+  t.notOk(running.wake('other'), 'another webhook needs a job')
+  t.notOk(await drain.more(signal))
+  const stopped = new AbortController()
+  const left = drain.more(stopped.signal)
+  stopped.abort()
+  t.notOk(await left, 'stopped while it waits')
+  drain.end()
+  t.notOk(running.wake('one'))
 })
