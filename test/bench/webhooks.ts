@@ -26,7 +26,7 @@ const IDLE_PAUSE_MS = 30
 const PER_SECOND = 100
 const BESIDE = 1_000
 const WEBHOOKS = 10
-const TRANSFERS = 200
+const TRANSFERS = 600
 /** Of each way in turn, so that the load of the machine affects all alike. */
 const ROUNDS = 3
 const LOOK_MS = 50
