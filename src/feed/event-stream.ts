@@ -1,9 +1,15 @@
 /**
  * An event stream (Server-Sent Events, WHATWG HTML § 9.2) for one reader. A heartbeat carries the position that was
  * read, so that a client whose filter matches nothing continues there, and nothing is scanned twice.
+ *
+ * Events in the memory of the process are written without a wait of their own: with hundreds of clients, promises and
+ * timers for each event would cost more than the write. Invariant: one thing is written at a time, in the order in which
+ * the reader moves on, and only while the client reads.
  */
+import type { Readable } from 'node:stream'
 import { pause } from '../event-log/lead.ts'
-import { frameOf, shownTo } from './feed-event.ts'
+import { type FeedEvent, joinFrames } from './feed-event.ts'
+import { createPacedOutput, type PacedOutput } from './paced-output.ts'
 import type { Reader } from './reader.ts'
 
 /** Short enough for the idle timeouts of proxies. */
@@ -21,12 +27,11 @@ export type StreamTimes = { readonly heartbeatMs: number; readonly stallMs: numb
 const STREAM_TIMES: StreamTimes = { heartbeatMs: HEARTBEAT_MS, stallMs: STALL_MS }
 
 export type StreamPorts = {
-  readonly reader: Reader
+  /** @param onNews to be called when there may be something new */
+  readonly openReader: (onNews: () => void) => Reader
   readonly scopes: ReadonlySet<string>
   /** Asked at each heartbeat: false ends the stream. An error does not: without a database there are no new events. */
   readonly isKeyValid: () => Promise<boolean>
-  /** The client has left. */
-  readonly gone: AbortSignal
   /** The process shuts down: the client is told to reconnect. */
   readonly draining: AbortSignal
   /** Called when the database does not answer. The stream stays, and tries again. */
@@ -36,32 +41,109 @@ export type StreamPorts = {
   readonly times?: StreamTimes
 }
 
-/** Ends when the client leaves, the key is no longer valid, or the process shuts down. */
-export async function* eventStream(ports: StreamPorts): AsyncGenerator<string> {
-  const { reader, scopes, gone, draining } = ports
-  const { heartbeatMs } = ports.times ?? STREAM_TIMES
-  const over = AbortSignal.any([gone, draining, reader.moved])
-  const watched = watchStalls(ports)
-  try {
-    // The headers are sent with the first bytes.
-    yield* watched(': connected\n\n')
-    let beatAt = performance.now() + heartbeatMs
-    while (!over.aborted) {
-      const events = await orNull(ports, () => reader.next(BATCH))
-      if (events === null) await pause(RETRY_MS, over)
-      else {
-        if (events.length > 0) yield* watched(events.map((event) => frameOf(shownTo(scopes, event))).join(''))
-        if (reader.isAtEnd()) await reader.wait(beatAt - performance.now(), over)
-      }
-      if (performance.now() < beatAt) continue
-      if ((await orNull(ports, ports.isKeyValid)) === false) return
-      yield* watched(heartbeatOf(reader.position()))
-      beatAt = performance.now() + heartbeatMs
-    }
-    if (!gone.aborted) yield* watched(RECONNECT)
-  } finally {
+type Streaming = {
+  readonly ports: StreamPorts
+  readonly out: PacedOutput
+  readonly reader: Reader
+  readonly beat: NodeJS.Timeout
+  readonly closed: AbortController
+  /** Something is awaited, and nothing else moves the reader. */
+  isBusy: boolean
+  mayHaveNews: boolean
+  isBeatDue: boolean
+}
+
+/** Ends when it is destroyed, the key is no longer valid, or the process shuts down. */
+export function eventStream(ports: StreamPorts): Readable {
+  const { draining, onStall, times = STREAM_TIMES } = ports
+  const { heartbeatMs, stallMs } = times
+  const closed = new AbortController()
+  const reader = ports.openReader(() => {
+    streaming.mayHaveNews = true
+    proceed(streaming)
+  })
+  const out = createPacedOutput({ onReady: () => proceed(streaming), onStall, stallMs, onClose: () => closed.abort() })
+  const beat = setTimeout(() => {
+    streaming.isBeatDue = true
+    proceed(streaming)
+  }, heartbeatMs)
+  const streaming: Streaming = { ports, out, reader, beat, closed, isBusy: false, mayHaveNews: true, isBeatDue: false }
+  const onOver = () => reconnect(streaming)
+  for (const signal of [draining, reader.moved]) signal.addEventListener('abort', onOver)
+  closed.signal.addEventListener('abort', () => {
+    clearTimeout(beat)
+    for (const signal of [draining, reader.moved]) signal.removeEventListener('abort', onOver)
     reader.close()
+  })
+  // The headers are sent with the first bytes.
+  out.write(': connected\n\n')
+  if (draining.aborted) onOver()
+  return out.stream
+}
+
+/** Writes what there is, until the client must read first, or until something must be awaited. Never throws. */
+function proceed(streaming: Streaming): void {
+  const { out, closed } = streaming
+  try {
+    while (
+      out.isReady() &&
+      !streaming.isBusy &&
+      !closed.signal.aborted &&
+      (streaming.isBeatDue || streaming.mayHaveNews)
+    )
+      step(streaming)
+  } catch (error) {
+    out.stream.destroy(error as Error)
   }
+}
+
+function step(streaming: Streaming): void {
+  if (streaming.isBeatDue) return void apart(streaming, heartbeat)
+  streaming.mayHaveNews = false
+  const events = streaming.reader.take(BATCH)
+  if (events === null) return void apart(streaming, readLog)
+  writeEvents(streaming, events)
+}
+
+async function apart(streaming: Streaming, work: (streaming: Streaming) => Promise<void>): Promise<void> {
+  const { ports, out, reader } = streaming
+  streaming.isBusy = true
+  await work(streaming).catch((error: Error) => out.stream.destroy(error))
+  streaming.isBusy = false
+  if (ports.draining.aborted || reader.moved.aborted) reconnect(streaming)
+  else proceed(streaming)
+}
+
+async function readLog(streaming: Streaming): Promise<void> {
+  const { ports, reader, closed } = streaming
+  const events = await orNull(ports, () => reader.next(BATCH))
+  if (events === null) {
+    streaming.mayHaveNews = true
+    await pause(RETRY_MS, closed.signal)
+  } else if (!closed.signal.aborted) writeEvents(streaming, events)
+}
+
+/** A block without data is no event for the client, but moves its Last-Event-ID. */
+async function heartbeat(streaming: Streaming): Promise<void> {
+  const { ports, out, reader, beat, closed } = streaming
+  const isValid = await orNull(ports, ports.isKeyValid)
+  if (closed.signal.aborted) return
+  if (isValid === false) return out.end(null)
+  streaming.isBeatDue = false
+  beat.refresh()
+  const position = reader.position()
+  out.write(position === null ? ': heartbeat\n\n' : `id: ${position}\n\n`)
+}
+
+function writeEvents(streaming: Streaming, events: readonly FeedEvent[]): void {
+  const { ports, out, reader } = streaming
+  streaming.mayHaveNews ||= !reader.isAtEnd()
+  if (events.length > 0) out.write(joinFrames(ports.scopes, events))
+}
+
+/** Unless something is awaited, which then does the same. */
+function reconnect({ out, isBusy, closed }: Streaming): void {
+  if (!isBusy && !closed.signal.aborted) out.end(RECONNECT)
 }
 
 /** Null while the database does not answer: the stream stays, and the heartbeats with it. */
@@ -71,22 +153,5 @@ async function orNull<Value>({ onError }: StreamPorts, read: () => Promise<Value
   } catch (error) {
     onError(error)
     return null
-  }
-}
-
-/** A block without data is no event for the client, but moves its Last-Event-ID. */
-function heartbeatOf(position: string | null): string {
-  return position === null ? ': heartbeat\n\n' : `id: ${position}\n\n`
-}
-
-/** Yields a chunk; a client that does not take it in time is given up. */
-function watchStalls({ onStall, times = STREAM_TIMES }: StreamPorts) {
-  return function* watched(chunk: string): Generator<string> {
-    const timer = setTimeout(onStall, times.stallMs)
-    try {
-      yield chunk
-    } finally {
-      clearTimeout(timer)
-    }
   }
 }

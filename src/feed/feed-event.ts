@@ -37,18 +37,42 @@ export function shownTo(scopes: ReadonlySet<string>, { event, scope }: FeedEvent
   return mayRead ? event : { ...event, data: null }
 }
 
-const FRAMES = new WeakMap<PublicEvent, string>()
+const FRAMES = new WeakMap<FeedEvent, Buffer>()
+const FRAMES_WITHOUT_DATA = new WeakMap<FeedEvent, Buffer>()
 
 /**
  * A block of an event stream (WHATWG HTML § 9.2), made once for all readers. JSON has no line breaks, so that one data
  * field holds it.
  */
-export function frameOf(event: PublicEvent): string {
-  const known = FRAMES.get(event)
+export function frameOf(event: FeedEvent): Buffer {
+  return cachedFrame(FRAMES, event, event.event)
+}
+
+/** What a key with these scopes may see of the events, as blocks of an event stream. @param events at least one */
+export function joinFrames(scopes: ReadonlySet<string>, events: readonly FeedEvent[]): Buffer {
+  const frames = events.map((event) => {
+    const shown = shownTo(scopes, event)
+    return shown === event.event ? frameOf(event) : cachedFrame(FRAMES_WITHOUT_DATA, event, shown)
+  })
+  const [only] = frames
+  return frames.length === 1 && only !== undefined ? only : joinOnce(frames)
+}
+
+function cachedFrame(cache: WeakMap<FeedEvent, Buffer>, key: FeedEvent, event: PublicEvent): Buffer {
+  const known = cache.get(key)
   if (known !== undefined) return known
-  const frame = `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-  FRAMES.set(event, frame)
+  const frame = Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  cache.set(key, frame)
   return frame
+}
+
+let newest: { readonly frames: readonly Buffer[]; readonly joined: Buffer } = { frames: [], joined: Buffer.alloc(0) }
+
+/** Readers that are told together mostly get the same events: these are joined once. */
+function joinOnce(frames: readonly Buffer[]): Buffer {
+  const isSame = frames.length === newest.frames.length && frames.every((frame, n) => frame === newest.frames[n])
+  if (!isSame) newest = { frames, joined: Buffer.concat(frames) }
+  return newest.joined
 }
 
 function keyOf(streamId: string): string {

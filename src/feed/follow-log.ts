@@ -109,8 +109,10 @@ async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['p
   const concerned = events.filter((event) => ring.channelOf(event)?.from != null)
   const rendered = await render(concerned)
   if (run.stop.signal.aborted) return 0
-  for (const channel of add(ports, concerned, rendered)) tell(channel)
+  const changed = add(ports, concerned, rendered)
   run.place = { epoch, position: last.place }
+  // Readers take what there is while they are told.
+  for (const channel of changed) tell(channel)
   onRead(last)
   return events.length
 }
@@ -134,5 +136,5 @@ function add(
 }
 
 function tell(channel: Channel): void {
-  for (const latch of channel.latches) latch.set()
+  for (const listener of channel.listeners) listener()
 }

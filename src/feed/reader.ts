@@ -11,14 +11,14 @@ import { takeAfter } from './ring.ts'
 import type { Tail } from './tail.ts'
 
 export type Reader = {
+  /** The next events that are in memory, perhaps none; null if the log must be read for them. */
+  readonly take: (limit: number) => readonly FeedEvent[] | null
   /** The next events, perhaps none; never waits for new ones. @throws database errors */
   readonly next: (limit: number) => Promise<readonly FeedEvent[]>
   /** The id that continues after everything that was read; null if nothing was ever read. */
   readonly position: () => string | null
-  /** Whether `next` had all that there was. */
+  /** Whether the last ones were all that there were. */
   readonly isAtEnd: () => boolean
-  /** Until there is news, or the time is over. @param timeoutMs ms */
-  readonly wait: (timeoutMs: number, signal: AbortSignal) => Promise<void>
   /** Aborts when the reader cannot continue, because the database was restored to an earlier state. */
   readonly moved: AbortSignal
   readonly close: () => void
@@ -26,15 +26,19 @@ export type Reader = {
 
 export type ReaderPorts = { readonly tail: Tail; readonly readPage: ReadPage }
 
-/** @param after where to continue, with its id */
+/**
+ * @param after where to continue, with its id
+ * @param onNews called when there may be something new. Must not throw
+ */
 export function createReader(
   { tail, readPage }: ReaderPorts,
   owner: LogOwner,
   filter: FeedFilter,
   after: { readonly cursor: Cursor; readonly id: string | null },
+  onNews: () => void,
 ): Reader {
-  const joined = tail.join(owner)
-  const { channel, news, moved } = joined
+  const joined = tail.join(owner, onNews)
+  const { channel, moved } = joined
   let { cursor, id } = after
   let isAtEnd = false
 
@@ -69,12 +73,10 @@ export function createReader(
 
   return {
     moved,
+    take: takeFromRing,
     next: async (limit) => takeFromRing(limit) ?? readFromLog(limit),
     position: () => id,
     isAtEnd: () => isAtEnd,
-    async wait(timeoutMs, signal) {
-      await news.wait(timeoutMs, signal)
-    },
     close: joined.leave,
   }
 }

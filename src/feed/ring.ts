@@ -2,7 +2,6 @@
  * The newest public events of the tenants that somebody reads, in memory. Invariant: between `from` and the newest
  * event a channel has every public event of its tenant, in reading order.
  */
-import { createLatch, type Latch } from '../core/latch.ts'
 import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
 import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { type Cursor, isAfter } from './cursor.ts'
@@ -17,14 +16,14 @@ export type Channel = {
   /** The id after the newest event of the log that the tail has read for this channel. */
   newestId: string | null
   bytes: number
-  /** One for each reader, set when something was added. */
-  readonly latches: Set<Latch>
+  /** One for each reader, called when something was added. */
+  readonly listeners: Set<() => void>
 }
 
 export type Ring = {
-  /** The channel with a latch for one more reader. */
-  readonly join: (owner: LogOwner) => { readonly channel: Channel; readonly latch: Latch }
-  readonly leave: (channel: Channel, latch: Latch) => void
+  /** The channel of one more reader. */
+  readonly join: (owner: LogOwner, listener: () => void) => Channel
+  readonly leave: (channel: Channel, listener: () => void) => void
   readonly channelOf: (event: LoggedEvent) => Channel | undefined
   readonly channels: () => Iterable<Channel>
   readonly add: (channel: Channel, events: readonly FeedEvent[]) => void
@@ -58,18 +57,17 @@ export function createRing(mostBytes: number): Ring {
   }
 
   return {
-    join(owner) {
+    join(owner, listener) {
       const key = keyOf(owner)
       const known = channels.get(key)
-      const channel = known ?? { key, from: null, events: [], newestId: null, bytes: 0, latches: new Set<Latch>() }
+      const channel: Channel = known ?? { key, from: null, events: [], newestId: null, bytes: 0, listeners: new Set() }
       channels.set(key, channel)
-      const latch = createLatch()
-      channel.latches.add(latch)
-      return { channel, latch }
+      channel.listeners.add(listener)
+      return channel
     },
-    leave(channel, latch) {
-      channel.latches.delete(latch)
-      if (channel.latches.size > 0 || channels.get(channel.key) !== channel) return
+    leave(channel, listener) {
+      channel.listeners.delete(listener)
+      if (channel.listeners.size > 0 || channels.get(channel.key) !== channel) return
       channels.delete(channel.key)
       bytes -= channel.bytes
     },
@@ -111,7 +109,7 @@ function keyOf({ tenantId, environment }: LogOwner): string {
   return `${environment} ${tenantId}`
 }
 
-/** Bytes in memory: for each a string of JSON, and the object that it was made from. */
+/** Bytes in memory: for each its block, and the object that it was made from. */
 function sizeOf(events: readonly FeedEvent[]): number {
-  return events.reduce((sum, { event }) => sum + 2 * frameOf(event).length, 0)
+  return events.reduce((sum, event) => sum + 3 * frameOf(event).length, 0)
 }

@@ -1,6 +1,6 @@
 /** The route of the event feed: pages, long polls and event streams on one path. */
-import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createLatch } from '../core/latch.ts'
 import { bearerOf } from '../http/auth.ts'
 import type { Caller } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
@@ -90,7 +90,8 @@ async function poll(
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
   const close = ports.streams.open(caller.keyId)
-  const reader = createReader(ports, caller, filter, start)
+  const news = createLatch()
+  const reader = createReader(ports, caller, filter, start, news.set)
   const until = performance.now() + waitSeconds * 1_000
   const stop = AbortSignal.any([over, reader.moved])
   try {
@@ -99,7 +100,7 @@ async function poll(
       const leftMs = until - performance.now()
       if (events.length > 0 || leftMs <= 0 || stop.aborted)
         return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
-      if (reader.isAtEnd()) await reader.wait(leftMs, stop)
+      if (reader.isAtEnd()) await news.wait(leftMs, stop)
     }
   } finally {
     reader.close()
@@ -120,26 +121,21 @@ function stream(
   const { request, reply, filter, start, draining } = of
   const { caller } = request
   const close = ports.streams.open(caller.keyId)
-  const reader = createReader(ports, caller, filter, start)
-  reply.raw.once('close', () => {
-    close()
-    // A stream that never began has not closed its reader.
-    reader.close()
-  })
   const token = bearerOf(request)
   const blocks = eventStream({
-    reader,
+    openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
     scopes: caller.scopes,
     isKeyValid: () => ports.isKeyValid(token ?? ''),
-    gone: closeOf(reply),
     draining,
     onError: (error) => request.log.warn({ err: error }, 'an event stream cannot read the log'),
     onStall: () => request.raw.destroy(),
     ...(ports.times ? { times: ports.times } : {}),
   })
-  return reply
-    .headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
-    .send(Readable.from(blocks, { highWaterMark: 1 }))
+  reply.raw.once('close', () => {
+    close()
+    blocks.destroy()
+  })
+  return reply.headers({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }).send(blocks)
 }
 
 function pageOf(

@@ -2,7 +2,6 @@
  * The newest events for all readers of a process: each event is read and rendered once, however many readers wait for
  * it. The log is followed while there are readers.
  */
-import type { Latch } from '../core/latch.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import type { SubscriptionPosition } from '../event-log/subscription.ts'
 import { beginChannels, type FollowPorts, followLog, type Run } from './follow-log.ts'
@@ -12,8 +11,6 @@ const RING_BYTES = 16 * 1_024 * 1_024
 
 export type Joined = {
   readonly channel: Channel
-  /** Set when the channel has news. */
-  readonly news: Latch
   /** Aborts when the database was restored to an earlier state: places of before mean other events now. */
   readonly moved: AbortSignal
   /** Everything up to here was read; null before the end of the log was found. */
@@ -22,7 +19,8 @@ export type Joined = {
 }
 
 export type Tail = {
-  readonly join: (owner: LogOwner) => Joined
+  /** @param onNews called when the channel has news, never before this has returned. Must not throw */
+  readonly join: (owner: LogOwner, onNews: () => void) => Joined
   /**
    * Milliseconds that the newest event of the last read had waited; while reads fail, the time since one succeeded. 0
    * without readers, and when everything has been read.
@@ -69,22 +67,26 @@ export function createTail({ clock, ringBytes = RING_BYTES, ...ports }: TailPort
   return {
     lagMs: () => (current === null ? 0 : failure === null ? read.lagMs : clock() - read.atMs),
     failure: () => failure,
-    join(owner) {
-      const { channel, latch } = ring.join(owner)
+    join(owner, onNews) {
+      let hasJoined = false
+      const listener = () => {
+        if (hasJoined) onNews()
+      }
+      const channel = ring.join(owner, listener)
       const run = current ?? start()
       current = run
       readers += 1
       beginChannels(ring, run)
+      hasJoined = true
       let hasLeft = false
       return {
         channel,
-        news: latch,
         moved: run.moved.signal,
         position: () => run.place?.position ?? null,
         leave() {
           if (hasLeft) return
           hasLeft = true
-          ring.leave(channel, latch)
+          ring.leave(channel, listener)
           readers -= 1
           if (readers > 0) return
           run.stop.abort()

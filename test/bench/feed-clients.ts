@@ -7,7 +7,7 @@ import { authHeaders, call, type Subject } from './subject.ts'
 const AT_ONCE = 50
 const EVENT = Buffer.from('\nevent: ')
 
-type Seen = { readonly timestamp: string }
+type Seen = { readonly id: string; readonly timestamp: string }
 
 /** The position after everything that is recorded now. */
 export async function positionOf(subject: Subject): Promise<string> {
@@ -28,6 +28,21 @@ export async function openStream(
       text = text.slice(end + 2)
       if (data !== undefined) onEvent(JSON.parse(data) as Seen)
     }
+  })
+}
+
+/** One client that reads the ids of events. @param after null for the oldest event */
+export async function openIds(
+  subject: Subject,
+  after: string | null,
+  onId: (id: string) => void,
+): Promise<{ readonly close: () => void }> {
+  let rest = ''
+  return connect({ subject, after, url: feedOf(subject) }, (chunk) => {
+    const blocks = `${rest}${chunk.toString('latin1')}`.split('\n\n')
+    rest = blocks.pop() ?? ''
+    // A heartbeat has no event.
+    for (const block of blocks) if (block.includes('\nevent: ')) onId(block.slice('id: '.length, block.indexOf('\n')))
   })
 }
 

@@ -2,11 +2,12 @@
  * The event feed: from the record of an event to its arrival at a client of the event stream, idle and beside transfers;
  * what each of many streams costs; and reading a whole log through pages and a stream.
  */
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { untilQuiet } from './accept.ts'
 import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
-import { openStream, openStreams, positionOf } from './feed-clients.ts'
+import { openIds, openStream, openStreams, positionOf } from './feed-clients.ts'
 import { fillLog, makeModels } from './fill-log.ts'
 import { runLoad } from './load.ts'
 import { readMemory } from './process-memory.ts'
@@ -20,6 +21,8 @@ const TRANSFERS_PER_SECOND = 100
 const STREAMS = 500
 const EVENTS_TO_ALL = 200
 const PAGE = 1_000
+/** Public events of one event of the log: less than this. */
+const MOST_OF_ONE = 100
 const TRANSFER = { to: RECIPIENT, amount: '0.0000001', asset: 'ETH' }
 
 /** @param events the size of the log that is read whole */
@@ -177,6 +180,7 @@ async function readWhole(subject: Subject, events: number): Promise<Figure[]> {
   await readPages(subject, 20) // Compiles what is measured.
   const pages = await reading(subject, () => readPages(subject, Number.POSITIVE_INFINITY))
   const stream = await reading(subject, () => readStream(subject, pages.count))
+  if (stream.digest !== pages.digest) throw new Error('the stream has other events than the pages')
   const bare = await reading(subject, () => readRows(subject))
   const figure = (way: string, { count, ms, cpuUs }: Reading): Figure => ({
     bench: `a log of ${events.toLocaleString('en-US')} events by ${way}`,
@@ -189,42 +193,69 @@ async function readWhole(subject: Subject, events: number): Promise<Figure[]> {
   return [figure(`pages of ${PAGE.toLocaleString('en-US')}`, pages), figure('an event stream', stream)]
 }
 
-type Reading = { readonly count: number; readonly ms: number; readonly cpuUs: (process: string) => number }
+type Read = { readonly count: number; readonly digest: string }
+type Reading = Read & { readonly ms: number; readonly cpuUs: (process: string) => number }
 
-async function reading(subject: Subject, read: () => Promise<number>): Promise<Reading> {
+async function reading(subject: Subject, read: () => Promise<Read>): Promise<Reading> {
   const startedAt = performance.now()
   const times = readCpuTimes(subject.service)
-  const count = await read()
+  const { count, digest } = await read()
   const used = cpuBetween(times, readCpuTimes(subject.service))
   return {
     count,
+    digest,
     ms: performance.now() - startedAt,
     cpuUs: (process) => Math.round((1_000 * (used.get(process) ?? 0)) / count),
   }
 }
 
-type Page = { readonly events: readonly unknown[]; readonly next_after: string; readonly has_more: boolean }
-
-async function readPages(subject: Subject, most: number): Promise<number> {
+/** Each event of a stream comes once, and after those before it. */
+function createIdCheck() {
+  const newest = new Map<string, number>()
+  const digest = createHash('sha256')
   let count = 0
+  return {
+    /** @throws Error when an event comes twice or too late */
+    take(id: string): void {
+      const [, stream = '', version, index = '0'] = /^evt_(.+)\.(\d+)(?:~(\d+))?$/.exec(id) ?? []
+      const place = Number(version) * MOST_OF_ONE + Number(index)
+      if (!(place > (newest.get(stream) ?? 0))) throw new Error(`${id} came twice, or too late`)
+      newest.set(stream, place)
+      digest.update(id)
+      count += 1
+    },
+    count: () => count,
+    read: (): Read => ({ count, digest: digest.digest('hex') }),
+  }
+}
+
+type Page = {
+  readonly events: readonly { readonly id: string }[]
+  readonly next_after: string
+  readonly has_more: boolean
+}
+
+async function readPages(subject: Subject, most: number): Promise<Read> {
+  const ids = createIdCheck()
   let after = ''
   for (let pages = 0; pages < most; pages += 1) {
     const page = await call<Page>(subject, 'GET', `/v1/events?limit=${PAGE}${after}`)
-    count += page.events.length
+    for (const { id } of page.events) ids.take(id)
     if (!page.has_more) break
     after = `&after=${encodeURIComponent(page.next_after)}`
   }
-  return count
+  return ids.read()
 }
 
-async function readStream(subject: Subject, count: number): Promise<number> {
-  const streams = await openStreams(subject, null, 1)
-  while (streams.fewest() < count) await sleep(1)
-  streams.close()
-  return count
+async function readStream(subject: Subject, count: number): Promise<Read> {
+  const ids = createIdCheck()
+  const stream = await openIds(subject, null, ids.take)
+  while (ids.count() < count) await sleep(1)
+  stream.close()
+  return ids.read()
 }
 
-async function readRows({ service }: Subject): Promise<number> {
+async function readRows({ service }: Subject): Promise<Read> {
   const pool = new pg.Pool({ connectionString: service.state().database_url, max: 1 })
   let place = ['0', '0']
   let count = 0
@@ -238,7 +269,7 @@ async function readRows({ service }: Subject): Promise<number> {
     if (last !== undefined) place = [last.transaction_id, last.position]
   }
   await pool.end()
-  return count
+  return { count, digest: '' }
 }
 
 const ROWS = {
