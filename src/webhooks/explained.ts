@@ -22,7 +22,10 @@ export const explainedWebhook = explained(webhookAggregate, {
     WebhookEnabled: () => 'enabled',
     WebhookDeleted: () => 'deleted',
     WebhookTested: () => 'test requested',
-    WebhookReplayRequested: ({ replayId, after, from, to, onlyFailed }) =>
-      `replay ${replayId} requested of ${onlyFailed ? 'failed deliveries' : 'events'} after ${after ?? from ?? 'the oldest'}, before ${to ?? 'the request'}`,
+    WebhookReplayRequested({ replayId, after, from, to, types, onlyFailed }) {
+      const what = `${onlyFailed ? 'failed deliveries of ' : ''}${types === null ? 'all types' : types.join(', ')}`
+      const start = after === null ? `from ${from ?? 'the oldest event'}` : `after ${after}`
+      return `replay ${replayId} requested: ${what}, ${start}, before ${to ?? 'the request'}`
+    },
   },
 })
