@@ -224,7 +224,19 @@ t.test('nobody learns of the webhooks of another tenant or environment', async (
       await stage.patch(`/${id}`, { payload: 'thin' }, as(key)),
       await stage.remove(`/${id}`, undefined, as(key)),
       ...(await Promise.all(
-        ['enable', 'disable', 'rotate-secret'].map((verb) => stage.post(`/${id}/${verb}`, undefined, as(key))),
+        [
+          'enable',
+          'disable',
+          'rotate-secret',
+          'test',
+          'replay',
+          'deliveries/dlv_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11/retry',
+        ].map((verb) => stage.post(`/${id}/${verb}`, undefined, as(key))),
+      )),
+      ...(await Promise.all(
+        ['deliveries', 'replays', 'replays/rpl_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'].map((path) =>
+          stage.get(`/${id}/${path}`, undefined, as(key)),
+        ),
       )),
     ]
     for (const answer of answers) t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
