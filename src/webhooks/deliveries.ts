@@ -53,11 +53,16 @@ export function createDeliveries({
 
     async record(webhookId, attempts) {
       const now = new Date(clock())
+      const records = attempts.map((attempt) => recordOf(attempt, now, random()))
       const { rows } = await pool.query<{ failing_since: Date | null; paused_until: Date | null }>({
         name: 'record_attempts',
         text: RECORD,
         values: [
-          JSON.stringify(attempts.map((attempt) => recordOf(attempt, now, random()))),
+          records.map(({ deliveryId }) => deliveryId),
+          records.map(({ state }) => state),
+          records.map(({ made }) => made.attempt),
+          records.map(({ dueAt }) => dueAt),
+          records.map(({ made }) => JSON.stringify(made)),
           now,
           webhookId,
           attempts.some(({ posted }) => posted.outcome === 'delivered'),
@@ -94,26 +99,26 @@ function recordOf({ delivery, posted }: Attempt, now: Date, chance: number) {
     response,
     duration_ms: durationMs,
   }
-  const { state, dueAt: due } = endOf(delivery, posted, now, chance)
-  return { delivery_id: delivery.delivery_id, state, attempt, due_at: due, made }
+  return { deliveryId: delivery.delivery_id, made, ...endOf(delivery, posted, now, chance) }
 }
 
-// Not durable at once: what a crash of the database loses is sent again with the same id.
+// Not durable at once: what a crash of the database loses is sent again with the same id. The rows are found by their ids:
+// `coalesce` keeps the planner from the indexes of all that is pending.
 const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), changed AS (
     UPDATE webhook_deliveries AS d SET state = a.state, attempts = a.attempt, due_at = a.due_at,
-           ended_at = CASE WHEN a.state <> 'pending' THEN $2::timestamptz END, attempt_list = d.attempt_list || a.made
-      FROM json_to_recordset($1::json) AS a(delivery_id text, state text, attempt integer, due_at timestamptz, made jsonb)
-     WHERE d.webhook_id = $3 AND d.delivery_id = a.delivery_id AND d.state = 'pending'
+           ended_at = CASE WHEN a.state <> 'pending' THEN $6::timestamptz END, attempt_list = d.attempt_list || a.made
+      FROM unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::jsonb[]) AS a(delivery_id, state, attempt, due_at, made)
+     WHERE d.webhook_id = $7 AND d.delivery_id = ANY ($1) AND d.delivery_id = a.delivery_id AND coalesce(d.state = 'pending', false)
     RETURNING d.state
   )
   INSERT INTO webhook_health AS h (webhook_id, failing_since, failures, paused_until, succeeded_at, gaps)
-  SELECT $3, CASE WHEN NOT $4 THEN $2::timestamptz END, CASE WHEN $4 THEN 0 ELSE 1 END,
-         CASE WHEN NOT $4 THEN $2::timestamptz + make_interval(secs => $5 / 1000.0) END,
-         CASE WHEN $4 THEN $2::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
+  SELECT $7, CASE WHEN NOT $8 THEN $6::timestamptz END, CASE WHEN $8 THEN 0 ELSE 1 END,
+         CASE WHEN NOT $8 THEN $6::timestamptz + make_interval(secs => $9 / 1000.0) END,
+         CASE WHEN $8 THEN $6::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
   ON CONFLICT (webhook_id) DO UPDATE SET
-    failing_since = CASE WHEN NOT $4 THEN coalesce(h.failing_since, $2) END,
-    failures = CASE WHEN $4 THEN 0 ELSE h.failures + 1 END,
-    paused_until = CASE WHEN NOT $4 THEN $2::timestamptz + make_interval(secs => least($6, $5 * power(2, least(h.failures, 20))) / 1000.0) END,
+    failing_since = CASE WHEN NOT $8 THEN coalesce(h.failing_since, $6) END,
+    failures = CASE WHEN $8 THEN 0 ELSE h.failures + 1 END,
+    paused_until = CASE WHEN NOT $8 THEN $6::timestamptz + make_interval(secs => least($10, $9 * power(2, least(h.failures, 20))) / 1000.0) END,
     succeeded_at = coalesce(excluded.succeeded_at, h.succeeded_at),
     gaps = h.gaps + excluded.gaps
   RETURNING failing_since, paused_until`

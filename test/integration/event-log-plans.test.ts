@@ -25,6 +25,8 @@ import { hasInFlight } from '../../src/transactions/has-in-flight.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { createDeliveries } from '../../src/webhooks/deliveries.ts'
+import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,
@@ -45,6 +47,8 @@ type Plan = {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Rows Removed by Filter'?: number
+  readonly 'Actual Rows'?: number
+  readonly 'Actual Loops'?: number
   readonly Plans?: readonly Plan[]
 }
 
@@ -72,6 +76,12 @@ function readWhole(plan: Plan): string[] {
 /** Rows that were read and are no part of the result. */
 function readInVain(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, one) => sum + readInVain(one), plan['Rows Removed by Filter'] ?? 0)
+}
+
+/** Rows of the node that read the most, with those that it left out. */
+function mostRead(plan: Plan): number {
+  const own = ((plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0)) * (plan['Actual Loops'] ?? 1)
+  return Math.max(own, ...(plan.Plans ?? []).map(mostRead))
 }
 
 const BLOCK: Block = {
@@ -188,5 +198,46 @@ t.test('the work of a lane is found without reading what waits, or what was mine
     await pool.query('SET plan_cache_mode = force_generic_plan')
     const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
     t.ok(readInVain(rows[0]['QUERY PLAN'][0].Plan) < 64, name)
+  }
+})
+
+t.test('a round of deliveries reads neither what was sent nor what waits behind it', async (t) => {
+  const { pool } = await withLog(t)
+  const add = (webhook: string, from: number, to: number, state: string) =>
+    pool.query(
+      `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, state, due_at, created_at)
+       SELECT 'dlv_' || lpad(n::text, 8, '0'), $1, 'acme', 'evt_' || n, 'x', 's' || n / 5, '5', n, 0, $4, now(), now() FROM generate_series($2::integer, $3) AS n`,
+      [webhook, from, to, state],
+    )
+  await pool.query(`INSERT INTO webhooks SELECT 'one', 'acme', 'mainnet', 'https://example.com', NULL, NULL, NULL, 'full', '["v1"]', NULL, '[]',
+     'enabled', NULL, now(), now(), 1`)
+  await add('other', 1, 20_000, 'delivered')
+  await add('one', 20_001, 40_000, 'delivered')
+  // The statistics of a quiet service: nothing waits.
+  await pool.query('ANALYZE webhook_deliveries')
+  await add('one', 40_001, 50_000, 'pending')
+  const { spy, noted } = noting(pool)
+  const deliveries = createDeliveries({ pool: spy, clock: Date.now, random: Math.random })
+  t.strictSame(await findDueWebhooks(spy, new Date()), ['one'])
+  const due = await deliveries.next('one', 256)
+  t.equal(due.length, 256)
+  const posted = {
+    outcome: 'delivered',
+    status: 200,
+    error: null,
+    response: '',
+    durationMs: 1,
+    retryAfterMs: null,
+  } as const
+  await deliveries.record(
+    'one',
+    due.map((delivery) => ({ delivery, posted })),
+  )
+  t.equal(noted.size, 3)
+  await pool.query('SET plan_cache_mode = force_generic_plan')
+  for (const [name, { text, values }] of noted) {
+    const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0]
+    t.ok(mostRead(plan) < 1_000, `${name}: ${mostRead(plan)} rows`)
   }
 })
