@@ -1,5 +1,4 @@
 /** Sending deliveries to receivers that misbehave, and to names that lead inside. */
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -10,6 +9,8 @@ import { createProxyAgents } from '../../src/webhooks/connect-through-proxy.ts'
 import { createLookUp, type LookUpAll } from '../../src/webhooks/look-up.ts'
 import { createPost } from '../../src/webhooks/post.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
+import { nextDelayMs } from '../../src/webhooks/retry-schedule.ts'
+import { dnsServer } from '../support/dns-server.ts'
 
 const HEADERS = { 'webhook-id': 'evt_1', 'webhook-timestamp': '1', 'webhook-signature': 'v1,abc' }
 const BODY = '{"id":"evt_1"}'
@@ -56,10 +57,11 @@ t.test(
 
 t.test('only 2xx is a success, 410 ends the endpoint, and a redirect is not followed', async (t) => {
   let status = 200
+  let retryAfter = '7'
   let asked = 0
   const url = await withReceiver(t, (_request, response) => {
     asked += 1
-    response.writeHead(status, { location: '/elsewhere', 'retry-after': '7' }).end()
+    response.writeHead(status, { location: '/elsewhere', 'retry-after': retryAfter }).end()
   })
   const post = withPost(t, { allowed: LOOPBACK })
   const outcomes = []
@@ -67,6 +69,19 @@ t.test('only 2xx is a success, 410 ends the endpoint, and a redirect is not foll
   t.strictSame(outcomes, ['delivered', 'failed', 'failed', 'failed', 'gone', 'failed', 'failed'])
   t.equal(asked, 7, 'nothing was requested twice')
   t.equal((await post(url, HEADERS, BODY)).retryAfterMs, 7_000)
+  const soon = nextDelayMs(1, null, 0.5)
+  const day = 86_400_000
+  for (const [text, delay] of [
+    ['31536000', day],
+    ['99999999999999999999', soon],
+    ['-5', soon],
+    ['tomorrow', soon],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', soon],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', day],
+  ] as const) {
+    retryAfter = text
+    t.equal(nextDelayMs(1, (await post(url, HEADERS, BODY)).retryAfterMs, 0.5), delay, `Retry-After: ${text}`)
+  }
 })
 
 t.test(
@@ -255,35 +270,6 @@ t.test('a name that DNS does not have is looked up by the system where own netwo
   t.match(await find(true, 'receiver.invalid'), /^getaddrinfo/)
   t.match(await find(false, 'localhost'), [{ address: /^(127\.|::1)/ }], 'which needs no DNS')
 })
-
-/** A DNS server of IPv4 addresses: `[]` for a name that has none, null for one that is never answered. */
-async function dnsServer(t: Test, answer: (name: string) => readonly string[] | null): Promise<string> {
-  const server = createSocket('udp4')
-  server.on('message', (query, from) => {
-    const labels: string[] = []
-    let end = 12
-    for (let length = query[end] ?? 0; length !== 0; length = query[end] ?? 0) {
-      labels.push(query.toString('latin1', end + 1, end + 1 + length))
-      end += length + 1
-    }
-    const question = query.subarray(12, end + 5)
-    const isAddress = query.readUInt16BE(end + 1) === 1
-    const addresses = isAddress ? answer(labels.join('.')) : []
-    if (addresses === null) return
-    const header = Buffer.concat([
-      query.subarray(0, 2),
-      Buffer.from([0x81, 0x80, 0, 1, 0, addresses.length, 0, 0, 0, 0]),
-    ])
-    const records = addresses.map((address) =>
-      Buffer.from([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
-    )
-    server.send(Buffer.concat([header, question, ...records]), from.port, from.address)
-  })
-  server.bind(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return `127.0.0.1:${server.address().port}`
-}
 
 async function withDns(t: Test, answer: (name: string) => readonly string[] | null): Promise<LookUpAll> {
   return createLookUp({ hasOwnNetworks: false, servers: [await dnsServer(t, answer)] })
