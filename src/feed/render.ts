@@ -106,7 +106,8 @@ export function createRender({
       if (publishers.length === 0) return []
       const { streamId, tenantId, streamVersion: version, recordedAt } = event
       const id = streamId.slice(streamId.indexOf('-') + 1)
-      const source = { ...foldedAt(event), id, tenantId, version, recordedAt, firstOf } as PublishSource
+      const { event: own, first, before, after } = foldedAt(event)
+      const source = { id, tenantId, version, recordedAt, event: own, first, before, after, firstOf } as PublishSource
       return publishers.map((publisher) => ({ logged: event, publisher, source }))
     })
     await readFirsts(sources.flat(), firsts)

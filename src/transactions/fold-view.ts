@@ -26,9 +26,10 @@ type Folded = ProjectionContext & { readonly before: TransactionAtEvent; readonl
  *
  * @param required the confirmations that the settings require
  */
-export function viewOfFolded({ before, after, ...context }: Folded, required: number): TransactionView | null {
+export function viewOfFolded(folded: Folded, required: number): TransactionView | null {
+  const { id, tenantId, version, recordedAt, before, after } = folded
   const states = { before: before.transaction, after: after.transaction }
-  const [row] = projectChange(transactionAggregate, { ...context, ...states }, 'transactions')
+  const [row] = projectChange(transactionAggregate, { id, tenantId, version, recordedAt, ...states }, 'transactions')
   return row === undefined ? null : toView(row as TransactionRow, { head: after.head, required }, true)
 }
 
