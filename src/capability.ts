@@ -106,7 +106,7 @@ export function explained<State, Command, Evt extends Event>(
 /** How the events of a stream become its state. */
 export type StreamFold<State, Evt extends Event> = Pick<
   Aggregate<State, never, Evt>,
-  'category' | 'initialState' | 'evolve'
+  'category' | 'initialState' | 'evolve' | 'hasEnded'
 >
 
 /** Any fold; each gets only the events of its own streams. */
@@ -114,6 +114,7 @@ export type AnyFold = {
   readonly category: string
   readonly initialState: unknown
   readonly evolve: (state: unknown, event: Event) => unknown
+  readonly hasEnded?: (state: unknown) => boolean
 }
 
 /** The first event of a stream, with the time of its record, ISO 8601 UTC with milliseconds. */

@@ -99,7 +99,7 @@ function readAlone(streamId: string, versions: ReadonlySet<number>): Run {
 }
 
 function foldRun(
-  { initialState, evolve }: AnyFold,
+  { initialState, evolve, hasEnded }: AnyFold,
   of: { readonly streamId: string; readonly versions: ReadonlySet<number>; readonly checkpoints: Checkpoints },
 ): Run {
   const { streamId, versions, checkpoints } = of
@@ -145,7 +145,8 @@ function foldRun(
       if (head === undefined) throw incomplete()
       for (const one of isChecked ? events : events.slice(1)) {
         known = fold(one)
-        if (known.version === to || known.version % STEP === 0) checkpoints.keep(known)
+        const isNeeded = known.version === to ? hasEnded?.(known.state) !== true : known.version % STEP === 0
+        if (isNeeded) checkpoints.keep(known)
       }
       if (known?.version === to && start !== undefined && start.version % STEP !== 0) checkpoints.drop(start)
     },

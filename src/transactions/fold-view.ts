@@ -11,12 +11,13 @@ import { type TransactionRow, type TransactionView, toView } from './view.ts'
 /** The state after an event, and the newest block that an event has named. */
 export type TransactionAtEvent = { readonly transaction: TransactionState; readonly head: number | null }
 
-const { category, initialState, evolve } = transactionAggregate
+const { category, initialState, evolve, hasEnded } = transactionAggregate
 
 export const transactionFold: StreamFold<TransactionAtEvent, TransactionEvent> = {
   category,
   initialState: { transaction: initialState, head: null },
   evolve: ({ transaction, head }, event) => ({ transaction: evolve(transaction, event), head: headAt(event, head) }),
+  hasEnded: ({ transaction }) => hasEnded?.(transaction) ?? false,
 }
 
 type Folded = ProjectionContext & { readonly before: TransactionAtEvent; readonly after: TransactionAtEvent }
