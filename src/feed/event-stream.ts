@@ -83,15 +83,9 @@ export function eventStream(ports: StreamPorts): Readable {
 
 /** Writes what there is, until the client must read first, or until something must be awaited. Never throws. */
 function proceed(streaming: Streaming): void {
-  const { out, closed } = streaming
+  const { out } = streaming
   try {
-    while (
-      out.isReady() &&
-      !streaming.isBusy &&
-      !closed.signal.aborted &&
-      (streaming.isBeatDue || streaming.mayHaveNews)
-    )
-      step(streaming)
+    while (out.isReady() && !streaming.isBusy && (streaming.isBeatDue || streaming.mayHaveNews)) step(streaming)
   } catch (error) {
     out.stream.destroy(error as Error)
   }

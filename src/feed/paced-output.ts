@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 
 export type PacedOutput = {
   readonly stream: Readable
-  /** Whether the client takes more. */
+  /** Whether the client takes more: false after the end. */
   readonly isReady: () => boolean
   readonly write: (chunk: string | Buffer) => void
   readonly end: (last: string | null) => void
@@ -32,6 +32,7 @@ export function createPacedOutput({ onReady, onStall, stallMs, onClose }: PaceSe
     },
     destroy(error, done) {
       clearTimeout(stall)
+      isReady = false
       onClose()
       done(error)
     },
