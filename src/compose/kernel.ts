@@ -13,6 +13,7 @@ import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases, type Leases } from '../event-log/leases.ts'
 import { createEventLog, type EventLog } from '../event-log/log.ts'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
+import type { RecentSettings } from '../event-log/recent-states.ts'
 import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
@@ -27,8 +28,14 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Longer than the pauses between tasks that run together at rest: a new connection costs more than their statements. */
 const IDLE_TIMEOUT_MS = 120_000
 
-/** The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. */
-const RECENT_STREAMS: Readonly<Record<string, number>> = { 'chain-follower': 4_000 }
+/**
+ * The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. The API needs not read a
+ * long stream for each change, such as that of a wallet whose label was changed thousands of times.
+ */
+const RECENT_STREAMS: Readonly<Record<string, RecentSettings>> = {
+  'chain-follower': { streams: 4_000, fromVersion: 1 },
+  api: { streams: 1_000, fromVersion: 20 },
+}
 
 /** Processes that hold keys or shares: they verify hash chains and refuse edited events. */
 const VERIFYING = /^(signer|mpc-party-\d+)$/
@@ -76,6 +83,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
     onExchange: ({ network }, { method, outcome, ms }) =>
       metrics.observeRpc({ network, method, outcome, durationMs: ms }),
   })
+  const recentStreams = RECENT_STREAMS[processName]
   const jobs = createJobs({
     databaseUrl,
     redisUrl: config.redisUrl ?? undefined,
@@ -100,7 +108,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       clock,
       onBatch: metrics.observeAppend,
       onCommit: createCountEnded(metrics),
-      recentStreams: RECENT_STREAMS[processName] ?? 0,
+      ...(recentStreams ? { recentStreams } : {}),
       verifies: VERIFYING.test(processName),
     }),
     leases: createLeases({ pool, holder: `${processName}@${instance}`, leaseMs: config.leaseMs }),

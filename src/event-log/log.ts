@@ -11,7 +11,7 @@ import { BrokenChain, createChainCheck } from './chain-check.ts'
 import type { Commit, Guards } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
 import { type Checked, createLoadChecked } from './load-checked.ts'
-import { createRecentStates } from './recent-states.ts'
+import { createRecentStates, type RecentSettings } from './recent-states.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
 import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
 import type { OrNull } from './table-rows.ts'
@@ -58,6 +58,8 @@ export type EventLog = {
   readonly now: () => string
 }
 
+const NOT_CACHED: RecentSettings = { streams: 0, fromVersion: 1 }
+
 export function createEventLog(settings: {
   readonly pool: Pool
   readonly wakeUps: WakeUps
@@ -65,8 +67,8 @@ export function createEventLog(settings: {
   readonly onBatch?: AppendObserver
   /** Called with the changes of each commit after it is durable. Must not throw. */
   readonly onCommit?: (changes: readonly Change[]) => void
-  /** Number of streams whose state is cached after an append: for processes that write the same streams again. */
-  readonly recentStreams?: number
+  /** Which states are cached after an append: for processes that write the same streams again. None by default. */
+  readonly recentStreams?: RecentSettings
   /**
    * Every load recomputes hash chains and throws BrokenChain on a mismatch: for signing processes, which must not act
    * on an edited event.
@@ -75,7 +77,7 @@ export function createEventLog(settings: {
 }): EventLog {
   const { pool, wakeUps, clock, verifies = false } = settings
   const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
-  const recent = createRecentStates(settings.recentStreams ?? 0)
+  const recent = createRecentStates(settings.recentStreams ?? NOT_CACHED)
   const now = () => toInstant(clock())
 
   const append: EventLog['append'] = async (commit) => {

@@ -15,8 +15,14 @@ export type RecentStates = {
   readonly forget: (streamIds: readonly string[]) => void
 }
 
-/** @param streams cache size; the least recently used go first; 0 disables it */
-export function createRecentStates(streams: number): RecentStates {
+export type RecentSettings = {
+  /** Cache size; the least recently used go first; 0 disables it. */
+  readonly streams: number
+  /** Shorter streams are not cached: reading them costs little. */
+  readonly fromVersion: number
+}
+
+export function createRecentStates({ streams, fromVersion }: RecentSettings): RecentStates {
   if (streams === 0) return { of: () => undefined, remember: () => undefined, forget: () => undefined }
   const states = new LRUCache<string, Loaded<unknown>>({ max: streams })
   return {
@@ -26,7 +32,7 @@ export function createRecentStates(streams: number): RecentStates {
         const [first] = events
         if (first === undefined) continue
         if (hasEnded) states.delete(first.streamId)
-        else states.set(first.streamId, after)
+        else if (after.version >= fromVersion) states.set(first.streamId, after)
       }
     },
     forget(streamIds) {

@@ -10,7 +10,7 @@ import type { Row } from '../event-log/table-rows.ts'
 import type { AttemptView } from './delivery-view.ts'
 import type { Posted } from './post.ts'
 import { nextDelayMs } from './retry-schedule.ts'
-import { isNext } from './sql.ts'
+import { isNext, MOST_PENDING, PENDING } from './sql.ts'
 
 export type Pending = Pick<Row<'webhook_deliveries'>, 'delivery_id' | 'event_id' | 'stream_id' | 'attempts'>
 
@@ -24,11 +24,18 @@ export type Deliveries = {
   readonly next: (webhookId: string, limit: number) => Promise<readonly Pending[]>
   /** Records a round of attempts, with the health that follows from them. */
   readonly record: (webhookId: string, attempts: readonly Attempt[]) => Promise<Health>
+  /**
+   * Pauses a webhook with so many deliveries that wait behind others that each look for what is due reads thousands.
+   * @returns whether it does
+   */
+  readonly rest: (webhookId: string) => Promise<boolean>
 }
 
 /** After a round in which everything failed, nothing is sent for a while, so that a dead receiver costs little. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
+/** A webhook with `MOST_PENDING` deliveries of which none is due is looked at again after this time. */
+const REST_MS = 30_000
 
 export function createDeliveries({
   pool,
@@ -72,6 +79,16 @@ export function createDeliveries({
       })
       const [row] = rows
       return { failingSince: row?.failing_since ?? null, pausedUntil: row?.paused_until ?? null }
+    },
+
+    async rest(webhookId) {
+      const { rowCount } = await pool.query({
+        name: 'rest_webhook',
+        text: `UPDATE webhook_health SET paused_until = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
+                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${PENDING} LIMIT ${MOST_PENDING}) AS waiting)`,
+        values: [webhookId, new Date(clock() + REST_MS)],
+      })
+      return rowCount === 1
     },
   }
 }

@@ -34,6 +34,8 @@ export type Receiver = {
   readonly pausedUntil: Date | null
   /** Whether nothing succeeded since its last failure. */
   readonly isFailing: boolean
+  /** Whether a delivery waits for its next attempt: it holds back the later ones of its resource. */
+  readonly isWaiting: boolean
 }
 
 export type DrainPorts = {
@@ -97,7 +99,7 @@ async function sendRound(ports: DrainPorts, webhookId: string, isOver: () => boo
   // One that failed is tried with one delivery: a dead receiver costs one request, and no delivery its attempts.
   const limit = receiver.isFailing ? 1 : ROUND
   const due = await deliveries.next(webhookId, limit)
-  if (due.length === 0) return 'nothing'
+  if (due.length === 0) return restIfMany(ports, receiver)
   const attempts = await send(ports, receiver, due, isOver)
   if (attempts.length === 0) return 'more'
   const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)
@@ -106,7 +108,12 @@ async function sendRound(ports: DrainPorts, webhookId: string, isOver: () => boo
   if (reason !== null) await ports.disable(receiver, reason)
   if (reason !== null || pausedUntil !== null) return 'blocked'
   // What was added meanwhile comes with a notice of its own.
-  return due.length === limit || isOver() ? 'more' : 'nothing'
+  return due.length === limit || isOver() ? 'more' : restIfMany(ports, receiver)
+}
+
+/** Each look for what is due reads all that waits behind another. */
+async function restIfMany({ deliveries }: DrainPorts, { webhookId, isWaiting }: Receiver): Promise<Left> {
+  return isWaiting && (await deliveries.rest(webhookId)) ? 'blocked' : 'nothing'
 }
 
 function reasonToDisable(

@@ -1,4 +1,5 @@
 /** A database restored to an earlier state while processes run: none uses what it had read before. */
+import type { QueryConfig } from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
@@ -21,7 +22,7 @@ async function withTransfer(t: Test) {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 18n })
   const id = newTransactionId()
-  const remembering = createEventLog({ ...test, clock: Date.now, recentStreams: 100 })
+  const remembering = createEventLog({ ...test, clock: Date.now, recentStreams: { streams: 100, fromVersion: 1 } })
   const run = (command: Parameters<typeof transactionAggregate.decide>[0]) =>
     remembering.execute(transactionAggregate, id, command, { metadata: METADATA })
   await run({ type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() })
@@ -77,3 +78,34 @@ t.test('a lease that was taken before the server was started again is held by no
 })
 
 t.end()
+
+t.test('a long stream is read from its remembered version on, and a short one is not remembered', async (t) => {
+  const { id, pool, wakeUps } = await withTransfer(t)
+  let read = 0
+  const counting = new Proxy(pool, {
+    get: (target, key) =>
+      key === 'query'
+        ? async (statement: QueryConfig) => {
+            const result = await target.query(statement)
+            if (statement.name === 'load_streams') read = result.rowCount ?? 0
+            return result
+          }
+        : Reflect.get(target, key),
+  })
+  const log = createEventLog({
+    pool: counting,
+    wakeUps,
+    clock: Date.now,
+    recentStreams: { streams: 100, fromVersion: 4 },
+  })
+  const reads = []
+  for (const command of [
+    { type: 'RecordSubmission', hash: '0x7', now: NOW },
+    { type: 'RequestCancellation', now: NOW },
+  ] as const) {
+    await log.execute(transactionAggregate, id, command, { metadata: METADATA })
+    await log.load(transactionAggregate, id)
+    reads.push(read)
+  }
+  t.strictSame(reads, [3, 1])
+})

@@ -28,8 +28,9 @@ async function withSender(t: Test, answer: (sent: Sent) => PostOutcome) {
     deliveries,
     running: createRunningDrains(),
     receiverOf: async (webhookId) => {
-      const { rows } = await pool.query<{ paused_until: Date | null; failing_since: Date | null }>(
-        'SELECT paused_until, failing_since FROM webhook_health WHERE webhook_id = $1',
+      const { rows } = await pool.query<{ paused_until: Date | null; failing_since: Date | null; is_waiting: boolean }>(
+        `SELECT paused_until, failing_since, EXISTS (SELECT FROM webhook_deliveries AS d WHERE webhook_id = $1 AND attempts > 0 AND state = 'pending') AS is_waiting
+           FROM webhook_health WHERE webhook_id = $1`,
         [webhookId],
       )
       if (disabled.some((text) => text.startsWith(webhookId))) return null
@@ -42,6 +43,7 @@ async function withSender(t: Test, answer: (sent: Sent) => PostOutcome) {
         updatedAt: new Date(START),
         pausedUntil: rows[0]?.paused_until ?? null,
         isFailing: rows[0]?.failing_since != null,
+        isWaiting: rows[0]?.is_waiting ?? false,
       }
     },
     keysOf: async () => ({ secrets: [Buffer.alloc(24)], ed25519: [] }),
@@ -177,3 +179,22 @@ t.test(
     ])
   },
 )
+
+t.test('a webhook with thousands of deliveries behind one that waits is not looked at all the time', async (t) => {
+  const { pool, time, sent, drain } = await withSender(t, ({ event }) => (event === 'a.1' ? 'failed' : 'delivered'))
+  await enqueue(pool, 'one', ['a.1', 'b.1', ...Array.from({ length: 10_000 }, (_, n) => `a.${n + 2}`)])
+  await drain('one')
+  t.strictSame(sent.map(({ event }) => event).sort(), ['a.1', 'b.1'])
+  await enqueue(pool, 'one', ['c.1'])
+  await drain('one')
+  t.equal(sent.length, 2, 'it rests')
+  time.now += 30_000
+  await drain('one')
+  t.strictSame(
+    sent
+      .slice(2)
+      .map(({ event }) => event)
+      .sort(),
+    ['a.1', 'c.1'],
+  )
+})
