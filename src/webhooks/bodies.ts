@@ -10,11 +10,12 @@ import type { ReadEvents } from './rendered-by-id.ts'
 /** Standard Webhooks 1.0.0 advises to stay below 20 kB. */
 const MAX_BODY_BYTES = 20_000
 /** Characters of JSON that are kept. */
-const KEPT = 4 * 1_024 * 1_024
+const KEPT = 8 * 1_024 * 1_024
 
 type PublicEvent = RenderedEvent['event']
 
-type Body = { readonly full: string; readonly thin: string }
+/** `data` is the last member: a body without it is the beginning of the other. */
+type Body = { readonly text: string; readonly thinLength: number }
 
 export type Bodies = {
   /** Keeps events that will be sent soon. */
@@ -24,10 +25,7 @@ export type Bodies = {
 }
 
 export function createBodies(read: ReadEvents): Bodies {
-  const kept = new LRUCache<string, Body>({
-    maxSize: KEPT,
-    sizeCalculation: ({ full, thin }) => full.length + thin.length,
-  })
+  const kept = new LRUCache<string, Body>({ maxSize: KEPT, sizeCalculation: ({ text }) => text.length })
 
   function put(event: PublicEvent): Body {
     const body = kept.get(event.id) ?? render(event)
@@ -43,20 +41,22 @@ export function createBodies(read: ReadEvents): Bodies {
       const bodies = new Map<string, string>()
       for (const id of eventIds) {
         const body = kept.get(id)
-        if (body !== undefined) bodies.set(id, body[payload])
+        if (body !== undefined) bodies.set(id, asSent(body, payload))
       }
       const missing = eventIds.filter((id) => !bodies.has(id))
       const rendered = missing.length === 0 ? [] : await read(missing)
-      for (const { event } of rendered) bodies.set(event.id, put(event)[payload])
+      for (const { event } of rendered) bodies.set(event.id, asSent(put(event), payload))
       return bodies
     },
   }
 }
 
+function render({ data, ...rest }: PublicEvent): Body {
+  const thin = JSON.stringify(rest).slice(0, -1)
+  return { text: `${thin},"data":${JSON.stringify(data)}}`, thinLength: thin.length }
+}
+
 /** `thin`, and what would be too large, has no `data`: the receiver reads the resource. */
-function render(event: PublicEvent): Body {
-  const { data: _, ...rest } = event
-  const thin = JSON.stringify(rest)
-  const full = JSON.stringify(event)
-  return { full: Buffer.byteLength(full) <= MAX_BODY_BYTES ? full : thin, thin }
+function asSent({ text, thinLength }: Body, payload: Payload): string {
+  return payload === 'full' && Buffer.byteLength(text) <= MAX_BODY_BYTES ? text : `${text.slice(0, thinLength)}}`
 }
