@@ -2,6 +2,10 @@
 import type { Catalogue } from '../feed/catalogue.ts'
 import { eventSchemaOf } from '../feed/schemas.ts'
 import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
+import examples from './event-examples.json' with { type: 'json' }
+
+/** Golden events, by type: `npm run golden-log` writes them. */
+const EXAMPLES: Readonly<Record<string, unknown>> = examples
 
 export function documentedEvents({ types }: Catalogue): readonly DocumentedEvent[] {
   return types.map(({ type, description, publisher: { resource, schema } }) => {
@@ -13,6 +17,7 @@ export function documentedEvents({ types }: Catalogue): readonly DocumentedEvent
       description,
       component: nameOf(resource),
       schema: eventSchemaOf({ resource, category }, names, schema),
+      example: EXAMPLES[type],
     }
   })
 }

@@ -5,7 +5,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { COMPONENT } from './components.ts'
 import type { Components, Schema } from './openapi-components.ts'
-import { exampleOf } from './openapi-examples.ts'
 
 /** A public event type. */
 export type DocumentedEvent = {
@@ -16,6 +15,8 @@ export type DocumentedEvent = {
   readonly component: string
   /** The schema of the whole event. */
   readonly schema: TSchema
+  /** An event of the type. */
+  readonly example: unknown
 }
 
 /** The entries by type; moves their schemas to the components. */
@@ -26,16 +27,17 @@ export function webhooksOf(
   return Object.fromEntries(events.map((event) => [event.type, { post: entryOf(event, moveOut) }]))
 }
 
-function entryOf({ type, description, component, schema }: DocumentedEvent, moveOut: Components['moveOut']): object {
+function entryOf(
+  { type, description, component, schema, example }: DocumentedEvent,
+  moveOut: Components['moveOut'],
+): object {
   const plain = withNullTypes({ ...schema, [COMPONENT]: component })
-  const example = exampleOf(plain)
-  const own = typeof example === 'object' ? { ...example, type } : example
   return {
     operationId: `on${type.split(/[._]/).map(capitalised).join('')}`,
     tags: ['Event types'],
     summary: type,
     description,
-    requestBody: { required: true, content: { 'application/json': { schema: moveOut(plain), example: own } } },
+    requestBody: { required: true, content: { 'application/json': { schema: moveOut(plain), example } } },
     responses: { '200': { description: 'Any 2xx status acknowledges the event.' } },
   }
 }

@@ -166,6 +166,7 @@ t.test(
   (t) => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema({ $id: 'api', components: withoutIds(document.components) })
+    ajv.addSchema({ $id: 'strict', components: document.components })
     t.strictSame(
       Object.keys(document.webhooks),
       EVENTS.map(({ type }) => type),
@@ -176,7 +177,9 @@ t.test(
       const validate = ajv.getSchema(`api${ref}`)
       const golden = JSON.parse(readFileSync(`test/golden/public-events/${type}.json`, 'utf8'))
       t.ok(validate?.(golden), `${type}: ${ajv.errorsText(validate?.errors)}`)
-      t.ok(validate?.(example), `${type}: ${ajv.errorsText(validate?.errors)}`)
+      const validateIds = ajv.getSchema(`strict${ref}`)
+      t.ok(validateIds?.(example), `${type}: ${ajv.errorsText(validateIds?.errors)}`)
+      t.equal((example as { readonly type?: string } | undefined)?.type, type)
     }
     t.end()
   },

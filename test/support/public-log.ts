@@ -148,6 +148,21 @@ export async function publicEvents(): Promise<PublicEvent[]> {
 }
 
 /** The content of a golden file. */
+/** Ids of the golden log are short; those of the service, and so those of examples, have a UUID. */
+const SHORT_ID = /\b(tx|wal|col|mint|nftx|obs|whk|whs|rpl|sig|key|exp|rfr)_(\d{1,3})\b/g
+const DERIVED = ['obs']
+
+/** The examples of the API reference, by type: the golden events with ids as the service has them. */
+export function eventExamples(events: readonly PublicEvent[]): Readonly<Record<string, unknown>> {
+  const first = CATALOGUE.types.map(({ type }) => events.find((event) => event.type === type))
+  const text = JSON.stringify(Object.fromEntries(first.map((event) => [event?.type, event])))
+  const withIds = text.replace(SHORT_ID, (_, prefix: string, number: string) => {
+    const version = DERIVED.includes(prefix) ? '8c3e' : '7c3e'
+    return `${prefix}_01977b3e-6f7a-${version}-9f5b-0f6c2f1d8${number.padStart(3, '0')}`
+  })
+  return JSON.parse(withIds)
+}
+
 export function goldenBytes(event: PublicEvent): string {
   return `${JSON.stringify(event, null, 2)}\n`
 }

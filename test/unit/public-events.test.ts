@@ -3,10 +3,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { TSchema } from '@sinclair/typebox'
 import t from 'tap'
 import type { Published } from '../../src/capability.ts'
+import examples from '../../src/compose/event-examples.json' with { type: 'json' }
 import { parsePublicEventId, publicEventIdOf } from '../../src/core/event-ids.ts'
 import { STREAMS } from '../../src/declarations.ts'
 import { createCatalogue } from '../../src/feed/catalogue.ts'
-import { CATALOGUE, goldenBytes, PUBLIC_LOG, publicEvents, renderFromMemory, toLogged } from '../support/public-log.ts'
+import {
+  CATALOGUE,
+  eventExamples,
+  goldenBytes,
+  PUBLIC_LOG,
+  publicEvents,
+  renderFromMemory,
+  toLogged,
+} from '../support/public-log.ts'
 
 const GOLDEN = new URL('../golden/public-events/', import.meta.url)
 const EVENTS = await publicEvents()
@@ -101,6 +110,11 @@ t.test('data has the fields of its schema, no other ones, and no secret', (t) =>
     JSON.stringify(EVENTS),
     /rawTransaction|raw_transaction|ciphertext|9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","label/,
   )
+  t.end()
+})
+
+t.test('the examples of the API reference are these events, with ids as the service has them', (t) => {
+  t.strictSame(examples, eventExamples(EVENTS), MAKE)
   t.end()
 })
 
