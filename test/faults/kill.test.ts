@@ -1,13 +1,14 @@
 /**
  * kill -9 of each process of the built service during transfers, then of all of them: every accepted transfer is on
  * chain once, with no action except restarting, a client of the event feed gets every event once, in order, and a webhook
- * gets every event, in order for each transaction. `npm run faults` does the same at random, and longer.
+ * gets every event, in order for each transaction. A wallet that watches the recipient shows each as one deposit. `npm run faults` does the same at random, and longer.
  */
+import { getAddress } from 'ethers'
 import pg from 'pg'
 import t from 'tap'
 import { publishedTransactions } from '../../src/transactions/published.ts'
 import { listen } from '../support/event-stream.ts'
-import { type Answered, makeWallets, planTransfers } from '../support/load.ts'
+import { type Answered, makeWallets, planTransfers, RECIPIENT } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { ApiClient } from '../support/service-api.ts'
@@ -63,7 +64,9 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
   t.after(listener.stop)
   const receiver = await withReceiver(t)
   await createWebhook(service.api, receiver)
+  const watched = await watchRecipient(service.api)
   const random = createRandom(seed)
+  let onChain = 0
   const answers: Answered[] = []
   for (const [who, fault] of FAULTS) {
     const transfers = planTransfers(random, {
@@ -80,6 +83,7 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
     answers.push(...result.answers)
     const { accepted, once, ended, doubled, lost, problems } = result.audit
     t.ok(result.hits.kills + result.hits.pauses > 0, `faults hit ${who}`)
+    onChain = once
     t.strictSame(problems, [], `${who}: the audit finds no problem`)
     t.strictSame({ accepted, doubled, lost }, { accepted: answers.length, doubled: 0, lost: 0 })
     t.equal(once + ended, accepted)
@@ -87,6 +91,10 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
       `${who}: ${once} of ${accepted} transfers once on chain, ${ended} cancelled, ready after ${Math.round(result.readyMs)} ms, settled after ${Math.round(result.settledMs)} ms`,
     )
   }
+  await eventually(async () => (await confirmedAmounts(service.api, watched)).length >= onChain)
+  const deposits = await confirmedAmounts(service.api, watched)
+  t.equal(deposits.length, onChain, 'each transfer is one confirmed deposit of the wallet that watches its recipient')
+  t.equal(new Set(deposits).size, deposits.length, 'and none is two: the amounts are unique')
   const expected = await idsOfTransactions(service.state().database_url)
   const ofTransactions = () => listener.ids.filter((id) => /^evt_transaction-[^~]*$/.test(id))
   await eventually(async () => ofTransactions().length >= expected.length)
@@ -103,6 +111,35 @@ t.test(`kill -9 during ${TRANSFERS} transfers from ${WALLETS} wallets loses and 
   t.ok(listener.connections() > 4, `over ${listener.connections()} connections`)
   if (!t.passing()) t.comment(service.lastWords())
 })
+
+async function watchRecipient(api: ApiClient): Promise<string> {
+  const body = {
+    address: getAddress(RECIPIENT),
+    network: 'ethereum',
+    label: 'recipient',
+    notifications: { incoming_transactions: true, large_transfers: true },
+  }
+  const answer = await api.insist({ method: 'POST', path: '/v1/wallets/watch', key: 'watch', body })
+  return (answer.body as { readonly data: { readonly wallet_id: string } }).data.wallet_id
+}
+
+/** What came in and is confirmed. */
+async function confirmedAmounts(api: ApiClient, walletId: string): Promise<string[]> {
+  type Page = {
+    readonly activity: readonly { readonly amount: string; readonly asset: string; readonly status: string }[]
+    readonly next_cursor: string | null
+  }
+  const amounts: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: string = cursor === '' ? '' : `&cursor=${cursor}`
+    const answer = await api.insist({ path: `/v1/wallets/${walletId}/activity?direction=in&limit=100${query}` })
+    const { activity, next_cursor } = (answer.body as { readonly data: Page }).data
+    const confirmed = activity.filter(({ status }) => status === 'confirmed')
+    amounts.push(...confirmed.map(({ amount, asset }) => `${amount} ${asset}`))
+    cursor = next_cursor
+  }
+  return amounts
+}
 
 /** Everything that happens to a transaction, but not what its blocks change besides. */
 async function createWebhook(api: ApiClient, { urlOf, verifyWith }: Receiver): Promise<void> {

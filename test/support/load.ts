@@ -43,7 +43,7 @@ const FUNDS = { native: '1000', USDC: '1000000' } as const
 /** 0.00001 of the native currency, 1 USDC: the number of the transfer is added in base units. */
 const LEAST = { native: 10n ** 13n, USDC: 10n ** 6n } as const
 /** No wallet of the service. */
-const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
+export const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
 
 /** Creates wallets funded with both assets, and waits until their balances show it. */
 export async function makeWallets(api: ApiClient, networks: readonly Network[]): Promise<LoadWallet[]> {
