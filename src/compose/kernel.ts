@@ -19,7 +19,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { createLogger } from '../logging.ts'
-import { createCountEnded } from './count-ended.ts'
+import { createCountOutcomes } from './count-outcomes.ts'
 import { newId } from './new-id.ts'
 
 /** A slower statement is cancelled: the database counts as unavailable, and the caller must be answered. */
@@ -107,7 +107,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       wakeUps,
       clock,
       onBatch: metrics.observeAppend,
-      onCommit: createCountEnded(metrics),
+      onCommit: createCountOutcomes(metrics),
       ...(recentStreams ? { recentStreams } : {}),
       verifies: VERIFYING.test(processName),
     }),

@@ -1,4 +1,4 @@
-/** Metrics of what became of requests and transactions. */
+/** Metrics of what became of requests, transactions and observed transfers. */
 import { Counter, type Registry } from 'prom-client'
 
 export type OutcomeMetrics = {
@@ -6,6 +6,12 @@ export type OutcomeMetrics = {
   readonly countRequested: (request: { readonly kind: 'swap' | 'contract_call'; readonly outcome: string }) => void
   /** One transaction that ended. @param ended `outcome` is `confirmed`, `cancelled`, or the code of the failure */
   readonly countEnded: (ended: { readonly network: string; readonly type: string; readonly outcome: string }) => void
+  /** One event of an observed transfer. @param observed `status` is `detected`, `confirmed` or `orphaned` */
+  readonly countObserved: (observed: {
+    readonly network: string
+    readonly direction: string
+    readonly status: string
+  }) => void
 }
 
 export function createOutcomeMetrics(registry: Registry): OutcomeMetrics {
@@ -22,5 +28,15 @@ export function createOutcomeMetrics(registry: Registry): OutcomeMetrics {
     labelNames: ['network', 'type', 'outcome'],
     registers,
   })
-  return { countRequested: (labels) => requests.inc(labels), countEnded: (labels) => ended.inc(labels) }
+  const observed = new Counter({
+    name: 'bursar_observed_transfers_total',
+    help: 'Transfers to and from wallets that the follower recorded: `detected` in a block, `confirmed`, or `orphaned` by a reorg.',
+    labelNames: ['network', 'direction', 'status'],
+    registers,
+  })
+  return {
+    countRequested: (labels) => requests.inc(labels),
+    countEnded: (labels) => ended.inc(labels),
+    countObserved: (labels) => observed.inc(labels),
+  }
 }

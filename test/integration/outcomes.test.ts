@@ -30,6 +30,14 @@ function ended({ service }: Stage, worker: 'signer' | 'chain-follower', line: st
   })
 }
 
+/** Once there is one. */
+function observed({ service }: Stage, labels: string): Promise<boolean> {
+  return eventually(async () => {
+    const text = await service.workerOf('chain-follower').metrics.registry.metrics()
+    return linesOf(text, 'bursar_observed_transfers_total').some((line) => line.startsWith(labels)) || undefined
+  })
+}
+
 /** What `npm run bursar -- explain` prints, with exit code 0. */
 async function explained({ service }: Stage, id: string): Promise<string> {
   const { code, out, err } = await runCommandLine(composeOperator(service.env), `explain ${id}`)
@@ -45,6 +53,8 @@ t.test('requests and ends of swaps are counted by outcome', async (t) => {
   t.match(await swap({ quote_id: buying.quote_id }, { key: 'once' }), { status: 202 })
   t.match(await swap({ quote_id: buying.quote_id }), { status: 409 })
   t.ok(await ended(stage, 'chain-follower', '{network="ethereum",type="SWAP",outcome="confirmed"} 1'))
+  for (const status of ['detected', 'confirmed'])
+    t.ok(await observed(stage, `{network="ethereum",direction="in",status="${status}"}`), `what came in is ${status}`)
 
   await service.stopWorker('signer')
   const losing = await quote({ from_asset: 'ETH', to_asset: 'USDC', amount: '1', slippage_bps: 10 })

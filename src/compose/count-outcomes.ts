@@ -1,0 +1,35 @@
+/** Counts what became of transactions and of observed transfers, after it is in the log. */
+import { observedTransferAggregate } from '../activity/aggregate.ts'
+import type { TransferState } from '../activity/state.ts'
+import type { Change } from '../event-log/aggregate.ts'
+import type { OutcomeMetrics } from '../http/outcome-metrics.ts'
+import { FINAL_STATES, type TransactionState } from '../transactions/state.ts'
+import { shownFailureCode } from '../transactions/swap-failure.ts'
+
+const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
+const OBSERVED = `${observedTransferAggregate.category}-`
+
+/** For the changes of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
+export function createCountOutcomes(metrics: OutcomeMetrics): (changes: readonly Change[]) => void {
+  return (changes) => {
+    for (const { events, after } of changes) {
+      const streamId = events[0]?.streamId ?? ''
+      if (streamId.startsWith('transaction-')) countEnded(metrics, after.state as TransactionState)
+      else if (streamId.startsWith(OBSERVED)) countObserved(metrics, after.state as TransferState)
+    }
+  }
+}
+
+function countEnded(metrics: OutcomeMetrics, transaction: TransactionState): void {
+  // Nothing is decided about a transaction that stays ended: such a change ends it.
+  if (transaction.state === 'unknown' || !ENDED.has(transaction.state)) return
+  const { type, intent, state, failure } = transaction
+  const outcome = failure === null ? state : shownFailureCode(failure, intent)
+  metrics.countEnded({ network: intent.network, type, outcome })
+}
+
+function countObserved(metrics: OutcomeMetrics, observed: TransferState): void {
+  if (observed.status === 'unknown') return
+  const { network, direction } = observed.transfer
+  metrics.countObserved({ network, direction, status: observed.status })
+}
