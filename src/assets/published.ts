@@ -4,24 +4,16 @@ import { published } from '../capability.ts'
 import { toIso } from '../core/instants.ts'
 import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
-import { addressSchema, environmentSchema, instant, networkSchema, nullable } from '../http/schemas.ts'
+import { addressSchema, instant, nullable } from '../http/schemas.ts'
 import { assetAggregate } from './aggregate.ts'
-
-const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+import { assetNames, assetPlace, TOKEN } from './schemas.ts'
 
 const schema = named(
   'AssetAtEvent',
   Type.Object({
-    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
-    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
-    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
-    decimals: Type.Integer({
-      description: 'How many digits an amount may have after the decimal point.',
-      examples: [6],
-    }),
+    ...assetNames,
     contract_address: { ...addressSchema, description: 'The token contract.', examples: [TOKEN] },
-    network: networkSchema,
-    environment: environmentSchema,
+    ...assetPlace,
     created_at: instant('When the token was registered.'),
     removed_at: nullable(instant('When the token was removed. Null unless it is.')),
   }),

@@ -24,6 +24,7 @@ import type { AssetChain } from './asset-index.ts'
 import type { ListAssets, PricedAsset } from './list-assets.ts'
 import type { RegisterAsset } from './register-asset.ts'
 import type { RemoveAsset } from './remove-asset.ts'
+import { assetNames, assetPlace, TOKEN } from './schemas.ts'
 import { UNREADABLE_REASONS } from './unreadable.ts'
 
 export type AssetRoutePorts = {
@@ -36,24 +37,16 @@ export type AssetRoutePorts = {
   readonly removeAsset: RemoveAsset
 }
 
-const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 const tags = ['Assets']
 
 const assetSchema = named(
   'Asset',
   Type.Object({
-    asset_id: Type.String({ description: 'The id of the asset (CAIP-19).', examples: [`eip155:1/erc20:${TOKEN}`] }),
-    symbol: Type.String({ description: 'The symbol of the asset.', examples: ['USDC'] }),
-    name: Type.String({ description: 'The name of the asset.', examples: ['USD Coin'] }),
-    decimals: Type.Integer({
-      description: 'How many digits an amount may have after the decimal point.',
-      examples: [6],
-    }),
+    ...assetNames,
     contract_address: nullable(
       Type.String({ description: 'The token contract. Null for the native currency.', examples: [TOKEN] }),
     ),
-    network: networkSchema,
-    environment: environmentSchema,
+    ...assetPlace,
     price_usd: nullable(
       Type.String({
         description: 'The price of one unit in US dollars, read on chain. Null if no price is known.',

@@ -20,8 +20,7 @@ import {
   readWholeLog,
 } from '../../src/event-log/read-logged.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
-import { createBlockReads } from '../../src/transactions/block-reads.ts'
-import { hasInFlight } from '../../src/transactions/has-in-flight.ts'
+import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
