@@ -63,7 +63,12 @@ t.test('a transfer between two wallets is listed once for each, with its transac
     return body.data as { activity: Record<string, unknown>[]; next_cursor: string | null; has_more: boolean }
   }
   await settle()
-  const [before, funded] = [(await activity(sender)).activity, (await activity(receiver)).activity]
+  const confirmed = (wallet: LoadWallet) =>
+    eventually(async () => {
+      const { activity: all } = await activity(wallet)
+      return all.every(({ status }) => status === 'confirmed') ? all : undefined
+    })
+  const [before, funded] = [await confirmed(sender), await confirmed(receiver)]
   const id = await send(sender, '1', receiver.address)
   const submitted = await until(sender, id, 'submitted')
   t.match((await activity(sender)).activity[0], { id, transaction_id: id, status: 'pending', block_number: null })
