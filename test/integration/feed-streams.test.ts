@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { FeedStream } from '../support/event-stream.ts'
 import { type FeedStage, withFeed } from '../support/feed-stage.ts'
 import { KEYS } from '../support/http.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 
 /** The ids in the order of the log, as the log has them. */
 async function expectedIds({ pool }: FeedStage): Promise<string[]> {
@@ -53,6 +54,14 @@ for (const [size, ringBytes] of [
   })
 }
 
+/** Until so many streams and requests that wait are counted: these have read what there was. */
+async function opened({ metrics }: FeedStage, count: number): Promise<void> {
+  await eventually(async () => {
+    const gauge = await metrics.registry.getSingleMetric('bursar_feed_streams')?.get()
+    return gauge?.values[0]?.value === count || undefined
+  })
+}
+
 t.test('a heartbeat carries the position that was scanned, and a client continues there', async (t: Test) => {
   const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
   await stage.transfers(1)
@@ -97,6 +106,7 @@ t.test('a request that waits gets no event if its key was revoked meanwhile', as
     url: `/v1/events?after=${encodeURIComponent(after ?? '')}&wait=60`,
     headers: { authorization: `Bearer ${KEYS.full}` },
   })
+  await opened(stage, 1)
   stage.key.state = 'revoked'
   await stage.transfers(1)
   const { status, body } = await waiting
@@ -109,8 +119,7 @@ t.test('a process that stops tells its readers to reconnect, and answers those t
   const stream = await stage.stream()
   const [last] = (await stream.events(2)).slice(-1)
   const waiting = stage.page(`after=${encodeURIComponent(last?.id ?? '')}&wait=60`)
-  // The request that waits has begun when a later one is answered.
-  await stage.page('limit=1')
+  await opened(stage, 2)
   await stage.app.close()
   t.strictSame(await stream.next(), { retry: '1000' })
   t.equal(await stream.next(), null)
