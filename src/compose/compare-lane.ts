@@ -7,6 +7,7 @@ import { Conflict } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import type { Kernel } from './kernel.ts'
 
 function composeRefuseShortLog({ config, pool }: Kernel): RefuseShortLog {
@@ -29,11 +30,13 @@ export async function requireWholeLog(kernel: Kernel): Promise<void> {
 type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
 
 /** @param told callbacks; by default the signer's logs and metrics */
-export function composeCompareLane(kernel: Kernel, told: Told = telling(kernel)): CompareLane {
+export function composeCompareLane(kernel: Kernel, keys: TagKeys, told: Told = telling(kernel)): CompareLane {
   const { pool, log, chainOf } = kernel
   return createCompareLane({
     log,
     outside: createOutsideReads(pool),
+    keys,
+    untagged: async () => false,
     clientOf: (chainId) => chainOf(chainId).client,
     refusal: composeRefuseShortLog(kernel),
     ...told,

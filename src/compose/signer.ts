@@ -16,6 +16,8 @@ import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
+import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -53,6 +55,7 @@ export async function startSigner(
 ): Promise<Work> {
   const { jobs, log } = kernel
   await requireWholeLog(kernel)
+  const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
   const keys = await openKeystore(kernel)
   const factsOf = createRecordedWalletFacts(log)
   const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
@@ -60,7 +63,8 @@ export async function startSigner(
   const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
-  const drainLane = composeLane(kernel, signer, walletOf)
+  await adoptTagKey(log, tagKeys)
+  const drainLane = composeLane(kernel, signer, walletOf, tagKeys)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({ log, signer: hd }),
@@ -106,11 +110,11 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) {
+function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf, keys: TagKeys) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
-  const check = composeCheckRecorded(kernel, walletOf)
-  const shared = { log, lanes, signer, check, clock, onRefused: refusing(kernel) }
+  const check = composeCheckRecorded(kernel, walletOf, keys)
+  const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
     Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
   const replace = createReplaceInLane({
@@ -133,7 +137,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     ...shared,
     leases,
     replace,
-    compare: composeCompareLane(kernel),
+    compare: composeCompareLane(kernel, keys),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,
