@@ -24,6 +24,7 @@ import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { TAG_KEY } from './config.ts'
 import { roleUrls } from './database-login.ts'
 import { keptLog, type LogLine } from './kept-log.ts'
 import { createWallet, type LoadWallet, type WalletKind } from './load.ts'
@@ -117,6 +118,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     DATABASE_URL: databaseUrl,
     DATA_DIR: directory,
     KEYSTORE_KEY: randomBytes(32).toString('base64'),
+    TRANSACTION_TAG_KEY: TAG_KEY,
     ETHEREUM_RPC_URLS: rpcUrls.join(','),
     ETHEREUM_CHAIN_ID: String(chainId),
     ...env,
