@@ -4,7 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { pendingTransactions } from './gauges.ts'
 import { UNMINED_OF_TENANT } from './sql.ts'
-import { tagKeyAggregate } from './tag-key.ts'
+import { tagKeyAggregate } from './tag-key-aggregate.ts'
 
 export const transactions: Capability = {
   aggregates: [anyAggregate(transactionAggregate), anyAggregate(tagKeyAggregate)],

@@ -1,8 +1,7 @@
 /** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
-import type { LaterEvent } from './events.ts'
-import type { TagKeyAdopted } from './tag-key.ts'
+import type { LaterEvent, TagKeyAdopted } from './events.ts'
 
 export const transactions = {
   name: 'transactions',

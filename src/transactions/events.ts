@@ -282,3 +282,6 @@ export type LaterEvent =
   | NonceConsumedExternally
   | LookalikeRejected
   | LookalikeHeld
+
+/** `fingerprint`: 16 hex digits of a digest of the key, which say nothing about it. */
+export type TagKeyAdopted = Event<'TagKeyAdopted', { fingerprint: string; adoptedAt: string }>

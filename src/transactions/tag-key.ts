@@ -4,26 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { Conflict } from '../core/errors.ts'
-import type { Event } from '../core/messages.ts'
-import type { Aggregate } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { type AdoptTagKey, tagKeyAggregate } from './tag-key-aggregate.ts'
 import type { TagKeys } from './tags.ts'
-
-/** `fingerprint`: 16 hex digits of a digest of the key, which say nothing about it. */
-export type TagKeyAdopted = Event<'TagKeyAdopted', { fingerprint: string; adoptedAt: string }>
-
-type State = { readonly fingerprint: string | null }
-type Command = { readonly type: 'Adopt'; readonly fingerprint: string; readonly now: string }
-
-export const tagKeyAggregate: Aggregate<State, Command, TagKeyAdopted> = {
-  category: 'tagkey',
-  initialState: { fingerprint: null },
-  schemas: { TagKeyAdopted: { version: 1, upcasters: [] } },
-  decide: ({ fingerprint, now }, state) =>
-    state.fingerprint === fingerprint ? [] : [{ type: 'TagKeyAdopted', data: { fingerprint, adoptedAt: now } }],
-  evolve: (_state, { data: { fingerprint } }) => ({ fingerprint }),
-  project: () => ({ rows: [], holds: [] }),
-}
 
 /** One stream for the installation. */
 const ID = 'main'
@@ -54,7 +37,7 @@ export async function requireTagKeys(
 
 /** Records the first of the keys as the one in use. Called by signers before they sign. */
 export async function adoptTagKey(log: Pick<EventLog, 'execute' | 'now'>, [first]: TagKeys): Promise<void> {
-  const command: Command = { type: 'Adopt', fingerprint: fingerprintOf(first), now: log.now() }
+  const command: AdoptTagKey = { type: 'Adopt', fingerprint: fingerprintOf(first), now: log.now() }
   await log.execute(tagKeyAggregate, ID, command, { metadata: METADATA })
 }
 
