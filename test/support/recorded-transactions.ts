@@ -57,8 +57,8 @@ export const FACTS: TransactionFacts = {
 export const recordedAs = (state: TransactionState) => ({ id: 'tx_1', state })
 
 /** The request with the tag of its transaction, as the lane signs it. */
-export function tagged(state: TransactionState, transaction: UnsignedTransaction): UnsignedTransaction {
+export function tagged(state: TransactionState, transaction: UnsignedTransaction, id = 'tx_1'): UnsignedTransaction {
   if (state.state === 'unknown') return transaction
   const isCancelled = state.cancellationRequested || newestAttempt(state)?.purpose === 'cancel'
-  return withTag(transaction, tagOf(TAG_KEYS, { id: 'tx_1', transaction: state }, isCancelled ? 'cancel' : 'send'))
+  return withTag(transaction, tagOf(TAG_KEYS, { id, transaction: state }, isCancelled ? 'cancel' : 'send'))
 }
