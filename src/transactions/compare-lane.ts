@@ -169,13 +169,13 @@ async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Pr
   const { purpose } = one
   const client = ports.clientOf(lane.chainId)
   const bytes = await readSigned(client, { hash, from: lane.address, chainId: lane.chainId })
-  if (bytes === null) {
-    // Newer bytes of a signed request: both have its nonce. A first signature waits as long as the chain has used its nonce.
+  if (bytes === null || bytes === 'foreign') {
+    // Newer bytes of a signed request have its nonce. A first signature waits as long as the chain has used its nonce:
+    // a node that returns other bytes proves nothing.
     if (purpose !== null || (await countAt(client, lane, 'latest')) <= nonce) return { known }
     return { known, held: heldBecause(known, outside, 'not_shown') }
   }
-  if (bytes === 'foreign' || bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees))
-    return { known }
+  if (bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees)) return { known }
   const { content: _, ...shown } = bytes
   const signed = { ...shown, signedAt: now }
   return {

@@ -68,7 +68,7 @@ export function createDrainLane(ports: DrainLanePorts): DrainLane {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
     if (lease === null) return // Another signer holds the lane, and has been notified of more work.
     const unjudged: Unjudged[] = []
-    const work: Work = { ...ports, lane, lease, setAside, unjudged }
+    const work: Work = { ...ports, lane, lease, setAside, unclear: new Set(), unjudged }
     try {
       do {
         const isStuck = await replace(lane, lease)
@@ -91,6 +91,8 @@ type Work = DrainLanePorts & {
   readonly lane: Lane
   readonly lease: Lease
   readonly setAside: SetAside
+  /** Requests that a transaction on chain may fulfil: they wait, and the next pass compares them again. */
+  readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
 }
@@ -111,7 +113,7 @@ async function signNext(work: Work, gaps: number): Promise<boolean> {
   const { lanes, lane, maxInFlight, setAside } = work
   // After a reorg there may be more in flight than the limit.
   const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
-  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), setAside.of(lane))
+  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), [...setAside.of(lane), ...work.unclear])
   return signThese(work, ids)
 }
 
@@ -126,8 +128,8 @@ async function signDue(work: Work): Promise<void> {
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
   const { held, unclear } = await work.compare(lane, lease, wanted)
-  for (const id of unclear) setAside.add(lane, id)
-  const ids = wanted.filter((id) => !unclear.includes(id))
+  for (const id of unclear) work.unclear.add(id)
+  const ids = wanted.filter((id) => !work.unclear.has(id))
   // What is set aside makes room for what waits behind it.
   if (held !== null || ids.length === 0) return held === null && unclear.length > 0
   const chain = work.chainOf(lane.chainId)

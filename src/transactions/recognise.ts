@@ -5,7 +5,7 @@
  * Invariant: neither a time nor the start of a server decides. What cannot be told apart is held for an operator.
  */
 import type { Loaded } from '../event-log/aggregate.ts'
-import { buildCall } from './build-call.ts'
+import { buildCall, buildCancellation } from './build-call.ts'
 import { contentOf, purposeOf } from './content.ts'
 import type { Lookalike } from './events.ts'
 import type { Lane } from './lanes.ts'
@@ -42,10 +42,12 @@ export function hasTag(
 export function recogniseNewer({ keys, untagged }: RecogniseSettings, known: Known, outside: Outside): Recognised[] {
   const { transaction } = known
   if (transaction.rejected.includes(outside.hash)) return []
-  const purpose = purposeOf(transaction, outside.content)
-  if (purpose === null) return [] // The follower proves that the nonce is lost.
-  if (hasTag(keys, known, purpose === 'cancel' ? 'cancel' : 'send', outside.tag))
-    return [{ is: 'own', known, outside, purpose }]
+  const { intent } = transaction
+  if (outside.content === callOf(known) && hasTag(keys, known, 'send', outside.tag))
+    return [{ is: 'own', known, outside, purpose: 'bump' }]
+  if (outside.content === contentOf(buildCancellation(intent)) && hasTag(keys, known, 'cancel', outside.tag))
+    return [{ is: 'own', known, outside, purpose: 'cancel' }]
+  if (purposeOf(transaction, outside.content) === null) return [] // The follower proves that the nonce is lost.
   if (untagged && isOfOlderVersion(transaction)) return [{ is: 'unclear', known, outside, why: 'no_tag' }]
   return [{ is: 'foreign', known, outside }]
 }

@@ -196,14 +196,8 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
         event.data.foundAt,
       )
     }
-    case 'LookalikeRejected': {
-      const { hash } = event.data
-      return {
-        ...before,
-        rejected: [...before.rejected, hash],
-        held: before.held?.hash === hash ? null : before.held,
-      }
-    }
+    case 'LookalikeRejected':
+      return withoutLookalike(before, event.data.hash)
     case 'LookalikeHeld': {
       const { hash, nonce, why } = event.data
       return { ...before, held: { hash, nonce, why } }
@@ -211,6 +205,11 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     default:
       return assertNever(event)
   }
+}
+
+function withoutLookalike(before: KnownTransaction, hash: string): KnownTransaction {
+  const held = before.held?.hash === hash ? null : before.held
+  return { ...before, rejected: [...before.rejected, hash], held }
 }
 
 /** An owner who was told that the payment is confirmed wants it on every branch: a late cancel request is dropped. */
