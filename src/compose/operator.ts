@@ -14,6 +14,7 @@ import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
+import { composeWatchRestores } from './restores.ts'
 import { withKernel } from './run-command.ts'
 
 export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
@@ -29,7 +30,7 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     pool,
     leases,
     lanes: createLaneReads(pool),
-    compareWith: (told) => composeCompareLane(kernel, told),
+    compareWith: (told) => composeCompareLane(kernel, composeWatchRestores(kernel), told),
   })
   return { ...lanes, chains: operatorChains(kernel) }
 }

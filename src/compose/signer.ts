@@ -2,6 +2,7 @@
  * The signer process: the only one that holds whole keys, and the coordinator of the parties that hold shares. Creates
  * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
+import { randomInt } from 'node:crypto'
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
@@ -9,6 +10,7 @@ import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
+import type { WatchRestores } from '../restores/watch-restores.ts'
 import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
@@ -22,13 +24,14 @@ import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCompareLane, requireWholeLog } from './compare-lane.ts'
+import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
+import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
@@ -36,6 +39,8 @@ import { settingAside } from './setting-aside.ts'
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
+/** Random numbers are one of so many. */
+const DRAWS = 2 ** 32
 /**
  * Concurrent ceremonies of the parties: more than one tenant may have at once (`QUEUE_LIMITS`), so that others have
  * room.
@@ -51,8 +56,9 @@ export async function startSigner(
   signal: AbortSignal,
   coordinate: typeof openCoordinator = openCoordinator,
 ): Promise<Work> {
-  const { jobs, log } = kernel
-  await requireWholeLog(kernel)
+  const { jobs, log, pool } = kernel
+  const restores = composeWatchRestores(kernel)
+  await requireWholeLog(restores)
   const keys = await openKeystore(kernel)
   const factsOf = createRecordedWalletFacts(log)
   const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
@@ -60,10 +66,16 @@ export async function startSigner(
   const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
-  const drainLane = composeLane(kernel, signer, walletOf)
+  const drainLane = composeLane(kernel, restores, signer, walletOf)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
-    hd: createMakeHdWallet({ log, signer: hd }),
+    hd: createMakeHdWallet({
+      pool,
+      log,
+      signer: hd,
+      restores: async () => (await restores.current()).restores,
+      draw: () => randomInt(DRAWS) / DRAWS,
+    }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
   })
   const handlers = {
@@ -106,7 +118,7 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) {
+function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, walletOf: SigningWalletOf) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const check = composeCheckRecorded(kernel, walletOf)
@@ -133,7 +145,7 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf) 
     ...shared,
     leases,
     replace,
-    compare: composeCompareLane(kernel),
+    compare: composeCompareLane(kernel, restores),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,

@@ -244,6 +244,10 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookCreated.v1', { secretId: 'whs_3' }, key('second-webhook')]],
   [['webhook-whk_2', 'WebhookTested.v1', {}, key('test')]],
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
+  [['database-main', 'DatabaseIdentified.v1']],
+  [['database-main', 'RestoreDetected.v1']],
+  [['keyindexes-acme', 'KeyIndexRangeStarted.v1']],
+  [['keyindexes-acme', 'KeyIndexSkipped.v1', { index: 5242880 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
