@@ -152,6 +152,7 @@ function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, wa
       lanes,
       newId,
       quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+      minTipOf: (chainId) => chainOf(chainId).settings.minTipWei,
       nonceOf,
       replaceAfterMs: config.replaceAfterMs,
       onFilled: ({ chainId, address }, nonces) =>
