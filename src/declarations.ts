@@ -24,6 +24,7 @@ import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
 import { recovery } from './recovery/declaration.ts'
+import { restores } from './restores/declaration.ts'
 import { signatures } from './signatures/declaration.ts'
 import { swaps } from './swaps/declaration.ts'
 import { transactions } from './transactions/declaration.ts'
@@ -48,6 +49,7 @@ const DECLARATIONS = [
   access,
   webhooks,
   follower,
+  restores,
   eventLog,
   keys,
 ] as const

@@ -18,11 +18,11 @@ export const audit = {
     },
     audit_tiles: {
       beside: 'the Merkle tree over the log; the auditor of another installation rebuilds it with the same root',
-      grants: readBy(['api'], WRITTEN),
+      grants: readBy(['api', 'signer'], WRITTEN),
     },
     audit_tree: {
       beside: 'the position of the auditor',
-      grants: readBy(['api'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
+      grants: readBy(['api', 'signer'], { auditor: 'SELECT, UPDATE', operator: 'SELECT, UPDATE' }),
     },
   },
 } as const satisfies Declaration

@@ -12,6 +12,7 @@ import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
+import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
@@ -32,6 +33,7 @@ export const CAPABILITIES: readonly Capability[] = [
   swaps,
   transactions,
   follower,
+  restores,
   access,
   audit,
   webhooks,

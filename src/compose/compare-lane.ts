@@ -1,44 +1,29 @@
 /**
- * The comparison of a lane with its chain, for signers and for the operator command; and whether a signer may start.
+ * The comparison of a lane with its chain, for signers and for the operator command.
  */
-import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
-import { createRefuseShortLog, type RefuseShortLog } from '../audit/checkpoints/refuse-short-log.ts'
-import { Conflict } from '../core/errors.ts'
-import { isConnectionFailure } from '../event-log/database-errors.ts'
+import type { WatchRestores } from '../restores/watch-restores.ts'
 import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { Kernel } from './kernel.ts'
 
-function composeRefuseShortLog({ config, pool }: Kernel): RefuseShortLog {
-  return createRefuseShortLog(pool, createCheckpointFile(config.audit.checkpointFile))
-}
-
-/**
- * Checked at the start of a signer. An unavailable database does not fail it: lanes check again before they sign.
- *
- * @throws Conflict `log_too_short`
- */
-export async function requireWholeLog(kernel: Kernel): Promise<void> {
-  const refusal = await composeRefuseShortLog(kernel)('start').catch((error: unknown) => {
-    if (!isConnectionFailure(error)) throw error
-    return null
-  })
-  if (refusal !== null) throw new Conflict('log_too_short', `The signer does not start: ${refusal}.`)
-}
-
 type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
 
 /** @param told callbacks; by default the signer's logs and metrics */
-export function composeCompareLane(kernel: Kernel, keys: TagKeys, told: Told = telling(kernel)): CompareLane {
+export function composeCompareLane(
+  kernel: Kernel,
+  keys: TagKeys,
+  { refusal, restoreState }: WatchRestores,
+  told: Told = telling(kernel),
+): CompareLane {
   const { pool, log, chainOf } = kernel
   return createCompareLane({
     log,
     outside: createOutsideReads(pool),
     keys,
-    untagged: async () => false,
+    untagged: async (epoch) => (await restoreState(epoch)).untagged,
     clientOf: (chainId) => chainOf(chainId).client,
-    refusal: composeRefuseShortLog(kernel),
+    refusal,
     ...told,
   })
 }

@@ -15,6 +15,7 @@ import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
+import { composeWatchRestores } from './restores.ts'
 import { withKernel } from './run-command.ts'
 
 export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
@@ -32,7 +33,8 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     log,
     clientOf: (chainId) => chainOf(chainId).client,
     lanes: createLaneReads(pool),
-    compareWith: async (told) => composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), told),
+    compareWith: async (told) =>
+      composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
   })
   return { ...lanes, chains: operatorChains(kernel) }
 }

@@ -2,6 +2,7 @@
  * The signer process: the only one that holds whole keys, and the coordinator of the parties that hold shares. Creates
  * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
+import { randomInt } from 'node:crypto'
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
@@ -9,6 +10,7 @@ import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
+import type { WatchRestores } from '../restores/watch-restores.ts'
 import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
@@ -24,13 +26,14 @@ import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCompareLane, requireWholeLog } from './compare-lane.ts'
+import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
+import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
@@ -38,6 +41,8 @@ import { settingAside } from './setting-aside.ts'
 const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
+/** Random numbers are one of so many. */
+const DRAWS = 2 ** 32
 /**
  * Concurrent ceremonies of the parties: more than one tenant may have at once (`QUEUE_LIMITS`), so that others have
  * room.
@@ -53,8 +58,9 @@ export async function startSigner(
   signal: AbortSignal,
   coordinate: typeof openCoordinator = openCoordinator,
 ): Promise<Work> {
-  const { jobs, log } = kernel
-  await requireWholeLog(kernel)
+  const { jobs, log, pool } = kernel
+  const restores = composeWatchRestores(kernel)
+  await requireWholeLog(restores)
   const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
   const keys = await openKeystore(kernel)
   const factsOf = createRecordedWalletFacts(log)
@@ -64,10 +70,16 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   await adoptTagKey(log, tagKeys)
-  const drainLane = composeLane(kernel, signer, walletOf, tagKeys)
+  const drainLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
-    hd: createMakeHdWallet({ log, signer: hd }),
+    hd: createMakeHdWallet({
+      pool,
+      log,
+      signer: hd,
+      restores: async () => (await restores.current()).restores,
+      draw: () => randomInt(DRAWS) / DRAWS,
+    }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
   })
   const handlers = {
@@ -110,7 +122,13 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf, keys: TagKeys) {
+function composeLane(
+  kernel: Kernel,
+  signer: Signer,
+  walletOf: SigningWalletOf,
+  keys: TagKeys,
+  restores: WatchRestores,
+) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const check = composeCheckRecorded(kernel, walletOf, keys)
@@ -137,13 +155,14 @@ function composeLane(kernel: Kernel, signer: Signer, walletOf: SigningWalletOf, 
     ...shared,
     leases,
     replace,
-    compare: composeCompareLane(kernel, keys),
+    compare: composeCompareLane(kernel, keys, restores),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,
       lanes,
       newId,
       quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+      minTipOf: (chainId) => chainOf(chainId).settings.minTipWei,
       nonceOf,
       replaceAfterMs: config.replaceAfterMs,
       onFilled: ({ chainId, address }, nonces) =>

@@ -32,7 +32,7 @@ export type CompareLanePorts = {
   readonly outside: OutsideReads
   readonly keys: TagKeys
   /** Whether the database went back to a state from before signatures had tags: forgotten ones may have none. */
-  readonly untagged: () => Promise<boolean>
+  readonly untagged: (epoch: string) => Promise<boolean>
   readonly clientOf: (chainId: number) => RpcReader
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
@@ -59,7 +59,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
     if (waiting.length === 0) {
-      if (known.hasOutside) await recover(ports, lane, lease, waiting)
+      if (known.hasOutside) await recover(ports, lane, lease, known.epoch, waiting)
       return FREE
     }
     const before = looks.get(name)
@@ -69,7 +69,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
     }
-    const unclear = known.hasOutside ? await recover(ports, lane, lease, waiting) : []
+    const unclear = known.hasOutside ? await recover(ports, lane, lease, known.epoch, waiting) : []
     looks.set(name, look)
     const held = waitsFor(known, look)
     if (held !== null) ports.onHeld(lane, held)
@@ -125,10 +125,11 @@ async function recover(
   ports: CompareLanePorts,
   lane: Lane,
   lease: Lease,
+  epoch: string,
   waiting: readonly string[],
 ): Promise<readonly string[]> {
   const { log, outside, keys, untagged } = ports
-  const settings = { keys, untagged: await untagged() }
+  const settings = { keys, untagged: await untagged(epoch) }
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
   const newer = overtaken.flatMap((one) => {

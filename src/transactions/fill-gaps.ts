@@ -1,6 +1,12 @@
-/** Fills gaps in the nonces of a lane with empty transactions, so that the transactions behind them can be mined. */
+/**
+ * Fills gaps in the nonces of a lane with empty transactions, so that the transactions behind them can be mined.
+ *
+ * Invariant: a filler costs at most what the wallet has beyond the holds of its other transactions. It never takes what
+ * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`).
+ */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
 import { opened } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -16,6 +22,8 @@ export type FillGapsPorts = {
   readonly log: EventLog
   readonly lanes: LaneReads
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** The lowest tip that nodes of the chain accept, wei per gas. */
+  readonly minTipOf: (chainId: number) => bigint
   /** The transaction count of the account in the newest block. */
   readonly nonceOf: (lane: Lane) => Promise<number>
   readonly newId: NewId
@@ -47,9 +55,15 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     if (state.state === 'unknown') return 0
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return gaps.length
-    const intent = fillerOf(state.intent, quoteAt(quote, 'high'), log.now())
+    const minTipWei = ports.minTipOf(lane.chainId)
+    const spare = await lanes.spare(lane)
+    // Without the lowest one nothing is mined; the others follow when it is paid and the wallet has more.
+    const filled = unfilled.slice(0, Number(spare / leastFillerCost(quote.baseFeePerGas, minTipWei)))
+    const fees = fillerFees(quote, minTipWei, spare / BigInt(filled.length || 1))
+    if (filled.length === 0 || fees === null) return gaps.length
+    const intent = fillerOf(state.intent, fees, log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
-    const changes = unfilled.map(() =>
+    const changes = filled.map(() =>
       opened(
         transactionAggregate,
         ports.newId('transaction'),
@@ -58,9 +72,23 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
       ),
     )
     await log.append({ changes, guards: { fence: lease } })
-    ports.onFilled(lane, unfilled)
+    ports.onFilled(lane, filled)
     return gaps.length
   }
+}
+
+/** The least that a filler costs while it can still be mined, wei. Both fees are wei per gas. */
+export function leastFillerCost(baseFeePerGas: bigint, minTipWei: bigint): bigint {
+  return PLAIN_TRANSFER_GAS * (baseFeePerGas + minTipWei)
+}
+
+/** The high fees, limited to an equal share of what the wallet can spare; `null` when a share cannot be mined. */
+function fillerFees(quote: FeeQuote, minTipWei: bigint, share: bigint): Quote | null {
+  const high = quoteAt(quote, 'high')
+  if (share < leastFillerCost(high.baseFeePerGas, minTipWei)) return null
+  const maxFeePerGas = smallest(high.maxFeePerGas, share / PLAIN_TRANSFER_GAS)
+  const maxPriorityFeePerGas = smallest(high.maxPriorityFeePerGas, maxFeePerGas - high.baseFeePerGas)
+  return { ...high, maxFeePerGas, maxPriorityFeePerGas }
 }
 
 /** Of the same wallet as the transaction that waits for it. */

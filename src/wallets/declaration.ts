@@ -28,7 +28,11 @@ export const wallets = {
     keyindexes: {
       rows: [],
       readScope: 'wallets:read',
-      events: { KeyIndexAllotted: ['signer'], KeyIndexSkipped: ['signer'] } satisfies EventWriters<KeyIndexesEvent>,
+      events: {
+        KeyIndexAllotted: ['signer'],
+        KeyIndexSkipped: ['signer'],
+        KeyIndexRangeStarted: ['signer'],
+      } satisfies EventWriters<KeyIndexesEvent>,
     },
   },
   // A wallet waits for its address. Creating an mpc key uses every party's CPU for seconds.

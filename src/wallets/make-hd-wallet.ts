@@ -2,19 +2,31 @@
  * Gives a requested wallet its address: the next key of its tenant's seed. Runs in the signer process, as a job.
  *
  * Invariant: a wallet gets one key and a key belongs to one wallet, however often and wherever the job runs, because
- * the index and the address are appended together under both streams' versions.
+ * the index and the address are appended together under both streams' versions. After a restore of the database the
+ * next index is of a range that the restored log has never used.
  */
-import { change } from '../event-log/aggregate.ts'
+import type { Pool } from 'pg'
+import { change, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { readRanges } from '../event-log/read-logged.ts'
 import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
 import { isAddressTaken } from './address-taken.ts'
 import { walletAggregate } from './aggregate.ts'
-import { keyIndexesAggregate, keyIndexesAt } from './key-indexes.ts'
+import { KEY_RANGE_SIZE, type KeyIndexesState, keyIndexesAggregate, needsRange } from './key-indexes.ts'
+import type { KeyIndexesEvent } from './key-indexes-events.ts'
 import { loadRequest } from './load-request.ts'
 
-export type MakeHdWalletPorts = { readonly log: EventLog; readonly signer: KeyMaker }
+export type MakeHdWalletPorts = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly signer: KeyMaker
+  /** How often there was evidence that the database was restored, now. */
+  readonly restores: () => Promise<number>
+  /** A random number from 0 to 1, without 1. */
+  readonly draw: () => number
+}
 
 /** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job is retried */
 export type MakeHdWallet = (walletId: string) => Promise<void>
@@ -46,8 +58,15 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
   const { wallet, metadata } = await loadRequest(log, walletId)
   if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return
   const { tenantId } = metadata
-  const [head = { version: 0, hash: '' }] = await log.heads([`${keyIndexesAggregate.category}-${tenantId}`])
-  const indexes = keyIndexesAt(tenantId, head)
+  const restores = await ports.restores()
+  const indexes = await loadKeyIndexes(ports, tenantId)
+  if (needsRange(indexes.state, restores)) {
+    const whole = await log.load(keyIndexesAggregate, tenantId)
+    const now = log.now()
+    const range = { type: 'StartRange', restores, draw: ports.draw(), now } as const
+    await log.append({ changes: decided([change(keyIndexesAggregate, whole, range, { metadata, now })]) })
+    return allot(ports, walletId)
+  }
   const index = indexes.state.next
   const { key, address } = await signer.createKey({ kind: 'hd', tenantId, index })
   const now = log.now()
@@ -64,4 +83,33 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
     await log.append({ changes: decided([skipped]) })
     await allot(ports, walletId)
   }
+}
+
+/**
+ * The aggregate from one event of its stream, or two: each event uses the index after the one before it, except the
+ * first of a range. Of the ranges the state has only the newest.
+ */
+export async function loadKeyIndexes(
+  { pool, log }: Pick<MakeHdWalletPorts, 'pool' | 'log'>,
+  tenantId: string,
+): Promise<Loaded<KeyIndexesState>> {
+  const streamId = `${keyIndexesAggregate.category}-${tenantId}`
+  const eventAt = async (version: number) => {
+    const [row] = await readRanges(pool, [{ streamId, from: version, to: version }])
+    if (row === undefined) return null
+    const { type, schema_version, data } = row
+    return upcast<KeyIndexesEvent>(keyIndexesAggregate.schemas, type, schema_version, data)
+  }
+  const initial = unopened(keyIndexesAggregate, tenantId)
+  const [head] = await log.heads([streamId])
+  const newest = head && head.version > 0 ? await eventAt(head.version) : null
+  if (head === undefined || newest === null) return initial
+  const at = (state: KeyIndexesState) => ({ ...initial, ...head, state })
+  if (newest.type === 'KeyIndexRangeStarted') return at(keyIndexesAggregate.evolve(initial.state, newest))
+  const { index } = newest.data
+  const inRange = index % KEY_RANGE_SIZE
+  if (index === inRange) return at(keyIndexesAggregate.evolve(initial.state, newest))
+  const started = await eventAt(head.version - inRange - 1)
+  if (started?.type !== 'KeyIndexRangeStarted') return log.load(keyIndexesAggregate, tenantId)
+  return at([started, newest].reduce(keyIndexesAggregate.evolve, initial.state))
 }

@@ -3,6 +3,8 @@
  */
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { composeOperator } from '../../src/compose/operator.ts'
+import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
@@ -30,6 +32,14 @@ async function offersOf(id: string): Promise<Offer[]> {
     [`transaction-${id}`],
   )
   return rows.map(({ hash, fee, reserved }) => ({ hash, maxFee: BigInt(fee), reserved: BigInt(reserved) }))
+}
+
+async function fillersOf(wallet: LoadWallet): Promise<{ state: string; nonce: string | null }[]> {
+  const { rows } = await service.pool.query<{ state: string; nonce: string | null }>(
+    "SELECT state, nonce FROM transactions WHERE wallet_id = $1 AND type = 'NONCE_FILL'",
+    [wallet.id],
+  )
+  return rows
 }
 
 /** What a wallet can send minus the gas of that transfer, at current prices. */
@@ -117,9 +127,9 @@ t.test('when the wallet cannot pay for the newest version, an older one is sent'
   t.equal((await onChain(stage, wallet)).length, 1)
 })
 
-t.test('a gap is filled even when later transactions reserve the whole balance', async (t) => {
-  const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  await rpc('anvil_impersonateAccount', wallet.address)
+t.test('a gap is filled without what later transactions reserve: they are mined behind it', async (t) => {
+  const [giver, wallet] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
+  for (const { address } of [giver, wallet]) await rpc('anvil_impersonateAccount', address)
   const stranger = { from: wallet.address, to: RECIPIENT, value: '0x7', nonce: '0x0', gas: '0x5208' }
   const foreign = await rpc('eth_sendTransaction', stranger)
   await mine()
@@ -128,16 +138,19 @@ t.test('a gap is filled even when later transactions reserve the whole balance',
   t.match(await until(wallet, id, 'submitted'), { nonce: 1 })
   await rpc('anvil_reorg', 1, [])
   await rpc('anvil_dropTransaction', foreign)
-  await mine(2)
-  await eventually(async () => {
-    await mine()
-    const sent = await onChain(stage, wallet)
-    return sent.some(({ nonce, amount }) => nonce === 0 && amount === 0n)
-  })
-  // After paying for the filler, the reserved price is no longer affordable.
-  await rpc('anvil_setBalance', wallet.address, toQuantity(2_000n * ETHER))
+  // What the wallet got back does not pay for a filler at this price.
+  await raiseTo(60n * GWEI)
+  const commands = composeOperator(service.env)
+  await eventually(async () => /The wallet lacks \d+ wei/.test((await runCommandLine(commands, 'stuck')).out))
+  t.equal((await fillersOf(wallet)).length, 0, 'nothing is taken from what the transfer needs')
+  await raiseTo(GWEI)
+  const deposit = { from: giver.address, to: wallet.address, value: toQuantity(ETHER), gas: '0x5208' }
+  await rpc('eth_sendTransaction', deposit)
   await settle()
-  t.match(await read(wallet, id), { state: 'confirmed', nonce: 1 })
+  const after = await read(wallet, id)
+  t.match(after, { state: 'confirmed', nonce: 1 })
+  t.notOk(after.history.some(({ state }) => state === 'awaiting_funds'))
+  t.match(await fillersOf(wallet), [{ state: 'confirmed', nonce: '0' }])
 })
 
 t.test('a transfer whose valid_until passes behind a stuck transaction fails, and its hold is released', async (t) => {

@@ -3,65 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HDNodeWallet, Mnemonic, Transaction } from 'ethers'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { findAge } from '../support/age.ts'
 import { withAnvil } from '../support/anvil.ts'
-import type { CliRun } from '../support/cli.ts'
-import { makeIdentity, OFFLINE, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
+import { GWEI, RECIPIENT, sweep, withService } from '../support/kit-service.ts'
+import { makeIdentity, OFFLINE, recoveryOf, runRecovery } from '../support/recovery.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { ACME, makeWallet, withWallets } from '../support/wallet-parts.ts'
-
-const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-const GWEI = 10n ** 9n
-const FEES = ['--max-fee-per-gas', `${3n * GWEI}`, '--max-priority-fee-per-gas', `${GWEI}`]
-
-/** A service with its own keystore, and an identity to create kits for. */
-async function withService(t: Test) {
-  const parts = await withWallets(t)
-  const directory = await scratch(t)
-  const env = { DATABASE_URL: parts.url, DATA_DIR: join(directory, 'data') }
-  const seeds = await openTenantSeeds(await openKeystore({ config: loadConfig(env), pool: parts.pool }))
-  const makeHdWallet = createMakeHdWallet({ log: parts.log, signer: createHdSigner({ seeds }) })
-  const identity = await makeIdentity(directory, 'identity.txt')
-  const kit = join(directory, 'kit')
-  const sources = recoveryOf(env)
-  const wallet = async (tenantId = 'acme') => {
-    const id = await makeWallet({ ...parts, makeHdWallet }, {}, { ...ACME, tenantId })
-    const { rows } = await parts.pool.query<{ address: string }>('SELECT address FROM wallets WHERE wallet_id = $1', [
-      id,
-    ])
-    return { id, address: rows[0]?.address ?? '' }
-  }
-  return {
-    ...parts,
-    ...identity,
-    directory,
-    env,
-    seeds,
-    kit,
-    wallet,
-    backUp: (...more: string[]) =>
-      runRecovery(sources, ['backup', '--out', kit, '--recipient', identity.recipient, ...more]),
-    verify: (...more: string[]) =>
-      runRecovery(more.includes('--against-database') ? sources : OFFLINE, [
-        ...['verify', '--kit', kit, '--identity', identity.file],
-        ...more,
-      ]),
-  }
-}
-
-type Service = Awaited<ReturnType<typeof withService>>
-
-function sweep({ kit, file }: Service, wallet: string, chainId: number, ...more: string[]): Promise<CliRun> {
-  const where = ['--kit', kit, '--identity', file, '--wallet', wallet, '--to', RECIPIENT, '--chain-id', `${chainId}`]
-  return runRecovery(OFFLINE, ['sweep', ...where, '--nonce', '0', '--gas-limit', '21000', ...FEES, ...more])
-}
 
 t.test('the drill: a kit is made, proven, and moves all that a wallet holds with no service there', async (t) => {
   const service = await withService(t)

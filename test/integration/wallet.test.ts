@@ -15,6 +15,7 @@ import {
   beat,
   hdRequest,
   makeWallet,
+  NEVER_RESTORED,
   testSigner,
   type WalletParts,
   withWallets,
@@ -52,7 +53,9 @@ t.test(
       Array.from({ length: 40 }, () => parts.requestWallet(hdRequest(), { metadata: ACME })),
     )
     const ids = opened.map(({ id }) => id)
-    const signers = [0, 1, 2].map(() => createMakeHdWallet({ log: anotherLog(parts), signer: testSigner() }))
+    const signers = [0, 1, 2].map(() =>
+      createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() }),
+    )
     const outcomes = await Promise.allSettled(signers.flatMap((create) => [...ids, ...ids].map((id) => create(id))))
     // A signer that lost too many races gives up; its job would be retried.
     const lost = outcomes.filter(({ status }) => status === 'rejected').length
@@ -106,7 +109,7 @@ t.test(
     })
     for (const [index, when] of (['before', 'after'] as const).entries()) {
       const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
-      const create = createMakeHdWallet({ log: dying(when), signer: testSigner() })
+      const create = createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: dying(when), signer: testSigner() })
       await t.rejects(create(id), { code: 'database_unavailable' })
       await parts.makeHdWallet(id)
       t.match(await parts.findWallet(OWNER, id), { key: { index } })
@@ -276,7 +279,7 @@ t.test('a request that waits for an address is answered as soon as it exists, or
   const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
   t.equal(await parts.waitForWallet(id, 50), null)
   const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
-  await createMakeHdWallet({ log: anotherLog(parts), signer: testSigner() })(id)
+  await createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() })(id)
   const { address } = await parts.findWallet(OWNER, id)
   t.match(await waiting, [{ address }, { address }])
 })

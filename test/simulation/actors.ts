@@ -189,6 +189,7 @@ function createSigner(world: World, ports: PortsOf) {
       log,
       lanes,
       quoteOf: quote,
+      minTipOf: () => 1n,
       nonceOf: ({ address }) => nonceOf(address),
       newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
       replaceAfterMs: REPLACE_AFTER_MS,

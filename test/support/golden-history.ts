@@ -252,6 +252,10 @@ const HISTORY: readonly Commit[] = [
   [[tx('claimed'), 'TransferRequested.v3']],
   [[tx('claimed'), 'LookalikeHeld.v1', { hash: CLAIMED }]],
   [[tx('claimed'), 'TransactionSigned.v2', { ...signed(13, CLAIMED), recovered: true, claimed: true }]],
+  [['database-main', 'DatabaseIdentified.v1']],
+  [['database-main', 'RestoreDetected.v1']],
+  [['keyindexes-acme', 'KeyIndexRangeStarted.v1']],
+  [['keyindexes-acme', 'KeyIndexSkipped.v1', { index: 5242880 }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

@@ -1,37 +1,10 @@
 /** For each kind of finding: facts that cause it, its subject, and texts of its problem and advice. */
 import type { Finding, FindingKind } from '../../src/operator/finding.ts'
-import {
-  ADDRESS,
-  ages,
-  asks,
-  CHAIN,
-  CONTEXT,
-  down,
-  GWEI,
-  HEAD_ID,
-  head,
-  ids,
-  lane,
-  lease,
-  SERVICE,
-  service,
-  stuck,
-  UNSENT,
-  unsigned,
-  waits,
-  without,
-} from './operator-facts.ts'
+import { ADDRESS, CHAIN, CONTEXT, down, HEAD_ID, SERVICE, service, stuck, without } from './operator-facts.ts'
+import { LANE_CASES } from './operator-lane-cases.ts'
 import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
 import { READER_CASES } from './operator-transaction-cases.ts'
 import { SENDER_MISSING, SENDER_WITHOUT_LEADER, WEBHOOK_CASES } from './operator-webhook-cases.ts'
-import { signed } from './recorded-transactions.ts'
-
-export const NONCE = signed.data.nonce
-
-const refused = {
-  type: 'TransactionAwaitingFunds',
-  data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
-} as const
 
 /** For each kind: facts that cause only this finding, its subject, and texts of its problem and advice. */
 export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
@@ -138,109 +111,12 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /stuck/,
     ],
   ],
-  lane_without_holder: [
-    [() => lane(unsigned), `ethereum ${ADDRESS}`, /2 requests to be signed, .* no signer holds/, /--scale signer=4/],
-    [
-      () => lane({ ...unsigned, signLease: lease(-5_000) }),
-      `ethereum ${ADDRESS}`,
-      /no signer holds/,
-      /jobs -- failed lane/,
-    ],
-  ],
-  lane_not_signing: [
-    [
-      () => lane({ ...unsigned, signLease: lease(5_000) }),
-      `ethereum ${ADDRESS}`,
-      /signer@h:9 holds/,
-      /jobs -- failed lane/,
-    ],
-  ],
-  not_sent: [
-    [
-      () => lane(UNSENT, { ...CHAIN, relaySetting: 'ETHEREUM_SWAP_RPC_URLS' }),
-      `ethereum ${ADDRESS}`,
-      /2 transactions signed but not sent to a node/,
-      /private relays of ETHEREUM_SWAP_RPC_URLS.*jobs -- failed submit/s,
-    ],
-  ],
-  not_mined: [
-    [
-      () => lane({ ages: ages({ head: 241_000 }) }),
-      `ethereum ${ADDRESS}`,
-      /4 min 1 s ago/,
-      new RegExp(`${HEAD_ID}/speed-up`),
-    ],
-  ],
-  fee_under_base: [
-    [
-      () => lane({}, asks(21n * GWEI)),
-      `ethereum ${ADDRESS}`,
-      /offers at most 20 gwei, but the base fee is 21 gwei/,
-      new RegExp(`curl .*/v1/wallets/wal_1/transactions/${HEAD_ID}/speed-up`),
-    ],
-  ],
-  fee_over_cap: [
-    [
-      () => stuck({ chains: [asks(500n * GWEI)] }),
-      'ethereum',
-      /501 gwei.*cap is 500 gwei/,
-      /ETHEREUM_MAX_FEE_PER_GAS_WEI to more than 501000000000/,
-    ],
-  ],
-  awaiting_funds: [
-    [
-      () => lane({ head: head(refused), nativeBalance: 5n * 10n ** 17n }),
-      `ethereum ${ADDRESS}`,
-      /needs 1\.00042 ETH including gas, but the wallet has 0\.5/,
-      new RegExp(`Send at least 0\\.50042 ETH to ${ADDRESS}`),
-    ],
-  ],
-  nonce_gap: [
-    [
-      () => lane({ gaps: [NONCE - 2, NONCE - 1] }),
-      `ethereum ${ADDRESS}`,
-      /Nonce 5, 6 is unused/,
-      /\/v1\/wallets\/wal_1\/transfer/,
-    ],
-  ],
-  lane_held: [
-    [
-      () => lane({ chainNonce: NONCE + 5, ids: ids({ ready: HEAD_ID }), ages: ages({ ready: 31_000 }) }),
-      `ethereum ${ADDRESS}`,
-      /at nonce 12 on chain, but the log has only nonces below 8/,
-      /Backup, restore, failover/,
-    ],
-  ],
-  nonce_taken: [
-    [
-      () => lane({ chainNonce: NONCE + 1, ages: ages({ head: 31_000 }) }),
-      `ethereum ${ADDRESS}`,
-      /at nonce 8 on chain, .* with nonce 7 is not recorded as mined/,
-      /who else has this key/,
-    ],
-  ],
-  wish_not_done: [
-    [
-      () => lane({ counts: waits({ wishes: 1 }), ids: ids({ wish: HEAD_ID }), ages: ages({ wish: 31_000 }) }),
-      `ethereum ${ADDRESS}`,
-      /not signed/,
-      /ETHEREUM_MAX_FEE_PER_GAS_WEI higher/,
-    ],
-  ],
   not_settled: [
     [
       () => service({ unsettled: [{ chainId: 1, count: 4, id: HEAD_ID, ms: 31_000 }] }),
       'ethereum',
       /4 transactions/,
       /explain tx_/,
-    ],
-  ],
-  lease_expired: [
-    [
-      () => lane({ counts: waits({ unsent: 1 }), submitLease: lease(-21_000) }),
-      `ethereum ${ADDRESS}`,
-      /signer@h:9 died or hangs while it held the lane to submit/,
-      /--detach submitter/,
     ],
   ],
   failed_jobs: [
@@ -285,6 +161,7 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
     ],
   ],
   ...PARTY_AND_TOKEN_CASES,
+  ...LANE_CASES,
   ...READER_CASES,
   ...WEBHOOK_CASES,
 }

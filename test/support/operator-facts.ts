@@ -87,6 +87,7 @@ export const LANE: LaneNow = {
   chainNonce: signed.data.nonce,
   nativeBalance: null,
   gaps: [],
+  spare: null,
 }
 
 /** The head of the lane, folded from its events. */

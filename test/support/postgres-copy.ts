@@ -26,6 +26,8 @@ export type LosableServer = {
   readonly copy: () => Promise<string>
   /** Starts a server from a copy, at the address of the lost one. */
   readonly restore: (copy: string, settings?: PostgresOptions['settings']) => Promise<void>
+  /** Starts the killed server again. */
+  readonly restart: () => Promise<void>
 }
 
 export const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
@@ -59,8 +61,12 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
   let home = own
   t.after(() => running.stop())
   const { url } = running
+  async function start(more: PostgresOptions['settings'] = {}): Promise<void> {
+    running = await startPostgres({ directory: home, settings: { ...QUICK, ...settings, ...more } })
+  }
   return {
     url,
+    restart: () => start(),
     async kill() {
       process.kill(running.pid, 'SIGKILL')
       await running.exited
@@ -74,7 +80,7 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
     },
     async restore(copy, more = {}) {
       home = copy
-      running = await startPostgres({ directory: copy, settings: { ...QUICK, ...settings, ...more } })
+      await start(more)
     },
   }
 }

@@ -47,6 +47,9 @@ export function testSigner(): Signer & KeyMaker {
 
 export type WalletParts = Awaited<ReturnType<typeof withWallets>>
 
+/** Of the ports for hd wallets: a database without evidence of a restore. */
+export const NEVER_RESTORED = { restores: async () => 0, draw: () => 0 }
+
 export async function withWallets(t: Test) {
   const test = await withLog(t)
   const { pool, log, accept, wakeUps } = test
@@ -73,7 +76,7 @@ export async function withWallets(t: Test) {
     }),
     restoreWallet: createRestoreWallet({ log, pool }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
-    makeHdWallet: createMakeHdWallet({ log, signer: testSigner() }),
+    makeHdWallet: createMakeHdWallet({ pool, log, signer: testSigner(), ...NEVER_RESTORED }),
     chainIdOf,
   }
 }

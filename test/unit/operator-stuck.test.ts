@@ -2,7 +2,7 @@
 import t from 'tap'
 import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
 import { isOutage } from '../../src/operator/stuck/judge.ts'
-import { CASES, NONCE } from '../support/operator-cases.ts'
+import { CASES } from '../support/operator-cases.ts'
 import {
   ages,
   asks,
@@ -21,6 +21,7 @@ import {
   waits,
   without,
 } from '../support/operator-facts.ts'
+import { NONCE } from '../support/operator-lane-cases.ts'
 import { IDLE_TRANSACTION } from '../support/operator-transaction-cases.ts'
 import { webhook } from '../support/operator-webhook-cases.ts'
 

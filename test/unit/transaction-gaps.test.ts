@@ -11,7 +11,9 @@ const LANE = { chainId: 1, address: requested.data.from }
 const LEVEL = { maxFeePerGas: 30n, maxPriorityFeePerGas: 2n }
 const QUOTE = { baseFeePerGas: 14n, low: LEVEL, medium: LEVEL, high: LEVEL }
 
-async function fill(lane: { readonly gaps: readonly number[]; readonly waiting: readonly string[] }) {
+type LaneState = { readonly gaps: readonly number[]; readonly waiting: readonly string[]; readonly spare?: bigint }
+
+async function fill(lane: LaneState) {
   const appended: Commit[] = []
   const log = {
     load: async (_aggregate: unknown, id: string) => ({ id, state: fold([requested, signed]), version: 2, hash: '' }),
@@ -22,6 +24,7 @@ async function fill(lane: { readonly gaps: readonly number[]; readonly waiting: 
     gaps: async () => lane.gaps,
     waiting: async (_lane: unknown, limit: number) => lane.waiting.slice(0, limit),
     stuck: async () => ['tx_stuck'],
+    spare: async () => lane.spare ?? 10n ** 18n,
   } as unknown as LaneReads
   const filled: number[] = []
   let made = 0
@@ -30,6 +33,7 @@ async function fill(lane: { readonly gaps: readonly number[]; readonly waiting: 
     lanes,
     quoteOf: async () => QUOTE,
     nonceOf: async () => 3,
+    minTipOf: () => 1n,
     newId: () => `tx_${++made}`,
     replaceAfterMs: 1_000,
     onFilled: (_lane, nonces) => void filled.push(...nonces),
@@ -63,3 +67,24 @@ t.test(
     t.match(commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: false }])
   },
 )
+
+/** The least that can be mined: the base fee of 14 wei and a tip of 1. */
+const LEAST = 21_000n * 15n
+
+t.test('a filler costs no more than the wallet can spare, as long as it can be mined', async (t) => {
+  const { filled, appended } = await fill({ gaps: [3], waiting: [], spare: LEAST + 21_000n })
+  t.strictSame(filled, [3])
+  const { readModels } = appended[0]?.changes[0] ?? {}
+  t.match(readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: false }])
+})
+
+t.test('a gap that the wallet cannot pay for stays, and takes nothing of what its transfers hold', async (t) => {
+  for (const spare of [LEAST - 1n, 0n, -LEAST])
+    t.strictSame(await fill({ gaps: [3], waiting: [], spare }), { gaps: 1, filled: [], appended: [] })
+})
+
+t.test('of several gaps the lowest are filled, as far as the wallet can pay for all of them together', async (t) => {
+  const { filled, appended } = await fill({ gaps: [3, 5, 6], waiting: [], spare: 2n * LEAST + 3n })
+  t.strictSame(filled, [3, 5])
+  for (const change of appended[0]?.changes ?? []) t.match(change.readModels.holds, [{ delta: LEAST }])
+})

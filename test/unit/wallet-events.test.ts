@@ -2,11 +2,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { change, type Loaded, unopened, upcast } from '../../src/event-log/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
-import { keyIndexesAggregate, keyIndexesAt } from '../../src/wallets/key-indexes.ts'
+import {
+  KEY_RANGE_SIZE,
+  KEY_RANGES,
+  type KeyIndexesCommand,
+  type KeyIndexesState,
+  keyIndexesAggregate,
+  needsRange,
+} from '../../src/wallets/key-indexes.ts'
 import type { KeyIndexesEvent } from '../../src/wallets/key-indexes-events.ts'
 import type { WalletState } from '../../src/wallets/state.ts'
 
@@ -28,24 +35,52 @@ function fold(events: readonly WalletEvent[]): WalletState {
   return events.reduce(walletDecider.evolve, walletDecider.initialState)
 }
 
-t.test('in any series of allotments and skips each index is used once, and none is left out', async () => {
-  const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
-  const property = fc.property(fc.array(fc.boolean(), { maxLength: 50 }), (kinds) => {
-    let loaded = keyIndexesAt('acme', { version: 0, hash: '' })
-    const indexes: number[] = []
-    for (const isAllotted of kinds) {
-      const command = isAllotted
-        ? ({ type: 'Allot', walletId: 'wal_1', address: OWN, now: NOW } as const)
-        : ({ type: 'Skip', address: OWN, now: NOW } as const)
-      const made = change(keyIndexesAggregate, loaded, command, context)
-      indexes.push(loaded.state.next)
-      // As the next signer loads it: from the head of the stream only.
-      loaded = keyIndexesAt('acme', { version: made?.after.version ?? -1, hash: made?.after.hash ?? '' })
-      if (made?.after.state.next !== loaded.state.next) return false
-    }
-    return indexes.every((index, place) => index === place)
-  })
-  fc.assert(property)
+t.test(
+  'in any series of allotments, skips and restores each index is used once, and none of a range is left out',
+  async () => {
+    const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
+    const step = fc.oneof(
+      fc.constantFrom('Allot', 'Skip'),
+      fc.record({ draw: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }) }),
+    )
+    const property = fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+      let loaded: Loaded<KeyIndexesState> = unopened(keyIndexesAggregate, 'acme')
+      let restores = 0
+      const indexes: number[] = []
+      for (const each of steps) {
+        if (typeof each === 'object') restores += 1
+        else indexes.push(loaded.state.next)
+        const command: KeyIndexesCommand =
+          typeof each === 'object'
+            ? { type: 'StartRange', restores, draw: each.draw, now: NOW }
+            : each === 'Allot'
+              ? { type: 'Allot', walletId: 'wal_1', address: OWN, now: NOW }
+              : { type: 'Skip', address: OWN, now: NOW }
+        loaded = change(keyIndexesAggregate, loaded, command, context)?.after ?? loaded
+        if (needsRange(loaded.state, restores)) return false
+      }
+      const isNext = (index: number, place: number) =>
+        index % KEY_RANGE_SIZE === 0 || index === (indexes[place - 1] ?? Number.NaN) + 1
+      return (
+        new Set(indexes).size === indexes.length && indexes.every((index, n) => index < 2 ** 31 && isNext(index, n))
+      )
+    })
+    fc.assert(property)
+  },
+)
+
+t.test('a range that is used up is followed by another one, until all are used', (t) => {
+  const { decide, evolve, initialState } = keyIndexesAggregate
+  const range = { type: 'StartRange', restores: 0, draw: 0.999, now: NOW } as const
+  const last = { ...initialState, next: KEY_RANGE_SIZE - 1 }
+  t.strictSame(decide(range, last), [])
+  const full = { ...initialState, next: KEY_RANGE_SIZE }
+  const [started] = decide(range, full)
+  t.match(started, { data: { from: 2 ** 31 - 3 * KEY_RANGE_SIZE, restores: 0 } })
+  t.strictSame(started && evolve(full, started).begun, [0, 2 ** 31 - 3 * KEY_RANGE_SIZE])
+  const begun = Array.from({ length: KEY_RANGES }, (_, n) => n * KEY_RANGE_SIZE)
+  t.throws(() => decide({ ...range, restores: 1 }, { ...initialState, begun }), { code: 'key_indexes_used_up' })
+  t.end()
 })
 
 t.test('every event that was ever written is still read', async (t) => {
@@ -103,6 +138,7 @@ t.test('every event that was ever written is still read', async (t) => {
   for (const type of Object.keys(keyIndexesAggregate.schemas)) {
     const { data } = golden(type, 1)
     const event = upcast<KeyIndexesEvent>(keyIndexesAggregate.schemas, type, 1, data)
-    t.strictSame(keyIndexesAggregate.evolve({ next: 0 }, event), { next: event.data.index + 1 })
+    const next = event.type === 'KeyIndexRangeStarted' ? event.data.from : event.data.index + 1
+    t.match(keyIndexesAggregate.evolve(keyIndexesAggregate.initialState, event), { next })
   }
 })

@@ -1,5 +1,5 @@
 /** Checkpoints (C2SP tlog-checkpoint): size and root of the tree in a signed note, under the name of the log. */
-import { HASH_BYTES } from '../merkle/hashes.ts'
+import { EMPTY_ROOT, HASH_BYTES } from '../merkle/hashes.ts'
 import { type NoteSigner, type NoteVerifier, parseNoteVerifier } from './note-keys.ts'
 import { openNote, signNote } from './signed-note.ts'
 
@@ -19,6 +19,9 @@ const TEXT =
 
 /** A key and its successor. */
 export type KeyRotation = { readonly from: NoteVerifier; readonly to: NoteVerifier }
+
+/** A tree head as text: the root in hex. */
+export type CheckpointHead = { readonly size: number; readonly root: string }
 
 type Head = { readonly size: number; readonly root: Uint8Array }
 
@@ -43,9 +46,13 @@ export function rotationOf(note: string): KeyRotation | null {
   return keys.from === undefined || keys.to === undefined ? null : { from: keys.from, to: keys.to }
 }
 
-/** The size in a note, regardless of its signer; 0 when it is not a checkpoint. */
-export function readCheckpointSize(note: string): number {
-  return Number(TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1))?.[2] ?? 0)
+/** What a note says about the log, regardless of its signer; the empty tree when it is not a checkpoint. */
+export function readCheckpointHead(note: string): CheckpointHead {
+  const [, , size = '0', root] = TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1)) ?? []
+  return {
+    size: Number(size),
+    root: root === undefined ? EMPTY_ROOT.toString('hex') : Buffer.from(root, 'base64').toString('hex'),
+  }
 }
 
 function textOf({ size, root }: Head, name: string): string {

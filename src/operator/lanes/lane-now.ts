@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
+import { createLaneReads } from '../../transactions/lanes.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
@@ -19,6 +20,8 @@ export type LaneNow = LaneRow & {
   /** Wei; read only when funds may be insufficient. */
   readonly nativeBalance: bigint | null
   readonly gaps: readonly number[]
+  /** The native balance minus all holds, wei; read only for lanes with gaps. */
+  readonly spare: bigint | null
 }
 
 export type LaneNowPorts = {
@@ -51,8 +54,15 @@ export async function completeLanes(
   })
   const gaps = await readGaps(pool, questions)
   const gapsOf = new Map(questions.map(({ row }, index) => [row, gaps[index] ?? []]))
+  const { spare } = createLaneReads(pool)
+  const spares = new Map(
+    await Promise.all(
+      rows.flatMap((row) => (gapsOf.get(row)?.length ? [spare(row.lane).then((wei) => [row, wei] as const)] : [])),
+    ),
+  )
   return rows.map((row) => ({
     ...row,
+    spare: spares.get(row) ?? null,
     head: heads.get(row.ids.head ?? '') ?? null,
     chainNonce: nonces.get(row) ?? null,
     nativeBalance: balances.get(row) ?? null,

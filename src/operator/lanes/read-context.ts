@@ -4,7 +4,7 @@ import { limitsOf } from '../limits.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { followingOf, liveOf } from '../stuck/judge-service.ts'
 import { readCursors, readProcesses } from '../stuck/service-facts.ts'
-import type { LaneContext } from './judge-lane.ts'
+import type { LaneContext } from './lane-context.ts'
 
 export type ContextOf = (chain: ChainNow | null) => LaneContext
 

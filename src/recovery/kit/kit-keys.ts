@@ -2,6 +2,7 @@
 import { childKey, type HdKey } from '../../keys/hd-key.ts'
 import { signTogether } from '../../keys/mpc/sign-together.ts'
 import type { RecoverableSignature } from '../../keys/recoverable-signature.ts'
+import { KEY_RANGE_SIZE, KEY_RANGES } from '../../wallets/key-indexes.ts'
 import { HD_PART, type KitWallet, partyPart } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
 import type { KitShare, OpenedKit } from './open-kits.ts'
@@ -18,10 +19,12 @@ export type KitKey = {
 }
 
 /**
- * Later wallets of a seed that are not in its kit: this many indexes are searched for an address, which takes some
- * seconds.
+ * Wallets of a seed that are not in its kit: this many indexes are searched for an address in the first range and in
+ * those that wallets of the kit use, which takes some seconds each.
  */
 const MAX_UNLISTED = 10_000
+/** In each other range. A range begins at a restore of the database, where the kit cannot know. */
+const MAX_UNLISTED_ELSEWHERE = 25
 
 /** @throws KitRefused with what is missing */
 export function keyOfWallet(kit: OpenedKit, wallet: KitWallet): KitKey {
@@ -40,14 +43,27 @@ export function keyOfAddress(kit: OpenedKit, address: string): KitKey {
   const share = kit.shares.find(({ facts }) => facts.address === address)
   if (share !== undefined) return jointKeyOf(kit, address, share.facts.parties)
   for (const { account } of kit.seeds.values()) {
-    for (let index = 0; index < MAX_UNLISTED; index += 1) {
+    for (const index of unlistedIndexes(kit)) {
       const key = childKey(account, index)
       if (key.address === address) return ofHd(key)
     }
   }
   throw new KitRefused(
-    `${address} is not in any opened part, nor among the first ${MAX_UNLISTED} keys of its seeds${told(kit, [])}.`,
+    `${address} is not in any opened part, nor among the first ${MAX_UNLISTED} keys of its seeds, or the first ${MAX_UNLISTED_ELSEWHERE} of a later range${told(kit, [])}.`,
   )
+}
+
+/** Of any seed of the kit, the most likely first. */
+function* unlistedIndexes({ wallets }: OpenedKit): Generator<number> {
+  const used = new Set([
+    0,
+    ...wallets.flatMap((wallet) => (wallet.type === 'hd' ? [wallet.index - (wallet.index % KEY_RANGE_SIZE)] : [])),
+  ])
+  for (const from of used) for (let n = 0; n < MAX_UNLISTED; n += 1) yield from + n
+  for (let range = 0; range < KEY_RANGES; range += 1) {
+    const from = range * KEY_RANGE_SIZE
+    for (let n = 0; n < MAX_UNLISTED_ELSEWHERE && !used.has(from); n += 1) yield from + n
+  }
 }
 
 function hdKeyOf(kit: OpenedKit, wallet: Extract<KitWallet, { type: 'hd' }>): KitKey {

@@ -1,0 +1,109 @@
+/**
+ * Detects that the log lacks events that the auditor has signed: the database was restored to an earlier state, also when
+ * the log has grown past the signed size since. For processes that can read the checkpoint file; without the file nothing
+ * is detected.
+ *
+ * Invariant: what is reported was computed from the events themselves, never from stored tiles alone.
+ */
+import type { Pool } from 'pg'
+import { Unavailable } from '../../core/errors.ts'
+import { type CheckpointHead, readCheckpointHead } from '../note/checkpoint.ts'
+import { createReadTree } from '../tree/read-tree.ts'
+import { createTileStore } from '../tree/tile-store.ts'
+import { TreeDamaged } from '../tree/tree-damaged.ts'
+import { verifyTree } from '../verify/verify-tree.ts'
+import type { CheckpointFile } from './checkpoint-file.ts'
+
+/** A signed state of the log that the log does not have. */
+export type MissingCheckpoint = CheckpointHead & {
+  /** Why nothing may be signed on this log. */
+  readonly reason: string
+  /** Whether a checkpoint that the log does have contains the event: then it was recorded before the restore. */
+  readonly precedes: (streamId: string, version: number) => Promise<boolean>
+}
+
+/**
+ * @param epoch identifies a start of the database; the result is cached for it and for the newest checkpoint
+ * @throws Unavailable `log_not_comparable` while a transaction is open that readers of the log wait for
+ */
+export type FindMissing = (epoch: string) => Promise<MissingCheckpoint | null>
+
+export function createFindMissing(pool: Pool, file: Pick<CheckpointFile, 'notes'>): FindMissing {
+  let known: { readonly key: string; readonly found: MissingCheckpoint | null } | null = null
+  return async (epoch) => {
+    const heads = (await file.notes()).map(readCheckpointHead)
+    const newest = heads.at(-1)
+    const key = JSON.stringify([epoch, newest])
+    if (known?.key !== key) known = { key, found: newest === undefined ? null : await compare(pool, heads, newest) }
+    return known.found
+  }
+}
+
+async function compare(
+  pool: Pool,
+  heads: readonly CheckpointHead[],
+  newest: CheckpointHead,
+): Promise<MissingCheckpoint | null> {
+  const events = await countUpTo(pool, newest.size)
+  if (events >= newest.size && (await storedRoot(pool, newest.size)) === newest.root) return null
+  // Something is wrong: with the log, or with the stored tree.
+  const { roots } = await verifyTree(
+    pool,
+    heads.map(({ size }) => size),
+  )
+  const isShared = ({ size, root }: CheckpointHead) => roots.get(size)?.toString('hex') === root
+  if (isShared(newest)) return null
+  if (events >= newest.size && !roots.has(newest.size))
+    throw new Unavailable(
+      'log_not_comparable',
+      'The log cannot be compared with the checkpoints of the auditor while a transaction is open in the database.',
+    )
+  const shared = Math.max(0, ...heads.filter(isShared).map(({ size }) => size))
+  return {
+    ...newest,
+    reason: reasonFor(events, newest.size),
+    precedes: async (streamId, version) => (await placeOf(pool, streamId, version, shared + 1)) <= shared,
+  }
+}
+
+function reasonFor(events: number, signed: number): string {
+  const differs =
+    events < signed
+      ? `the log has ${events} events, but the auditor has signed ${signed}`
+      : `the first ${signed} events of the log are not those that the auditor has signed`
+  return (
+    `${differs}: the database was restored to an earlier state. ` +
+    'Nothing is signed until you move the file of AUDIT_CHECKPOINT_FILE away (docs/operations.md, "Backup, restore, failover")'
+  )
+}
+
+/** The number of events, at most `limit`. */
+async function countUpTo(pool: Pool, limit: number): Promise<number> {
+  const { rows } = await pool.query<{ n: string }>('SELECT count(*) AS n FROM (SELECT FROM events LIMIT $1) AS first', [
+    limit,
+  ])
+  return Number(rows[0]?.n ?? 0)
+}
+
+/** The root of the first events by the stored tree, hex; `null` where the tree does not have it. */
+async function storedRoot(pool: Pool, size: number): Promise<string | null> {
+  const store = createTileStore(pool)
+  if ((await store.state()).size < size) return null
+  try {
+    return (await createReadTree(store).rootAt(size)).toString('hex')
+  } catch (error) {
+    if (error instanceof TreeDamaged) return null
+    throw error
+  }
+}
+
+/** The number of events up to this one in reading order, at most `limit`; `limit` for an unknown event. */
+async function placeOf(pool: Pool, streamId: string, version: number, limit: number): Promise<number> {
+  const { rows } = await pool.query<{ n: string }>(
+    `SELECT count(*) AS n FROM (SELECT FROM events WHERE (transaction_id, position) <=
+       (SELECT transaction_id, position FROM events WHERE stream_id = $1 AND stream_version = $2) LIMIT $3) AS first`,
+    [streamId, version, limit],
+  )
+  const n = Number(rows[0]?.n ?? 0)
+  return n === 0 ? limit : n
+}

@@ -1,0 +1,36 @@
+/**
+ * The watch for restores of the database, for signers and for the operator command that does their work; and whether a
+ * signer may start.
+ */
+import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
+import { createFindMissing } from '../audit/checkpoints/find-missing.ts'
+import { Conflict, Unavailable } from '../core/errors.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
+import { createWatchRestores, type WatchRestores } from '../restores/watch-restores.ts'
+import type { Kernel } from './kernel.ts'
+
+export function composeWatchRestores({ config, pool, log, logger }: Kernel): WatchRestores {
+  return createWatchRestores({
+    pool,
+    log,
+    findMissing: createFindMissing(pool, createCheckpointFile(config.audit.checkpointFile)),
+    onDetected: ({ evidence, systemIdentifier, timeline }) =>
+      logger.error(
+        { evidence, system_identifier: systemIdentifier, timeline },
+        'the database went back to an earlier state, or may have; see docs/operations.md, "Backup, restore, failover"',
+      ),
+  })
+}
+
+/**
+ * Checked at the start of a signer. An unavailable database does not fail it: lanes check again before they sign.
+ *
+ * @throws Conflict `log_too_short`; what it found is recorded then
+ */
+export async function requireWholeLog(restores: WatchRestores): Promise<void> {
+  const refusal = await restores.refusal('start').catch((error: unknown) => {
+    if (!isConnectionFailure(error) && !(error instanceof Unavailable)) throw error
+    return null
+  })
+  if (refusal !== null) throw new Conflict('log_too_short', `The signer does not start: ${refusal}.`)
+}
