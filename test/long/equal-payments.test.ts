@@ -18,8 +18,8 @@ const server = await withLosableServer(t)
 const stage = await withStage(t, { databaseUrl: server.url, env: { RPC_TIMEOUT_MS: '60000' } })
 const { service, rpc } = stage
 
-async function pay(wallet: LoadWallet, key: string, amount = AMOUNT): Promise<string> {
-  const { status, body } = await service.api.insist({
+async function pay(wallet: LoadWallet, key: string, amount = AMOUNT, api = service.api): Promise<string> {
+  const { status, body } = await api.insist({
     method: 'POST',
     path: `/v1/wallets/${wallet.id}/transfer`,
     key,
@@ -114,6 +114,22 @@ t.test('after a restore that forgot equal payments, new requests are paid and re
   const fresh = await Promise.all([0, 1, 2].map((n) => pay(wallet, `fresh-${n}`)))
   await paidApart(t, wallet, [...kept, ...waiting, ...repeated, ...fresh], 9 + 3)
   for (const id of repeated) t.match(await explain(id), /had lost this record/)
+})
+
+t.test('requests accepted with a clock that is an hour ahead, or behind, are paid once after a restore', async (t) => {
+  for (const aheadMs of [3_600_000, -3_600_000]) {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const api = await service.startApi(aheadMs)
+    await service.stopWorker('signer')
+    const ids = await Promise.all([0, 1, 2].map((n) => pay(wallet, `clock-${aheadMs}-${n}`, AMOUNT, api)))
+    const copy = await server.copy()
+    await service.startWorker('signer')
+    for (const id of ids) await stage.until(wallet, id, 'submitted')
+    await stage.mine()
+    for (const id of ids) await stage.until(wallet, id, 'mined')
+    await putBack(copy, wallet)
+    await paidApart(t, wallet, ids, 3)
+  }
 })
 
 t.test('a key that is used for something else after a restore is held until an operator decides', async (t) => {
