@@ -22,6 +22,8 @@ export type LosableServer = {
   readonly url: string
   /** Kills the server as a power failure does. */
   readonly kill: () => Promise<void>
+  /** Starts the lost one again, from its own files. */
+  readonly restart: () => Promise<void>
   /** A copy of the running server: a directory to start it from. */
   readonly copy: () => Promise<string>
   /** Starts a server from a copy, at the address of the lost one. */
@@ -64,6 +66,9 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
     async kill() {
       process.kill(running.pid, 'SIGKILL')
       await running.exited
+    },
+    async restart() {
+      running = await startPostgres({ directory: home, settings: { ...QUICK, ...settings } })
     },
     async copy() {
       copies += 1
