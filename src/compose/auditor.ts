@@ -21,6 +21,8 @@ import type { Work } from './run-process.ts'
 
 /** Pause after an error, ms: the database may be unavailable. */
 const RETRY_MS = 5_000
+/** A restart of the database is over by then. */
+const REPORTED_FAILURES = 5
 /** The least duration of the lease: while a dead leader still holds it, the next checkpoint waits, and nothing else. */
 const LEASE_MS = 15_000
 
@@ -84,33 +86,41 @@ async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCh
   }
 }
 
-export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise<Work> {
+/** @param retryMs pause after an error */
+export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs = RETRY_MS): Promise<Work> {
   const { config, pool, processName, instance, logger, metrics } = kernel
   const leaseMs = Math.max(config.leaseMs, LEASE_MS)
   let takeCheckpoint = await onceAnswered(kernel, signal)
   addGauges(kernel, 'auditor')
   let refusal: string | null = null
+  let failures = 0
+  let problem: string | null = null
 
   /** Returns the pause until the next attempt, ms. */
   async function attempt(stop: AbortSignal): Promise<number> {
     try {
       const { size, root, isNew } = await takeCheckpoint(stop)
       refusal = null
+      problem = null
+      failures = 0
       if (isNew) logger.info({ size, root: root.toString('base64') }, 'checkpoint signed')
       return config.audit.checkpointIntervalMs
     } catch (error) {
       if (error instanceof TreeDamaged) {
         refusal = error.message
+        problem = error.message
         metrics.countAuditRefusal()
         logger.fatal({ err: error }, 'ALERT: the event log contradicts a signed checkpoint; the auditor stops signing')
         return config.audit.checkpointIntervalMs
       }
       logger.warn({ err: error }, 'cannot sign a checkpoint; will retry')
+      failures += 1
+      if (failures >= REPORTED_FAILURES) problem = `It failed ${failures} times in a row: ${(error as Error).message}`
       // The command that rotates the key puts the new one where this process reads it.
       if (error instanceof Unavailable && error.code === 'audit_key_rotated') {
         takeCheckpoint = await onceAnswered(kernel, stop)
       }
-      return RETRY_MS
+      return retryMs
     }
   }
 
@@ -132,5 +142,5 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal): Promise
       if (refusal !== null) throw new Error(refusal)
     },
   }
-  return { drain: () => leading, checks: [agrees] }
+  return { drain: () => leading, checks: [agrees], problem: () => problem }
 }

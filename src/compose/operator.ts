@@ -1,6 +1,7 @@
 /** The read-only operator commands: what is stuck, lanes, queues, the history of a transaction. */
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
+import { readDatabaseFacts } from '../event-log/database-facts.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
@@ -20,7 +21,7 @@ import { withKernel } from './run-command.ts'
 
 export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
-    ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)))),
+    ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)), { reports: true })),
     reconcileCommand((task) => withKernel(env, (kernel) => task(reconcilePorts(kernel)))),
   ]
 }
@@ -65,6 +66,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
       find: (before: Date, limit: number) => findQuiet(pool, before, limit),
     })),
     explained: EXPLAINED,
+    readDatabase: () => readDatabaseFacts(pool),
     findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf, null)),
     readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,

@@ -4,6 +4,7 @@ import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
 import { CURSORS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
+import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -22,7 +23,7 @@ const LIMITS = {
 export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS): ReadinessCheck[] {
   const hasSigner = createHasSigner(pool)
   return [
-    { name: 'database', check: async () => void (await pool.query('SELECT 1')) },
+    databaseReadiness(pool),
     { name: 'queue', check: () => jobs.ping() },
     {
       name: 'signer',

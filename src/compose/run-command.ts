@@ -2,12 +2,23 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, loadConfig } from '../config.ts'
+import { requireFittingDatabase } from './check-database.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 
-/** The result of a task that uses the parts of a process; they are closed afterwards. */
-export async function withKernel<T>(env: NodeJS.ProcessEnv, task: (kernel: Kernel) => Promise<T>): Promise<T> {
+/**
+ * The result of a task that uses the parts of a process; they are closed afterwards.
+ *
+ * @param reports whether the task only reads, and reports what is wrong with the database
+ * @throws Conflict when the database does not fit this program, before the task begins
+ */
+export async function withKernel<T>(
+  env: NodeJS.ProcessEnv,
+  task: (kernel: Kernel) => Promise<T>,
+  { reports = false } = {},
+): Promise<T> {
   const kernel = composeKernel(configFor(env), 'command')
   try {
+    if (!reports) await requireFittingDatabase(kernel.pool)
     return await task(kernel)
   } finally {
     await kernel.close()

@@ -8,7 +8,7 @@ import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
-import { refuseOwner } from './database-roles/refuse-owner.ts'
+import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 
@@ -47,7 +47,7 @@ export async function runProcess(
       'the database connection does not use verified TLS, because DATABASE_TLS is off',
     )
   const work = await startOrExit(async () => {
-    await refuseOwner(kernel, stop.signal, exitWith)
+    await checkDatabase(kernel, stop.signal, exitWith)
     return start(kernel, stop.signal)
   })
   const heartbeat = startHeartbeat(kernel, work.problem)

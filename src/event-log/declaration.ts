@@ -20,6 +20,10 @@ export const eventLog = {
       grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
     },
     leases: { beside: 'leases: which process works alone on something', grants: readBy(['operator']) },
+    schema_versions: {
+      beside: 'the migrations of the database, and the oldest program that runs with each; npm run migrate writes it',
+      grants: readBy(DATABASE_ROLES),
+    },
     role_rights: { beside: 'which events each database role can append; npm run migrate writes it', grants: {} },
   },
 } as const satisfies Declaration

@@ -25,6 +25,8 @@ const MAX_TRIES = 8
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 const NOT_NULL_VIOLATION = '23502'
+/** Of append_commits: the log was restored into a server whose ids are behind it, and a check ends this process soon. */
+const IDS_BEHIND = 'BU002'
 
 type Pending = LineItem & {
   readonly commit: Commit
@@ -149,6 +151,11 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
     }
     await delay(Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** tries))
     return batch
+  }
+  if (error.code === IDS_BEHIND) {
+    const message = 'The database was restored and is not ready: try again.'
+    rejectAll(batch, new Unavailable('database_unavailable', message, { cause: error }))
+    return []
   }
   if (batch.length > 1 || (error.code === NOT_NULL_VIOLATION && !batch[0]?.alone)) {
     // One commit failed the statement for all: each is sent alone, so that each gets its own outcome. Its rows are whole

@@ -12,6 +12,7 @@ import { READ_MODEL_NAMES, type ReadModel } from '../declarations.ts'
 import { createChainCheck } from './chain-check.ts'
 import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
+import { passIds } from './pass-ids.ts'
 import { type ExportLine, readExport } from './read-export.ts'
 import { readStreams, type StreamEvent } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
@@ -64,8 +65,8 @@ export async function importLog(
       `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
     )
     await requireAlone(writer, events)
-    await passIds(other, newestId)
-    await writer.query('SET LOCAL synchronous_commit = on')
+    await passIds(other, BigInt(newestId))
+    await writer.query('SET LOCAL synchronous_commit TO DEFAULT; SELECT be_durable()')
     await writer.query('COMMIT')
     return { events, ...built }
   })
@@ -191,15 +192,4 @@ async function* checked(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGe
     for (const event of batch) check(event)
     yield batch
   }
-}
-
-/** Consumes transaction ids of this cluster until the next append gets a higher one than any imported event. */
-async function passIds(session: Client, newestId: number): Promise<void> {
-  const { rows } = await session.query<{ missing: string }>(
-    `SELECT greatest(0, $1::numeric + 1 - pg_current_xact_id()::text::numeric) AS missing`,
-    [newestId],
-  )
-  const missing = Number(rows[0]?.missing)
-  if (missing === 0) return
-  await session.query(`DO $$ BEGIN FOR n IN 1..${missing} LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$`)
 }

@@ -180,7 +180,7 @@ async function tryLock(writer: Client, table: string): Promise<boolean> {
   await writer.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
   // All others wait for this session: a stalled process must not block them.
   await writer.query(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`)
-  await writer.query('SET LOCAL synchronous_commit = on')
+  await writer.query('SET LOCAL synchronous_commit TO DEFAULT; SELECT be_durable()')
   try {
     await writer.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
     await writer.query('SET LOCAL lock_timeout = 0')

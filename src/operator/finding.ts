@@ -3,6 +3,8 @@
 /** Every kind of finding, with a short description. */
 export const FINDING_KINDS = {
   database_down: 'the database does not answer',
+  database_unfit: 'processes refuse the database: another schema, or transaction ids behind the log',
+  database_not_durable: 'a crash of the database can lose what was answered',
   queue_down: 'the job queue does not answer',
   node_down: 'no node of a chain answers',
   process_missing: 'no process of a kind sends heartbeats',
@@ -12,6 +14,7 @@ export const FINDING_KINDS = {
   transaction_open: 'a database transaction on this server is left open, and readers of the log wait for it',
   subscription_behind: 'a subscription is behind the log',
   feed_behind: 'the event streams of an API process are behind the log',
+  audit_stopped: 'the auditor signs no checkpoints',
   follower_halted: 'a chain is not followed',
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed, but no signer holds their lane',

@@ -6,6 +6,7 @@ import { Unavailable } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { WebhooksNow } from '../core/webhooks-now.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
+import type { DatabaseFacts } from '../event-log/database-facts.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { OperatorChain } from './chain-now.ts'
@@ -24,6 +25,7 @@ export type OperatorPorts = {
   /** Resources that `explain` reports, beside transactions. */
   readonly explained: readonly Explained[]
   readonly findUnsound: FindUnsound
+  readonly readDatabase: () => Promise<DatabaseFacts>
   /** Webhooks that are not deleted, of all tenants. */
   readonly readWebhooks: () => Promise<WebhooksNow>
   readonly hasIpfs: boolean

@@ -1,11 +1,11 @@
 /** The steps of a start that need modules which the running sandbox does not: all of them may be repeated. */
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { DatabaseLogin } from '../compose/database-roles/logins.ts'
 import { composeKernel } from '../compose/kernel.ts'
 import { migrateDatabase } from '../compose/migrate-database.ts'
 import { loadConfig } from '../config.ts'
 import type { Network } from '../core/networks.ts'
+import { MIGRATIONS_DIRECTORY } from '../event-log/migrations.ts'
 import { ensureApiKey } from './api-key.ts'
 import { type ChainContracts, type ChainSetup, fundFaucet, setUpChain } from './chain-setup.ts'
 import { ensureFaucetWallet } from './faucet/faucet-wallet.ts'
@@ -17,8 +17,8 @@ export const SET_UP_TASKS = {
   /** @throws errors of `migrateDatabase` */
   async migrate(databaseUrl: string, logins: readonly DatabaseLogin[]): Promise<void> {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
-    const directory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-    await migrateDatabase(pool, { databaseUrl, directory, queues: true, logins }).finally(() => pool.end())
+    const settings = { databaseUrl, directory: MIGRATIONS_DIRECTORY, queues: true, logins }
+    await migrateDatabase(pool, settings).finally(() => pool.end())
   },
 
   /** @throws Error when the node refuses */

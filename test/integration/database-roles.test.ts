@@ -188,7 +188,7 @@ t.test('an attacker with the role of a party reads what the party checks, and wr
   )
   t.strictSame(
     rows.map(({ name }) => name),
-    ['events', 'heartbeats', 'mpc_keys', 'transactions', 'wallets'],
+    ['events', 'heartbeats', 'mpc_keys', 'schema_versions', 'transactions', 'wallets'],
   )
   await t.resolves(party.query("SELECT record_heartbeat('mpc-party-2', 'host:1')"))
   await t.rejects(party.query("SELECT record_heartbeat('signer', 'host:1')"), REFUSED)
@@ -298,7 +298,7 @@ t.test('an owner that may make roles needs not be a superuser, and one that may 
   const login = { user: 'bursar_api_login', password: 'a-long-password-of-its-own', roles: ['api'] } as const
   const all = { ...settings, databaseUrl: makes.url, logins: [login] }
   await migrateDatabase(makes.pool, all)
-  t.strictSame(await migrateDatabase(makes.pool, all), [], 'a second migration changes nothing')
+  t.strictSame((await migrateDatabase(makes.pool, all)).applied, [], 'a second migration changes nothing')
   const url = new URL(makes.url)
   Object.assign(url, { username: login.user, password: login.password })
   const api = new pg.Pool({ connectionString: url.href, max: 1 })

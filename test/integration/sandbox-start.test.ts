@@ -12,6 +12,7 @@ import t from 'tap'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { isAlive } from '../../src/sandbox/processes.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { runToItsEnd } from '../support/run-program.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { startService } from '../support/service.ts'
 
@@ -94,17 +95,12 @@ for (const name of OURS)
   })
 
 t.test('a process that must not own the tables does not start as their owner, and prints one line', async (t) => {
-  const runToItsEnd = async (program: string, settings: Readonly<Record<string, string>>) => {
-    const file = fileURLToPath(new URL(`../../dist/bin/${program}.js`, import.meta.url))
-    const env = { PATH: process.env.PATH, DATABASE_URL: service.state().database_url, ...settings }
-    const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-    return { code, complaint }
-  }
+  const run = (program: string, settings: Readonly<Record<string, string>>) =>
+    runToItsEnd(program, { DATABASE_URL: service.state().database_url, ...settings })
   const complaint = /^DATABASE_URL must not name the owner of the tables or a superuser, which bursar is: [^\n]+\n$/
-  t.match(await runToItsEnd('submitter', { DATABASE_ROLES: 'required' }), { code: 1, complaint })
+  t.match(await run('submitter', { DATABASE_ROLES: 'required' }), { code: 1, complaint })
   const party = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=127.0.0.1:1,2=127.0.0.1:2,3=127.0.0.1:3' }
-  t.match(await runToItsEnd('mpc-party', { ...party, DATA_DIR: t.testdir() }), { code: 1, complaint })
+  t.match(await run('mpc-party', { ...party, DATA_DIR: t.testdir() }), { code: 1, complaint })
 })
 
 t.test('the printed commands, pasted into a shell, end in a confirmed transfer and a confirmed swap', async (t) => {

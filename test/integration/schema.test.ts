@@ -152,7 +152,7 @@ t.test('the row of a transaction mined before calls were known has its success f
   await insert('tx_reorged', null, true)
   await insert('tx_good', 7, false, true)
   await insert('tx_bad', 7, false)
-  t.ok((await migrate(pool, MIGRATIONS)).length > 0)
+  t.ok((await migrate(pool, MIGRATIONS)).applied.length > 0)
   const { rows } = await pool.query('SELECT transaction_id AS id, succeeded FROM transactions ORDER BY 1')
   t.strictSame(
     rows.map(({ id, succeeded }) => [id, succeeded]),

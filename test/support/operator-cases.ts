@@ -1,5 +1,6 @@
 /** For each kind of finding: facts that cause it, its subject, and texts of its problem and advice. */
 import type { Finding, FindingKind } from '../../src/operator/finding.ts'
+import { DATABASE_CASES } from './operator-database-cases.ts'
 import { ADDRESS, CHAIN, CONTEXT, down, HEAD_ID, SERVICE, service, stuck, without } from './operator-facts.ts'
 import { LANE_CASES } from './operator-lane-cases.ts'
 import { PARTY_AND_TOKEN_CASES } from './operator-party-cases.ts'
@@ -8,6 +9,7 @@ import { SENDER_MISSING, SENDER_WITHOUT_LEADER, WEBHOOK_CASES } from './operator
 
 /** For each kind: facts that cause only this finding, its subject, and texts of its problem and advice. */
 export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Finding[], string, RegExp, RegExp])[]>> = {
+  ...DATABASE_CASES,
   database_down: [
     [() => stuck({ service: down, lanes: down }), 'database', /ECONNREFUSED/, /docker compose up --detach postgres/],
   ],

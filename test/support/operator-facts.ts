@@ -1,4 +1,5 @@
 /** Facts of a healthy service, of which a test changes those that should be stuck. */
+import type { DatabaseFacts } from '../../src/event-log/database-facts.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { Finding } from '../../src/operator/finding.ts'
 import type { LaneNow } from '../../src/operator/lanes/lane-now.ts'
@@ -64,7 +65,9 @@ export const SERVICE: ServiceFacts = {
   webhooks: { subscription: 'webhooks', lagMs: 0, webhooks: [], replays: [] },
 }
 
-const HEALTHY: Facts = { chains: [CHAIN], service: SERVICE, unsound: [], lanes: [], failedJobs: [] }
+/** Every setting is durable, and processes use the database. */
+export const DATABASE: DatabaseFacts = { user: 'bursar', owns: false, refusal: null, weak: [] }
+const HEALTHY: Facts = { chains: [CHAIN], database: DATABASE, service: SERVICE, unsound: [], lanes: [], failedJobs: [] }
 export const CONTEXT = {
   limits: LIMITS,
   parties: [1, 2],

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { readDatabaseFacts } from '../../src/event-log/database-facts.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
@@ -66,6 +67,8 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
     queueBackend: 'PostgreSQL',
     // Wallets of this stage are only rows.
     findUnsound: async () => [],
+    // The server of tests is not durable.
+    readDatabase: async () => ({ ...(await readDatabaseFacts(pool)), weak: [] }),
     chains: [chainOf(node)],
     sources: [{ name: 'wallets', find: (before, limit) => walletWork.findQuiet(pool, before, limit) }],
     explained: EXPLAINED,

@@ -22,12 +22,12 @@ export type LosableServer = {
   readonly url: string
   /** Kills the server as a power failure does. */
   readonly kill: () => Promise<void>
+  /** Starts the lost one again, from its own files. */
+  readonly restart: () => Promise<void>
   /** A copy of the running server: a directory to start it from. */
   readonly copy: () => Promise<string>
   /** Starts a server from a copy, at the address of the lost one. */
   readonly restore: (copy: string, settings?: PostgresOptions['settings']) => Promise<void>
-  /** Starts the killed server again. */
-  readonly restart: () => Promise<void>
 }
 
 export const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const

@@ -9,6 +9,7 @@ import { judgeReplays } from '../judge-replays.ts'
 import { judgeWebhooks } from '../judge-webhooks.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
+import { judgeAuditors } from './judge-auditors.ts'
 import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
@@ -39,6 +40,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
   return [
     ...judgeProcesses(facts, context),
     ...judgeKeystores(facts),
+    ...judgeAuditors(facts),
     ...judgeLeaders(facts, context),
     ...judgeTransactions(facts.openTransactions, context.limits),
     ...judgeReaders(facts),

@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import { isDown } from '../ports.ts'
 import { bursar, gwei, startProcess } from '../words.ts'
 import type { Unsound } from './find-unsound.ts'
+import { judgeDatabase } from './judge-database.ts'
 import { followingOf, judgeFailedJobs, judgeService, liveOf } from './judge-service.ts'
 import { judgeTokens } from './judge-tokens.ts'
 import type { Facts } from './read-facts.ts'
@@ -17,13 +18,14 @@ export type JudgeContext = {
 }
 
 export function judge(facts: Facts, context: JudgeContext): Finding[] {
-  const { chains, service, unsound, lanes, failedJobs } = facts
+  const { chains, database, service, unsound, lanes, failedJobs } = facts
   const { limits, parties, nowMs } = context
   const live = isDown(service)
     ? null
     : { signer: liveOf(service.processes, 'signer'), submitter: liveOf(service.processes, 'submitter') }
   return [
     ...judgeOutages(facts, context),
+    ...(isDown(database) ? [] : judgeDatabase(database)),
     ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
     ...(isDown(unsound) ? [] : unsound).map(notAsRecorded),
     ...(isDown(service) ? [] : judgeTokens(service.unreadTokens, chains)),

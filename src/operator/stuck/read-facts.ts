@@ -1,6 +1,7 @@
 /** Reads all facts for `stuck` at once. A dependency that does not answer is reported, and the rest is read anyway. */
 
 import { QUEUE_NAMES, type QueueName } from '../../declarations.ts'
+import type { DatabaseFacts } from '../../event-log/database-facts.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
@@ -13,6 +14,7 @@ import { readServiceFacts, type ServiceFacts } from './service-facts.ts'
 export type FailedJobs = { readonly queue: QueueName; readonly total: number; readonly newest: readonly FailedJob[] }
 
 export type Facts = {
+  readonly database: DatabaseFacts | Down
   readonly chains: readonly ChainNow[]
   readonly service: ServiceFacts | Down
   readonly lanes: readonly LaneNow[] | Down
@@ -30,8 +32,9 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
   const { workMs } = limitsOf(ports.settings)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
-  const [chains, service, unsound, rows] = await Promise.all([
+  const [chains, database, service, unsound, rows] = await Promise.all([
     readingChains,
+    orDown(ports.readDatabase()),
     orDown(readServiceFacts({ pool, sources, hasIpfs, readWebhooks, confirmations }, new Date(clock() - workMs))),
     orDown(ports.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
@@ -41,7 +44,7 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
     // Queues in an unavailable database are not queried.
     isDown(service) && ports.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ports)),
   ])
-  return { chains, service, unsound, lanes, failedJobs }
+  return { chains, database, service, unsound, lanes, failedJobs }
 }
 
 async function readFailedJobs({ jobs }: OperatorPorts): Promise<FailedJobs[]> {
