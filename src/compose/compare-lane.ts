@@ -3,6 +3,7 @@
  */
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
+import { heldText } from '../transactions/held-cause.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -27,10 +28,10 @@ export function composeCompareLane(
 function telling({ chainOf, logger, metrics }: Kernel): Told {
   const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
   return {
-    onHeld({ chainId, address }, reason) {
+    onHeld({ chainId, address }, cause) {
       metrics.countHeldLane(chainOf(chainId).settings.network)
       logger.error(
-        { ...fields(chainId, address), reason },
+        { ...fields(chainId, address), reason: heldText(cause) },
         'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
       )
     },

@@ -14,6 +14,7 @@ import type { WatchRestores } from '../restores/watch-restores.ts'
 import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
+import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -121,6 +122,7 @@ function exportHandler(
 function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, walletOf: SigningWalletOf) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
+  const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
   const check = composeCheckRecorded(kernel, walletOf)
   const shared = { log, lanes, signer, check, clock, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
@@ -145,7 +147,7 @@ function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, wa
     ...shared,
     leases,
     replace,
-    compare: composeCompareLane(kernel, restores),
+    compare: held.comparing(composeCompareLane(kernel, restores)),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,
@@ -164,7 +166,10 @@ function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, wa
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     onSetAside: settingAside(kernel),
-    onNotSimulated: notSimulated(kernel),
+    onNotSimulated(chainId, transactionId, reason) {
+      notSimulated(kernel)(chainId, transactionId, reason)
+      held.leftAlone({ kind: 'not_simulated', transactionId, reason })
+    },
     chainOf: composeLaneChains(kernel, nonceOf),
   })
 }

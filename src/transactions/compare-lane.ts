@@ -17,6 +17,7 @@ import { transactionAggregate } from './aggregate.ts'
 import { buildCall } from './build-call.ts'
 import { contentOf, purposeOf } from './content.ts'
 import type { TransactionCommand } from './decider.ts'
+import type { HeldCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { LaneKnowledge, Outside, OutsideReads } from './outside.ts'
 import { readSigned, type ShownTransaction } from './read-signed.ts'
@@ -32,8 +33,8 @@ export type CompareLanePorts = {
   readonly clientOf: (chainId: number) => RpcReader
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
-  /** Called when a lane must wait, with the reason. */
-  readonly onHeld: (lane: Lane, reason: string) => void
+  /** Called when a lane must wait. */
+  readonly onHeld: (lane: Lane, cause: HeldCause) => void
   /** Called for signed bytes that were missing in the log and found on chain. */
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: ShownTransaction) => void
 }
@@ -42,7 +43,7 @@ export type CompareLanePorts = {
  * @param waiting the requests about to be signed for the first time, in order of acceptance
  * @returns why the lane must wait; `null` when it may sign
  */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<string | null>
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<HeldCause | null>
 
 /** `until`: lower nonces must be processed before the lane is complete; `null` when it is. */
 type Look = { readonly epoch: string; readonly until: number | null }
@@ -56,7 +57,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
     const before = looks.get(name)
     const last = before?.epoch === known.epoch ? before : null
     const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
-    if (typeof look === 'string') {
+    if ('kind' in look) {
       ports.onHeld(lane, look)
       return look
     }
@@ -74,9 +75,9 @@ async function firstLook(
   lane: Lane,
   { next, cursor, epoch }: LaneKnowledge,
   before: Look | null,
-): Promise<Look | string> {
+): Promise<Look | HeldCause> {
   const refused = before === null ? await refusal(epoch) : null
-  if (refused !== null) return refused
+  if (refused !== null) return { kind: 'log_refused', reason: refused }
   const client = clientOf(lane.chainId)
   const mined = await countAt(client, lane, 'latest')
   const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
@@ -98,12 +99,8 @@ async function countAt(client: RpcReader, { address }: Lane, block: number | 'la
   return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
 }
 
-function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): string | null {
-  if (until === null) return null
-  return (
-    `nodes show transactions of this address up to nonce ${until - 1}, but the log has only nonces below ${next}: ` +
-    `the follower must first read their blocks, and it is at block ${cursor ?? 'none'}`
-  )
+function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause | null {
+  return until === null ? null : { kind: 'not_walked', until, next, cursor }
 }
 
 /**
@@ -117,7 +114,7 @@ async function recover(
   lane: Lane,
   lease: Lease,
   waiting: readonly string[],
-): Promise<string | null> {
+): Promise<HeldCause | null> {
   const { log, outside } = ports
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
@@ -148,7 +145,7 @@ async function firstBytes(
   ports: CompareLanePorts,
   lane: Lane,
   ids: readonly string[],
-): Promise<{ held: string | null; found: Found[] }> {
+): Promise<{ held: HeldCause | null; found: Found[] }> {
   const { outside, clientOf } = ports
   const waiting = await load(ports.log, new Set(ids))
   const open = [...waiting.values()].filter(({ transaction }) => transaction.state === 'requested')
@@ -163,22 +160,21 @@ async function firstBytes(
   for (const one of alike) {
     const [match] = byContent.get(one.content) ?? []
     if (match === undefined) continue
-    if (one.isTaken)
-      return { held: `${has(one, match)}, but the log has given that nonce to another transaction`, found: [] }
+    if (one.isTaken) return { held: { kind: 'nonce_given', ...seen(one, match) }, found: [] }
     const bytes = await read(ports, lane, one)
     if (bytes === 'foreign') continue
     if (bytes !== null) {
       byContent.get(one.content)?.shift()
       found.push({ ...match, bytes, purpose: null })
     } else if ((await countAt(clientOf(lane.chainId), lane, 'latest')) > one.nonce) {
-      return { held: `${has(one, match)}, but the node does not return it now`, found: [] }
+      return { held: { kind: 'not_returned', ...seen(one, match) }, found: [] }
     }
   }
   return { held: null, found }
 }
 
-function has({ nonce, hash }: Outside, { loaded }: Known): string {
-  return `the follower has seen ${hash} with nonce ${nonce}, which has the effect that ${loaded.id} requests`
+function seen({ nonce, hash }: Outside, { loaded }: Known) {
+  return { nonce, hash, transactionId: loaded.id }
 }
 
 type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }

@@ -11,6 +11,7 @@ import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import { heldText } from './held-cause.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { isUnmined } from './sql.ts'
 
@@ -111,8 +112,8 @@ async function compareAll(
 
 async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
   try {
-    const reason = await lease.during(() => compare(lane, lease, ids))
-    return reason === null ? null : ({ outcome: 'held', reason } as const)
+    const cause = await lease.during(() => compare(lane, lease, ids))
+    return cause === null ? null : ({ outcome: 'held', reason: heldText(cause) } as const)
   } catch (error) {
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
     if (error instanceof Unavailable && error.code.startsWith('database')) throw error
