@@ -32,7 +32,7 @@ database_url() {
 for name in postgres_password redis_password; do
   missing "$name" && openssl rand -hex 32 | put "$name"
 done
-for name in keystore_key mpc_party_1_key mpc_party_2_key mpc_party_3_key; do
+for name in keystore_key transaction_tag_key mpc_party_1_key mpc_party_2_key mpc_party_3_key; do
   missing "$name" && openssl rand -base64 32 | put "$name"
 done
 missing redis_url && printf 'redis://default:%s@redis:6379\n' "$(cat redis_password)" | put redis_url

@@ -53,6 +53,8 @@ export type Config = {
     readonly directory: string
     readonly key: string | null
   }
+  /** Keys of tags, the newest first: of signers and mpc parties, which need one. */
+  readonly tagKeys: readonly Uint8Array[]
   /** Null when there are no mpc wallets. */
   readonly mpc: MpcConfig | null
   readonly audit: AuditConfig
@@ -188,6 +190,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       directory: resolve(general.KEYSTORE_DIR ?? join(dataDir, 'keystore')),
       key: general.KEYSTORE_KEY ?? null,
     },
+    tagKeys: general.TRANSACTION_TAG_KEY?.map((key) => Buffer.from(key, 'base64')) ?? [],
     mpc: mpcConfig(general, dataDir),
     audit: auditConfig(general, dataDir),
     // A writer of requests must not choose who receives the key: outside the sandbox, unset means no recipient.

@@ -16,6 +16,8 @@ export type ChainLogEntry = {
   readonly logIndex: number
 }
 
+export type FeeOffer = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+
 export type BlockTransaction = {
   readonly hash: string
   readonly from: string
@@ -30,6 +32,8 @@ export type BlockTransaction = {
   readonly gasUsed: bigint
   /** Wei per gas, including the tip. */
   readonly effectiveGasPrice: bigint
+  /** The fees that its sender signed, wei per gas; `null` for other types than EIP-1559. */
+  readonly offer: FeeOffer | null
   readonly logs: readonly ChainLogEntry[]
   /** EIP-7702; usually empty. */
   readonly authorizations: readonly Authorization[]
@@ -220,8 +224,18 @@ function readTransaction(raw: Raw, receipt: Raw): BlockTransaction {
     status: receipt.status === '0x1' ? 'success' : 'reverted',
     gasUsed: readQuantity(receipt.gasUsed, 'gas used'),
     effectiveGasPrice: readQuantity(receipt.effectiveGasPrice ?? raw.gasPrice, 'a gas price'),
+    offer: readOffer(raw),
     logs: logs.filter(isRaw).map(readLog),
     authorizations: readAuthorizations(raw),
+  }
+}
+
+/** The signed fees of a transaction of type 2; `null` for other types. @throws Unavailable when they are malformed */
+export function readOffer({ type, maxFeePerGas, maxPriorityFeePerGas }: Raw): FeeOffer | null {
+  if (type !== '0x2') return null
+  return {
+    maxFeePerGas: readQuantity(maxFeePerGas, 'a fee'),
+    maxPriorityFeePerGas: readQuantity(maxPriorityFeePerGas, 'a tip'),
   }
 }
 

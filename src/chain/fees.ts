@@ -37,6 +37,9 @@ export type FeeQuoteResult =
   /** Even the lowest possible fee is above the cap: wait, or raise the cap. */
   | { readonly type: 'fee_cap_exceeded'; readonly neededWei: bigint; readonly capWei: bigint }
 
+/** What the tag of a transaction may change a fee by: its lowest 16 bits, in both fees. */
+export const TAG_ROOM_WEI = 2n ** 17n
+
 /**
  * Offers twice the base fee, which covers six consecutive full blocks that each raise it by an eighth.
  *
@@ -56,7 +59,7 @@ export function quoteFees(history: FeeHistory, policy: FeePolicy): FeeQuoteResul
     floor = tip
     const maxPriorityFeePerGas = smallest(tip, policy.maxFeePerGasWei - baseFeePerGas)
     return {
-      maxFeePerGas: smallest(2n * baseFeePerGas + maxPriorityFeePerGas, policy.maxFeePerGasWei),
+      maxFeePerGas: smallest(2n * baseFeePerGas + maxPriorityFeePerGas + TAG_ROOM_WEI, policy.maxFeePerGasWei),
       maxPriorityFeePerGas,
     }
   }

@@ -2,14 +2,17 @@
 import { type CheckRecorded, createCheckRecorded } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
 import { createRowsOf } from '../transactions/row-check.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import type { Kernel } from './kernel.ts'
 
 export function composeCheckRecorded(
   { log, pool, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>,
   walletOf: SigningWalletOf,
+  keys: TagKeys | null,
 ): CheckRecorded {
   const proveLost = createProveLost({
+    keys,
     chainOf(chainId) {
       const chain = chains.byChainId(chainId)
       return chain === undefined ? null : { client: chain.client, confirmations: chain.settings.confirmations }

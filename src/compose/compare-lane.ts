@@ -5,30 +5,36 @@ import type { WatchRestores } from '../restores/watch-restores.ts'
 import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { heldText } from '../transactions/held-cause.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import type { Kernel } from './kernel.ts'
 
 type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
 
-/** @param told callbacks; by default the signer's logs and metrics */
 export function composeCompareLane(
   kernel: Kernel,
-  { refusal }: WatchRestores,
-  told: Told = telling(kernel),
+  keys: TagKeys,
+  { refusal, restoreState }: WatchRestores,
+  told: Told,
 ): CompareLane {
   const { pool, log, chainOf } = kernel
   return createCompareLane({
     log,
     outside: createOutsideReads(pool),
+    keys,
+    untagged: async (epoch) => (await restoreState(epoch)).untagged,
     clientOf: (chainId) => chainOf(chainId).client,
     refusal,
     ...told,
   })
 }
 
-function telling({ chainOf, logger, metrics }: Kernel): Told {
+/** The signer's logs and metrics. @param record called for what is held too */
+export function tellingOfLanes({ chainOf, logger, metrics }: Kernel, record: Told['onHeld']): Told {
   const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
   return {
-    onHeld({ chainId, address }, cause) {
+    onHeld(lane, cause) {
+      const { chainId, address } = lane
+      record(lane, cause)
       metrics.countHeldLane(chainOf(chainId).settings.network)
       logger.error(
         { ...fields(chainId, address), reason: heldText(cause) },

@@ -13,6 +13,7 @@ import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
 import type { TransactionState } from '../transactions/state.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import { createSigningWalletOf, type SigningWallet, WalletUnfit } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
@@ -40,11 +41,12 @@ export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
 }
 
 /** @param journal of this party */
-export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>): CoverageOf {
+export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>, keys: TagKeys): CoverageOf {
   const { log } = kernel
   const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
   const transactions = coverTransactions(kernel, {
-    check: composeCheckRecorded(kernel, walletOf),
+    check: composeCheckRecorded(kernel, walletOf, keys),
+    keys,
     isNear: composeNonceWindow(kernel, journal),
   })
 
@@ -103,7 +105,7 @@ function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
 
 function coverTransactions(
   { log, chains }: Kernel,
-  { check, isNear }: { readonly check: CheckRecorded; readonly isNear: NonceWindow },
+  { check, isNear, keys }: { readonly check: CheckRecorded; readonly isNear: NonceWindow; readonly keys: TagKeys },
 ): (asked: readonly AskedSignature[]) => Promise<readonly Coverage[]> {
   async function dependenciesOf(states: readonly TransactionState[]): Promise<ReadonlyMap<string, TransactionState>> {
     const named = new Set(states.flatMap((state) => (state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []))))
@@ -130,9 +132,10 @@ function coverTransactions(
           maxFeePerGasCap: chain.settings.maxFeePerGasWei,
           dependency: dependsOn ? (dependencies.get(dependsOn) ?? null) : null,
           signedNonces,
+          keys,
           now: log.now(),
         }
-        const verdict = coversTransaction(state, { address, transaction }, facts)
+        const verdict = coversTransaction({ id: intent.id, state }, { address, transaction }, facts)
         if (!verdict.covered || (await isNear({ chainId: transaction.chainId, address }, transaction.nonce)))
           return verdict
         return notCovered(

@@ -14,6 +14,7 @@ import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
+import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded, composeUnknown } from './mpc-coverage.ts'
@@ -47,6 +48,7 @@ export async function startMpcParty(
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
+  const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
   const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
@@ -70,7 +72,7 @@ export async function startMpcParty(
       bans,
       guard: createSigningGuard({ bans, counts }),
       jointKeysOf,
-      coverageOf: composeCoverage(kernel, journal),
+      coverageOf: composeCoverage(kernel, journal, tagKeys),
       endedOf: composeEnded(kernel),
       unknownOf: composeUnknown(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>

@@ -7,6 +7,7 @@ import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-com
 import { createFindUnsound } from '../operator/stuck/find-unsound.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
+import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
@@ -25,12 +26,15 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
 }
 
 function reconcilePorts(kernel: Kernel): ReconcilePorts {
-  const { pool, leases } = kernel
+  const { config, pool, log, leases, chainOf } = kernel
   const lanes = createReconcileLanes({
     pool,
     leases,
+    log,
+    clientOf: (chainId) => chainOf(chainId).client,
     lanes: createLaneReads(pool),
-    compareWith: (told) => composeCompareLane(kernel, composeWatchRestores(kernel), told),
+    compareWith: async (told) =>
+      composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
   })
   return { ...lanes, chains: operatorChains(kernel) }
 }
@@ -61,7 +65,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
       find: (before: Date, limit: number) => findQuiet(pool, before, limit),
     })),
     explained: EXPLAINED,
-    findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf)),
+    findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf, null)),
     readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,
     parties,

@@ -19,13 +19,15 @@ import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
+import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
+import type { TagKeys } from '../transactions/tags.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCompareLane } from './compare-lane.ts'
+import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
@@ -60,6 +62,7 @@ export async function startSigner(
   const { jobs, log, pool } = kernel
   const restores = composeWatchRestores(kernel)
   await requireWholeLog(restores)
+  const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
   const keys = await openKeystore(kernel)
   const factsOf = createRecordedWalletFacts(log)
   const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
@@ -67,7 +70,8 @@ export async function startSigner(
   const mpc = await coordinate(kernel, keys)
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
-  const drainLane = composeLane(kernel, restores, signer, walletOf)
+  await adoptTagKey(log, tagKeys)
+  const drainLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({
@@ -119,12 +123,18 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, walletOf: SigningWalletOf) {
+function composeLane(
+  kernel: Kernel,
+  signer: Signer,
+  walletOf: SigningWalletOf,
+  keys: TagKeys,
+  restores: WatchRestores,
+) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const check = composeCheckRecorded(kernel, walletOf)
-  const shared = { log, lanes, signer, check, clock, onRefused: refusing(kernel) }
+  const check = composeCheckRecorded(kernel, walletOf, keys)
+  const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
     Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
   const replace = createReplaceInLane({
@@ -147,7 +157,7 @@ function composeLane(kernel: Kernel, restores: WatchRestores, signer: Signer, wa
     ...shared,
     leases,
     replace,
-    compare: held.comparing(composeCompareLane(kernel, restores)),
+    compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,

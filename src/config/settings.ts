@@ -77,6 +77,15 @@ export const GENERAL_SETTINGS = {
       'The key that encrypts all other keys. If it is not set, the first start creates one in the keystore directory.',
     'x-secret': true,
   }),
+  TRANSACTION_TAG_KEY: list(
+    '^[A-Za-z0-9+/]{43}=$',
+    'must be 32 bytes in base64, or several separated by commas: create one with openssl rand -base64 32',
+    {
+      description:
+        'Signers and mpc parties: the key by which a signed transaction is recognised on chain after the database has lost it. All of them need the same. Several keys are separated by commas: the first one tags, all are recognised.',
+      'x-secret': true,
+    },
+  ),
   ...MPC_SETTINGS,
   EXPORT_RECIPIENTS: list(
     '^age1[02-9ac-hj-np-z]{58}$',

@@ -33,6 +33,8 @@ export function outcomeEvents<const Type extends string>(
     SpeedUpRequested: [],
     TransactionCancelled: failed,
     NonceConsumedExternally: [],
+    LookalikeRejected: [],
+    LookalikeHeld: [],
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * `reconcile [network] [address]`: compares lanes with their chains after the database was restored, and records what
- * it finds.
+ * it finds. `--claim` and `--new` record an operator's decision on a request that is held.
  */
 import { parseAddress } from '../chain/address.ts'
-import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
+import { BadInput, type CliCommand, type CliIo, type CliOptions, type ExitCode, type Within } from '../cli/command.ts'
+import type { Judged, Verdict } from '../transactions/judge-lookalike.ts'
 import type { ReconciledLane, ReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import type { OperatorChain } from './chain-now.ts'
 import { type NextStep, step } from './finding.ts'
@@ -18,22 +19,33 @@ export function reconcileCommand(within: Within<ReconcilePorts>): CliCommand {
     name: 'reconcile',
     summary: 'compare lanes with their chains after a restore or failover, and record what was missing',
     details: `Does immediately what a signer does before it first signs in a lane after a start of the database. If nodes show more
-transactions of a wallet than the log has, and one of them matches a waiting request, it is recorded as that request's own. Signs
+transactions of a wallet than the log has, and one of them has the tag of a request, it is recorded as that request's own. Signs
 nothing and sends nothing. Compares lanes with unmined transactions; signers can run meanwhile. Needs the follower, which
 reads the blocks.
 
 Run it with the settings of the signers, as their database user: docker compose run --rm signer node dist/bin/bursar.js reconcile
 
+A request is held when a transaction on chain may be its own and nothing proves it: it was signed by a version without tags, or
+its idempotency key was used for something else. Look up the hash that the command prints. If it paid this request, --claim
+records it; if it did not, --new records that, and the request is signed.
+
 Exit code 0: every lane was compared and is free to sign; 1: a lane is held, or a signer works on it; 3: no node answered for a lane.
 
-JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, busy or unanswered, "reason", "waiting", "recovered":
-[{"transaction_id", "nonce", "hash"}], "next": [{"say", "run"}]}]}.`,
+JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, busy or unanswered, "reason", "requests_held",
+"waiting", "recovered": [{"transaction_id", "nonce", "hash"}], "next": [{"say", "run"}]}]}; with --claim or --new {"transaction_id",
+"verdict", "hash", "nonce"}.`,
+    options: [
+      { flags: '--claim <transaction_id>', description: 'the transaction on chain is this request: record it' },
+      { flags: '--new <transaction_id>', description: 'the transaction on chain is not this request: sign it' },
+    ],
     arguments: [
       { name: '[network]', description: 'with an address: the lane of one wallet, as in `lane`' },
       { name: '[address]', description: 'of the wallet, in any case' },
     ],
-    run: ({ arguments: [network, address] }, io) =>
+    run: ({ arguments: [network, address], options }, io) =>
       tellingOutages(within)(async (ports) => {
+        const choice = choiceOf(options)
+        if (choice !== null) return showJudged(await ports.judge(choice.id, choice.verdict), io)
         if (network !== undefined && address === undefined)
           throw new BadInput('reconcile needs a network and an address, or neither for all lanes.')
         const only =
@@ -46,6 +58,21 @@ JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, b
         return show(ports.chains, await reconcileAll(ports, await ports.find(only), io), io)
       }),
   }
+}
+
+function choiceOf({ claim, new: other }: CliOptions): { readonly id: string; readonly verdict: Verdict } | null {
+  if (claim !== undefined && other !== undefined) throw new BadInput('Give either --claim or --new, not both.')
+  if (typeof claim === 'string') return { id: claim, verdict: 'claim' }
+  return typeof other === 'string' ? { id: other, verdict: 'new' } : null
+}
+
+function showJudged({ transactionId, verdict, hash, nonce }: Judged, io: CliIo): ExitCode {
+  const text =
+    verdict === 'claim'
+      ? `recorded: ${hash} with nonce ${nonce} is ${transactionId}\n`
+      : `recorded: ${hash} with nonce ${nonce} is not ${transactionId}, which is signed now\n`
+  io.print({ transaction_id: transactionId, verdict, hash, nonce }, text)
+  return 0
 }
 
 async function reconcileAll(
@@ -72,12 +99,13 @@ function show(chains: readonly OperatorChain[], lanes: readonly ReconciledLane[]
     const name = chain === null ? `chain-${lane.lane.chainId}` : chainName(chain.settings)
     return { lane, name, next: nextSteps(lane, `${name} ${lane.lane.address}`, chain) }
   })
-  const json = told.map(({ lane: { lane, outcome, reason, waiting, recovered }, name, next }) => ({
+  const json = told.map(({ lane: { lane, outcome, reason, unclear, waiting, recovered }, name, next }) => ({
     network: name,
     chain_id: lane.chainId,
     address: lane.address,
     outcome,
     reason,
+    requests_held: unclear,
     waiting,
     recovered: recovered.map(({ transactionId, nonce, hash }) => ({ transaction_id: transactionId, nonce, hash })),
     next,
@@ -102,7 +130,7 @@ function nextSteps({ outcome }: ReconciledLane, subject: string, chain: Operator
       return [
         step('Check that the follower catches up: each block that it reads is compared.', bursar('stuck')),
         step('Then compare again.', again),
-        step('If the lane stays held, see docs/operations.md, "A lane that stays held", for each reason.'),
+        step('If it stays held, see docs/operations.md, "A lane that stays held", for each reason.'),
       ]
     case 'busy':
       return [step('A signer works on the lane and compares it: check again.', again)]
@@ -119,7 +147,7 @@ function nextSteps({ outcome }: ReconciledLane, subject: string, chain: Operator
 }
 
 function toText(
-  { lane, outcome, reason, waiting, recovered }: ReconciledLane,
+  { lane, outcome, reason, unclear, waiting, recovered }: ReconciledLane,
   name: string,
   next: readonly NextStep[],
   { paint }: CliIo,
@@ -127,7 +155,7 @@ function toText(
   const head = `${outcome === 'compared' ? paint.green(outcome) : paint.yellow(outcome)} · ${name} ${lane.address}, ${count(waiting, 'request')} to be signed`
   return `${[
     head,
-    ...(reason === null ? [] : [`   ${reason}`]),
+    ...[reason ?? [], unclear].flat().map((line) => `   ${line}`),
     ...recovered.map(({ transactionId, nonce, hash }) => `   recorded ${transactionId}: nonce ${nonce}, ${hash}`),
     ...next.flatMap(({ say, run }) => [`   → ${say}`, ...(run === null ? [] : [`     ${paint.bold(run)}`])]),
   ].join('\n')}\n`

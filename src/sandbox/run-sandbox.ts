@@ -22,6 +22,7 @@ import { untilReady } from './ready.ts'
 import { createSetUp, type SetUp } from './set-up-process.ts'
 import { step } from './steps.ts'
 import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
+import { planTagKey } from './tag-key.ts'
 import { planWebhookKeys } from './webhook-keys.ts'
 import { printWelcome } from './welcome.ts'
 
@@ -35,7 +36,7 @@ type ProcessPlan = {
 /** Every process of the service, by its name in the process list. The API is the one with the faucet. */
 const PROCESSES: readonly ProcessPlan[] = [
   { name: 'api', program: 'sandbox-api' },
-  ...['dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
+  ...['dispatcher', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
 ]
 
 /** Differences from production, unless the user sets them. */
@@ -101,8 +102,13 @@ export async function runSandbox(settings: {
   try {
     const parties = await planParties(config)
     const webhooks = await planWebhookKeys(dataDir)
-    const sender = { name: 'webhook-sender', env: webhooks.senderEnv }
-    const plans: readonly ProcessPlan[] = [...PROCESSES, sender, ...parties.processes]
+    const tagKey = await planTagKey(dataDir, env)
+    const plans: readonly ProcessPlan[] = [
+      ...PROCESSES,
+      { name: 'signer', env: tagKey },
+      { name: 'webhook-sender', env: webhooks.senderEnv },
+      ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
+    ]
     const ownSettings = { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
@@ -122,7 +128,7 @@ export async function runSandbox(settings: {
         SANDBOX: 'true',
         ...chainSettings,
       })
-    const settings = { ...ownSettings, ...chainSettings }
+    const settings = { ...ownSettings, ...tagKey, ...chainSettings }
     await step('API and workers', async () => {
       await Promise.all(
         plans.map(({ name, program = name, env: own = {} }) =>

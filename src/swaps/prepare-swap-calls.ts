@@ -46,6 +46,7 @@ export async function prepareSwapCalls(ports: PreparePorts, plan: SwapToPrepare)
     const request = {
       ...shared,
       kind: 'TokenApprovalRequested',
+      part: approvals.length,
       to: quote.fromAsset.contract ?? '',
       data: encodeApprove(approval.spender ?? '', amount),
       gasLimit: gasReserve(gas.approval / BigInt(amounts.length)),

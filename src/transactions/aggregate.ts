@@ -54,6 +54,8 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
     SpeedUpRequested: first,
     TransactionCancelled: first,
     NonceConsumedExternally: first,
+    LookalikeRejected: first,
+    LookalikeHeld: first,
   },
   // A transaction may be part of another resource (a mint, a collection), whose lower rank takes the key. Later keys
   // belong to cancel and speed-up requests: the first event of such a request identifies it.
@@ -106,14 +108,15 @@ function holdChanges(before: TransactionState, after: KnownTransaction): HoldCha
 }
 
 /**
- * What the lane must still do for the owner besides submitting: replace the bytes by a cancellation, or by a copy with
- * higher fees.
+ * What must still be done for it besides submitting. By the lane: replace the bytes by a cancellation, or by a copy with
+ * higher fees. By an operator: say whether a transaction on chain is its own.
  */
-function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | null {
+function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | 'judge' | null {
+  if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
-  if (newest === null || !isUnmined(transaction)) return null
-  if (transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
-  return transaction.speedUpRequested === null ? null : 'speed_up'
+  if (newest !== null && transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
+  if (newest !== null && transaction.speedUpRequested !== null) return 'speed_up'
+  return transaction.held === null ? null : 'judge'
 }
 
 function toRow(

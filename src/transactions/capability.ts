@@ -4,9 +4,10 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { pendingTransactions } from './gauges.ts'
 import { UNMINED_OF_TENANT } from './sql.ts'
+import { tagKeyAggregate } from './tag-key-aggregate.ts'
 
 export const transactions: Capability = {
-  aggregates: [anyAggregate(transactionAggregate)],
+  aggregates: [anyAggregate(transactionAggregate), anyAggregate(tagKeyAggregate)],
   publishes: async () => [(await import('./published.ts')).publishedTransactions],
   explains: [
     { kind: 'transferBatch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },

@@ -47,7 +47,7 @@ export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckR
         if (problem !== null) return bad(problem)
         const wallet = await walletOf(intent.walletId).catch(asProblem)
         if (typeof wallet === 'string') return bad(wallet)
-        const foreign = walletProblem(intent, wallet) ?? (await proveLost(state))
+        const foreign = walletProblem(intent, wallet) ?? (await proveLost(state, loaded.id))
         return foreign === null ? { loaded, wallet, problem: null } : bad(foreign)
       }),
     )

@@ -3,25 +3,26 @@
  * lagging standby, is missing signatures: what it wants signed may already be on chain or in a node's pool.
  *
  * Invariant: a request is signed with a new nonce only when every transaction of the sender that nodes showed at the
- * first check after a start of the database is known: signed in the log, or processed in a block with content other
- * than the request's.
+ * first check after a start of the database is known: signed in the log, or processed in a block without the tag of
+ * the request.
  */
 import { LRUCache } from 'lru-cache'
 import { readCount, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { ChainRefused } from '../core/errors.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { buildCall } from './build-call.ts'
-import { contentOf, purposeOf } from './content.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { HeldCause } from './held-cause.ts'
+import type { Fees, SignedBytes } from './events.ts'
+import type { HeldCause, LookalikeCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { LaneKnowledge, Outside, OutsideReads } from './outside.ts'
-import { readSigned, type ShownTransaction } from './read-signed.ts'
-import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
+import { readSigned } from './read-signed.ts'
+import { hasTag, type Known, type Recognised, recogniseFirst, recogniseNewer } from './recognise.ts'
+import { isUnmined } from './state.ts'
+import { readTag, type TagKeys } from './tags.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** Lanes remembered as compared; a forgotten one is compared again. */
@@ -30,20 +31,25 @@ const REMEMBERED_LANES = 50_000
 export type CompareLanePorts = {
   readonly log: EventLog
   readonly outside: OutsideReads
+  readonly keys: TagKeys
+  /** Whether the database went back to a state from before signatures had tags: forgotten ones may have none. */
+  readonly untagged: (epoch: string) => Promise<boolean>
   readonly clientOf: (chainId: number) => RpcReader
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
-  /** Called when a lane must wait. */
+  /** Called when a lane, or a request, must wait, with the cause. */
   readonly onHeld: (lane: Lane, cause: HeldCause) => void
   /** Called for signed bytes that were missing in the log and found on chain. */
-  readonly onRecovered: (lane: Lane, transactionId: string, bytes: ShownTransaction) => void
+  readonly onRecovered: (lane: Lane, transactionId: string, bytes: SignedBytes) => void
 }
 
-/**
- * @param waiting the requests about to be signed for the first time, in order of acceptance
- * @returns why the lane must wait; `null` when it may sign
- */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<HeldCause | null>
+/** `held`: why the lane must wait; `null` when it may sign. `unclear`: requests that must wait, whatever the lane does. */
+export type Compared = { readonly held: HeldCause | null; readonly unclear: readonly string[] }
+
+const FREE: Compared = { held: null, unclear: [] }
+
+/** @param waiting the requests about to be signed for the first time, in order of acceptance */
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
 
 /** `until`: lower nonces must be processed before the lane is complete; `null` when it is. */
 type Look = { readonly epoch: string; readonly until: number | null }
@@ -53,19 +59,22 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   return async (lane, lease, waiting) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
-    if (waiting.length === 0) return known.hasOutside ? recover(ports, lane, lease, waiting) : null
+    if (waiting.length === 0) {
+      if (known.hasOutside) await recover(ports, lane, lease, known.epoch, waiting)
+      return FREE
+    }
     const before = looks.get(name)
     const last = before?.epoch === known.epoch ? before : null
     const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
     if ('kind' in look) {
       ports.onHeld(lane, look)
-      return look
+      return { held: look, unclear: [] }
     }
-    const unclear = known.hasOutside ? await recover(ports, lane, lease, waiting) : null
+    const unclear = known.hasOutside ? await recover(ports, lane, lease, known.epoch, waiting) : []
     looks.set(name, look)
-    const held = unclear ?? waitsFor(known, look)
+    const held = waitsFor(known, look)
     if (held !== null) ports.onHeld(lane, held)
-    return held
+    return { held, unclear }
   }
 }
 
@@ -104,81 +113,85 @@ function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause |
 }
 
 /**
- * Records transactions found on chain for waiting requests, and for signed ones whose newer bytes are missing in the
- * log.
+ * Records transactions found on chain for waiting requests and for signed ones whose newer bytes are missing in the log,
+ * what does the same and is another program's, and what an operator must judge.
  *
- * @returns why the owner of a transaction is unclear; `null` when it is not
+ * @returns the waiting requests that must not be signed now
  */
 async function recover(
   ports: CompareLanePorts,
   lane: Lane,
   lease: Lease,
+  epoch: string,
   waiting: readonly string[],
-): Promise<HeldCause | null> {
-  const { log, outside } = ports
+): Promise<readonly string[]> {
+  const { log, outside, keys, untagged } = ports
+  const settings = { keys, untagged: await untagged(epoch) }
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
-  const newer = await Promise.all(overtaken.map((one) => newerBytes(ports, lane, one, signed.get(one.id))))
-  const { held, found: first } = await firstBytes(ports, lane, waiting)
-  const found = held === null ? [...newer.flat(), ...first] : newer.flat()
-  const changes = decided(found.map((item) => record(ports, lane, item)))
+  const newer = overtaken.flatMap((one) => {
+    const known = signed.get(one.id)
+    return known === undefined ? [] : recogniseNewer(settings, known, one)
+  })
+  const first = await recogniseFirst(settings, outside, lane, [...(await load(log, new Set(waiting))).values()])
+  // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
+  const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
+  const outcomes = await Promise.all([...each.values()].map((one) => examine(ports, lane, one)))
+  const changes = decided(
+    outcomes.map(({ known, command }) => (command === undefined ? null : record(ports, lane, known, command))),
+  )
   if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
-  for (const { loaded, bytes } of found) ports.onRecovered(lane, loaded.id, bytes)
-  return held
-}
-
-/** Bytes that bump or cancel a signed transaction and are missing in the log. */
-async function newerBytes(
-  ports: CompareLanePorts,
-  lane: Lane,
-  one: Outside,
-  match: Known | undefined,
-): Promise<Found[]> {
-  const purpose = match === undefined ? null : purposeOf(match.transaction, one.content)
-  if (match === undefined || purpose === null) return []
-  const bytes = await read(ports, lane, one)
-  return bytes === null || bytes === 'foreign' ? [] : [{ ...match, bytes, purpose }]
-}
-
-/** Transactions on chain for requests that wait for their first signature, in order of acceptance. */
-async function firstBytes(
-  ports: CompareLanePorts,
-  lane: Lane,
-  ids: readonly string[],
-): Promise<{ held: HeldCause | null; found: Found[] }> {
-  const { outside, clientOf } = ports
-  const waiting = await load(ports.log, new Set(ids))
-  const open = [...waiting.values()].filter(({ transaction }) => transaction.state === 'requested')
-  const byContent = new Map<string, Known[]>()
-  for (const item of open) {
-    const content = contentOf(buildCall(item.transaction.intent))
-    byContent.set(content, [...(byContent.get(content) ?? []), item])
+  for (const { known, command, held } of outcomes) {
+    if (held !== undefined) ports.onHeld(lane, held)
+    if (command && 'signed' in command) ports.onRecovered(lane, known.loaded.id, command.signed)
   }
-  const since = open.map(({ transaction }) => transaction.intent.requestedAt).sort()[0]
-  const alike = since === undefined ? [] : await outside.alike(lane, [...byContent.keys()], since)
-  const found: Found[] = []
-  for (const one of alike) {
-    const [match] = byContent.get(one.content) ?? []
-    if (match === undefined) continue
-    if (one.isTaken) return { held: { kind: 'nonce_given', ...seen(one, match) }, found: [] }
-    const bytes = await read(ports, lane, one)
-    if (bytes === 'foreign') continue
-    if (bytes !== null) {
-      byContent.get(one.content)?.shift()
-      found.push({ ...match, bytes, purpose: null })
-    } else if ((await countAt(clientOf(lane.chainId), lane, 'latest')) > one.nonce) {
-      return { held: { kind: 'not_returned', ...seen(one, match) }, found: [] }
-    }
+  return outcomes.flatMap(({ known, held }) => (held === undefined ? [] : [known.loaded.id]))
+}
+
+/** What to record, and why the request must wait. */
+type Outcome = { readonly known: Known; readonly command?: TransactionCommand; readonly held?: HeldCause }
+
+/** The bytes themselves decide: a row only says where to look. */
+async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Promise<Outcome> {
+  const { known, outside } = one
+  const { hash, nonce } = outside
+  const now = ports.log.now()
+  if (one.is === 'foreign') return { known, command: { type: 'RejectLookalike', hash, nonce, by: 'tag', now } }
+  if (one.is === 'unclear') {
+    const { why } = one
+    const held = heldBecause(known, outside, why ?? 'nonce_taken')
+    return why === null
+      ? { known, held }
+      : { known, held, command: { type: 'HoldLookalike', lookalike: { hash, nonce, why }, now } }
   }
-  return { held: null, found }
+  const { purpose } = one
+  const client = ports.clientOf(lane.chainId)
+  const bytes = await readSigned(client, { hash, from: lane.address, chainId: lane.chainId })
+  if (bytes === null || bytes === 'foreign') {
+    // Newer bytes of a signed request have its nonce. A first signature waits as long as the chain has used its nonce:
+    // a node that returns other bytes proves nothing.
+    if (purpose !== null || (await countAt(client, lane, 'latest')) <= nonce) return { known }
+    return { known, held: heldBecause(known, outside, 'not_shown') }
+  }
+  if (bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees)) return { known }
+  const { content: _, ...shown } = bytes
+  const signed = { ...shown, signedAt: now }
+  return {
+    known,
+    command:
+      purpose === null
+        ? { type: 'RecordSignature', signed, recovered: true }
+        : { type: 'RecordReplacement', signed, purpose, recovered: true },
+  }
 }
 
-function seen({ nonce, hash }: Outside, { loaded }: Known) {
-  return { nonce, hash, transactionId: loaded.id }
+function heldBecause({ loaded }: Known, { hash, nonce }: Outside, kind: LookalikeCause['kind']): LookalikeCause {
+  return { kind, transactionId: loaded.id, hash, nonce }
 }
 
-type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }
-type Found = Known & { readonly bytes: ShownTransaction; readonly purpose: 'bump' | 'cancel' | null }
+function isTagged(keys: TagKeys, known: Known, purpose: 'bump' | 'cancel' | null, fees: Fees): boolean {
+  return hasTag(keys, known, purpose === 'cancel' ? 'cancel' : 'send', readTag(fees))
+}
 
 /** The transactions that are in no block and whose events are consistent. */
 async function load(log: EventLog, ids: ReadonlySet<string>): Promise<Map<string, Known>> {
@@ -192,19 +205,7 @@ async function load(log: EventLog, ids: ReadonlySet<string>): Promise<Map<string
   )
 }
 
-function read({ clientOf }: CompareLanePorts, lane: Lane, { hash }: Outside) {
-  return readSigned(clientOf(lane.chainId), { hash, from: lane.address, chainId: lane.chainId })
-}
-
-function record({ log }: CompareLanePorts, lane: Lane, { loaded, bytes, purpose }: Found): Change | null {
-  const now = log.now()
-  const signed = { ...bytes, signedAt: now }
-  const command: TransactionCommand =
-    purpose === null
-      ? { type: 'RecordSignature', signed, recovered: true }
-      : { type: 'RecordReplacement', signed, purpose, recovered: true }
-  return change(transactionAggregate, loaded, command, {
-    metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
-    now,
-  })
+function record({ log }: CompareLanePorts, lane: Lane, { loaded }: Known, command: TransactionCommand): Change | null {
+  const metadata = workerMetadata(loaded.state, 'signer', laneName(lane))
+  return change(transactionAggregate, loaded, command, { metadata, now: log.now() })
 }

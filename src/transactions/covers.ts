@@ -11,6 +11,7 @@ import { buildCall, buildCancellation, type Call, PLAIN_TRANSFER_GAS } from './b
 import { outcomeOf } from './dependency.ts'
 import { MAX_GAS, mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
+import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
 export type AskedTransaction = {
   /** The address of the signing key, which is the sender. */
@@ -29,12 +30,13 @@ export type TransactionFacts = {
    * by getting another with a second nonce.
    */
   readonly signedNonces: readonly number[]
+  readonly keys: TagKeys
   /** ISO 8601. */
   readonly now: string
 }
 
 export function coversTransaction(
-  state: TransactionState,
+  { id, state }: { readonly id: string; readonly state: TransactionState },
   { address, transaction }: AskedTransaction,
   facts: TransactionFacts,
 ): Coverage {
@@ -46,7 +48,8 @@ export function coversTransaction(
     brokenNonce(state, transaction.nonce) ??
     brokenFees(transaction, facts.maxFeePerGasCap) ??
     brokenCall(state, transaction, facts) ??
-    brokenBounds(state, transaction)
+    brokenBounds(state, transaction) ??
+    brokenTag(id, state, transaction, facts)
   if (rule !== null) return notCovered(rule)
   const signedNonce = otherNonce(state, transaction.nonce, facts)
   if (signedNonce === undefined) return COVERED
@@ -120,6 +123,19 @@ function brokenStart({ intent }: KnownTransaction, { dependency, now }: Transact
   if (dependsOn === null) return null
   const { outcome } = outcomeOf(dependsOn, dependency ?? { state: 'unknown' })
   return outcome === 'succeeded' ? null : 'the transaction that it depends on has not succeeded'
+}
+
+/** Bytes without the tag of their request would not be recognised if the database forgot them. */
+function brokenTag(
+  id: string,
+  state: KnownTransaction,
+  asked: UnsignedTransaction,
+  { keys }: TransactionFacts,
+): string | null {
+  const purpose = state.cancellationRequested || newestAttempt(state)?.purpose === 'cancel' ? 'cancel' : 'send'
+  return tagsOf(keys, { id, transaction: state }, purpose).includes(readTag(asked))
+    ? null
+    : 'the fees do not have the tag of the request: signers and parties need the same TRANSACTION_TAG_KEY'
 }
 
 function isCall(asked: UnsignedTransaction, { to, value, data }: Call): boolean {

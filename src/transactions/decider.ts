@@ -13,7 +13,9 @@ import type {
   GasPriority,
   Inclusion,
   Intent,
+  Lookalike,
   Quote,
+  Recovered,
   ReplacementPurpose,
   SignedBytes,
   TakenBy,
@@ -29,19 +31,17 @@ import {
 
 export type TransactionCommand =
   | { readonly type: 'RequestTransaction'; readonly opening: Opening; readonly intent: Intent }
-  | {
+  | ({
       readonly type: 'RecordSignature'
       readonly signed: SignedBytes
       readonly quote?: Quote
-      readonly recovered?: true
-    }
-  | {
+    } & Recovered)
+  | ({
       readonly type: 'RecordReplacement'
       readonly signed: SignedBytes
       readonly purpose: ReplacementPurpose
       readonly quote?: Quote
-      readonly recovered?: true
-    }
+    } & Recovered)
   /** `insteadOf` names the newest bytes when an older version was submitted, which the wallet can pay for. */
   | { readonly type: 'RecordSubmission'; readonly hash: string; readonly insteadOf?: string; readonly now: string }
   | { readonly type: 'RecordShortFunds'; readonly hash: string; readonly now: string }
@@ -59,6 +59,14 @@ export type TransactionCommand =
       readonly takenBy: TakenBy
       readonly now: string
     }
+  | {
+      readonly type: 'RejectLookalike'
+      readonly hash: string
+      readonly nonce: number
+      readonly by: 'tag' | 'operator'
+      readonly now: string
+    }
+  | { readonly type: 'HoldLookalike'; readonly lookalike: Lookalike; readonly now: string }
 
 /** A worker's command that is invalid in this state: a defect, never a caller's error. */
 export class InvalidTransition extends BursarError {
@@ -122,17 +130,21 @@ function decideKnown(
       return requestSpeedUp(command, transaction)
     case 'RecordForeignNonce':
       return recordForeignNonce(command, transaction)
+    case 'RejectLookalike':
+      return rejectLookalike(command, transaction)
+    case 'HoldLookalike':
+      if (!isUnmined(transaction) || transaction.held?.hash === command.lookalike.hash) return []
+      return [{ type: 'LookalikeHeld', data: { ...command.lookalike, heldAt: command.now } }]
     default:
       return assertNever(command)
   }
 }
 
-function mark({ recovered }: { readonly recovered?: true }): { readonly recovered?: true } {
-  return recovered ? { recovered } : {}
+function mark({ recovered, claimed }: Recovered): Recovered {
+  return { ...(recovered ? { recovered } : {}), ...(claimed ? { claimed } : {}) }
 }
 
-type Replacing = {
-  readonly recovered?: true
+type Replacing = Recovered & {
   readonly signed: SignedBytes
   readonly purpose: ReplacementPurpose
   readonly quote?: Quote | null
@@ -239,6 +251,15 @@ function requestSpeedUp(
     throw new Conflict('already_mined', 'The transaction is already in a block: there is nothing to speed up.')
   if (transaction.speedUpRequested === gasPriority) return []
   return [{ type: 'SpeedUpRequested', data: { gasPriority, requestedAt: now } }]
+}
+
+function rejectLookalike(
+  { hash, nonce, by, now }: Extract<TransactionCommand, { readonly type: 'RejectLookalike' }>,
+  transaction: KnownTransaction,
+): readonly TransactionEvent[] {
+  const isOwn = [...transaction.attempts, ...transaction.abandoned].some((attempt) => attempt.hash === hash)
+  if (!isUnmined(transaction) || isOwn || transaction.rejected.includes(hash)) return []
+  return [{ type: 'LookalikeRejected', data: { hash, nonce, by, rejectedAt: now } }]
 }
 
 function recordForeignNonce(

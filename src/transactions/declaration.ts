@@ -1,7 +1,7 @@
 /** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
-import type { LaterEvent } from './events.ts'
+import type { LaterEvent, TagKeyAdopted } from './events.ts'
 
 export const transactions = {
   name: 'transactions',
@@ -53,6 +53,9 @@ export const transactions = {
         // A lane fails what it cannot sign; the follower fails a transaction whose nonces foreign transactions keep
         // using.
         TransactionFailed: ['signer', 'follower'],
+        // Who has the key of tags decides; `bursar reconcile` runs as the database user of the signers.
+        LookalikeRejected: ['signer'],
+        LookalikeHeld: ['signer'],
         // A submitter cancels a transaction that can no longer be valid when it is mined.
         CancellationRequested: ['api', 'submitter'],
         SpeedUpRequested: ['api'],
@@ -60,6 +63,8 @@ export const transactions = {
         TransactionCancelled: ['api', 'follower'],
       } satisfies EventWriters<LaterEvent>,
     },
+    // Of the installation, without a tenant's data.
+    tagkey: { rows: [], readScope: '*', events: { TagKeyAdopted: ['signer'] } satisfies EventWriters<TagKeyAdopted> },
   },
   queues: {
     // A lane has requests to sign.

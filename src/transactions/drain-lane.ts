@@ -15,7 +15,7 @@ import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
 import type { CompareLane } from './compare-lane.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
-import { type ExaminingChain, examineWaiting, type Unjudged, type Waiting } from './examine-waiting.ts'
+import { type ExaminingChain, examineWaiting, type Ready, type Unjudged, type Waiting } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { createPurse, withinPurse } from './purse.ts'
@@ -24,6 +24,7 @@ import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignBatchPorts, signBatch } from './sign-batch.ts'
 import type { TransactionState } from './state.ts'
+import { type TagKeys, tagOf, withTag } from './tags.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
@@ -46,6 +47,7 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly replace: ReplaceInLane
   /** Compares the lane with the sender's transactions on nodes before the first signature. */
   readonly compare: CompareLane
+  readonly keys: TagKeys
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
   /** Called with each batch after it is in the log, for metrics. */
@@ -66,7 +68,7 @@ export function createDrainLane(ports: DrainLanePorts): DrainLane {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
     if (lease === null) return // Another signer holds the lane, and has been notified of more work.
     const unjudged: Unjudged[] = []
-    const work: Work = { ...ports, lane, lease, setAside, unjudged }
+    const work: Work = { ...ports, lane, lease, setAside, unclear: new Set(), unjudged }
     try {
       do {
         const isStuck = await replace(lane, lease)
@@ -89,6 +91,8 @@ type Work = DrainLanePorts & {
   readonly lane: Lane
   readonly lease: Lease
   readonly setAside: SetAside
+  /** Requests that a transaction on chain may fulfil: they wait, and the next pass compares them again. */
+  readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
 }
@@ -109,7 +113,7 @@ async function signNext(work: Work, gaps: number): Promise<boolean> {
   const { lanes, lane, maxInFlight, setAside } = work
   // After a reorg there may be more in flight than the limit.
   const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
-  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), setAside.of(lane))
+  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), [...setAside.of(lane), ...work.unclear])
   return signThese(work, ids)
 }
 
@@ -121,9 +125,13 @@ async function signDue(work: Work): Promise<void> {
   await signThese(work, due.slice(0, Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))))
 }
 
-async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
+async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
-  if ((await work.compare(lane, lease, ids)) !== null || ids.length === 0) return false
+  const { held, unclear } = await work.compare(lane, lease, wanted)
+  for (const id of unclear) work.unclear.add(id)
+  const ids = wanted.filter((id) => !work.unclear.has(id))
+  // What is set aside makes room for what waits behind it.
+  if (held !== null || ids.length === 0) return held === null && unclear.length > 0
   const chain = work.chainOf(lane.chainId)
   const [waiting, quote, chainNonce] = await Promise.all([
     loadWaiting(work, lane, ids),
@@ -136,7 +144,7 @@ async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
   const purse = createPurse(spare)
-  const payable = ready.map((item) => withinPurse(purse, item))
+  const payable = ready.map((item) => tagged(work.keys, withinPurse(purse, item)))
   const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
@@ -154,6 +162,12 @@ async function signThese(work: Work, ids: readonly string[]): Promise<boolean> {
   if (appended > 0) work.onSigned(lane.chainId, signed.length)
   // What was set aside makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended > 0
+}
+
+/** With the tag by which the bytes are recognised if the database forgets them. */
+function tagged(keys: TagKeys, item: Ready): Ready {
+  const tag = tagOf(keys, { id: item.loaded.id, transaction: item.transaction }, 'send')
+  return { ...item, fees: withTag(item.fees, tag) }
 }
 
 function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): void {

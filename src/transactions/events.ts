@@ -80,6 +80,11 @@ export type SwapIntent = {
   readonly hosted?: true
 }
 
+/**
+ * The idempotency key of the request, and the index of the transaction among those of its type that the request opened.
+ */
+export type IdempotencyPart = { readonly key: string; readonly part: number }
+
 /** The fields of every opening intent. */
 export type Intent = {
   readonly tenantId: string
@@ -111,6 +116,8 @@ export type Intent = {
   readonly quote: Quote | null
   readonly referenceId: string | null
   readonly memo: string | null
+  /** The request that its signatures are tagged with; missing in events of versions that did not tag. */
+  readonly idempotency?: IdempotencyPart | null
   readonly validUntil: string | null
   readonly estimatedCompletionAt: string
   readonly requestedAt: string
@@ -164,9 +171,9 @@ export type Inclusion = {
 
 /**
  * Bytes signed before the database was restored to an earlier state, and found on chain; `signedAt` is when they were
- * found.
+ * found. `claimed`: they have no tag, and an operator said that they belong to this request.
  */
-export type Recovered = { readonly recovered?: true }
+export type Recovered = { readonly recovered?: true; readonly claimed?: true }
 
 /** `quote` is the basis of the fees; `null` in events from before quotes were recorded. */
 export type TransactionSigned = Event<'TransactionSigned', Recorded<SignedBytes & Recovered & { quote: Quote | null }>>
@@ -225,6 +232,23 @@ export type NonceConsumedExternally = Event<
   }
 >
 
+/**
+ * A transaction on chain does what this one requests, and belongs to another program: its fees do not have the tag of
+ * this request, or an operator said so of bytes from before there were tags. It never counts as this request's.
+ */
+export type LookalikeRejected = Event<
+  'LookalikeRejected',
+  { hash: string; nonce: number; by: 'tag' | 'operator'; rejectedAt: string }
+>
+
+/**
+ * A transaction on chain may be a signature of this request that the log has forgotten, and an operator must say whether
+ * it is. `no_tag`: it does the same, and older versions signed without tags. `other_call`: it has the tag of this
+ * request, which was repeated with the same idempotency key, and does something else.
+ */
+export type LookalikeHeld = Event<'LookalikeHeld', Lookalike & { heldAt: string }>
+export type Lookalike = { readonly hash: string; readonly nonce: number; readonly why: 'no_tag' | 'other_call' }
+
 /** The outcomes of a mined transaction. */
 export type SettledState = 'confirmed' | 'reverted' | 'cancelled'
 
@@ -256,3 +280,8 @@ export type LaterEvent =
   | SpeedUpRequested
   | TransactionCancelled
   | NonceConsumedExternally
+  | LookalikeRejected
+  | LookalikeHeld
+
+/** `fingerprint`: 16 hex digits of a digest of the key, which say nothing about it. */
+export type TagKeyAdopted = Event<'TagKeyAdopted', { fingerprint: string; adoptedAt: string }>

@@ -113,6 +113,7 @@ function fillerOf(stuck: Intent, quote: Quote, now: string): Intent {
     quote,
     referenceId: null,
     memo: null,
+    idempotency: null,
     validUntil: null,
     estimatedCompletionAt: now,
     requestedAt: now,

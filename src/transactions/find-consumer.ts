@@ -4,6 +4,7 @@
  * the block; otherwise it is found by binary search, for which the node must have the states of the blocks in between.
  */
 import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'
+import { type FeeOffer, readOffer } from '../chain/blocks.ts'
 import { readCount, readLower, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue, rpcCall } from '../chain/json-rpc.ts'
 import { authorityOf } from '../keys/authority-of.ts'
@@ -22,6 +23,7 @@ export type Consumer = {
   readonly to: string | null
   readonly value: bigint
   readonly input: string
+  readonly offer: FeeOffer | null
 }
 
 export type AccountNonce = { readonly chainId: number; readonly address: string; readonly nonce: number }
@@ -52,6 +54,7 @@ export async function consumerIn(client: RpcReader, account: AccountNonce, block
     to: typeof found.to === 'string' ? found.to : null,
     value: BigInt(String(found.value)),
     input: String(found.input),
+    offer: readOffer(found),
   }
 }
 

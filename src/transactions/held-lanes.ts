@@ -1,46 +1,52 @@
 /** Records beside the log why lanes are held, so that `stuck` names what they wait for. */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
-import type { CompareLane } from './compare-lane.ts'
-import type { HeldCause } from './held-cause.ts'
+import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import type { HeldCause, HeldCauseOf } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 
 export type HeldLanes = {
-  /** As the comparison, and records its result. */
-  readonly comparing: (compare: CompareLane) => CompareLane
+  /** A comparison that records why a lane, or a request of it, must wait, and forgets it when nothing does. */
+  readonly comparing: (build: (onHeld: CompareLanePorts['onHeld']) => CompareLane) => CompareLane
   /** A transaction that was left alone. */
-  readonly leftAlone: (cause: Extract<HeldCause, { readonly kind: 'not_simulated' }>) => void
+  readonly leftAlone: (cause: HeldCauseOf<'not_simulated'>) => void
 }
 
 /** @param onError called when a cause cannot be recorded: the lane is not affected */
 export function createHeldLanes(pool: Pool, onError: (error: unknown) => void): HeldLanes {
-  /** Lanes whose rows this process wrote. */
-  const written = new Set<string>()
+  /** Lanes whose rows this process wrote, with the last write of each: writes of a lane are in order. */
+  const written = new Map<string, Promise<unknown>>()
 
-  async function record({ chainId, address }: Lane, cause: HeldCause): Promise<void> {
-    await pool.query({
-      name: 'record_held_lane',
-      text: `INSERT INTO held_lanes (chain_id, address, cause) VALUES ($1, $2, $3)
-             ON CONFLICT (chain_id, address) DO UPDATE SET cause = excluded.cause, seen_at = now()`,
-      values: [chainId, address, cause],
-    })
+  const onHeld = ({ chainId, address }: Lane, cause: HeldCause) => {
+    const lane = laneName({ chainId, address })
+    const write = () =>
+      pool.query({
+        name: 'record_held_lane',
+        text: `INSERT INTO held_lanes (chain_id, address, cause) VALUES ($1, $2, $3)
+               ON CONFLICT (chain_id, address) DO UPDATE SET cause = excluded.cause, seen_at = now()`,
+        values: [chainId, address, cause],
+      })
+    written.set(lane, (written.get(lane) ?? Promise.resolve()).then(write).catch(onError))
   }
 
-  async function settle(lane: Lane, cause: HeldCause | null): Promise<void> {
-    const name = laneName(lane)
-    if (cause !== null) {
-      written.add(name)
-      return record(lane, cause)
-    }
-    if (!written.delete(name)) return
-    await pool.query('DELETE FROM held_lanes WHERE chain_id = $1 AND address = $2', [lane.chainId, lane.address])
+  async function forget(lane: Lane): Promise<void> {
+    const last = written.get(laneName(lane))
+    if (last === undefined) return
+    written.delete(laneName(lane))
+    await last
+    await pool
+      .query('DELETE FROM held_lanes WHERE chain_id = $1 AND address = $2', [lane.chainId, lane.address])
+      .catch(onError)
   }
 
   return {
-    comparing: (compare) => async (lane, lease, waiting) => {
-      const cause = await compare(lane, lease, waiting)
-      await settle(lane, cause).catch(onError)
-      return cause
+    comparing(build) {
+      const compare = build(onHeld)
+      return async (lane, lease, waiting) => {
+        const compared = await compare(lane, lease, waiting)
+        if (compared.held === null && compared.unclear.length === 0 && waiting.length > 0) await forget(lane)
+        return compared
+      }
     },
     leftAlone: (cause) =>
       void pool

@@ -123,7 +123,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     wantingReplacement: ({ chainId, address }) =>
       ids(
         'lane_attention',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND attention IS NOT NULL
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND attention IN ('cancel', 'speed_up')
           ORDER BY nonce LIMIT 64`,
         [chainId, address],
       ),

@@ -6,21 +6,26 @@
  * cursor. All of them are processed again, and no transaction is missing here once the follower is past it.
  */
 import type { Pool } from 'pg'
+import type { BlockTransaction } from '../chain/blocks.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { contentOf } from './content.ts'
 import type { Lane } from './lanes.ts'
 import { IN_FLIGHT } from './sql.ts'
+import { readTag } from './tags.ts'
 import type { UsedNonce } from './used-nonces.ts'
 
-/**
- * Clock difference of chains and databases: a transaction mined longer than this before a request was accepted does not
- * fulfil it.
- */
-const CLOCK_SLACK_MS = 600_000
+/** `tag`: what its fees say of who signed it; `null` for another type, or recorded by an older version. */
+export type Outside = {
+  readonly nonce: number
+  readonly hash: string
+  readonly content: string
+  readonly tag: number | null
+}
 
-export type Outside = { readonly nonce: number; readonly hash: string; readonly content: string }
+/** `isTaken`: the log has given its nonce to another transaction. */
+export type LooseOutside = Outside & { readonly isTaken: boolean }
 
 /** What the log and the follower know about a lane. */
 export type LaneKnowledge = {
@@ -35,15 +40,10 @@ export type LaneKnowledge = {
 
 export type OutsideReads = {
   readonly knowledge: (lane: Lane) => Promise<LaneKnowledge>
-  /**
-   * Transactions not recorded as the log's own that do one of these things and were mined after the first of these
-   * requests was accepted. `isTaken` when the log has assigned the nonce to another transaction.
-   */
-  readonly alike: (
-    lane: Lane,
-    contents: readonly string[],
-    since: string,
-  ) => Promise<(Outside & { readonly isTaken: boolean })[]>
+  /** Transactions not recorded as the log's own that have one of these tags, by nonce. */
+  readonly tagged: (lane: Lane, tags: readonly number[]) => Promise<LooseOutside[]>
+  /** Transactions not recorded as the log's own that do one of these things, by nonce. */
+  readonly alike: (lane: Lane, contents: readonly string[]) => Promise<LooseOutside[]>
   /** Transactions that are in no block and whose nonce was used by bytes that the log does not have. */
   readonly overtaken: (lane: Lane) => Promise<(Outside & { readonly id: string })[]>
 }
@@ -51,24 +51,56 @@ export type OutsideReads = {
 export function outsideRow(
   chainId: number,
   address: string,
-  { nonce, hash, content }: Outside,
+  { nonce, hash, content, tag }: Outside,
   block: { readonly number: number; readonly timestamp: number },
 ): ReadModelRow<'outside_transactions'> {
   const block_time = new Date(block.timestamp * 1_000).toISOString()
-  const row = { chain_id: chainId, address, nonce, hash, content, block_number: block.number, block_time }
+  const row = { chain_id: chainId, address, nonce, hash, content, block_number: block.number, block_time, tag }
   return { table: 'outside_transactions', row }
+}
+
+/** What a transaction in a block says of itself. */
+export function outsideOf(
+  transaction: Pick<BlockTransaction, 'nonce' | 'hash' | 'to' | 'value' | 'input' | 'offer'>,
+): Outside {
+  const { nonce, hash, to, value, input, offer } = transaction
+  return { nonce, hash, content: contentOf({ to, value, data: input }), tag: offer === null ? null : readTag(offer) }
 }
 
 /** Rows for transactions that wallet addresses sent and the log does not know. */
 export function outsideRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow<'outside_transactions'>[] {
   return used.flatMap(({ kind, address, signs, ownId, block, transaction }) => {
     if (kind !== 'sent' || !signs || ownId !== null) return []
-    const { nonce, hash, to, value, input } = transaction
-    return [outsideRow(chainId, address, { nonce, hash, content: contentOf({ to, value, data: input }) }, block)]
+    return [outsideRow(chainId, address, outsideOf(transaction), block)]
   })
 }
 
+type OutsideColumns = Pick<Row<'outside_transactions'>, 'nonce' | 'hash' | 'content' | 'tag'>
+
+function readOutside({ nonce, hash, content, tag }: OutsideColumns): Outside {
+  return { nonce: Number(nonce), hash, content, tag: tag === null ? null : Number(tag) }
+}
+
 export function createOutsideReads(pool: Pool): OutsideReads {
+  /** @param condition on the row `o`; `$3` are the values */
+  async function loose(
+    name: string,
+    condition: string,
+    { chainId, address }: Lane,
+    values: readonly unknown[],
+  ): Promise<LooseOutside[]> {
+    const { rows } = await pool.query<OutsideColumns & { taken: boolean }>({
+      name,
+      text: `SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
+               LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
+              WHERE o.chain_id = $1 AND o.address = $2 AND ${condition}
+                AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
+                                   AND h.hashes::jsonb ? o.hash)
+              ORDER BY o.nonce`,
+      values: [chainId, address, values],
+    })
+    return rows.map((row) => ({ ...readOutside(row), isTaken: row.taken }))
+  }
   return {
     async knowledge({ chainId, address }) {
       const { rows } = await pool.query<{
@@ -92,33 +124,18 @@ export function createOutsideReads(pool: Pool): OutsideReads {
         hasOutside: row?.outside === true,
       }
     },
-    async alike({ chainId, address }, contents, since) {
-      const { rows } = await pool.query<
-        Pick<Row<'outside_transactions'>, 'nonce' | 'hash' | 'content'> & { taken: boolean }
-      >({
-        name: 'outside_alike',
-        text: `SELECT o.nonce, o.hash, o.content, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
-                 LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
-                WHERE o.chain_id = $1 AND o.address = $2 AND o.content = ANY ($3::text[]) AND o.block_time >= $4
-                  AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
-                                     AND h.hashes::jsonb ? o.hash)
-                ORDER BY o.nonce`,
-        values: [chainId, address, contents, new Date(Date.parse(since) - CLOCK_SLACK_MS)],
-      })
-      return rows.map(({ nonce, taken, ...row }) => ({ ...row, nonce: Number(nonce), isTaken: taken }))
-    },
+    tagged: (lane, tags) => loose('outside_tagged', 'o.tag = ANY ($3::bigint[])', lane, tags),
+    alike: (lane, contents) => loose('outside_alike', 'o.content = ANY ($3::text[])', lane, contents),
     async overtaken({ chainId, address }) {
-      const { rows } = await pool.query<
-        Pick<Row<'transactions'>, 'transaction_id'> & Pick<Row<'outside_transactions'>, 'nonce' | 'hash' | 'content'>
-      >({
+      const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'> & OutsideColumns>({
         name: 'outside_overtaken',
-        text: `SELECT t.transaction_id, o.nonce, o.hash, o.content FROM outside_transactions o
+        text: `SELECT t.transaction_id, o.nonce, o.hash, o.content, o.tag FROM outside_transactions o
                  JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
                 WHERE o.chain_id = $1 AND o.address = $2 AND t.state IN ${IN_FLIGHT} AND NOT t.hashes::jsonb ? o.hash
                 ORDER BY o.nonce`,
         values: [chainId, address],
       })
-      return rows.map(({ transaction_id: id, nonce, ...row }) => ({ ...row, id, nonce: Number(nonce) }))
+      return rows.map((row) => ({ ...readOutside(row), id: row.transaction_id }))
     },
   }
 }

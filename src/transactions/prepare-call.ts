@@ -24,6 +24,8 @@ export type CallRequest = {
   /** The wallet that sends and pays. */
   readonly walletId: string
   readonly kind: CallKind
+  /** Its index among the transactions of this kind that the request opens; 0 by default. */
+  readonly part?: number
   /** The called contract, EIP-55. */
   readonly to: string
   /** `0x` and hex digits. */
@@ -89,5 +91,11 @@ export async function prepareCall(
     memo: request.memo ?? null,
     validUntil,
   }
-  return openTransaction(ports.newId, kind, await completeIntent(ports, owner, sender, wanted, now), metadata)
+  return openTransaction(
+    ports.newId,
+    kind,
+    await completeIntent(ports, owner, sender, wanted, now),
+    metadata,
+    request.part,
+  )
 }

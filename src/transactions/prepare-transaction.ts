@@ -118,14 +118,21 @@ export async function completeIntent(
   }
 }
 
-/** The change that opens a transaction, under a new id. */
+/**
+ * The change that opens a transaction, under a new id.
+ *
+ * @param part its index among the transactions of this type that the request opens: a repeated request gives the same
+ */
 export function openTransaction(
   newId: NewId,
   opening: Opening,
-  intent: Intent,
+  wanted: Intent,
   metadata: Metadata,
+  part = 0,
 ): PreparedTransaction {
   const transactionId = newId('transaction')
+  const key = metadata.idempotency?.key
+  const intent: Intent = { ...wanted, idempotency: key === undefined ? null : { key, part } }
   const command = { type: 'RequestTransaction', opening, intent } as const
   return {
     transactionId,

@@ -13,6 +13,7 @@ import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import type { KnownTransaction } from './state.ts'
+import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
 /** Cached proofs stay valid: the blocks were final. */
 const REMEMBERED = 10_000
@@ -20,6 +21,8 @@ const REMEMBERED = 10_000
 export type ProveLostPorts = {
   /** `null` for a chain that is not configured here. */
   readonly chainOf: (chainId: number) => { readonly client: RpcReader; readonly confirmations: number } | null
+  /** `null` for a reader that signs nothing: it believes the log. */
+  readonly keys: TagKeys | null
 }
 
 /**
@@ -28,23 +31,29 @@ export type ProveLostPorts = {
  * @returns what is not proven, or `null` when the transaction has lost all of them
  * @throws Unavailable when no node answers: retry later
  */
-export type ProveLost = (transaction: KnownTransaction) => Promise<string | null>
+export type ProveLost = (transaction: KnownTransaction, id: string) => Promise<string | null>
 
-export function createProveLost({ chainOf }: ProveLostPorts): ProveLost {
+export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
   const proven = new LRUCache<string, true>({ max: REMEMBERED })
 
-  return async (transaction) => {
+  /** What does the same is another program's when its fees do not have the tag of this transaction, as the log says. */
+  function isForeign({ hash, offer }: Consumer, id: string, transaction: KnownTransaction): boolean {
+    if (!transaction.rejected.includes(hash)) return false
+    return keys === null || offer === null || !tagsOf(keys, { id, transaction }, 'send').includes(readTag(offer))
+  }
+
+  return async (transaction, id) => {
     const { chainId, from } = transaction.intent
     for (const [nonce, takenIn] of new Map(transaction.abandoned.map((attempt) => [attempt.nonce, attempt.takenIn]))) {
       const call = buildCall(transaction.intent)
-      const name = `${chainId} ${from} ${nonce} ${call.to} ${call.value} ${call.data}`
+      const name = `${id} ${chainId} ${from} ${nonce} ${call.to} ${call.value} ${call.data}`
       if (proven.has(name)) continue
       const chain = chainOf(chainId)
       if (chain === null) return `no node of chain ${chainId} is configured to prove that nonce ${nonce} is lost`
       const own = transaction.abandoned.filter((attempt) => attempt.nonce === nonce).map(({ hash }) => hash)
       const taker = await takerOf(chain, { chainId, address: from, nonce }, takenIn, own)
       if (typeof taker === 'string') return taker
-      if (taker.kind === 'transaction' && isCall(taker, call))
+      if (taker.kind === 'transaction' && isCall(taker, call) && !isForeign(taker, id, transaction))
         return `nonce ${nonce} was used by this transaction itself: it is mined`
       if (transaction.abandoned.some(({ hash }) => sameHex(hash, taker.hash)))
         return `nonce ${nonce} was used by a version of this transaction`

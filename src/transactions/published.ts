@@ -50,6 +50,8 @@ export const publishedTransactions = published(transactionFold, {
     SpeedUpRequested: [],
     TransactionCancelled: ['transaction.cancelled'],
     NonceConsumedExternally: ['transaction.nonce_taken'],
+    LookalikeRejected: [],
+    LookalikeHeld: [],
   },
   schema,
   render(source) {

@@ -8,6 +8,7 @@ import { sameHex } from '../keys/coverage.ts'
 import { withSignature } from '../keys/eip1559.ts'
 import { senderOf } from '../keys/sender-of.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
+import { contentOf } from './content.ts'
 import type { Fees } from './events.ts'
 
 export type ShownTransaction = {
@@ -15,6 +16,8 @@ export type ShownTransaction = {
   readonly hash: string
   readonly rawTransaction: string
   readonly fees: Fees
+  /** The digest of what it does, as `contentOf` makes it. */
+  readonly content: string
 }
 
 type Raw = Readonly<Record<string, unknown>>
@@ -45,7 +48,8 @@ export async function readSigned(
   })
   if (!sameHex(hash, wanted.hash) || !sameHex(senderOf(transaction, rawTransaction), wanted.from)) return 'foreign'
   const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  return { nonce, hash, rawTransaction, fees: { gasLimit, maxFeePerGas, maxPriorityFeePerGas } }
+  const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
+  return { nonce, hash, rawTransaction, fees, content: contentOf(transaction) }
 }
 
 function word(value: unknown, what: string): Buffer {

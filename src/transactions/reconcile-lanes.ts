@@ -12,6 +12,7 @@ import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { heldText } from './held-cause.ts'
+import { type Judged, type JudgePorts, judgeLookalike, type Verdict } from './judge-lookalike.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { isUnmined } from './sql.ts'
 
@@ -29,17 +30,19 @@ export type ReconciledLane = {
   readonly outcome: 'compared' | 'held' | 'busy' | 'unanswered'
   /** Why it is held or unanswered. */
   readonly reason: string | null
+  /** Why requests of the lane are held. */
+  readonly unclear: readonly string[]
   /** Requests that wait for their first signature now. */
   readonly waiting: number
   /** Transactions recorded as found on chain. */
   readonly recovered: readonly Recovered[]
 }
 
-export type ReconcileLanesPorts = {
+export type ReconcileLanesPorts = Omit<JudgePorts, 'withLane'> & {
   readonly pool: Pool
   readonly leases: Leases
   readonly lanes: Pick<LaneReads, 'waiting'>
-  readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => CompareLane
+  readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
 }
 
 export type ReconcileLanes = {
@@ -47,6 +50,8 @@ export type ReconcileLanes = {
   readonly find: (only: Lane | null) => Promise<readonly Lane[]>
   /** @throws Conflict `signer_required` for a database user that cannot take lane leases */
   readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
+  /** @throws the errors of `judgeLookalike` */
+  readonly judge: (transactionId: string, verdict: Verdict) => Promise<Judged>
 }
 
 export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes {
@@ -61,19 +66,37 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
     },
     async reconcile(lane) {
       const recovered: Recovered[] = []
-      const compare = ports.compareWith({
-        onHeld: () => undefined, // The outcome contains it.
+      const reasons = new Set<string>()
+      const compare = await ports.compareWith({
+        onHeld: (_lane, cause) => reasons.add(heldText(cause)),
         onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
       })
       const lease = await take(ports.leases, lane)
-      if (lease === null) return { lane, outcome: 'busy', reason: null, waiting: 0, recovered }
+      if (lease === null) return { lane, outcome: 'busy', reason: null, unclear: [], waiting: 0, recovered }
       try {
         const compared = await compareAll(ports, compare, lane, lease)
-        return { lane, ...compared, recovered }
+        const unclear = [...reasons].filter((reason) => reason !== compared.reason)
+        return { lane, ...compared, outcome: unclear.length > 0 ? 'held' : compared.outcome, unclear, recovered }
       } finally {
         await lease.release({ force: true })
       }
     },
+    judge: (transactionId, verdict) =>
+      judgeLookalike(
+        { ...ports, withLane: (lane, task) => withLane(ports.leases, lane, task) },
+        transactionId,
+        verdict,
+      ),
+  }
+}
+
+async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => Promise<T>): Promise<T> {
+  const lease = await take(leases, lane)
+  if (lease === null) throw new Conflict('lane_busy', 'A signer works on the lane: try again in a few seconds.')
+  try {
+    return await lease.during(() => task(lease))
+  } finally {
+    await lease.release({ force: true })
   }
 }
 
@@ -112,8 +135,8 @@ async function compareAll(
 
 async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
   try {
-    const cause = await lease.during(() => compare(lane, lease, ids))
-    return cause === null ? null : ({ outcome: 'held', reason: heldText(cause) } as const)
+    const { held } = await lease.during(() => compare(lane, lease, ids))
+    return held === null ? null : ({ outcome: 'held', reason: heldText(held) } as const)
   } catch (error) {
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
     if (error instanceof Unavailable && error.code.startsWith('database')) throw error

@@ -19,6 +19,7 @@ import { quoteUnderCap } from './quote-under-cap.ts'
 import { type SignBatchPorts, signUnder } from './sign-batch.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
+import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** The lowest nonces block all others: only these are bumped in one round. */
@@ -34,6 +35,7 @@ export type ReplacePorts = SignBatchPorts & {
   readonly check: CheckRecorded
   /** How long bytes may stay unmined before their fee is bumped. */
   readonly replaceAfterMs: number
+  readonly keys: TagKeys
   readonly onCapReached: (transactionId: string) => void
   /**
    * Called for a transaction whose fee cannot be bumped because its wallet could not pay for it in addition to
@@ -83,7 +85,8 @@ async function replacement(
   const gasLimit = purpose === 'cancel' ? PLAIN_TRANSFER_GAS : newest.fees.gasLimit
   const cap = ports.capOf(lane.chainId)
   const payable = purse.feeLimit(transaction, call) / gasLimit
-  const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit })
+  const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')
+  const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit, tag })
   if (fees === null) {
     if (payable < cap) ports.onFundsReached(loaded.id)
     else ports.onCapReached(loaded.id)
@@ -130,7 +133,7 @@ function mayHelp(
 function bumped(
   previous: Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'>,
   quote: FeeQuote[GasPriority],
-  { cap, gasLimit }: { readonly cap: bigint; readonly gasLimit: bigint },
+  { cap, gasLimit, tag }: { readonly cap: bigint; readonly gasLimit: bigint; readonly tag: number },
 ): Fees | null {
   const most = smallest(mostReplacementFee(previous), cap)
   const fees = bumpFees(
@@ -141,5 +144,5 @@ function bumped(
     },
     cap,
   )
-  return fees === null ? null : { gasLimit, ...fees }
+  return fees === null ? null : replacementWithTag({ gasLimit, ...fees }, tag, { previous, most })
 }

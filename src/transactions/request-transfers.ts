@@ -78,7 +78,7 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
       )
       const recorded = forResource(metadata, id)
       // In order: a lane signs in the order of ids.
-      const opened = intents.map((intent) => openTransaction(newId, 'TransferRequested', intent, recorded))
+      const opened = intents.map((intent, part) => openTransaction(newId, 'TransferRequested', intent, recorded, part))
       const changes = opened.map(({ change }) => change)
       return append({
         id,

@@ -20,7 +20,7 @@ import type { QuietTransaction, SentBy } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
-import { outsideRow } from './outside.ts'
+import { outsideOf, outsideRow } from './outside.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
 /** Nonces searched for in one round: about ten calls each, sequentially. */
@@ -194,11 +194,15 @@ function isOurs({ state }: Loaded<TransactionState>, consumer: Consumer): boolea
   return state.state !== 'unknown' && state.attempts.some(({ hash }) => hash === consumer.hash)
 }
 
-/** Newer bytes of its own that are missing in the log: the lane's signer records them. */
-function doesTheSame({ state }: Loaded<TransactionState>, { kind, to, value, input }: Consumer): boolean {
+/**
+ * Perhaps newer bytes of its own that are missing in the log: the lane's signer, which knows tags, records them, or that
+ * they are another program's.
+ */
+function mayBeOurs({ state }: Loaded<TransactionState>, { kind, hash, to, value, input }: Consumer): boolean {
   return (
     state.state !== 'unknown' &&
     kind === 'transaction' &&
+    !state.rejected.includes(hash) &&
     purposeOf(state, contentOf({ to, value, data: input })) !== null
   )
 }
@@ -213,10 +217,9 @@ function forgottenOf(
   return loaded.flatMap((item) => {
     const consumer = consumers.get(item.id)
     if (consumer === undefined || item.state.state === 'unknown' || !walked.has(item.id)) return []
-    if (isOurs(item, consumer) || !doesTheSame(item, consumer)) return []
-    const { nonce, hash, to, value, input, blockNumber: number, timestamp } = consumer
-    const outside = { nonce, hash, content: contentOf({ to, value, data: input }) }
-    return outsideRow(chainId, item.state.intent.from, outside, { number, timestamp })
+    if (isOurs(item, consumer) || !mayBeOurs(item, consumer)) return []
+    const { blockNumber: number, timestamp } = consumer
+    return outsideRow(chainId, item.state.intent.from, outsideOf(consumer), { number, timestamp })
   })
 }
 
@@ -230,7 +233,7 @@ function strangersOf(
   return decideEach(log, loaded, (item) => {
     const consumer = consumers.get(item.id)
     if (consumer === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null
-    if (doesTheSame(item, consumer)) return null
+    if (mayBeOurs(item, consumer)) return null
     const { nonce, hash, blockNumber } = consumer
     const takenBy = { hash, blockNumber }
     return { type: 'RecordForeignNonce', nonce, finalizedBlock: finalized, takenBy, now: log.now() }

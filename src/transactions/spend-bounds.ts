@@ -3,6 +3,7 @@
  * refuse what exceeds them: a coordinator that lies about fees can waste little, and each increase is in the log before
  * the next one. Pure; wei per gas.
  */
+import { TAG_ROOM_WEI } from '../chain/fees.ts'
 import { largest, smallest } from '../core/money.ts'
 import type { Fees, Intent } from './events.ts'
 
@@ -20,13 +21,14 @@ export function mostGas({ reserved }: Reserved<'gasLimit'>): bigint {
 }
 
 /**
- * The maximum fee of the first bytes: twice the reserved fee, which itself includes twice the base fee of that time.
+ * The maximum fee of the first bytes: twice the reserved fee, which itself includes twice the base fee of that time; and
+ * what a tag adds, which matters only where fees are a few thousand wei.
  */
 export function mostFirstFee({ reserved }: Reserved<'maxFeePerGas'>): bigint {
-  return 2n * reserved.maxFeePerGas + 1n
+  return 2n * reserved.maxFeePerGas + TAG_ROOM_WEI
 }
 
-/** The maximum fee of a replacement: twice that of the bytes that it replaces. */
+/** The maximum fee of a replacement: twice that of the bytes that it replaces, and what a tag adds. */
 export function mostReplacementFee(previous: Pick<Fees, 'maxFeePerGas'>): bigint {
-  return 2n * previous.maxFeePerGas + 1n
+  return 2n * previous.maxFeePerGas + TAG_ROOM_WEI
 }

@@ -10,6 +10,7 @@ import type {
   Inclusion,
   Intent,
   LaterEvent,
+  Lookalike,
   ReplacementPurpose,
   SettledState,
   SignedBytes,
@@ -49,6 +50,10 @@ export type KnownTransaction = {
   readonly attempts: readonly Attempt[]
   /** Bytes whose nonce another transaction used permanently. */
   readonly abandoned: readonly AbandonedAttempt[]
+  /** Hashes of transactions on chain that do the same and belong to another program. */
+  readonly rejected: readonly string[]
+  /** What an operator must judge before it is signed; `null` for nothing. */
+  readonly held: Lookalike | null
   readonly inclusion: Inclusion | null
   readonly failure: { readonly code: FailureCode; readonly message: string } | null
   readonly cancellationRequested: boolean
@@ -105,6 +110,8 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
       intent: readIntent(event.data),
       attempts: [],
       abandoned: [],
+      rejected: [],
+      held: null,
       inclusion: null,
       failure: null,
       cancellationRequested: false,
@@ -118,20 +125,25 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
 function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransaction {
   switch (event.type) {
     case 'TransactionSigned': {
-      const { quote: _, recovered: __, ...bytes } = event.data
+      const { quote: _, recovered: __, claimed: ___, ...bytes } = event.data
       return enter(
-        { ...before, attempts: [{ ...bytes, fees: readFees(bytes.fees), purpose: 'original', submittedAt: null }] },
+        {
+          ...before,
+          attempts: [{ ...bytes, fees: readFees(bytes.fees), purpose: 'original', submittedAt: null }],
+          held: null,
+        },
         'signed',
         bytes.signedAt,
       )
     }
     case 'TransactionReplaced': {
-      const { replacedHash: _, quote: __, recovered: ___, ...attempt } = event.data
+      const { replacedHash: _, quote: __, recovered: ___, claimed: ____, ...attempt } = event.data
       return enter(
         {
           ...before,
           attempts: [...before.attempts, { ...attempt, fees: readFees(attempt.fees), submittedAt: null }],
           speedUpRequested: null,
+          held: null,
         },
         'replaced',
         attempt.signedAt,
@@ -184,9 +196,20 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
         event.data.foundAt,
       )
     }
+    case 'LookalikeRejected':
+      return withoutLookalike(before, event.data.hash)
+    case 'LookalikeHeld': {
+      const { hash, nonce, why } = event.data
+      return { ...before, held: { hash, nonce, why } }
+    }
     default:
       return assertNever(event)
   }
+}
+
+function withoutLookalike(before: KnownTransaction, hash: string): KnownTransaction {
+  const held = before.held?.hash === hash ? null : before.held
+  return { ...before, rejected: [...before.rejected, hash], held }
 }
 
 /** An owner who was told that the payment is confirmed wants it on every branch: a late cancel request is dropped. */

@@ -143,6 +143,7 @@ function blockOf(round: number, first: number, ours: number): Block {
     status: 'success' as const,
     gasUsed: 1n,
     effectiveGasPrice: 1n,
+    offer: null,
     logs,
     authorizations: [],
   }

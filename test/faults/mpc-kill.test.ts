@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { parseEther, verifyMessage } from 'ethers'
 import t, { type Test } from 'tap'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
+import { TAG_KEY } from '../support/config.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { changedChannel } from '../support/mpc-channel-faults.ts'
@@ -76,6 +77,7 @@ function envOf({ service, parties }: MpcStage): Record<string, string> {
     MPC_PARTY: String(VICTIM),
     MPC_PARTY_DIR: place.directory,
     MPC_PARTY_KEY: place.key,
+    TRANSACTION_TAG_KEY: TAG_KEY,
   }
 }
 

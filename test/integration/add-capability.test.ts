@@ -124,6 +124,7 @@ function blockOf(sent: Pick<Block['transactions'][number], 'from' | 'to' | 'hash
     status: 'success',
     gasUsed: 21_000n,
     effectiveGasPrice: 1n,
+    offer: null,
     authorizations: [],
   } as const
   const place = { number: 5, hash: '0x05', parentHash: '0x04', timestamp: 1_800_000_000, baseFeePerGas: 1n }

@@ -99,6 +99,7 @@ const BLOCK: Block = {
     status: 'success',
     gasUsed: 1n,
     effectiveGasPrice: 1n,
+    offer: { maxFeePerGas: 30_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n },
     logs: [],
     authorizations: [],
   })),

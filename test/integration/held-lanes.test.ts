@@ -17,18 +17,22 @@ t.test(
     const operator = await loginAs(t, { pool, url }, 'operator')
     const lane = { chainId: TEST_CHAIN, address: transferIntent().from }
     const read = async () => [...(await readHeld(operator, [lane])).values()].map(({ cause }) => cause)
-    let cause: HeldCause | null = { kind: 'not_walked', until: 9, next: 8, cursor: null }
     const errors: unknown[] = []
     const held = createHeldLanes(signer, (error) => errors.push(error))
-    const compare = held.comparing(async () => cause)
+    let causes: readonly HeldCause[] = [{ kind: 'not_walked', until: 9, next: 8, cursor: null }]
+    const compare = held.comparing((onHeld) => async (_lane, _lease, waiting) => {
+      for (const cause of causes) onHeld(lane, cause)
+      const [first = null] = causes
+      return first?.kind === 'not_walked' ? { held: first, unclear: [] } : { held: null, unclear: first ? waiting : [] }
+    })
     const lease = {} as Lease
-    t.strictSame(await compare(lane, lease, []), cause)
-    t.strictSame(await read(), [cause])
-    cause = { kind: 'nonce_given', hash: '0xab', nonce: 7, transactionId: 'tx_1' }
-    await compare(lane, lease, [])
-    t.strictSame(await read(), [cause])
-    cause = null
-    t.equal(await compare(lane, lease, []), null)
+    await compare(lane, lease, ['tx_1'])
+    t.match(await eventually(async () => (await read())[0]), { kind: 'not_walked' })
+    causes = [{ kind: 'nonce_taken', hash: '0xab', nonce: 7, transactionId: 'tx_1' }]
+    await compare(lane, lease, ['tx_1'])
+    await eventually(async () => (await read())[0]?.kind === 'nonce_taken')
+    causes = []
+    await compare(lane, lease, ['tx_1'])
     t.strictSame(await read(), [])
     const transactionId = newTransactionId()
     const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const

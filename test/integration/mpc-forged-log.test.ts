@@ -10,7 +10,7 @@ import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { goldenShares } from '../support/golden-shares.ts'
-import { askToSign, builtTransfer, ETHER, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
+import { askToSign, builtTransfer, ETHER, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -22,7 +22,8 @@ await stage.settle()
 await stage.service.stopWorker('chain-follower')
 await stage.service.stopWorker('signer')
 
-const item = (id: string, transaction: UnsignedTransaction) => signingItem(wallet, id, transaction)
+const item = async (id: string, transaction: UnsignedTransaction) =>
+  signingItem(wallet, id, await tagAs(stage, id, transaction))
 const ask = (items: readonly SigningItem[], signers?: readonly number[]) => askToSign(puppeteer, items, signers)
 
 /** Like an attacker who can append, with valid hashes. */
@@ -75,7 +76,7 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     [1, 2],
     [2, 3],
   ])
-    t.strictSame(refusalKinds(await ask([item(done, builtTransfer({ nonce: 1 }))], signers)), [
+    t.strictSame(refusalKinds(await ask([await item(done, builtTransfer({ nonce: 1 }))], signers)), [
       ['not_covered'],
       ['not_covered'],
     ])
@@ -90,7 +91,7 @@ t.test('an intent that was forged without its row, or after its end, is refused'
   const known = await stateOf(done)
   const alone = `${done.slice(0, -4)}aaaa`
   await forge(alone, [{ type: 'TransferRequested', data: recorded({ ...known.intent, to: THIEF }) }], 'without rows')
-  const stolen = item(alone, builtTransfer({ nonce: 1, to: THIEF }))
+  const stolen = await item(alone, builtTransfer({ nonce: 1, to: THIEF }))
   t.strictSame(
     refusalKinds(await ask([stolen])),
     [['not_covered'], ['not_covered']],
@@ -107,7 +108,7 @@ t.test('an intent that was forged without its row, or after its end, is refused'
     ],
     'with rows',
   )
-  const revived = item(failed, builtTransfer({ nonce: 1, value: 3n * ETHER }))
+  const revived = await item(failed, builtTransfer({ nonce: 1, value: 3n * ETHER }))
   t.strictSame(
     refusalKinds(await ask([revived])),
     [['not_covered'], ['not_covered']],
@@ -117,12 +118,12 @@ t.test('an intent that was forged without its row, or after its end, is refused'
 
 t.test('a transaction edited in the log or in its row is refused', async (t) => {
   const id = await stage.send(wallet, '4')
-  const asked = item(id, builtTransfer({ nonce: 1, value: 4n * ETHER }))
+  const asked = await item(id, builtTransfer({ nonce: 1, value: 4n * ETHER }))
   const { pool } = stage.service
   await pool.query('UPDATE transactions SET to_address = $2 WHERE transaction_id = $1', [id, THIEF])
   t.strictSame(refusalKinds(await ask([asked])), [['not_covered'], ['not_covered']], 'the edited row is not covered')
   await edit(`transaction-${id}`, { to: THIEF })
-  const stolen = item(id, builtTransfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
+  const stolen = await item(id, builtTransfer({ nonce: 1, value: 4n * ETHER, to: THIEF }))
   t.strictSame(
     refusalKinds(await ask([stolen])),
     [['not_covered'], ['not_covered']],
@@ -132,7 +133,7 @@ t.test('a transaction edited in the log or in its row is refused', async (t) => 
   await stage.parties.stop(1)
   await stage.parties.start(1)
   await eventually(() => puppeteer.reachable().includes(1))
-  const good = item(await stage.send(wallet, '5'), builtTransfer({ nonce: 1, value: 5n * ETHER }))
+  const good = await item(await stage.send(wallet, '5'), builtTransfer({ nonce: 1, value: 5n * ETHER }))
   t.strictSame(refusalKinds(await ask([good]))[0], ['key_unknown'], 'an edited key is unknown to the parties')
   await edit(`mpckey-${wallet.keyId}`, { threshold: 2 })
 })

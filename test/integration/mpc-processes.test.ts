@@ -10,6 +10,7 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { TAG_KEY } from '../support/config.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -23,6 +24,7 @@ async function withProcesses(t: Test, env: Record<string, string>) {
     DATABASE_URL: url,
     LOG_LEVEL: 'silent',
     DATABASE_POOL_SIZE: '4',
+    TRANSACTION_TAG_KEY: TAG_KEY,
     SWEEP_INTERVAL_MS: '100',
     LEASE_MS: '1000',
     SHUTDOWN_GRACE_MS: '2000',

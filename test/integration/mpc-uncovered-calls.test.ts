@@ -7,7 +7,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { goldenShares } from '../support/golden-shares.ts'
-import { askToSign, GWEI, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
+import { askToSign, GWEI, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { onChain, RECIPIENT } from '../support/service-stage.ts'
 
@@ -47,7 +47,7 @@ async function built(id: string, nonce: number): Promise<UnsignedTransaction> {
 }
 
 const answer = async (id: string, transaction: UnsignedTransaction) =>
-  refusalKinds(await askToSign(puppeteer, [signingItem(wallet, id, transaction)]))
+  refusalKinds(await askToSign(puppeteer, [signingItem(wallet, id, await tagAs(stage, id, transaction))]))
 
 /** Each lie is refused by both parties for its call; then what was recorded is signed. */
 async function onlyAsRecorded(

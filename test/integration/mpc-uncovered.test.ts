@@ -9,7 +9,7 @@ import { partyName } from '../../src/keys/mpc/party-names.ts'
 import { encodeBegin, KIND, type SigningItem, type SigningSubject } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { goldenShares } from '../support/golden-shares.ts'
-import { askToSign, builtTransfer, ETHER, GWEI, refusalKinds, signingItem, THIEF } from '../support/mpc-asks.ts'
+import { askToSign, builtTransfer, ETHER, GWEI, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain } from '../support/service-stage.ts'
@@ -18,8 +18,8 @@ const stage = await withMpcStage(t, { keys: [goldenShares(2, 3), goldenShares(2,
 const puppeteer = await withPuppeteer(t, stage)
 const [wallet, other] = stage.wallets as [MpcWallet, MpcWallet]
 
-const item = (id: string, subject: SigningSubject | UnsignedTransaction, from = wallet) =>
-  signingItem(from, id, subject)
+const item = async (id: string, subject: SigningSubject | UnsignedTransaction, from = wallet) =>
+  signingItem(from, id, 'kind' in subject ? subject : await tagAs(stage, id, subject))
 const ask = (items: readonly SigningItem[], signers?: readonly number[]) => askToSign(puppeteer, items, signers)
 
 // From here on accepted requests wait for a signature, and only the test requests it.
@@ -29,36 +29,44 @@ const next = await stage.send(wallet, '2')
 
 t.test('a request that no intent covers is refused and logged by every party', async (t) => {
   const mail = { name: 'Mail', version: '1', chainId: 1_000_001 }
+  const untagged = signingItem(wallet, pending, builtTransfer())
   const lies: readonly (readonly [string, SigningItem])[] = [
-    ['another recipient', item(pending, builtTransfer({ to: THIEF }))],
-    ['another amount', item(pending, builtTransfer({ value: ETHER + 1n }))],
-    ['a call beside the money', item(pending, builtTransfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
-    ['another chain', item(pending, builtTransfer({ chainId: 1 }))],
-    ['a fee that nobody agreed to', item(pending, builtTransfer({ maxFeePerGas: 10n ** 15n }))],
-    ['a fee far above what was reserved', item(pending, builtTransfer({ maxFeePerGas: 50n * GWEI }))],
-    ['gas far above what was reserved', item(pending, builtTransfer({ gasLimit: 1_000_000n }))],
-    ['a nonce far ahead', item(pending, builtTransfer({ nonce: 1_000 }))],
-    ['a tip above the fee', item(pending, builtTransfer({ maxPriorityFeePerGas: 3n * GWEI }))],
-    ['a transaction that the log does not have', item('tx_0', builtTransfer())],
-    ['another wallet for it', item(pending, builtTransfer(), other)],
+    ['fees without the tag of the request', untagged],
+    ['another recipient', await item(pending, builtTransfer({ to: THIEF }))],
+    ['another amount', await item(pending, builtTransfer({ value: ETHER + 1n }))],
+    ['a call beside the money', await item(pending, builtTransfer({ data: '0xdeadbeef', gasLimit: 50_000n }))],
+    ['another chain', await item(pending, builtTransfer({ chainId: 1 }))],
+    ['a fee that nobody agreed to', await item(pending, builtTransfer({ maxFeePerGas: 10n ** 15n }))],
+    ['a fee far above what was reserved', await item(pending, builtTransfer({ maxFeePerGas: 50n * GWEI }))],
+    ['gas far above what was reserved', await item(pending, builtTransfer({ gasLimit: 1_000_000n }))],
+    ['a nonce far ahead', await item(pending, builtTransfer({ nonce: 1_000 }))],
+    ['a tip above the fee', signingItem(wallet, pending, builtTransfer({ maxPriorityFeePerGas: 3n * GWEI }))],
+    ['a transaction that the log does not have', await item('tx_0', builtTransfer())],
+    ['another wallet for it', await item(pending, builtTransfer(), other)],
     [
       'typed data that nobody asked for',
       {
-        ...item('sig_0', {
+        ...(await item('sig_0', {
           kind: 'typed_data',
           typedData: { domain: mail, types: { Mail: [{ name: 'to', type: 'string' }] }, message: { to: 'x' } },
-        }),
+        })),
         intent: { kind: 'signature', id: 'sig_0' },
       },
     ],
     [
       'a message that nobody asked for',
-      { ...item('sig_0', { kind: 'message', message: Buffer.from('hi') }), intent: { kind: 'signature', id: 'sig_0' } },
+      {
+        ...(await item('sig_0', { kind: 'message', message: Buffer.from('hi') })),
+        intent: { kind: 'signature', id: 'sig_0' },
+      },
     ],
-    ['a message in the name of a transfer', item(pending, { kind: 'message', message: Buffer.from('hi') })],
+    ['a message in the name of a transfer', await item(pending, { kind: 'message', message: Buffer.from('hi') })],
     [
       'a voucher that nobody asked for',
-      { ...item('mint_0', { kind: 'message', message: Buffer.from('hi') }), intent: { kind: 'voucher', id: 'mint_0' } },
+      {
+        ...(await item('mint_0', { kind: 'message', message: Buffer.from('hi') })),
+        intent: { kind: 'voucher', id: 'mint_0' },
+      },
     ],
   ]
   for (const [what, lie] of lies) t.strictSame(refusalKinds(await ask([lie])), [['not_covered'], ['not_covered']], what)
@@ -72,7 +80,10 @@ t.test('a request that no intent covers is refused and logged by every party', a
 })
 
 t.test('one forged item among valid ones is refused alone', async (t) => {
-  const answers = await ask([item(next, builtTransfer({ to: THIEF })), item(pending, builtTransfer({ nonce: 7 }))])
+  const answers = await ask([
+    await item(next, builtTransfer({ to: THIEF })),
+    await item(pending, builtTransfer({ nonce: 7 })),
+  ])
   t.strictSame(refusalKinds(answers), [
     ['not_covered', 'signed'],
     ['not_covered', 'signed'],
@@ -94,19 +105,19 @@ t.test(
       [3, 2],
     ])
       t.match(
-        await refused(item(pending, builtTransfer({ nonce: 0 })), signers),
+        await refused(await item(pending, builtTransfer({ nonce: 0 })), signers),
         signers[0] === 3 ? { kind: 'given_up' } : claimed,
       )
-    t.match(await refused(item(next, builtTransfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), {
+    t.match(await refused(await item(next, builtTransfer({ nonce: 7, value: 2n * ETHER })), [2, 3]), {
       kind: 'nonce_claimed',
     })
-    const [again] = (await ask([item(pending, builtTransfer({ nonce: 7 }))], [2, 1])).values()
+    const [again] = (await ask([await item(pending, builtTransfer({ nonce: 7 }))], [2, 1])).values()
     t.ok(again?.[0]?.ok, 'a repeated request is signed again')
   },
 )
 
 t.test('a request that does not fit the key is refused whole', async (t) => {
-  const good = item(next, builtTransfer({ value: 2n * ETHER, nonce: 8 }))
+  const good = await item(next, builtTransfer({ value: 2n * ETHER, nonce: 8 }))
   t.strictSame(refusalKinds(await ask([good], [1, 2, 3])), [['invalid'], ['invalid'], ['invalid']], 'too many signers')
   t.strictSame(refusalKinds(await ask([{ ...good, keyId: 'mpk_0' }])), [['key_unknown'], ['key_unknown']])
   const absent = { ceremony: 'sign', signers: [1, 3], finisher: 1, items: [good] } as const
@@ -122,7 +133,12 @@ t.test('a request that does not fit the key is refused whole', async (t) => {
 t.test('a message that is not a request of a coordinator is not answered', async (t) => {
   const session = randomBytes(16).toString('hex')
   const address = { session, round: 0, sequence: 0, sender: 'coordinator', receiver: partyName(1) }
-  const begin = encodeBegin({ ceremony: 'sign', signers: [1, 2], finisher: 1, items: [item(pending, builtTransfer())] })
+  const begin = encodeBegin({
+    ceremony: 'sign',
+    signers: [1, 2],
+    finisher: 1,
+    items: [await item(pending, builtTransfer())],
+  })
   const said = () => stage.parties.lines.filter(({ party, msg }) => party === 1 && msg === 'message rejected')
   const before = said().length
   puppeteer.channel.send(partyName(1), encodeMessage({ ...address, kind: KIND.begin, payload: Buffer.from('{}') }))

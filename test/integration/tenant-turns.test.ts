@@ -20,6 +20,7 @@ import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { TAG_KEY } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
 import { ALL_ALIVE, beatAs, rememberedParties } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
@@ -90,6 +91,7 @@ async function withProcesses(t: Test, place: JobPlace) {
     ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
     LOG_LEVEL: 'silent',
     DATABASE_POOL_SIZE: '4',
+    TRANSACTION_TAG_KEY: TAG_KEY,
     SHUTDOWN_GRACE_MS: '2000',
     // The keystore, and no checkpoints of another log.
     DATA_DIR: t.testdir(),

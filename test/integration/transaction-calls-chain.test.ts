@@ -14,6 +14,7 @@ import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { TAG_KEYS } from '../support/recorded-transactions.ts'
 import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, testSigner } from '../support/wallet-parts.ts'
@@ -46,12 +47,14 @@ async function withChain(t: Test, calls: Calls) {
     check: composeCheckRecorded(
       { log: calls.log, pool: calls.pool, chains: clients },
       createSigningWalletOf(createRecordedWalletFacts(calls.log)),
+      TAG_KEYS,
     ),
     onRefused: (id, reason) => {
       throw new Error(`${id}: ${reason}`)
     },
     replace: async () => false,
-    compare: async () => null,
+    compare: async () => ({ held: null, unclear: [] }),
+    keys: TAG_KEYS,
     fillGaps: async () => 0,
     clock: Date.now,
     maxInFlight: 64,

@@ -14,6 +14,7 @@ import type { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { type ItemOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
+import { TAG_KEY } from '../support/config.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { changedChannel, type Outgoing, withFlippedBit } from '../support/mpc-channel-faults.ts'
@@ -210,6 +211,7 @@ t.test('a party that is given another key-encryption key does not start, and say
       MPC_PARTY: '1',
       MPC_PARTY_DIR: place?.directory,
       MPC_PARTY_KEY: Buffer.alloc(32, 7).toString('base64'),
+      TRANSACTION_TAG_KEY: TAG_KEY,
       MPC_PARTY_ADDRESSES: addresses.join(','),
       MPC_TRUST_DIR: mpc?.trustDir,
       LOG_LEVEL: 'fatal',

@@ -16,6 +16,7 @@ import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { TAG_KEY } from '../support/config.ts'
 import { ALL_ALIVE, beatAs, differences, TERMS } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -39,6 +40,7 @@ async function withProcesses(t: Test) {
     SANDBOX: 'true',
     LOG_LEVEL: 'silent',
     DATABASE_POOL_SIZE: '4',
+    TRANSACTION_TAG_KEY: TAG_KEY,
     SWEEP_INTERVAL_MS: '100',
     LEASE_MS: '1000',
     MPC_PARTY_ADDRESSES: (await Promise.all(addresses)).join(','),

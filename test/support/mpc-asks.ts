@@ -2,8 +2,10 @@
 import type { Answers } from '../../src/keys/mpc/coordinator.ts'
 import type { SigningItem, SigningSubject } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { MpcWallet, Puppeteer } from './mpc-stage.ts'
-import { RECIPIENT } from './service-stage.ts'
+import { tagged } from './recorded-transactions.ts'
+import { RECIPIENT, type Stage } from './service-stage.ts'
 
 export const THIEF = '0x000000000000000000000000000000000000dEaD'
 export const GWEI = 10n ** 9n
@@ -32,6 +34,15 @@ export const signingItem = (
   intent: { kind: 'transaction', id },
   subject: 'kind' in subject ? subject : { kind: 'transaction', transaction: subject },
 })
+
+/** With the tag of the recorded transaction, as the lane signs it; unchanged if the log has no such transaction. */
+export async function tagAs(
+  { service }: Pick<Stage, 'service'>,
+  id: string,
+  transaction: UnsignedTransaction,
+): Promise<UnsignedTransaction> {
+  return tagged((await service.kernel.log.load(transactionAggregate, id)).state, transaction, id)
+}
 
 export const askToSign = (
   puppeteer: Puppeteer,

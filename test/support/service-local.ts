@@ -24,6 +24,7 @@ import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { TAG_KEY } from './config.ts'
 import { roleUrls } from './database-login.ts'
 import { keptLog, type LogLine } from './kept-log.ts'
 import { createWallet, type LoadWallet, type WalletKind } from './load.ts'
@@ -50,7 +51,7 @@ export type LocalService = {
   /** The log lines of the workers. */
   readonly lines: readonly LogLine[]
   /** Another API process, with empty caches. */
-  readonly startApi: () => Promise<ApiClient>
+  readonly startApi: (aheadMs?: number) => Promise<ApiClient>
   /** The same at a given port, until it is closed. */
   readonly listenAt: (port: number) => Promise<LocalApi>
   /** The database URL of a process with that role. */
@@ -117,6 +118,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     DATABASE_URL: databaseUrl,
     DATA_DIR: directory,
     KEYSTORE_KEY: randomBytes(32).toString('base64'),
+    TRANSACTION_TAG_KEY: TAG_KEY,
     ETHEREUM_RPC_URLS: rpcUrls.join(','),
     ETHEREUM_CHAIN_ID: String(chainId),
     ...env,
@@ -130,13 +132,11 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])
-    running.set(
-      name,
-      await starting.catch(async (error: unknown) => {
-        await kernel.close()
-        throw error
-      }),
-    )
+    const started = await starting.catch(async (error: unknown) => {
+      await kernel.close()
+      throw error
+    })
+    running.set(name, started)
   }
   async function stopWorker(name: WorkerName): Promise<void> {
     const worker = running.get(name)
@@ -151,10 +151,10 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   t.after(() => kernel.close())
   const { token } = await createIssueApiKey(kernel)({ tenantId: TENANT, environment: 'mainnet' }, { actor: 'operator' })
 
-  async function listenAt(port: number): Promise<LocalApi> {
+  async function listenAt(port: number, aheadMs = 0): Promise<LocalApi> {
     const parts = composeKernel({ ...config, databaseUrl: urlAs('api') }, 'api')
     onKernel(parts)
-    const { app } = await composeApi(parts, '0.0.0-test')
+    const { app } = await composeApi({ ...parts, log: aheadBy(aheadMs, parts.log) }, '0.0.0-test')
     const baseUrl = await app.listen({ host: '127.0.0.1', port })
     let closing: Promise<void> | null = null
     const close = () => {
@@ -183,7 +183,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     startWorker,
     stopWorker,
     lines,
-    startApi: async () => createApiClient({ baseUrl: (await listenAt(0)).baseUrl, apiKey: token }),
+    startApi: async (aheadMs) => createApiClient({ baseUrl: (await listenAt(0, aheadMs)).baseUrl, apiKey: token }),
     listenAt,
     urlAs,
     env: settings,

@@ -169,6 +169,7 @@ function sent(transaction: Partial<BlockTransaction> & { readonly hash: string }
     status: 'success',
     gasUsed: 1n,
     effectiveGasPrice: 1n,
+    offer: null,
     logs: [],
     authorizations: [],
     ...transaction,

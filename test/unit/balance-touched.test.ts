@@ -25,6 +25,7 @@ t.test('a block touches senders, recipients, both sides of a token transfer, and
     status: 'success',
     gasUsed: 1n,
     effectiveGasPrice: 1n,
+    offer: null,
     logs,
     authorizations: [],
   })

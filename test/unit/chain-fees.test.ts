@@ -10,6 +10,7 @@ import {
   type FeeQuote,
   quoteFees,
   readFeeHistory,
+  TAG_ROOM_WEI,
 } from '../../src/chain/fees.ts'
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 
@@ -27,27 +28,30 @@ function history(baseFees: readonly string[], reward: readonly (readonly string[
   return { oldestBlock: '0x1', baseFeePerGas: baseFees, gasUsedRatio, reward }
 }
 
-t.test('each priority offers the middle of its percentile over the blocks, above twice the base fee', async (t) => {
-  const rows = [
-    ['0x3b9aca00', '0x77359400', '0xb2d05e00'],
-    ['0x3b9aca00', '0x77359400', '0x12a05f200'],
-    ['0x0', '0x0', '0x0'],
-    ['0x77359400', '0xb2d05e00', '0x174876e800'],
-  ]
-  const read = readFeeHistory(history(['0x7', '0x7', '0x7', '0x7', '0x4a817c800'], rows, [0.5, 1, 0, 0.1]))
-  t.equal(read.baseFeePerGas, 20n * GWEI, 'the base fee is that of the next block')
-  t.equal(read.tips.length, 3, 'an empty block adds no tips')
-  t.strictSame(quoted(read), {
-    baseFeePerGas: 20n * GWEI,
-    low: { maxFeePerGas: 41n * GWEI, maxPriorityFeePerGas: GWEI },
-    medium: { maxFeePerGas: 42n * GWEI, maxPriorityFeePerGas: 2n * GWEI },
-    high: { maxFeePerGas: 45n * GWEI, maxPriorityFeePerGas: 5n * GWEI },
-  })
-})
+t.test(
+  'each priority offers the middle of its percentile over the blocks, above twice the base fee, with room for a tag',
+  async (t) => {
+    const rows = [
+      ['0x3b9aca00', '0x77359400', '0xb2d05e00'],
+      ['0x3b9aca00', '0x77359400', '0x12a05f200'],
+      ['0x0', '0x0', '0x0'],
+      ['0x77359400', '0xb2d05e00', '0x174876e800'],
+    ]
+    const read = readFeeHistory(history(['0x7', '0x7', '0x7', '0x7', '0x4a817c800'], rows, [0.5, 1, 0, 0.1]))
+    t.equal(read.baseFeePerGas, 20n * GWEI, 'the base fee is that of the next block')
+    t.equal(read.tips.length, 3, 'an empty block adds no tips')
+    t.strictSame(quoted(read), {
+      baseFeePerGas: 20n * GWEI,
+      low: { maxFeePerGas: 41n * GWEI + TAG_ROOM_WEI, maxPriorityFeePerGas: GWEI },
+      medium: { maxFeePerGas: 42n * GWEI + TAG_ROOM_WEI, maxPriorityFeePerGas: 2n * GWEI },
+      high: { maxFeePerGas: 45n * GWEI + TAG_ROOM_WEI, maxPriorityFeePerGas: 5n * GWEI },
+    })
+  },
+)
 
 t.test('a chain of empty blocks, or with base fee 0, is quoted at the floor', async (t) => {
   const empty = readFeeHistory(history(['0x0', '0x0'], [['0x0', '0x0', '0x0']], [0]))
-  const floor = { maxFeePerGas: POLICY.minTipWei, maxPriorityFeePerGas: POLICY.minTipWei }
+  const floor = { maxFeePerGas: POLICY.minTipWei + TAG_ROOM_WEI, maxPriorityFeePerGas: POLICY.minTipWei }
   t.strictSame(quoted(empty), { baseFeePerGas: 0n, low: floor, medium: floor, high: floor })
   t.strictSame(quoted(readFeeHistory({ baseFeePerGas: ['0x0'] })).high, floor, 'no rewards: the quote is the floor')
 })
@@ -187,7 +191,7 @@ t.test('a chain without fee history is quoted by its gas price', async (t) => {
     const { fees } = oracle(() => given, '0x12a05f200')
     t.hasStrict(await fees.quote(), {
       baseFeePerGas: 0n,
-      low: { maxFeePerGas: 5n * GWEI, maxPriorityFeePerGas: 5n * GWEI },
+      low: { maxFeePerGas: 5n * GWEI + TAG_ROOM_WEI, maxPriorityFeePerGas: 5n * GWEI },
     })
   }
 })

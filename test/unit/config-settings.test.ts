@@ -215,6 +215,7 @@ t.test('every setting has a type, a default and a description, and secrets are m
       'DATABASE_LOGINS',
       'REDIS_URL',
       'KEYSTORE_KEY',
+      'TRANSACTION_TAG_KEY',
       'MPC_PARTY_KEY',
       'SWAP_API_KEY',
       'WEBHOOK_IDENTITY',

@@ -15,10 +15,12 @@ import {
   fold,
   mined,
   NONCE,
+  recordedAs,
   replaced,
   requested,
   signed,
   TRANSFER,
+  tagged,
 } from '../support/recorded-transactions.ts'
 
 const hex = (length: number) =>
@@ -67,18 +69,19 @@ t.test(
       // Each field is usually right, so that some requests are valid.
       const or = <T>(right: T, wrong: fc.Arbitrary<T>): T => (gen(fc.nat, 9) > 0 ? right : gen(() => wrong))
       const wanted = gen(() => fc.constantFrom(call, nothing))
-      const transaction = {
+      const untagged = {
         ...TRANSFER,
-        // Enough to replace each of the histories.
-        maxFeePerGas: 22_500_000_000n,
+        // Enough to replace each of the histories, also when a tag lowers it.
+        maxFeePerGas: 22_500_065_536n,
         chainId: or(intent.chainId, fc.nat()),
         nonce: or(NONCE, fc.nat(20)),
         to: or(wanted.to, hex(20)),
         value: or(wanted.value, amount),
         data: or(wanted.data, fc.nat(80).chain(hex)),
       }
+      const transaction = or(tagged(state, untagged), fc.constant(untagged))
       const address = or(intent.from, hex(20))
-      const coverage = coversTransaction(state, { address, transaction }, FACTS)
+      const coverage = coversTransaction(recordedAs(state), { address, transaction }, FACTS)
       if (!coverage.covered) return coverage.rule.length > 0
       covered += 1
       const same = (right: typeof call) =>

@@ -13,10 +13,12 @@ import {
   golden,
   mined,
   NONCE,
+  recordedAs,
   replaced,
   requested,
   signed,
   TRANSFER,
+  tagged,
 } from '../support/recorded-transactions.ts'
 
 const { maxFeePerGasCap: CAP, now: NOW } = FACTS
@@ -24,8 +26,9 @@ const { from, to } = requested.data
 const THIEF = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const mint = golden('MintRequested')
-/** The maximum replacement of `replaced`, which offers 22.5 gwei. */
-const DEAREST = { maxFeePerGas: 45_000_000_001n, maxPriorityFeePerGas: 45_000_000_001n }
+/** The maximum replacement of `replaced`, which offers 22.5 gwei: twice that, and what a tag adds. */
+const DEAREST = { maxFeePerGas: 45_000_131_072n, maxPriorityFeePerGas: 45_000_131_072n }
+const TAGGED = tagged(fold([requested]), TRANSFER)
 const CANCELLATION: UnsignedTransaction = { ...TRANSFER, to: from, value: 0n }
 
 function given(...events: readonly TransactionEvent[]) {
@@ -33,11 +36,15 @@ function given(...events: readonly TransactionEvent[]) {
   return {
     when: (change: object = {}, facts: Partial<TransactionFacts> = {}, base = TRANSFER) => {
       const { address = from, ...fields } = change as { address?: string }
-      const asked = { address, transaction: { ...base, ...fields } }
-      const coverage = coversTransaction(state, asked, { ...FACTS, ...facts })
+      const exact: UnsignedTransaction = { ...base, ...fields }
+      const covers = (transaction: UnsignedTransaction) =>
+        coversTransaction(recordedAs(state), { address, transaction }, { ...FACTS, ...facts })
       return {
-        covered: (test: Test) => test.strictSame(coverage, { covered: true }),
-        refused: (test: Test, rule: RegExp) => test.match(coverage, { covered: false, rule }, JSON.stringify(coverage)),
+        covered: (test: Test) => test.strictSame(covers(tagged(state, exact)), { covered: true }),
+        refused(test: Test, rule: RegExp) {
+          const coverage = covers(exact)
+          test.match(coverage, { covered: false, rule }, JSON.stringify(coverage))
+        },
       }
     },
   }
@@ -128,10 +135,10 @@ t.test('a signature that was never recorded is remembered by its signer', async 
     .when({}, { signedNonces: [NONCE] })
     .covered(test)
   given(requested)
-    .when({ nonce: NONCE + 1 }, { signedNonces: [NONCE] })
+    .when({ ...TAGGED, nonce: NONCE + 1 }, { signedNonces: [NONCE] })
     .refused(test, /may still be mined/)
   given(requested, signed)
-    .when({}, { signedNonces: [NONCE, NONCE + 1] })
+    .when(TAGGED, { signedNonces: [NONCE, NONCE + 1] })
     .refused(test, /may still be mined/)
   given(requested, signed, consumed)
     .when({ nonce: NONCE + 1 }, { signedNonces: [NONCE] })
@@ -197,7 +204,7 @@ t.test('nothing of a transaction that is in a block or has ended is covered', as
 t.test('fees stay below the cap, and gas within what a transaction may use', async (test) => {
   const wrong: [change: object, rule: RegExp][] = [
     [{ maxFeePerGas: CAP + 1n }, /cap/],
-    [{ maxPriorityFeePerGas: 20_000_000_001n }, /tip/],
+    [{ maxPriorityFeePerGas: 20_000_065_537n }, /tip/],
     [{ gasLimit: 20_999n }, /gas limit/],
     [{ gasLimit: 2n ** 24n + 1n }, /gas limit/],
     [{ maxPriorityFeePerGas: -1n }, /not a valid amount/],
@@ -209,10 +216,10 @@ t.test('fees stay below the cap, and gas within what a transaction may use', asy
 })
 
 t.test('a first signature costs at most twice the reserved fee and gas', async (test) => {
-  const most = { maxFeePerGas: 40_000_000_001n, gasLimit: 121_000n }
+  const most = { maxFeePerGas: 40_000_131_072n, gasLimit: 121_000n }
   given(requested).when(most).covered(test)
   given(requested)
-    .when({ ...most, maxFeePerGas: 40_000_000_002n })
+    .when({ ...most, maxFeePerGas: 40_000_131_073n })
     .refused(test, /fee is far above/)
   given(requested)
     .when({ ...most, gasLimit: 121_001n })
@@ -241,6 +248,30 @@ t.test(
       .refused(test, /lower than that/)
   },
 )
+
+t.test('fees without the tag of the request, or with the tag of another one, are not covered', async (test) => {
+  const { idempotency: _, ...data } = requested.data
+  const cases: [TransactionEvent[], UnsignedTransaction][] = [
+    [[requested], TRANSFER],
+    [[requested, signed, cancellation], CANCELLATION],
+    [[{ ...requested, data: { ...data, idempotency: { key: 'invoice-1', part: 0 } } }], TRANSFER],
+  ]
+  for (const [events, base] of cases) {
+    const right = tagged(fold(events), base)
+    given(...events)
+      .when(right, {}, base)
+      .covered(test)
+    for (const field of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
+      given(...events)
+        .when({ ...right, [field]: right[field] + 1n }, {}, base)
+        .refused(test, /tag of the request/)
+    for (const [others] of cases)
+      if (others !== events)
+        given(...events)
+          .when({ ...tagged(fold(others), base) }, {}, base)
+          .refused(test, /tag of the request/)
+  }
+})
 
 t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {
   const until = (validUntil: string): TransactionEvent => ({ ...requested, data: { ...requested.data, validUntil } })

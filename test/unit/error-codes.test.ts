@@ -56,6 +56,16 @@ const IN_NO_ERROR = new Set([
   'keystore_wrong',
   // From commands.
   'signer_required',
+  'cannot_claim',
+  'lane_busy',
+  'not_as_recorded',
+  'not_held',
+  // At the start of a process.
+  'tag_key_missing',
+  'tag_key_wrong',
+  // In jobs and checks of signers.
+  'database_read_only',
+  'key_indexes_used_up',
 ])
 
 t.test('every error code of the API is in the reference', async (t) => {

@@ -1,16 +1,18 @@
 /** `stuck` names what a lane waits for, whatever it is: every cause that the code knows is reported with its text. */
 import t from 'tap'
-import { HELD_CAUSES, type HeldCause, heldNext, heldText } from '../../src/transactions/held-cause.ts'
+import { HELD_CAUSES, type HeldCause, type HeldCauseOf, heldNext, heldText } from '../../src/transactions/held-cause.ts'
 import { lane, unsigned } from '../support/operator-facts.ts'
 
 const SEEN = { hash: '0xab', nonce: 7, transactionId: 'tx_1' }
 
 /** One of each kind. A cause that is missing here does not compile. */
-const CAUSES: { readonly [K in HeldCause['kind']]: Extract<HeldCause, { readonly kind: K }> } = {
+const CAUSES: { readonly [K in HeldCause['kind']]: HeldCauseOf<K> } = {
   log_refused: { kind: 'log_refused', reason: 'the log has 3 events, but the auditor has signed 4' },
   not_walked: { kind: 'not_walked', until: 9, next: 8, cursor: 100 },
-  nonce_given: { kind: 'nonce_given', ...SEEN },
-  not_returned: { kind: 'not_returned', ...SEEN },
+  no_tag: { kind: 'no_tag', ...SEEN },
+  other_call: { kind: 'other_call', ...SEEN },
+  nonce_taken: { kind: 'nonce_taken', ...SEEN },
+  not_shown: { kind: 'not_shown', ...SEEN },
   not_simulated: { kind: 'not_simulated', transactionId: 'tx_1', reason: 'timeout' },
 }
 
@@ -34,7 +36,7 @@ t.test('each cause has a text and a next step of its own', async (t) => {
 })
 
 t.test('a cause that no signer has seen for long, and that of a lane without work, is not reported', async (t) => {
-  const cause = CAUSES.nonce_given
+  const cause = CAUSES.nonce_taken
   t.strictSame(
     lane({ ...unsigned, held: { cause, seenMs: 600_000 } }).map(({ kind }) => kind),
     ['lane_without_holder'],

@@ -150,7 +150,7 @@ function blockOf(number: number, logs: ReturnType<typeof log>[]): Block {
     parentHash: '0x',
     timestamp: 0,
     baseFeePerGas: null,
-    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, logs, authorizations: [] }],
+    transactions: [{ ...transaction, gasUsed: 0n, effectiveGasPrice: 0n, offer: null, logs, authorizations: [] }],
   }
 }
 

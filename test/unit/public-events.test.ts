@@ -24,6 +24,7 @@ const MAKE = 'extend test/support/public-log.ts and run npm run golden-log'
 /** Streams of which nothing is published, with the reason. */
 const UNPUBLISHED: Readonly<Record<string, string>> = {
   chain: 'blocks belong to no tenant',
+  tagkey: 'which key the signers of the installation use',
   database: 'a restore belongs to no tenant',
   keyindexes: 'which index of a seed belongs to which wallet is a matter of the service',
   ownership: 'moves of tokens become deposits',

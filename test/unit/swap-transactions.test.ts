@@ -4,7 +4,16 @@ import { nativeAsset } from '../../src/core/assets.ts'
 import { holdsOf } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import { coversTransaction } from '../../src/transactions/covers.ts'
-import { cancellation, FACTS, fold, golden, mined, signed } from '../support/recorded-transactions.ts'
+import {
+  cancellation,
+  FACTS,
+  fold,
+  golden,
+  mined,
+  recordedAs,
+  signed,
+  tagged,
+} from '../support/recorded-transactions.ts'
 
 const swap = golden('SwapRequested')
 const approval = golden('TokenApprovalRequested')
@@ -33,14 +42,15 @@ t.test('a swap holds what it may sell and its gas, and sends none of the native 
 t.test('parties sign a swap as it was accepted, after its approval has succeeded, and nothing else', async (t) => {
   const { from, chainId, to, data, reserved } = known().intent
   const transaction = { chainId, nonce: 8, to, value: 0n, data: data ?? '', ...reserved, maxPriorityFeePerGas: 1n }
-  const asked = { address: from, transaction }
+  const asked = { address: from, transaction: tagged(state, transaction) }
   const facts = { ...FACTS, dependency: succeeded }
-  t.match(coversTransaction(state, asked, facts), { covered: true })
+  t.match(coversTransaction(recordedAs(state), asked, facts), { covered: true })
   const covered = (change: Partial<typeof transaction>) =>
-    coversTransaction(state, { address: from, transaction: { ...transaction, ...change } }, facts).covered
+    coversTransaction(recordedAs(state), { address: from, transaction: { ...asked.transaction, ...change } }, facts)
+      .covered
   t.notOk(covered({ data: `${transaction.data.slice(0, -1)}0` }), 'another deadline or minimum')
   t.notOk(covered({ to: approval.data.to }))
   t.notOk(covered({ value: 1n }))
   for (const dependency of [null, fold([approval]), fold([approval, signed]), fold([approval, cancellation])])
-    t.notOk(coversTransaction(state, asked, { ...facts, dependency }).covered)
+    t.notOk(coversTransaction(recordedAs(state), asked, { ...facts, dependency }).covered)
 })

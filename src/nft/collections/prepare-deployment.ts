@@ -62,7 +62,9 @@ export async function prepareDeployment(
     dependsOn = await findFactoryDeployment(ports, sender.chainId)
     if (dependsOn === null) {
       await requireProxy(ports, sender)
-      const factory = await prepareCall(ports, { ...common, ...deployFactory(), gasLimit: FACTORY_GAS }, metadata)
+      // The collection is part 0, whether the factory has to be deployed or not.
+      const request = { ...common, ...deployFactory(), gasLimit: FACTORY_GAS, part: 1 }
+      const factory = await prepareCall(ports, request, metadata)
       before.push(factory)
       dependsOn = factory.transactionId
     }

@@ -130,6 +130,7 @@ async function prepareTransactions(
         owner: { tenantId: metadata.tenantId, environment: collection.environment },
         walletId: collection.wallet_id,
         kind: 'MintRequested',
+        part: prepared.length,
         to: collection.contract_address,
         data: part.data,
         gasLimit: part.gasLimit,

@@ -137,6 +137,7 @@ async function prepareCalls(
       owner: { tenantId: metadata.tenantId, environment: collection.environment },
       walletId,
       kind: 'NftTransferRequested',
+      part: prepared.length,
       to: collection.contract_address,
       data,
       gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? RECEIVER_GAS : 0n),

@@ -17,6 +17,7 @@ const PURPOSES: Readonly<Record<ReplacementPurpose, string>> = {
   cancel: 'replaced by a transfer of 0 to the wallet itself: cancellation requested',
 }
 
+const CLAIMED = ' earlier: an operator decided that this transaction on chain is the request'
 const FOUND_AGAIN = ' earlier: the database had lost this record, and it was found on chain'
 
 type RecordedLater = RecordedEvent<LaterEvent>
@@ -25,9 +26,9 @@ type RecordedLater = RecordedEvent<LaterEvent>
 export function tellEvent(event: RecordedLater, facts: StoryFacts, index: number): Told {
   switch (event.type) {
     case 'TransactionSigned': {
-      const { nonce, hash, fees, quote, recovered } = event.data
+      const { nonce, hash, fees, quote, recovered, claimed } = event.data
       return {
-        text: `signed with nonce ${nonce}${recovered ? FOUND_AGAIN : ''}`,
+        text: `signed with nonce ${nonce}${claimed ? CLAIMED : recovered ? FOUND_AGAIN : ''}`,
         details: [
           recorded('hash', hash),
           ...offer(facts, readFees(fees)),
@@ -85,6 +86,8 @@ type EndEvent = RecordedOf<
   | 'SpeedUpRequested'
   | 'TransactionCancelled'
   | 'NonceConsumedExternally'
+  | 'LookalikeRejected'
+  | 'LookalikeHeld'
 >
 
 /** The reorg of the chain that took the block. */
@@ -132,6 +135,20 @@ function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told
           ? []
           : [recorded('used by', `${event.data.takenBy.hash} in block ${event.data.takenBy.blockNumber}`)]),
         recorded('proven at', `block ${event.data.finalizedBlock}, which is finalized`),
+      )
+    case 'LookalikeRejected':
+      return told(
+        event.data.by === 'operator'
+          ? 'an operator decided that a transaction on chain is not this request: it is signed as a new one'
+          : 'a transaction on chain does the same, but its fees do not have the tag of this request: another program sent it',
+        recorded('hash', `${event.data.hash} with nonce ${event.data.nonce}`),
+      )
+    case 'LookalikeHeld':
+      return told(
+        event.data.why === 'no_tag'
+          ? 'held: a transaction on chain does the same and has no tag; an operator must say whether it is this request'
+          : 'held: a transaction on chain has the tag of this request and does something else; an operator must say whether to sign it',
+        recorded('hash', `${event.data.hash} with nonce ${event.data.nonce}`),
       )
     default:
       return assertNever(event)

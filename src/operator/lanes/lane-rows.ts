@@ -64,14 +64,14 @@ WITH work AS (
          count(*) FILTER (WHERE t.state IN ${UNSENT}) AS unsent,
          count(*) FILTER (WHERE t.state = 'submitted') AS submitted,
          count(*) FILTER (WHERE t.state = 'awaiting_funds') AS awaiting_funds,
-         count(*) FILTER (WHERE t.attention IS NOT NULL) AS wishes,
+         count(*) FILTER (WHERE t.attention IN ('cancel', 'speed_up')) AS wishes,
          min(t.transaction_id) FILTER (WHERE ${READY}) AS ready_id,
          min(greatest(t.updated_at, d.updated_at)) FILTER (WHERE ${READY}) AS ready_since,
          min(t.created_at) FILTER (WHERE t.state = 'requested') AS waiting_since,
          min(t.transaction_id) FILTER (WHERE t.state IN ${UNSENT}) AS unsent_id,
          min(t.updated_at) FILTER (WHERE t.state IN ${UNSENT}) AS unsent_since,
-         min(t.transaction_id) FILTER (WHERE t.attention IS NOT NULL) AS wish_id,
-         min(t.updated_at) FILTER (WHERE t.attention IS NOT NULL) AS wish_since
+         min(t.transaction_id) FILTER (WHERE t.attention IN ('cancel', 'speed_up')) AS wish_id,
+         min(t.updated_at) FILTER (WHERE t.attention IN ('cancel', 'speed_up')) AS wish_since
     FROM ${TRANSACTIONS} t LEFT JOIN ${TRANSACTIONS} d ON d.transaction_id = t.depends_on
    WHERE ${isUnmined('t')} AND ($1::integer IS NULL OR (t.chain_id = $1 AND lower(t.from_address) = lower($2)))
    GROUP BY t.chain_id, t.from_address),

@@ -1,0 +1,90 @@
+/**
+ * An operator's decision on a request that is held because a transaction on chain may be its forgotten signature. It is
+ * an event of the request, recorded under the lease of its lane, and nobody decides twice.
+ */
+import type { RpcReader } from '../chain/json-rpc.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
+import { certainChange } from '../event-log/aggregate.ts'
+import type { Lease } from '../event-log/leases.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { transactionAggregate } from './aggregate.ts'
+import { buildCall } from './build-call.ts'
+import { contentOf, purposeOf } from './content.ts'
+import type { TransactionCommand } from './decider.ts'
+import type { Lookalike } from './events.ts'
+import { type Lane, laneName } from './lanes.ts'
+import { readSigned } from './read-signed.ts'
+import type { KnownTransaction } from './state.ts'
+
+/** `claim`: the transaction on chain is this request. `new`: it is not, and the request is signed. */
+export type Verdict = 'claim' | 'new'
+
+export type Judged = { readonly transactionId: string; readonly verdict: Verdict } & Lookalike
+
+export type JudgePorts = {
+  readonly log: EventLog
+  readonly clientOf: (chainId: number) => RpcReader
+  /** Runs a task under the lease of a lane. @throws Conflict while a signer works on it */
+  readonly withLane: <T>(lane: Lane, task: (lease: Lease) => Promise<T>) => Promise<T>
+}
+
+/**
+ * @throws NotFound for an unknown transaction; Conflict `not_held`, `cannot_claim` when the chain shows that it is not
+ *   this request, `signer_required`, `lane_busy`; Unavailable
+ */
+export async function judgeLookalike(ports: JudgePorts, transactionId: string, verdict: Verdict): Promise<Judged> {
+  const { log } = ports
+  const { intent } = await loadHeld(log, transactionId)
+  const lane: Lane = { chainId: intent.chainId, address: intent.from }
+  return ports.withLane(lane, async (lease) => {
+    const { loaded, transaction, held } = await loadHeld(log, transactionId)
+    const now = log.now()
+    const command: TransactionCommand =
+      verdict === 'new'
+        ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
+        : await claim(ports, lane, transaction, held)
+    const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
+    const change = certainChange(transactionAggregate, loaded, command, { metadata, now })
+    await log.append({ changes: [change], guards: { fence: lease } })
+    return { transactionId, verdict, ...held }
+  })
+}
+
+async function loadHeld(log: EventLog, transactionId: string) {
+  const [checked] = await log.loadChecked(transactionAggregate, [transactionId])
+  if (checked === undefined || checked.state.state === 'unknown') throw new NotFound('transaction')
+  const { state: transaction, broken } = checked
+  if (broken !== null)
+    throw new Conflict('not_as_recorded', `${transactionId}: ${broken}. See npm run bursar -- audit verify.`)
+  const { held, intent } = transaction
+  if (held === null)
+    throw new Conflict('not_held', `${transactionId} is not held: no transaction on chain must be compared with it.`)
+  return { loaded: checked, transaction, held, intent }
+}
+
+/** The bytes from a node, whose hash, sender and effect are checked. */
+async function claim(
+  { clientOf, log }: JudgePorts,
+  { chainId, address }: Lane,
+  transaction: KnownTransaction,
+  { hash }: Lookalike,
+): Promise<TransactionCommand> {
+  const bytes = await readSigned(clientOf(chainId), { hash, from: address, chainId })
+  if (bytes === null)
+    throw new Conflict('cannot_claim', `No node returns ${hash} now: add a node that has it, and try again.`)
+  if (bytes === 'foreign')
+    throw new Conflict('cannot_claim', `${hash} is of a type that Bursar never signs: use --new.`)
+  const { content, ...shown } = bytes
+  const signed = { ...shown, signedAt: log.now() }
+  const newest = transaction.attempts.at(-1)
+  const purpose = newest === undefined ? null : purposeOf(transaction, content)
+  const isSame = newest === undefined ? content === contentOf(buildCall(transaction.intent)) : purpose !== null
+  if (!isSame || (newest !== undefined && newest.nonce !== signed.nonce))
+    throw new Conflict(
+      'cannot_claim',
+      `${hash} does something else than this request: use --new, or cancel the request.`,
+    )
+  return purpose === null
+    ? { type: 'RecordSignature', signed, recovered: true, claimed: true }
+    : { type: 'RecordReplacement', signed, purpose, recovered: true, claimed: true }
+}

@@ -1,0 +1,97 @@
+/** Which transactions on chain are a request's own, another program's, or for an operator to judge. */
+import t from 'tap'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { buildCall, buildCancellation } from '../../src/transactions/build-call.ts'
+import { contentOf } from '../../src/transactions/content.ts'
+import type { LooseOutside, OutsideReads } from '../../src/transactions/outside.ts'
+import { type Known, recogniseFirst, recogniseNewer } from '../../src/transactions/recognise.ts'
+import { type TagPurpose, tagOf } from '../../src/transactions/tags.ts'
+import { fold, golden, requested, signed, TAG_KEYS } from '../support/recorded-transactions.ts'
+
+const LANE = { chainId: requested.data.chainId, address: requested.data.from }
+const HASH = `0x${'cd'.repeat(32)}`
+const TAGGING = { keys: TAG_KEYS, untagged: false }
+const AFTER_OLDER = { keys: TAG_KEYS, untagged: true }
+
+/** `idempotency`: missing for a request that an older version accepted. */
+function known(
+  events: readonly TransactionEvent[] = [],
+  idempotency: object | null = { key: 'k', part: 0 },
+  id = 'tx_1',
+): Known {
+  const { idempotency: _, ...data } = requested.data
+  const opening = { ...requested, data: idempotency === null ? data : { ...data, idempotency } } as TransactionEvent
+  const state = fold([opening, ...events])
+  if (state.state === 'unknown') throw new Error('it was requested')
+  return { loaded: { id, state, version: 1, hash: '' }, transaction: state }
+}
+
+function bytesOf(one: Known, purpose: TagPurpose, patch: Partial<LooseOutside> = {}): LooseOutside {
+  const { intent } = one.transaction
+  const content = contentOf(purpose === 'send' ? buildCall(intent) : buildCancellation(intent))
+  const tag = tagOf(TAG_KEYS, { id: one.loaded.id, transaction: one.transaction }, purpose)
+  return { nonce: 7, hash: HASH, content, tag, isTaken: false, ...patch }
+}
+
+const readsOf = (rows: readonly LooseOutside[]): Pick<OutsideReads, 'tagged' | 'alike'> => ({
+  tagged: async (_lane, tags) => rows.filter(({ tag }) => tag !== null && tags.includes(tag)),
+  alike: async (_lane, contents) => rows.filter(({ content }) => contents.includes(content)),
+})
+
+const first = async (one: Known, outside: LooseOutside, settings = TAGGING) =>
+  (await recogniseFirst(settings, readsOf([outside]), LANE, [one])).map((found) => [
+    found.is,
+    'why' in found ? found.why : null,
+  ])
+
+t.test('a waiting request takes what has its tag and its effect, and nothing that only has its effect', async (t) => {
+  const one = known()
+  t.strictSame(await first(one, bytesOf(one, 'send')), [['own', null]])
+  for (const tag of [null, 0, 1, bytesOf(known([], { key: 'other', part: 0 }), 'send').tag])
+    for (const settings of [TAGGING, AFTER_OLDER])
+      t.strictSame(await first(one, bytesOf(one, 'send', { tag }), settings), [], 'an equal payment')
+  t.strictSame(await first(known([], { key: 'k', part: 0 }, 'tx_2'), bytesOf(one, 'send')), [['own', null]], 'repeated')
+  t.strictSame(await first(known([signed]), bytesOf(one, 'send')), [], 'it does not wait')
+})
+
+t.test('what cannot be told apart is unclear until it is rejected', async (t) => {
+  const one = known()
+  const other = contentOf({ to: LANE.address, value: 1n, data: '0x' })
+  t.strictSame(await first(one, bytesOf(one, 'send', { content: other })), [['unclear', 'other_call']])
+  t.strictSame(await first(one, bytesOf(one, 'send', { isTaken: true })), [['unclear', null]])
+  const older = known([], null)
+  t.strictSame(await first(older, bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [['unclear', 'no_tag']])
+  t.strictSame(await first(older, bytesOf(older, 'send', { tag: null })), [], 'without evidence of a restore')
+  const rejected: TransactionEvent = {
+    ...golden('LookalikeRejected'),
+    data: { hash: HASH, nonce: 7, by: 'operator', rejectedAt: '' },
+  }
+  t.strictSame(await first(known([rejected], null), bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [])
+  t.strictSame(await first(known([rejected]), bytesOf(one, 'send', { content: other })), [])
+})
+
+t.test(
+  'bytes at the nonce of a signed request are its own by their tag, and otherwise of another program',
+  async (t) => {
+    const one = known([signed])
+    const newer = (patch: Partial<LooseOutside>, purpose: TagPurpose = 'send', settings = TAGGING, from = one) =>
+      recogniseNewer(settings, from, bytesOf(from, purpose, patch)).map((found) => [
+        found.is,
+        'purpose' in found ? found.purpose : null,
+      ])
+    t.strictSame(newer({}), [['own', 'bump']])
+    t.strictSame(newer({}, 'cancel'), [['own', 'cancel']])
+    t.strictSame(newer({ tag: 5 }), [['foreign', null]])
+    t.strictSame(
+      newer({ tag: bytesOf(one, 'cancel').tag }),
+      [['foreign', null]],
+      'a payment with the tag of a cancellation',
+    )
+    t.strictSame(newer({ content: 'something else' }), [], 'the follower proves the loss')
+    const older = known([signed], null)
+    t.strictSame(newer({ tag: null }, 'send', AFTER_OLDER, older), [['unclear', null]])
+    t.strictSame(newer({ tag: null }, 'send', TAGGING, older), [['foreign', null]])
+  },
+)
+
+t.end()
