@@ -27,6 +27,7 @@ export const balanceWork: Work = {
     return event.type === 'AssetRegistered' ? [tokenJob(event)] : []
   },
   findQuiet: findUnobservedWallets,
+  findOpen: findUnobserved,
   owners: WALLETS_THEMSELVES,
 }
 
@@ -77,6 +78,16 @@ async function findUnobservedWallets(pool: Pool, quietBefore: Date, limit: numbe
     values: [lowestIdSince(quietBefore.getTime() - LOOK_BACK_MS), quietBefore, limit],
   })
   return rows.map((row) => walletJob(row.wallet_id))
+}
+
+/** Wallets without a balance. No row shows whether a token that a tenant registered was read: its job stays. */
+async function findUnobserved(pool: Pool, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'open_observe',
+    text: `SELECT id FROM unnest($1::text[]) AS id WHERE NOT EXISTS (SELECT FROM balances b WHERE b.wallet_id = id)`,
+    values: [ids],
+  })
+  return rows.map(({ id }) => id)
 }
 
 /**

@@ -3,18 +3,18 @@
  */
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import { type CompareLane, type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
+import { heldText } from '../transactions/held-cause.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { Kernel } from './kernel.ts'
 
 type Told = Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>
 
-/** @param told callbacks; by default the signer's logs and metrics */
 export function composeCompareLane(
   kernel: Kernel,
   keys: TagKeys,
   { refusal, restoreState }: WatchRestores,
-  told: Told = telling(kernel),
+  told: Told,
 ): CompareLane {
   const { pool, log, chainOf } = kernel
   return createCompareLane({
@@ -28,13 +28,16 @@ export function composeCompareLane(
   })
 }
 
-function telling({ chainOf, logger, metrics }: Kernel): Told {
+/** The signer's logs and metrics. @param record called for what is held too */
+export function tellingOfLanes({ chainOf, logger, metrics }: Kernel, record: Told['onHeld']): Told {
   const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
   return {
-    onHeld({ chainId, address }, reason) {
+    onHeld(lane, cause) {
+      const { chainId, address } = lane
+      record(lane, cause)
       metrics.countHeldLane(chainOf(chainId).settings.network)
       logger.error(
-        { ...fields(chainId, address), reason },
+        { ...fields(chainId, address), reason: heldText(cause) },
         'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
       )
     },

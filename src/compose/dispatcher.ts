@@ -13,6 +13,7 @@ import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { TASKS, WORK } from './capabilities.ts'
+import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
 import { createPlaceJobs } from './place-jobs.ts'
 import type { Work } from './run-process.ts'
@@ -34,7 +35,11 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   const leaders = [
     lead({ ...settings, name: DISPATCHER }, (_lease, stop) => dispatch(kernel, turns, stop)),
     lead({ ...settings, name: 'sweeper' }, async (_lease, stop) => {
-      await Promise.all([sweepUnfinished(kernel, turns, stop), freeStuckJobs(kernel, stop)])
+      await Promise.all([
+        sweepUnfinished(kernel, turns, stop),
+        freeStuckJobs(kernel, stop),
+        forgetDoneJobs(kernel, stop),
+      ])
     }),
     ...repeatTasks(kernel, settings),
   ]
@@ -104,6 +109,14 @@ function freeStuckJobs({ config, jobs, logger }: Kernel, signal: AbortSignal): P
       logger.warn({ jobs: freed }, 'released jobs that were scheduled too far in the future; check the system clocks')
   }
   return repeat(free, { intervalMs: config.sweepIntervalMs, signal, onError })
+}
+
+/** A failed job whose work is done by now is no finding: another job, or an operator, has removed the cause. */
+function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
+  const onError = (error: unknown) =>
+    kernel.logger.warn({ err: error }, 'cannot check the causes of failed jobs; will retry')
+  const open = openWork(kernel.config.rebroadcastAfterMs)
+  return repeat(() => forgetDone(kernel, open), { intervalMs: FORGET_INTERVAL_MS, signal, onError })
 }
 
 /** Each task has a leader of its own: a task that takes long delays no other. */

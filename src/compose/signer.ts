@@ -14,6 +14,7 @@ import type { WatchRestores } from '../restores/watch-restores.ts'
 import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
+import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -26,7 +27,7 @@ import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-
 import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCompareLane } from './compare-lane.ts'
+import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { openCoordinator } from './mpc-channel.ts'
@@ -131,6 +132,7 @@ function composeLane(
 ) {
   const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
+  const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
   const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const nonceOf = async ({ chainId, address }: Lane) =>
@@ -155,7 +157,7 @@ function composeLane(
     ...shared,
     leases,
     replace,
-    compare: composeCompareLane(kernel, keys, restores),
+    compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({
       log,
@@ -174,7 +176,10 @@ function composeLane(
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     onSetAside: settingAside(kernel),
-    onNotSimulated: notSimulated(kernel),
+    onNotSimulated(chainId, transactionId, reason) {
+      notSimulated(kernel)(chainId, transactionId, reason)
+      held.leftAlone({ kind: 'not_simulated', transactionId, reason })
+    },
     chainOf: composeLaneChains(kernel, nonceOf),
   })
 }

@@ -14,6 +14,7 @@ import { runReplays } from '../webhooks/run-replays.ts'
 import { createRunningDrains } from '../webhooks/running-drains.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
+import { FORGET_INTERVAL_MS, forgetDone, OPEN_WEBHOOKS } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
 import { newId } from './new-id.ts'
 import type { Work } from './run-process.ts'
@@ -75,6 +76,7 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
       signal,
       onError,
     }),
+    repeat(() => forgetDone(kernel, OPEN_WEBHOOKS), { intervalMs: FORGET_INTERVAL_MS, signal, onError }),
     repeat(findDue, { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => removeOld(pool, clock(), signal), { intervalMs: RETENTION_INTERVAL_MS, signal, onError }),
   ])

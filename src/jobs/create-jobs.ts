@@ -3,7 +3,7 @@ import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { createErrorLog } from './error-log.ts'
-import { FAILED_KEPT, listFailed, retryFailed } from './failed-jobs.ts'
+import { FAILED_KEPT, forgetFailed, listFailed, retryFailed } from './failed-jobs.ts'
 import type { Jobs, JobsLog, JobWorker, QueueCounts } from './jobs.ts'
 import { findOldest } from './oldest-job.ts'
 import { openQueues } from './open-queues.ts'
@@ -66,6 +66,7 @@ export function createJobs(settings: JobsSettings): Jobs {
     oldest: (name) => queues.on(name, findOldest),
     failed: (name, { limit }) => queues.on(name, (queue) => listFailed(queue, limit)),
     retry: (name, id) => queues.on(name, async (queue) => (await retryFailed(queue, id)) > 0, RETRY_DEADLINE_MS),
+    forget: (name, ids) => queues.on(name, (queue) => forgetFailed(queue, ids), RETRY_DEADLINE_MS),
     retryAll: (name) => queues.on(name, (queue) => retryFailed(queue), RETRY_DEADLINE_MS),
 
     unstick: createUnstick(bull, queues, retries),

@@ -1,4 +1,4 @@
-/** Permanently failed jobs, for operators to list and retry: one entry for each id, however often it failed. */
+/** Permanently failed jobs, for operators to list and retry: one entry for each id, however often it failed. Those whose work is done go. */
 import { ErrorCode } from 'bullmq'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { FailedJob } from './jobs.ts'
@@ -29,6 +29,13 @@ export async function retryFailed(queue: BullQueue, id?: string): Promise<number
     if (back) retried += 1
   }
   return retried
+}
+
+/** Removes the failed jobs of these ids; returns the number of ids. */
+export async function forgetFailed(queue: BullQueue, ids: ReadonlySet<string>): Promise<number> {
+  const found = [...(await failedById(queue))].filter(([id]) => ids.has(id))
+  for (const job of found.flatMap(([, jobs]) => jobs)) await unlessGone(job.remove())
+  return found.length
 }
 
 type Failures = readonly [newest: BullJob, ...older: BullJob[]]

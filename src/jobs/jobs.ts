@@ -108,6 +108,8 @@ export type Jobs = {
   readonly failed: (queue: QueueName, options: { readonly limit: number }) => Promise<readonly FailedJob[]>
   /** Retries a failed job with all its tries. False when there is no failed job of that id. */
   readonly retry: (queue: QueueName, id: string) => Promise<boolean>
+  /** Removes failed jobs of these ids; returns the number of ids. */
+  readonly forget: (queue: QueueName, ids: ReadonlySet<string>) => Promise<number>
   /** Retries every failed job; returns the number of ids. */
   readonly retryAll: (queue: QueueName) => Promise<number>
   /**

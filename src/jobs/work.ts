@@ -29,6 +29,8 @@ export type Work<Event = Occurrence> = {
    * @param quietBefore what was requested later has a job of its own on the way
    */
   readonly findQuiet: (pool: Pool, quietBefore: Date, limit: number) => Promise<Job[]>
+  /** Of these job ids those whose work is not done: a failed job of any other has no cause any more. */
+  readonly findOpen: (pool: Pool, ids: readonly string[]) => Promise<readonly string[]>
   /** Whose the jobs are: SQL that finds `id` and `wallet_id`, or `id` and `tenant_id`, of the job ids `$1`. */
   readonly owners: { readonly wallets: string } | { readonly tenants: string }
 }
@@ -65,6 +67,14 @@ export function streamWork<Event extends { readonly type: string }>({
         values: [quietBefore, limit],
       })
       return rows.map(({ id }) => jobOf(id))
+    },
+    async findOpen(pool, ids) {
+      const { rows } = await pool.query<{ id: string }>({
+        name: `open_${work.queue}`,
+        text: `SELECT id FROM (${waiting}) AS waiting WHERE id = ANY ($2::text[])`,
+        values: ['infinity', ids],
+      })
+      return rows.map(({ id }) => id)
     },
   }
 }

@@ -16,6 +16,7 @@ import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Fees, SignedBytes } from './events.ts'
+import type { HeldCause, LookalikeCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { LaneKnowledge, Outside, OutsideReads } from './outside.ts'
 import { readSigned } from './read-signed.ts'
@@ -36,14 +37,14 @@ export type CompareLanePorts = {
   readonly clientOf: (chainId: number) => RpcReader
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
-  /** Called when a lane, or a request, must wait, with the reason. */
-  readonly onHeld: (lane: Lane, reason: string) => void
+  /** Called when a lane, or a request, must wait, with the cause. */
+  readonly onHeld: (lane: Lane, cause: HeldCause) => void
   /** Called for signed bytes that were missing in the log and found on chain. */
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: SignedBytes) => void
 }
 
 /** `held`: why the lane must wait; `null` when it may sign. `unclear`: requests that must wait, whatever the lane does. */
-export type Compared = { readonly held: string | null; readonly unclear: readonly string[] }
+export type Compared = { readonly held: HeldCause | null; readonly unclear: readonly string[] }
 
 const FREE: Compared = { held: null, unclear: [] }
 
@@ -65,7 +66,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
     const before = looks.get(name)
     const last = before?.epoch === known.epoch ? before : null
     const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
-    if (typeof look === 'string') {
+    if ('kind' in look) {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
     }
@@ -83,9 +84,9 @@ async function firstLook(
   lane: Lane,
   { next, cursor, epoch }: LaneKnowledge,
   before: Look | null,
-): Promise<Look | string> {
+): Promise<Look | HeldCause> {
   const refused = before === null ? await refusal(epoch) : null
-  if (refused !== null) return refused
+  if (refused !== null) return { kind: 'log_refused', reason: refused }
   const client = clientOf(lane.chainId)
   const mined = await countAt(client, lane, 'latest')
   const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
@@ -107,12 +108,8 @@ async function countAt(client: RpcReader, { address }: Lane, block: number | 'la
   return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
 }
 
-function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): string | null {
-  if (until === null) return null
-  return (
-    `nodes show transactions of this address up to nonce ${until - 1}, but the log has only nonces below ${next}: ` +
-    `the follower must first read their blocks, and it is at block ${cursor ?? 'none'}`
-  )
+function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause | null {
+  return until === null ? null : { kind: 'not_walked', until, next, cursor }
 }
 
 /**
@@ -152,7 +149,7 @@ async function recover(
 }
 
 /** What to record, and why the request must wait. */
-type Outcome = { readonly known: Known; readonly command?: TransactionCommand; readonly held?: string }
+type Outcome = { readonly known: Known; readonly command?: TransactionCommand; readonly held?: HeldCause }
 
 /** The bytes themselves decide: a row only says where to look. */
 async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Promise<Outcome> {
@@ -188,17 +185,8 @@ async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Pr
   }
 }
 
-/** Why a request waits that a transaction on chain may fulfil. */
-const HELD_BECAUSE = {
-  no_tag: 'does the same and has no tag, as older versions signed: an operator must say whether it is this request',
-  other_call: 'has the tag of this request and does something else: an operator must say whether to sign it',
-  nonce_taken:
-    'has the tag of this request, and the log has given its nonce to another transaction, which gets a new one',
-  not_shown: 'has the tag of this request, and the node does not return it now',
-} as const
-
-function heldBecause({ loaded }: Known, { hash, nonce }: Outside, why: keyof typeof HELD_BECAUSE): string {
-  return `${loaded.id}: ${hash} with nonce ${nonce} ${HELD_BECAUSE[why]}`
+function heldBecause({ loaded }: Known, { hash, nonce }: Outside, kind: LookalikeCause['kind']): LookalikeCause {
+  return { kind, transactionId: loaded.id, hash, nonce }
 }
 
 function isTagged(keys: TagKeys, known: Known, purpose: 'bump' | 'cancel' | null, fees: Fees): boolean {

@@ -18,6 +18,10 @@ export const transactions = {
       beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',
       grants: readBy(['operator'], { follower: 'SELECT, DELETE' }),
     },
+    held_lanes: {
+      beside: 'why signers sign nothing in a lane; they write it again with each try',
+      grants: readBy(['operator'], { signer: 'SELECT, INSERT, UPDATE, DELETE' }),
+    },
     outside_transactions: {
       beside: 'read from the chain: transactions that a restored database does not contain',
       grants: readBy([...READERS, 'signer', 'follower']),

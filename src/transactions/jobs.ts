@@ -4,7 +4,7 @@ import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
-import { type Lane, laneName, unchangedFor } from './lanes.ts'
+import { isLaneName, type Lane, laneName, unchangedFor } from './lanes.ts'
 import { isUnmined } from './sql.ts'
 
 function signJob(lane: Lane): Job {
@@ -137,8 +137,8 @@ export function createFindUnfinishedLanes(
                SELECT lanes.*, row_number() OVER (PARTITION BY lanes.tenant_id
                         ORDER BY (lanes.chain_id, lanes.from_address) <= (reached.chain_id, reached.address), lanes.chain_id, lanes.from_address) AS turn
                  FROM (SELECT min(tenant_id) AS tenant_id, chain_id, from_address,
-                              bool_or(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor('$2')}) AS to_sign,
-                              bool_or(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor('$2')})) AS to_submit
+                              bool_or${toSign('$2')} AS to_sign,
+                              bool_or${toSubmit('$2')} AS to_submit
                          FROM transactions
                         WHERE ${isUnmined('transactions')}
                           AND ${unchangedFor('$1')}
@@ -159,6 +159,34 @@ export function createFindUnfinishedLanes(
     if (rows.length < limit) reached.clear() // All lanes were found.
     return jobs
   }
+}
+
+/** Of these lanes those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it. */
+export async function findOpenLanes(
+  pool: Pool,
+  queue: 'lane' | 'submit',
+  lanes: readonly string[],
+  sentMs: number,
+): Promise<string[]> {
+  // A name that is none is a defect: its job stays.
+  const named = lanes.filter(isLaneName)
+  const { rows } = await pool.query<{ lane: string }>({
+    name: `open_${queue}`,
+    text: `SELECT lane FROM unnest($1::text[]) AS lane WHERE EXISTS (SELECT FROM transactions
+            WHERE chain_id = split_part(lane, '-', 1)::bigint AND from_address = split_part(lane, '-', 2) AND ${isUnmined('transactions')}
+              AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')})`,
+    values: [named, sentMs],
+  })
+  return [...lanes.filter((lane) => !isLaneName(lane)), ...rows.map(({ lane }) => lane)]
+}
+
+/** @param sentMs the parameter of the statement */
+function toSign(sentMs: '$2'): string {
+  return `(state = 'requested' OR attention IS NOT NULL OR ${unchangedFor(sentMs)})`
+}
+
+function toSubmit(sentMs: '$2'): string {
+  return `(state <> 'requested' AND (state <> 'submitted' OR ${unchangedFor(sentMs)}))`
 }
 
 type UnfinishedRow = Pick<Row<'transactions'>, 'tenant_id' | 'chain_id' | 'from_address'> & {

@@ -14,9 +14,15 @@ export function laneName({ chainId, address }: Lane): string {
   return `${chainId}-${address}`
 }
 
+const LANE_NAME = /^(\d+)-(0x[0-9a-fA-F]{40})$/
+
+export function isLaneName(name: string): boolean {
+  return LANE_NAME.test(name)
+}
+
 /** @throws Error when the name was not created by `laneName` */
 export function parseLane(name: string): Lane {
-  const match = /^(\d+)-(0x[0-9a-fA-F]{40})$/.exec(name)
+  const match = LANE_NAME.exec(name)
   if (match === null) throw new Error(`not a lane: ${name}`)
   return { chainId: Number(match[1]), address: match[2] as string }
 }

@@ -11,6 +11,7 @@ import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import { heldText } from './held-cause.ts'
 import { type Judged, type JudgePorts, judgeLookalike, type Verdict } from './judge-lookalike.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { isUnmined } from './sql.ts'
@@ -67,7 +68,7 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
       const recovered: Recovered[] = []
       const reasons = new Set<string>()
       const compare = await ports.compareWith({
-        onHeld: (_lane, reason) => reasons.add(reason),
+        onHeld: (_lane, cause) => reasons.add(heldText(cause)),
         onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
       })
       const lease = await take(ports.leases, lane)
@@ -135,7 +136,7 @@ async function compareAll(
 async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
   try {
     const { held } = await lease.during(() => compare(lane, lease, ids))
-    return held === null ? null : ({ outcome: 'held', reason: held } as const)
+    return held === null ? null : ({ outcome: 'held', reason: heldText(held) } as const)
   } catch (error) {
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
     if (error instanceof Unavailable && error.code.startsWith('database')) throw error

@@ -2,7 +2,7 @@
  * A database restored to an earlier state while its processes run: signed transactions that it lost are on chain, or in
  * the pools of nodes. Each transfer is still paid once.
  */
-import { rename } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
@@ -13,6 +13,7 @@ import { goldenShares } from '../support/golden-shares.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
 import { withLosableServer } from '../support/postgres-copy.ts'
+import { makeIdentity, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain } from '../support/service-stage.ts'
 
@@ -42,6 +43,7 @@ async function putBack(copy: string): Promise<void> {
   await eventually(async () => (await service.api.insist({ path: `/v1/wallets/${payer.id}` })).status === 200)
 }
 
+type Listed = { readonly address: string; readonly index?: number }
 type Sent = { readonly wallet: LoadWallet; readonly id: string; readonly wei: bigint }
 
 async function sendFrom(wallet: LoadWallet): Promise<Sent> {
@@ -218,5 +220,33 @@ t.test('with a log shorter than a signed checkpoint no signer starts, and runnin
   await service.startWorker('signer')
   await paidOnce(t, [one])
 })
+
+t.test(
+  'the address of a forgotten wallet is given to no other wallet, and a kit has the wallets of both ranges',
+  async (t) => {
+    const file = join(service.env.DATA_DIR ?? '', 'audit', 'checkpoints')
+    const copy = await server.copy()
+    const [lost] = (await service.makeWallets(1)) as [LoadWallet]
+    await (await composeTakeCheckpoint(service.kernel))()
+    await service.stopWorker('signer')
+    await putBack(copy)
+    await t.rejects(service.startWorker('signer'), { code: 'log_too_short' })
+    await rename(file, `${file}.second`)
+    await service.startWorker('signer')
+    const made = (await service.makeWallets(2)) as LoadWallet[]
+    t.notOk(made.some(({ address }) => address === lost.address))
+    const directory = await scratch(t)
+    const { recipient } = await makeIdentity(directory, 'identity.txt')
+    const kit = join(directory, 'kit')
+    const backUp = ['backup', '--out', kit, '--part', 'hd', '--recipient', recipient]
+    t.match(await runRecovery(recoveryOf(service.env), backUp), { code: 0 })
+    const { wallets } = JSON.parse(await readFile(join(kit, 'kit.json'), 'utf8'))
+    const indexOf = new Map<string, number>(wallets.map((one: Listed) => [one.address, one.index ?? -1]))
+    const [first = 0, second] = made.map(({ address }) => indexOf.get(address))
+    t.ok(first >= 2 ** 20 && first % 2 ** 20 === 0, `index ${first}`)
+    t.equal(second, first + 1)
+    for (const { address } of [payer, other]) t.ok((indexOf.get(address) ?? -1) < 2 ** 20, 'of the first range')
+  },
+)
 
 t.end()

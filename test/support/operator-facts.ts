@@ -91,6 +91,7 @@ export const LANE: LaneNow = {
   nativeBalance: null,
   gaps: [],
   spare: null,
+  held: null,
 }
 
 /** The head of the lane, folded from its events. */

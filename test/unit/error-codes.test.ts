@@ -19,7 +19,7 @@ const NOT_FOUND = /new NotFound\(\s*'([a-z_0-9]+)'\s*\)/g
 
 /** Parts whose codes never reach a response of the API: commands, workers, signers and their dependencies. */
 const ELSEWHERE =
-  /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|sandbox)/
+  /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|restores|sandbox)/
 
 /** Codes of warnings, of failed transactions or refreshes, and of states that the API maps to other codes. */
 const IN_NO_ERROR = new Set([
@@ -37,6 +37,8 @@ const IN_NO_ERROR = new Set([
   'mpc_ceremony_failed',
   'invalid_setting',
   'invalid_transition',
+  // Of signers: the job of the wallet fails with it.
+  'key_indexes_used_up',
   'wallet_unfit',
   'kit_refused',
   'validation_failed',

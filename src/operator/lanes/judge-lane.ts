@@ -1,4 +1,5 @@
 /** Finds what is stuck in a lane, with the next step for each problem. Pure: facts in, findings out. */
+import { type HeldCause, heldNext, heldText } from '../../transactions/held-cause.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type FindingKind, type NextStep, step } from '../finding.ts'
 import { bursar, count, duration, gwei, startProcess } from '../words.ts'
@@ -6,6 +7,9 @@ import { judgeHead } from './judge-head.ts'
 import { judgeNonces } from './judge-nonces.ts'
 import { type Add, type LaneContext, laneSubject, story } from './lane-context.ts'
 import type { LaneNow } from './lane-now.ts'
+
+/** In times after which work counts as late, 30 s by default. */
+const HELD_FOR_SWEEPS = 4
 
 /** Worst first: what blocks the lane, then what waits behind it. */
 export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
@@ -28,7 +32,13 @@ export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
  */
 function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
   const { chainNonce, ages, ids } = lane
-  if (!knowsTooLittle(lane) || ids.ready === null || (ages.ready ?? 0) <= context.limits.workMs) return
+  if (ids.ready === null || (ages.ready ?? 0) <= context.limits.workMs) return
+  const cause = heldNow(lane, context)
+  if (cause !== null) {
+    judgeHeld(lane, cause, context, add)
+    return
+  }
+  if (!knowsTooLittle(lane)) return
   add(
     'lane_held',
     ages.ready,
@@ -43,6 +53,26 @@ function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
       bursar('stuck'),
     ),
     step('After a restore or failover, read docs/operations.md, "Backup, restore, failover".'),
+  )
+}
+
+/** Signers try every lane again within a few sweeps: what is older is over. */
+function heldNow({ held }: LaneNow, { limits }: LaneContext): HeldCause | null {
+  return held === null || held.seenMs > HELD_FOR_SWEEPS * limits.workMs ? null : held.cause
+}
+
+function judgeHeld(lane: LaneNow, cause: HeldCause, { chain }: LaneContext, add: Add): void {
+  const reconcile = step(
+    'Compare the lane with the chain (as the database user of the signers).',
+    bursar(`reconcile ${laneSubject(lane, chain)}`),
+  )
+  const isOne = cause.kind === 'not_simulated'
+  add(
+    isOne ? 'lane_not_signing' : 'lane_held',
+    lane.ages.ready,
+    `${count(lane.counts.waiting - lane.counts.dependent, 'request')} to be signed: ${heldText(cause)}.`,
+    step(heldNext(cause)),
+    ...(isOne ? [story(cause.transactionId)] : [reconcile]),
   )
 }
 
@@ -87,7 +117,8 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   const { ready: id } = lane.ids
   const since = lane.ages.ready
   const { limits, chain, live } = context
-  if (id === null || since === null || since <= limits.workMs || knowsTooLittle(lane)) return
+  if (id === null || since === null || since <= limits.workMs) return
+  if (knowsTooLittle(lane) || heldNow(lane, context) !== null) return
   const inFlight = lane.counts.unsent + lane.counts.submitted + lane.counts.awaitingFunds
   // A full lane waits for blocks; a lane above the fee cap waits for lower fees: both are reported by their own
   // findings.

@@ -5,7 +5,9 @@
 import type { Pool } from 'pg'
 import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
-import { createLaneReads } from '../../transactions/lanes.ts'
+import type { HeldCause } from '../../transactions/held-cause.ts'
+import { readHeld } from '../../transactions/held-lanes.ts'
+import { createLaneReads, laneName } from '../../transactions/lanes.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
@@ -20,6 +22,8 @@ export type LaneNow = LaneRow & {
   /** Wei; read only when funds may be insufficient. */
   readonly nativeBalance: bigint | null
   readonly gaps: readonly number[]
+  /** Why signers sign nothing in it, and how long ago one said so; `null` when none did. */
+  readonly held: { readonly cause: HeldCause; readonly seenMs: number } | null
   /** The native balance minus all holds, wei; read only for lanes with gaps. */
   readonly spare: bigint | null
 }
@@ -54,6 +58,10 @@ export async function completeLanes(
   })
   const gaps = await readGaps(pool, questions)
   const gapsOf = new Map(questions.map(({ row }, index) => [row, gaps[index] ?? []]))
+  const held = await readHeld(
+    pool,
+    rows.map(({ lane }) => lane),
+  )
   const { spare } = createLaneReads(pool)
   const spares = new Map(
     await Promise.all(
@@ -62,6 +70,7 @@ export async function completeLanes(
   )
   return rows.map((row) => ({
     ...row,
+    held: held.get(laneName(row.lane)) ?? null,
     spare: spares.get(row) ?? null,
     head: heads.get(row.ids.head ?? '') ?? null,
     chainNonce: nonces.get(row) ?? null,
