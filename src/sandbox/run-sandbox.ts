@@ -100,16 +100,7 @@ export async function runSandbox(settings: {
   })
   const setUp = createSetUp()
   try {
-    const parties = await planParties(config)
-    const webhooks = await planWebhookKeys(dataDir)
-    const tagKey = await planTagKey(dataDir, env)
-    const plans: readonly ProcessPlan[] = [
-      ...PROCESSES,
-      { name: 'signer', env: tagKey },
-      { name: 'webhook-sender', env: webhooks.senderEnv },
-      ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
-    ]
-    const ownSettings = { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }
+    const { plans, ownSettings, tagKey } = await planProcesses(config, env)
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
       step('local chains: ethereum, polygon, binance', () => startChains(supervisor, setUp, dataDir)),
@@ -165,6 +156,20 @@ export async function runSandbox(settings: {
     setUp.close()
     throw error
   }
+}
+
+/** The processes with the settings that only some of them get, and the settings of all. */
+async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
+  const parties = await planParties(config)
+  const webhooks = await planWebhookKeys(config.dataDir)
+  const tagKey = await planTagKey(config.dataDir, env)
+  const plans: readonly ProcessPlan[] = [
+    ...PROCESSES,
+    { name: 'signer', env: tagKey },
+    { name: 'webhook-sender', env: webhooks.senderEnv },
+    ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
+  ]
+  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }
 }
 
 /** Port 0 selects a free one: the same at each start while it is free, so that clients find the API again. */

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
+import { RESTORES } from './golden-restores.ts'
 import { OBSERVED_TRANSFERS } from './golden-transfers.ts'
 
 type Step = readonly [
@@ -18,7 +19,6 @@ type Step = readonly [
 /** The steps of one append. */
 type Commit = readonly Step[]
 
-const CLAIMED = '0xcececececececececececececececececececececececececececececececece'
 const HASHES = { first: '0xabababababababababababababababababababababababababababababababab' }
 const key = (name: string, resourceId?: string) => ({
   key: name,
@@ -245,17 +245,7 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookCreated.v1', { secretId: 'whs_3' }, key('second-webhook')]],
   [['webhook-whk_2', 'WebhookTested.v1', {}, key('test')]],
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
-  [['tagkey-main', 'TagKeyAdopted.v1']],
-  [[tx('held'), 'TransferRequested.v3', { idempotency: { key: 'held', part: 0 } }, key('held')]],
-  [[tx('held'), 'LookalikeHeld.v1']],
-  [[tx('held'), 'LookalikeRejected.v1']],
-  [[tx('claimed'), 'TransferRequested.v3']],
-  [[tx('claimed'), 'LookalikeHeld.v1', { hash: CLAIMED }]],
-  [[tx('claimed'), 'TransactionSigned.v2', { ...signed(13, CLAIMED), recovered: true, claimed: true }]],
-  [['database-main', 'DatabaseIdentified.v1']],
-  [['database-main', 'RestoreDetected.v1']],
-  [['keyindexes-acme', 'KeyIndexRangeStarted.v1']],
-  [['keyindexes-acme', 'KeyIndexSkipped.v1', { index: 5242880 }]],
+  ...RESTORES,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

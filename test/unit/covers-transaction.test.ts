@@ -249,30 +249,6 @@ t.test(
   },
 )
 
-t.test('fees without the tag of the request, or with the tag of another one, are not covered', async (test) => {
-  const { idempotency: _, ...data } = requested.data
-  const cases: [TransactionEvent[], UnsignedTransaction][] = [
-    [[requested], TRANSFER],
-    [[requested, signed, cancellation], CANCELLATION],
-    [[{ ...requested, data: { ...data, idempotency: { key: 'invoice-1', part: 0 } } }], TRANSFER],
-  ]
-  for (const [events, base] of cases) {
-    const right = tagged(fold(events), base)
-    given(...events)
-      .when(right, {}, base)
-      .covered(test)
-    for (const field of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
-      given(...events)
-        .when({ ...right, [field]: right[field] + 1n }, {}, base)
-        .refused(test, /tag of the request/)
-    for (const [others] of cases)
-      if (others !== events)
-        given(...events)
-          .when({ ...tagged(fold(others), base) }, {}, base)
-          .refused(test, /tag of the request/)
-  }
-})
-
 t.test('a first signature is for what is still valid, and whose dependency has succeeded', async (test) => {
   const until = (validUntil: string): TransactionEvent => ({ ...requested, data: { ...requested.data, validUntil } })
   given(until('2026-11-21T12:00:00.001Z')).when().covered(test)

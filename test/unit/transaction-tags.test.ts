@@ -2,6 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { TAG_ROOM_WEI } from '../../src/chain/fees.ts'
+import type { UnsignedTransaction } from '../../src/keys/signer.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { coversTransaction } from '../../src/transactions/covers.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import {
   readTag,
@@ -12,7 +15,17 @@ import {
   tagsOf,
   withTag,
 } from '../../src/transactions/tags.ts'
-import { fold, golden, requested } from '../support/recorded-transactions.ts'
+import {
+  cancellation,
+  FACTS,
+  fold,
+  golden,
+  recordedAs,
+  requested,
+  signed,
+  TRANSFER,
+  tagged,
+} from '../support/recorded-transactions.ts'
 
 const SPAN = 2n ** 16n
 const KEYS: TagKeys = [Buffer.alloc(32, 1)]
@@ -112,6 +125,31 @@ t.test('a tag depends on the request and on nothing else', async (t) => {
   t.equal(tagIn({}), tagIn({ idempotency: null }), 'a request without a key is known by its id, also of older versions')
   const both = tagsOf(NEWER, { id: 'tx_1', transaction: transactionOf(keyed) }, 'send')
   t.strictSame(both.slice(1), [first], 'an older key recognises what it tagged')
+})
+
+t.test('a party covers fees with the tag of the request, and neither without one nor with another', async (t) => {
+  const keyed = { ...requested, data: { ...requested.data, idempotency: { key: 'invoice-1', part: 0 } } }
+  const nothing = { ...TRANSFER, to: requested.data.from, value: 0n }
+  const cases: [TransactionEvent[], UnsignedTransaction][] = [
+    [[requested], TRANSFER],
+    [[keyed], TRANSFER],
+    [[requested, signed, cancellation], nothing],
+  ]
+  const address = requested.data.from
+  for (const [events, base] of cases) {
+    const state = fold(events)
+    const covers = (transaction: UnsignedTransaction) =>
+      coversTransaction(recordedAs(state), { address, transaction }, FACTS)
+    const right = tagged(state, base)
+    t.strictSame(covers(right), { covered: true })
+    const others = cases.filter(([one]) => one !== events).map(([one]) => tagged(fold(one), base))
+    for (const wrong of [
+      { ...right, maxFeePerGas: right.maxFeePerGas + 1n },
+      { ...right, maxPriorityFeePerGas: right.maxPriorityFeePerGas + 1n },
+      ...others,
+    ])
+      t.match(covers(wrong), { covered: false, rule: /tag of the request/ })
+  }
 })
 
 t.end()
