@@ -14,54 +14,16 @@ import { awaitFaucetFunds } from './first-funds.ts'
 import { awaitFirstKey } from './first-key.ts'
 import { heapOptions } from './heap-options.ts'
 import { chainEnv, SANDBOX_CHAIN_IDS, type SandboxChain } from './networks.ts'
-import { planParties } from './parties.ts'
 import { isFree, keptPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
+import { type ProcessPlan, planProcesses } from './process-plans.ts'
 import { startChild, stopChild } from './processes.ts'
 import { untilReady } from './ready.ts'
 import { createSetUp, type SetUp } from './set-up-process.ts'
 import { step } from './steps.ts'
 import { createSupervisor, type Service, type Supervisor } from './supervisor.ts'
-import { planTagKey } from './tag-key.ts'
-import { planWebhookKeys } from './webhook-keys.ts'
 import { printWelcome } from './welcome.ts'
 
-type ProcessPlan = {
-  readonly name: string
-  /** Its file in `dist/bin`, if the name differs. */
-  readonly program?: string
-  readonly env?: Readonly<Record<string, string>>
-}
-
-/** Every process of the service, by its name in the process list. The API is the one with the faucet. */
-const PROCESSES: readonly ProcessPlan[] = [
-  { name: 'api', program: 'sandbox-api' },
-  ...['dispatcher', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
-]
-
-/** Differences from production, unless the user sets them. */
-const DEFAULT_ENV = {
-  /** A local node drops nothing, and accepts as much as a block can hold. */
-  MAX_IN_FLIGHT_PER_LANE: '4000',
-  /** More than one process can serve: responses have their `RateLimit-*` headers, and nothing is refused. */
-  RATE_LIMIT_PER_SECOND: '100000',
-  /** One user on one machine. */
-  QUOTA_TRANSACTIONS_WAITING: '0',
-  QUOTA_CEREMONIES: '0',
-  QUOTA_REQUESTS_IN_FLIGHT: '0',
-  QUOTA_BYTES_PER_SECOND: '0',
-  QUOTA_QUOTES_PER_SECOND: '0',
-  QUOTA_CALLS_PER_SECOND: '0',
-  LOG_REQUESTS: 'false',
-  SWEEP_INTERVAL_MS: '3000',
-  REBROADCAST_AFTER_MS: '5000',
-  REPLACE_AFTER_MS: '30000',
-  LEASE_MS: '3000',
-  /** So that users see checkpoints soon. */
-  AUDIT_CHECKPOINT_INTERVAL_MS: '30000',
-  /** Fewer arenas of the C library: a process uses a fifth less memory. */
-  MALLOC_ARENA_MAX: '2',
-} as const
 const STOP_GRACE_MS = 20_000
 const WITHOUT_EXCHANGES =
   '  ! the local chains have no exchanges: npm ci without --omit=dev installs their contracts (@uniswap/*)\n'
@@ -156,20 +118,6 @@ export async function runSandbox(settings: {
     setUp.close()
     throw error
   }
-}
-
-/** The processes with the settings that only some of them get, and the settings of all. */
-async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
-  const parties = await planParties(config)
-  const webhooks = await planWebhookKeys(config.dataDir)
-  const tagKey = await planTagKey(config.dataDir, env)
-  const plans: readonly ProcessPlan[] = [
-    ...PROCESSES,
-    { name: 'signer', env: tagKey },
-    { name: 'webhook-sender', env: webhooks.senderEnv },
-    ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
-  ]
-  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }
 }
 
 /** Port 0 selects a free one: the same at each start while it is free, so that clients find the API again. */

@@ -1,0 +1,65 @@
+/** Which processes the sandbox runs, and which settings each of them gets. Secrets go only to the processes that need them. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { createFileOnce } from '../keys/private-files.ts'
+import { planParties } from './parties.ts'
+import { planWebhookKeys } from './webhook-keys.ts'
+
+export type ProcessPlan = {
+  readonly name: string
+  /** Its file in `dist/bin`, if the name differs. */
+  readonly program?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Every process of the service, by its name in the process list. The API is the one with the faucet. */
+const PROCESSES: readonly ProcessPlan[] = [
+  { name: 'api', program: 'sandbox-api' },
+  ...['dispatcher', 'submitter', 'chain-follower', 'auditor'].map((name) => ({ name })),
+]
+
+/** Differences from production, unless the user sets them. */
+const DEFAULT_ENV = {
+  /** A local node drops nothing, and accepts as much as a block can hold. */
+  MAX_IN_FLIGHT_PER_LANE: '4000',
+  /** More than one process can serve: responses have their `RateLimit-*` headers, and nothing is refused. */
+  RATE_LIMIT_PER_SECOND: '100000',
+  /** One user on one machine. */
+  QUOTA_TRANSACTIONS_WAITING: '0',
+  QUOTA_CEREMONIES: '0',
+  QUOTA_REQUESTS_IN_FLIGHT: '0',
+  QUOTA_BYTES_PER_SECOND: '0',
+  QUOTA_QUOTES_PER_SECOND: '0',
+  QUOTA_CALLS_PER_SECOND: '0',
+  LOG_REQUESTS: 'false',
+  SWEEP_INTERVAL_MS: '3000',
+  REBROADCAST_AFTER_MS: '5000',
+  REPLACE_AFTER_MS: '30000',
+  LEASE_MS: '3000',
+  /** So that users see checkpoints soon. */
+  AUDIT_CHECKPOINT_INTERVAL_MS: '30000',
+  /** Fewer arenas of the C library: a process uses a fifth less memory. */
+  MALLOC_ARENA_MAX: '2',
+} as const
+/** The processes with the settings that only some of them get, and the settings of all. */
+export async function planProcesses(config: Config, env: NodeJS.ProcessEnv) {
+  const parties = await planParties(config)
+  const webhooks = await planWebhookKeys(config.dataDir)
+  const tagKey = await planTagKey(config.dataDir, env)
+  const plans: readonly ProcessPlan[] = [
+    ...PROCESSES,
+    { name: 'signer', env: tagKey },
+    { name: 'webhook-sender', env: webhooks.senderEnv },
+    ...parties.processes.map((party) => ({ ...party, env: { ...party.env, ...tagKey } })),
+  ]
+  return { plans, ownSettings: { ...DEFAULT_ENV, ...parties.env, ...webhooks.env }, tagKey }
+}
+
+/** The key of tags, which the first start creates; nothing if the user has set one. */
+async function planTagKey(dataDir: string, env: NodeJS.ProcessEnv): Promise<Readonly<Record<string, string>>> {
+  if (env.TRANSACTION_TAG_KEY || env.TRANSACTION_TAG_KEY_FILE) return {}
+  const file = join(dataDir, 'transaction-tag.key')
+  await createFileOnce(file, `${randomBytes(32).toString('base64')}\n`)
+  return { TRANSACTION_TAG_KEY_FILE: file }
+}
