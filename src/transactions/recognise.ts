@@ -48,7 +48,7 @@ export function recogniseNewer({ keys, untagged }: RecogniseSettings, known: Kno
   if (outside.content === contentOf(buildCancellation(intent)) && hasTag(keys, known, 'cancel', outside.tag))
     return [{ is: 'own', known, outside, purpose: 'cancel' }]
   if (purposeOf(transaction, outside.content) === null) return [] // The follower proves that the nonce is lost.
-  if (untagged && isOfOlderVersion(transaction)) return [{ is: 'unclear', known, outside, why: 'no_tag' }]
+  if (untagged) return [{ is: 'unclear', known, outside, why: 'no_tag' }]
   return [{ is: 'foreign', known, outside }]
 }
 
@@ -79,31 +79,26 @@ function first(known: Known, outside: LooseOutside): Recognised {
   return { is: 'own', known, outside, purpose: null }
 }
 
-/** Of requests that older versions accepted, and may have signed. */
+/**
+ * Of all requests: one that was forgotten and repeated with its idempotency key may have been signed by an older version
+ * too, and of several equal ones each may be the one that was.
+ */
 async function untaggedFirst(
   reads: Pick<OutsideReads, 'alike'>,
   lane: Lane,
   open: readonly Known[],
   tagged: readonly Outside[],
 ): Promise<Recognised[]> {
-  const byContent = new Map(
-    open.filter(({ transaction }) => isOfOlderVersion(transaction)).map((known) => [callOf(known), known] as const),
+  const wanted = open.map((known) => ({ known, content: callOf(known) }))
+  const alike = wanted.length === 0 ? [] : await reads.alike(lane, [...new Set(wanted.map(({ content }) => content))])
+  const unknown = alike.filter(({ hash }) => !tagged.some((one) => one.hash === hash))
+  return wanted.flatMap(({ known, content }) =>
+    unknown
+      .filter((outside) => outside.content === content && !known.transaction.rejected.includes(outside.hash))
+      .map((outside) => ({ is: 'unclear', known, outside, why: 'no_tag' }) as const),
   )
-  const alike = byContent.size === 0 ? [] : await reads.alike(lane, [...byContent.keys()])
-  return alike.flatMap((outside) => {
-    const known = byContent.get(outside.content)
-    const isKnown = tagged.some(({ hash }) => hash === outside.hash)
-    return known === undefined || isKnown || known.transaction.rejected.includes(outside.hash)
-      ? []
-      : [{ is: 'unclear', known, outside, why: 'no_tag' }]
-  })
 }
 
 function callOf({ transaction }: Known): string {
   return contentOf(buildCall(transaction.intent))
-}
-
-/** Accepted by a version that did not tag: newer ones record the request that they tag with. */
-function isOfOlderVersion({ intent }: KnownTransaction): boolean {
-  return intent.idempotency === undefined
 }

@@ -48,11 +48,29 @@ t.test('a waiting request takes what has its tag and its effect, and nothing tha
   const one = known()
   t.strictSame(await first(one, bytesOf(one, 'send')), [['own', null]])
   for (const tag of [null, 0, 1, bytesOf(known([], { key: 'other', part: 0 }), 'send').tag])
-    for (const settings of [TAGGING, AFTER_OLDER])
-      t.strictSame(await first(one, bytesOf(one, 'send', { tag }), settings), [], 'an equal payment')
+    t.strictSame(await first(one, bytesOf(one, 'send', { tag })), [], 'an equal payment')
   t.strictSame(await first(known([], { key: 'k', part: 0 }, 'tx_2'), bytesOf(one, 'send')), [['own', null]], 'repeated')
   t.strictSame(await first(known([signed]), bytesOf(one, 'send')), [], 'it does not wait')
 })
+
+t.test(
+  'after a restore to before the upgrade each request waits for an operator that equals bytes without a tag',
+  async (t) => {
+    const [older, equal, repeated] = [
+      known([], null, 'tx_1'),
+      known([], null, 'tx_2'),
+      known([], { key: 'k', part: 0 }, 'tx_3'),
+    ]
+    const bytes = bytesOf(older, 'send', { tag: null })
+    const found = await recogniseFirst(AFTER_OLDER, readsOf([bytes]), LANE, [older, equal, repeated])
+    t.strictSame(
+      found.map(({ is, known: { loaded } }) => [is, loaded.id]),
+      ['tx_1', 'tx_2', 'tx_3'].map((id) => ['unclear', id]),
+    )
+    const signedAgain = known([signed])
+    t.match(recogniseNewer(AFTER_OLDER, signedAgain, bytesOf(signedAgain, 'send', { tag: null })), [{ is: 'unclear' }])
+  },
+)
 
 t.test('what cannot be told apart is unclear until it is rejected', async (t) => {
   const one = known()
