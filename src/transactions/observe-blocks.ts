@@ -130,14 +130,14 @@ async function commandEach(log: EventLog, ids: readonly string[], choose: Choose
   return ids.length === 0 ? [] : decideEach(log, await log.loadMany(transactionAggregate, ids), choose)
 }
 
-/** Decides a command on each of many transactions. */
+/** Decides a command on each of many transactions; one that a restored database has forgotten since has none. */
 export function decideEach(
   log: EventLog,
   loaded: readonly Loaded<TransactionState>[],
   choose: Choose,
 ): Change<TransactionState>[] {
   return loaded.flatMap((item) => {
-    const command = choose(item)
+    const command = item.state.state === 'unknown' ? null : choose(item)
     if (command === null) return []
     const metadata = workerMetadata(item.state, 'chain-follower', command.type)
     return change(transactionAggregate, item, command, { metadata, now: log.now() }) ?? []
