@@ -50,6 +50,8 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly keys: TagKeys
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
+  /** A monotonic clock, ms. Passed in where time is simulated. */
+  readonly monotonicNow?: () => number
   /** Called with each batch after it is in the log, for metrics. */
   readonly onSigned: (chainId: number, transactions: number) => void
   /** Called for a transaction that no node could simulate: it is tried again without delaying others. */
@@ -62,8 +64,8 @@ export type DrainLane = (lane: Lane) => Promise<void>
 
 /** @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again */
 export function createDrainLane(ports: DrainLanePorts): DrainLane {
-  const { leases, replace, fillGaps } = ports
-  const setAside = createSetAside(() => performance.now())
+  const { leases, replace, fillGaps, monotonicNow = () => performance.now() } = ports
+  const setAside = createSetAside(monotonicNow)
   return async (lane) => {
     const lease = await leases.acquire(`sign-${laneName(lane)}`)
     if (lease === null) return // Another signer holds the lane, and has been notified of more work.

@@ -7,15 +7,18 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/declarations.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
+import { createCompareLane } from '../../src/transactions/compare-lane.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
+import { brokenCompare, brokenReads } from './broken-compare.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
 import { runFollower } from './following.ts'
 import { nodeOf } from './node.ts'
+import { createOutsidePort } from './outside-port.ts'
 import { runOwner } from './owner.ts'
 import { createLanePort, createLeasesPort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
@@ -26,6 +29,7 @@ import {
   isExpected,
   LEASE_MS,
   MAX_IN_FLIGHT,
+  MIN_TIP_WEI,
   REBROADCAST_AFTER_MS,
   REPLACE_AFTER_MS,
   type World,
@@ -37,13 +41,17 @@ export type Actors = {
   readonly isAtRest: () => boolean
   readonly unrest: () => string
   readonly killAny: () => void
+  /** Every process starts again. */
+  readonly killAll: () => void
   readonly stop: () => void
 }
 
 /** The loop of an actor while it is alive. */
-type Run = (world: World, ports: PortsOf, isStopped: () => boolean) => Promise<void>
+export type Run = (world: World, ports: PortsOf, isStopped: () => boolean) => Promise<void>
 
-const ROLES: readonly (readonly [string, Run])[] = [
+export type Roles = readonly (readonly [string, Run])[]
+
+export const ROLES: Roles = [
   ['signer 1', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
   ['signer 2', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
   [
@@ -61,7 +69,7 @@ const ROLES: readonly (readonly [string, Run])[] = [
   ['owner', runOwner],
 ]
 
-export function startActors(world: World): Actors {
+export function startActors(world: World, roles: Roles = ROLES): Actors {
   const { scheduler, store, random, queues, chain } = world
   let stopped = false
   const actors = new Map<string, Actor>()
@@ -80,9 +88,9 @@ export function startActors(world: World): Actors {
       world.broken(`${name} ended with ${error instanceof Error ? error.stack : error}`),
     )
   }
-  for (const [name, run] of ROLES) start(name, run)
+  for (const [name, run] of roles) start(name, run)
   const revive = () => {
-    for (const [name, run] of ROLES) if (!actors.get(name)?.alive) start(name, run)
+    for (const [name, run] of roles) if (!actors.get(name)?.alive) start(name, run)
   }
   // Dead actors are restarted at the next check: a supervisor without a place in the schedule.
   const unrest = (): string => {
@@ -103,10 +111,14 @@ export function startActors(world: World): Actors {
     unrest,
     isAtRest: () => unrest() === '',
     killAny() {
-      const [name] = random.pick(ROLES)
+      const [name] = random.pick(roles)
       const actor = actors.get(name)
       if (actor?.alive && name !== 'owner') scheduler.kill(actor)
       if (random.chance(0.7)) revive()
+    },
+    killAll() {
+      for (const [name, actor] of actors) if (actor.alive && name !== 'owner') scheduler.kill(actor)
+      revive()
     },
     stop: () => {
       stopped = true
@@ -147,7 +159,10 @@ function createSigner(world: World, ports: PortsOf) {
     log,
     rowsOf: createRowsPort(ports),
     walletOf: simulatedWallet,
-    proveLost: createProveLost({ chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }) }),
+    proveLost: createProveLost({
+      keys: world.tagKeys(),
+      chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }),
+    }),
   })
   const shared = {
     log,
@@ -155,10 +170,11 @@ function createSigner(world: World, ports: PortsOf) {
     check,
     signer: createSimulatedSigner(world, ports),
     clock: world.wallClock,
+    keys: world.tagKeys(),
     onRefused: (id: string, reason: string) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
   }
   const quote = async () => {
-    const policy = { minTipWei: 1n, maxFeePerGasWei: FEE_CAP_WEI }
+    const policy = { minTipWei: MIN_TIP_WEI, maxFeePerGasWei: FEE_CAP_WEI }
     const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
     if (quoted.type === 'quoted') return quoted.quote
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
@@ -172,8 +188,22 @@ function createSigner(world: World, ports: PortsOf) {
     ...shared,
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
-    // The in-memory log is never restored to an earlier state.
-    compare: async () => null,
+    compare: brokenCompare(
+      world,
+      log,
+      node,
+      createCompareLane({
+        log,
+        outside: brokenReads(world, createOutsidePort(ports)),
+        keys: world.tagKeys(),
+        untagged: async () => world.untagged(),
+        clientOf: () => node,
+        refusal: async () => null,
+        onHeld: (_lane, reason) => world.scheduler.note(`  signer: held: ${reason}`),
+        onRecovered: (_lane, id, { nonce }) => world.scheduler.note(`  signer: finds ${id}@${nonce} on chain`),
+      }),
+    ),
+    monotonicNow: world.databaseNow,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
     onSetAside: () => undefined,

@@ -4,13 +4,16 @@
  */
 import type { Random } from '../support/load-random.ts'
 
-/** The simulated signer's transaction: its bytes are these fields. */
+/** A transaction with its bytes, and who signed it. */
 export type Wire = {
   readonly hash: string
+  /** The signed bytes; `null` for a deposit, which no test reads. */
+  readonly signed: { readonly raw: string; readonly r: string; readonly s: string; readonly yParity: number } | null
   readonly from: string
   readonly to: string
   readonly nonce: number
   readonly value: string
+  readonly gasLimit: string
   readonly maxFeePerGas: string
   readonly maxPriorityFeePerGas: string
   /** The transaction of the service that it was signed for; `null` for a foreign one. */
@@ -37,23 +40,33 @@ export const REVERTING = `0x${'de'.repeat(20)}`
 
 /** Pays deposits to wallets; has unlimited funds. */
 const DONOR = `0x${'d0'.repeat(20)}`
-const DONOR_FEE = (10n ** 12n).toString()
+const DONOR_FEE = (10n ** 15n).toString()
+
+/** Fees and amounts are multiples of it: a tag is small beside them, as on real chains. */
+export const UNIT_WEI = 10n ** 7n
 
 /** Gas used by every call. */
 export const GAS_USED = 21_000n
+
+/** Whether the service signed it. */
+export function isOwn({ signedFor }: Wire): boolean {
+  return signedFor !== null
+}
 
 /** Whether another program sent it from a wallet. */
 export function isStranger({ signedFor, from }: Wire): boolean {
   return signedFor === null && from !== DONOR
 }
 
-const FIRST_BASE_FEE = 10n
-const BLOCK_SECONDS = 12
+const FIRST_BASE_FEE = 10n * UNIT_WEI
 
 export class SimulatedChain {
   readonly #random: Random
   readonly #confirmations: number
+  readonly #now: () => number
+  readonly #signed = new Map<string, Wire>()
   readonly #sent = new Map<string, Wire>()
+  readonly #buried = new Set<string>()
   #made = 0
   #blocks: ChainBlock[]
   #pool = new Map<string, Wire>()
@@ -62,10 +75,17 @@ export class SimulatedChain {
   #deepest = 0
   #baseFee = FIRST_BASE_FEE
 
-  constructor(random: Random, confirmations: number) {
+  /** @param now the true time, ms */
+  constructor(random: Random, confirmations: number, now: () => number) {
     this.#random = random
     this.#confirmations = confirmations
-    const genesis = { number: 0, hash: this.#nextHash(), parentHash: `0x${'0'.repeat(64)}`, timestamp: 1_000 }
+    this.#now = now
+    const genesis = {
+      number: 0,
+      hash: this.#nextHash(),
+      parentHash: `0x${'0'.repeat(64)}`,
+      timestamp: Math.floor(now() / 1_000),
+    }
     this.#blocks = [{ ...genesis, baseFee: FIRST_BASE_FEE, transactions: [], counts: new Map(), balances: new Map() }]
   }
 
@@ -87,6 +107,32 @@ export class SimulatedChain {
     return this.#left
   }
 
+  /** Signed bytes, whether or not a node gets them. The same bytes are one transaction, whoever signs them again. */
+  sign(wire: Wire): Wire {
+    const raw = wire.signed?.raw ?? ''
+    const known = this.#signed.get(raw) ?? wire
+    this.#signed.set(raw, known)
+    return known
+  }
+
+  /** The transaction of these bytes. */
+  wireOf(raw: string): Wire {
+    const wire = this.#signed.get(raw)
+    if (wire === undefined) throw new Error('nobody signed these bytes')
+    return wire
+  }
+
+  /** What a node counts for an account with the transactions that its pool can mine next, and what it shows of one. */
+  pendingCount(from: string): number {
+    let nonce = this.head().counts.get(from) ?? 0
+    while (this.#pool.has(placeOf({ from, nonce }))) nonce += 1
+    return nonce
+  }
+
+  pooled(): Wire[] {
+    return [...this.#pool.values()]
+  }
+
   /** All bytes that a node ever accepted. */
   sent(): Wire[] {
     return [...this.#sent.values()]
@@ -104,8 +150,15 @@ export class SimulatedChain {
     this.#pool = new Map()
   }
 
+  /** No node has these bytes any more, and none will mine them unless they are sent again. */
+  bury(hash: string): void {
+    this.#buried.add(hash)
+    for (const [place, wire] of this.#pool) if (wire.hash === hash) this.#pool.delete(place)
+  }
+
   take(wire: Wire): PoolAnswer {
     this.#sent.set(wire.hash, wire)
+    this.#buried.delete(wire.hash)
     if (wire.nonce < (this.head().counts.get(wire.from) ?? 0)) return 'nonce too low'
     const before = this.#pool.get(placeOf(wire))
     if (before?.hash === wire.hash) return 'already known'
@@ -114,25 +167,20 @@ export class SimulatedChain {
     return 'ok'
   }
 
-  /** Another program sends from this account, with its next nonce. */
-  stranger(from: string): void {
-    const nonce = this.head().counts.get(from) ?? 0
-    const fee = (this.#baseFee * 20n).toString()
-    const fees = { maxFeePerGas: fee, maxPriorityFeePerGas: fee }
-    this.take({ hash: this.#nextHash(), from, to: from, nonce, value: '7', ...fees, signedFor: null })
-  }
-
   /** Pays into an account. */
   deposit(to: string, wei: bigint): void {
     let nonce = this.head().counts.get(DONOR) ?? 0
     while (this.#pool.has(placeOf({ from: DONOR, nonce }))) nonce += 1
-    const fees = { maxFeePerGas: DONOR_FEE, maxPriorityFeePerGas: DONOR_FEE }
-    this.take({ hash: this.#nextHash(), from: DONOR, to, nonce, value: wei.toString(), ...fees, signedFor: null })
+    const fees = { gasLimit: GAS_USED.toString(), maxFeePerGas: DONOR_FEE, maxPriorityFeePerGas: DONOR_FEE }
+    const fields = { from: DONOR, to, nonce, value: wei.toString(), ...fees, signedFor: null, signed: null }
+    this.take({ hash: this.#nextHash(), ...fields })
   }
 
   /** Bytes that a miner may include here: from the pool or, with `whim`, any ever sent. */
   #candidate(from: string, nonce: number, whim: boolean): Wire | undefined {
-    const known = this.sent().filter((wire) => wire.from === from && wire.nonce === nonce)
+    const known = this.sent().filter(
+      (wire) => wire.from === from && wire.nonce === nonce && !this.#buried.has(wire.hash),
+    )
     const wire = whim && known.length > 0 ? this.#random.pick(known) : this.#pool.get(placeOf({ from, nonce }))
     return wire !== undefined && BigInt(wire.maxFeePerGas) >= this.#baseFee ? wire : undefined
   }
@@ -151,7 +199,8 @@ export class SimulatedChain {
       }
     }
     const { number: before, timestamp, hash: parentHash } = this.head()
-    const block = { number: before + 1, hash: this.#nextHash(), parentHash, timestamp: timestamp + BLOCK_SECONDS }
+    const time = Math.max(timestamp + 1, Math.floor(this.#now() / 1_000))
+    const block = { number: before + 1, hash: this.#nextHash(), parentHash, timestamp: time }
     this.#blocks = [...this.#blocks, { ...block, baseFee: this.#baseFee, transactions, counts, balances }]
     for (const wire of transactions) this.#pool.delete(placeOf(wire))
     this.#highest = Math.max(this.#highest, block.number)
@@ -177,7 +226,8 @@ export class SimulatedChain {
     const undone = this.#blocks.slice(-taken).flatMap(({ transactions }) => transactions)
     this.#blocks = this.#blocks.slice(0, -taken)
     for (const wire of undone)
-      if (this.#random.chance(keeps) && !this.#pool.has(placeOf(wire))) this.#pool.set(placeOf(wire), wire)
+      if (this.#random.chance(keeps) && !this.#pool.has(placeOf(wire)) && !this.#buried.has(wire.hash))
+        this.#pool.set(placeOf(wire), wire)
     return taken
   }
 
@@ -185,6 +235,11 @@ export class SimulatedChain {
   outgrow(): void {
     const highest = this.#highest
     while (this.head().number <= highest) this.mine({ room: 0, whims: false })
+  }
+
+  /** How many blocks may leave the chain without a reorg deeper than the confirmations. */
+  reorgRoom(): number {
+    return this.head().number - (this.#highest - this.#confirmations)
   }
 
   /** The depth of the deepest reorg so far. */

@@ -13,7 +13,16 @@ import { lookAtAll, observeBalancesOf } from './balances.ts'
 import { createBlockPort } from './block-port.ts'
 import { nodeOf } from './node.ts'
 import { createLeasesPort, createLogPort, createWalkedPort, type PortsOf } from './ports.ts'
-import { CHAIN_ID, CONFIRMATIONS, isExpected, LEASE_MS, REBROADCAST_AFTER_MS, type World } from './terms.ts'
+import {
+  CHAIN_ID,
+  CONFIRMATIONS,
+  FEE_CAP_WEI,
+  isExpected,
+  LEASE_MS,
+  MIN_TIP_WEI,
+  REBROADCAST_AFTER_MS,
+  type World,
+} from './terms.ts'
 
 const SETTINGS: ChainSettings = {
   network: 'ethereum',
@@ -21,8 +30,8 @@ const SETTINGS: ChainSettings = {
   chainId: CHAIN_ID,
   rpcUrls: [],
   confirmations: CONFIRMATIONS,
-  minTipWei: 1n,
-  maxFeePerGasWei: 3_000n,
+  minTipWei: MIN_TIP_WEI,
+  maxFeePerGasWei: FEE_CAP_WEI,
   pollIntervalMs: 0,
   multicall3Address: null,
   priceFeeds: {},

@@ -25,6 +25,16 @@ export type Mutant = {
   readonly keepsBalances: boolean
   /** The process's clock determines the age of a row. */
   readonly trustsClocks: boolean
+  /** What does the same as a waiting request counts as its forgotten signature: of any time, or of its last minutes. */
+  readonly matchesContent: 'always' | 'within_minutes' | null
+  /** Transactions from before the oldest request, by the clock, are not looked at. */
+  readonly looksSince: boolean
+  /** A restored lane is signed without asking nodes what they show of it. */
+  readonly skipsLook: boolean
+  /** The tag is that of the transaction id, also where the client sent a key. */
+  readonly tagsIds: boolean
+  /** What does the same with the nonce of a request counts as its newer bytes. */
+  readonly takesOwnNonce: boolean
 }
 
 export const HONEST: Mutant = {
@@ -39,6 +49,11 @@ export const HONEST: Mutant = {
   missesSpending: false,
   keepsBalances: false,
   trustsClocks: false,
+  matchesContent: null,
+  looksSince: false,
+  skipsLook: false,
+  tagsIds: false,
+  takesOwnNonce: false,
 }
 
 /** Deliberately broken laws. */
@@ -58,4 +73,18 @@ export const MUTANTS: readonly Mutant[] = [
 export const FOUND: readonly (Mutant & { readonly seed: number })[] = [
   { ...HONEST, name: 'what was mined before the chain was followed is never seen', missesBlocks: true, seed: 60 },
   { ...HONEST, name: 'after a clock was set back a lane stands still', trustsClocks: true, seed: 28 },
+]
+
+/** Deliberate violations that only a restore shows. */
+export const RESTORE_MUTANTS: readonly Mutant[] = [
+  {
+    ...HONEST,
+    name: 'what does the same, within minutes of the request, is taken for it',
+    matchesContent: 'within_minutes',
+  },
+  { ...HONEST, name: 'what does the same is taken for any request', matchesContent: 'always' },
+  { ...HONEST, name: 'only what is newer than the request, by the clock, is looked at', looksSince: true },
+  { ...HONEST, name: 'nodes are not asked before a restored lane is signed', skipsLook: true },
+  { ...HONEST, name: 'a tag is that of the id though a key was sent', tagsIds: true },
+  { ...HONEST, name: 'what does the same with its nonce is taken for its own', takesOwnNonce: true },
 ]

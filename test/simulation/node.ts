@@ -26,6 +26,8 @@ type NodeSettings = {
   readonly firstWalked: () => number
   /** Called with all submitted bytes, before the node handles them. */
   readonly onSent: (wire: Wire) => void
+  readonly isLate: (wire: Wire) => boolean
+  readonly onAnswer: (request: RpcRequest, value: unknown) => void
 }
 
 const MAX_LAG_BLOCKS = 5
@@ -53,13 +55,17 @@ function createNode(settings: NodeSettings): Node {
     if (faults() && random.chance(0.03)) return requests.map(() => silence('timeout'))
     const view = viewOf(settings)
     const keepsStates = chain.deepestReorg() >= keptHashes || isTakenBelow(chain.blocks(), firstWalked())
-    return requests.map((request) =>
-      faults() && random.chance(0.005) ? silence('overloaded') : answer(view, request, keepsStates),
-    )
+    return requests.map((request) => {
+      if (faults() && random.chance(0.005)) return silence('overloaded')
+      const result = answer(chain, view, request, keepsStates)
+      if (result.ok) settings.onAnswer(request, result.value)
+      return result
+    })
   }
 
   function send(raw: string): RpcResult {
-    const wire = JSON.parse(raw) as Wire
+    const wire = chain.wireOf(raw)
+    if (settings.isLate(wire)) return silence('timeout')
     settings.onSent(wire)
     if (faults() && random.chance(0.15)) {
       const taken = random.chance(0.5)
@@ -78,7 +84,7 @@ function createNode(settings: NodeSettings): Node {
     batch: (requests) =>
       ask(`rpc ${[...new Set(requests.map(({ method }) => method.slice(4)))].join(' ')}`, () => answerAll(requests)),
     sendRawTransactions: (raw) =>
-      ask(`send ${raw.map((bytes) => describe(JSON.parse(bytes))).join(' ')}`, () =>
+      ask(`send ${raw.map((bytes) => describe(chain.wireOf(bytes))).join(' ')}`, () =>
         raw.map(send).map(classifySubmission),
       ),
   }
@@ -105,10 +111,15 @@ function viewOf({ chain, random, faults }: NodeSettings): readonly ChainBlock[] 
  */
 const STATES_KEPT = 8
 
-function answer(view: readonly ChainBlock[], request: RpcRequest, keepsStates: boolean): RpcResult {
+function answer(
+  chain: SimulatedChain,
+  view: readonly ChainBlock[],
+  request: RpcRequest,
+  keepsStates: boolean,
+): RpcResult {
   if (!keepsStates && request.method === 'eth_getTransactionCount' && isForgotten(view, request.params[1]))
     return { ok: false, error: { kind: 'answer', code: -32000, message: 'missing trie node' } }
-  const value = read(view, request)
+  const value = read(chain, view, request)
   return value === undefined
     ? { ok: false, error: { kind: 'answer', code: -32000, message: 'header not found' } }
     : { ok: true, value }
@@ -120,10 +131,10 @@ function isTakenBelow(blocks: readonly ChainBlock[], number: number): boolean {
 }
 
 function isForgotten(view: readonly ChainBlock[], at: unknown): boolean {
-  return at !== 'latest' && readCount(at, 'a block') < view.length - STATES_KEPT
+  return at !== 'latest' && at !== 'pending' && readCount(at, 'a block') < view.length - STATES_KEPT
 }
 
-function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unknown {
+function read(chain: SimulatedChain, view: readonly ChainBlock[], { method, params }: RpcRequest): unknown {
   const at = (param: unknown) => (param === 'latest' ? view.at(-1) : view[readCount(param, 'a block')])
   switch (method) {
     case 'eth_blockNumber':
@@ -140,12 +151,14 @@ function read(view: readonly ChainBlock[], { method, params }: RpcRequest): unkn
         null
       )
     case 'eth_getTransactionByHash': {
-      const wire = view.flatMap(({ transactions }) => transactions).find(({ hash }) => hash === params[0])
-      return wire === undefined ? null : { to: wire.to, value: toQuantity(BigInt(wire.value)), input: '0x' }
+      const shown = [...view.flatMap(({ transactions }) => transactions), ...chain.pooled()]
+      const wire = shown.find(({ hash }) => hash === params[0])
+      return wire === undefined ? null : asTransaction(wire)
     }
     case 'eth_getBalance':
       return balanceAt(view, String(params[0]), (params[1] as { readonly blockHash: string }).blockHash)
     case 'eth_getTransactionCount':
+      if (params[1] === 'pending') return toQuantity(chain.pendingCount(String(params[0])))
       return countAt(at(params[1]), String(params[0]))
     default:
       throw new Error(`the simulated node knows no ${method}`)
@@ -165,18 +178,7 @@ function balanceAt(view: readonly ChainBlock[], account: string, blockHash: stri
 function asBlock(block: ChainBlock | undefined, full: boolean): unknown {
   if (block === undefined) return null
   const { number, hash, parentHash, timestamp, baseFee } = block
-  const transactions = block.transactions.map((wire) =>
-    full
-      ? {
-          hash: wire.hash,
-          from: wire.from.toLowerCase(),
-          to: wire.to,
-          nonce: toQuantity(wire.nonce),
-          value: toQuantity(BigInt(wire.value)),
-          input: '0x',
-        }
-      : wire.hash,
-  )
+  const transactions = block.transactions.map((wire) => (full ? asTransaction(wire) : wire.hash))
   return {
     number: toQuantity(number),
     hash,
@@ -184,6 +186,23 @@ function asBlock(block: ChainBlock | undefined, full: boolean): unknown {
     timestamp: toQuantity(timestamp),
     baseFeePerGas: toQuantity(baseFee),
     transactions,
+  }
+}
+
+function asTransaction(wire: Wire) {
+  const { signed } = wire
+  return {
+    type: '0x2',
+    hash: wire.hash,
+    from: wire.from,
+    to: wire.to,
+    nonce: toQuantity(wire.nonce),
+    value: toQuantity(BigInt(wire.value)),
+    input: '0x',
+    gas: toQuantity(BigInt(wire.gasLimit)),
+    maxFeePerGas: toQuantity(BigInt(wire.maxFeePerGas)),
+    maxPriorityFeePerGas: toQuantity(BigInt(wire.maxPriorityFeePerGas)),
+    ...(signed === null ? {} : { r: signed.r, s: signed.s, yParity: toQuantity(signed.yParity) }),
   }
 }
 

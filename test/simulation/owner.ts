@@ -4,14 +4,14 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { ASSET, lookAtAll } from './balances.ts'
-import { REVERTING } from './chain.ts'
+import { REVERTING, UNIT_WEI } from './chain.ts'
 import { createLogPort, type PortsOf } from './ports.ts'
 import { CHAIN_ID, isExpected, type World } from './terms.ts'
 
 const RECIPIENT = `0x${'33'.repeat(20)}`
 const METADATA = { tenantId: 'acme', actor: 'apikey:owner' }
 /** Two of them fit into a wallet's initial balance. */
-const GREAT = 200_000_000
+const GREAT = 200_000_000n * UNIT_WEI
 
 export async function runOwner(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
   const { scheduler, random, store, accepted } = world
@@ -72,12 +72,12 @@ function intentOf({ random, lanes, accepted, wallClock, store }: World, id: stri
     from,
     to: random.chance(0.1) ? REVERTING : RECIPIENT,
     asset: { assetId: ASSET.assetId, symbol: ASSET.symbol, decimals: ASSET.decimals, contract: null },
-    amount: BigInt((random.chance(0.3) ? GREAT : 0) + Number(id.slice(3))),
+    amount: (random.chance(0.3) ? GREAT : 0n) + BigInt(id.slice(3)),
     data: null,
     dependsOn,
     subject: null,
     gasPriority: random.pick(['low', 'medium', 'high']),
-    reserved: { gasLimit: 21_000n, maxFeePerGas: 40n },
+    reserved: { gasLimit: 21_000n, maxFeePerGas: 40n * UNIT_WEI },
     quote: null,
     referenceId: null,
     memo: null,

@@ -92,13 +92,13 @@ export function createLogPort(ports: PortsOf): EventLog {
           return { version: stored.length, hash: stored.at(-1)?.hash ?? '' }
         }),
       ),
-    execute: (aggregate, id, command, { metadata }) =>
+    execute: (aggregate, id, command, { metadata, guards }) =>
       repeatOnConflict(
         async () => {
           const loaded = await load(aggregate, id)
           const decided = change(aggregate, loaded, command, { metadata, now: now() })
           if (decided === null) return loaded.state
-          await append({ changes: [decided] })
+          await append({ changes: [decided], ...(guards ? { guards } : {}) })
           return decided.after.state
         },
         { pause: async () => undefined },
@@ -138,7 +138,7 @@ export function createLeasesPort(ports: PortsOf, leaseMs: number): Leases {
   }
 }
 
-function ofLane(store: Store, { chainId, address }: Lane): TransactionRow[] {
+export function ofLane(store: Store, { chainId, address }: Lane): TransactionRow[] {
   return [...store.transactions.values()].filter((row) => row.chain_id === chainId && row.from_address === address)
 }
 

@@ -1,10 +1,21 @@
-/** A signer with readable bytes: the simulation tests what is signed, not how. */
-import { createHash } from 'node:crypto'
-import type { Signer, SigningRequest } from '../../src/keys/signer.ts'
+/** A signer with the production's encoding and real keys, so that signed bytes can be read from a node again. */
+import { signEip1559 } from '../../src/keys/eip1559.ts'
+import { HdKey } from '../../src/keys/hd-key.ts'
+import type { Signer, UnsignedTransaction } from '../../src/keys/signer.ts'
+import type { TagKeys } from '../../src/transactions/tags.ts'
 import type { SigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import type { Wire } from './chain.ts'
 import type { PortsOf } from './ports.ts'
 import { CHAIN_ID, type World } from './terms.ts'
+
+export const TAG_KEYS: TagKeys = [Buffer.alloc(32, 7)]
+
+const KEYS = new Map(
+  [1, 2].map((byte) => new HdKey(Buffer.alloc(32, byte))).map((key) => [key.address.toLowerCase(), key]),
+)
+
+/** The addresses of the wallets, in lower case. */
+export const LANES: readonly string[] = [...KEYS.keys()]
 
 export function createSimulatedSigner(world: World, { actor, scheduler }: PortsOf): Signer {
   const refuse = () => Promise.reject(new Error('the simulation signs transactions alone'))
@@ -12,10 +23,12 @@ export function createSimulatedSigner(world: World, { actor, scheduler }: PortsO
     signTransactions: (requests) => {
       const label = `sign ${requests.map(({ intent, transaction }) => `${intent.id}@${transaction.nonce}`).join(' ')}`
       return scheduler.call({ actor, label, weight: 1, fallible: true }, () =>
-        requests.map((request) => {
-          const wire = toWire(request)
+        requests.map(({ key, intent, transaction }) => {
+          if (key.kind !== 'hd') throw new Error('the simulation has one kind of key')
+          // The wallet's id is its address here.
+          const wire = world.chain.sign(signWire(key.tenantId, transaction, intent.id))
           if (world.mutant.sendsUnlogged) world.onSent(wire)
-          return { hash: wire.hash, rawTransaction: JSON.stringify(wire), sender: wire.from }
+          return { hash: wire.hash, rawTransaction: wire.signed?.raw ?? '', sender: wire.from }
         }),
       )
     },
@@ -36,21 +49,28 @@ export const simulatedWallet: SigningWalletOf = async (walletId) => ({
   key: { kind: 'hd', tenantId: walletId, index: 0 },
 })
 
-function toWire({ key, intent, transaction }: SigningRequest): Wire {
+/** @param signedFor the transaction of the service; `null` for another program that has the key */
+export function signWire(from: string, transaction: UnsignedTransaction, signedFor: string | null): Wire {
+  const wallet = KEYS.get(from)
+  if (wallet === undefined) throw new Error(`the simulation has no key of ${from}`)
+  let proof = { r: '', s: '', yParity: 0 }
+  const { hash, rawTransaction: raw } = signEip1559(transaction, (digest) => {
+    const made = wallet.sign(digest)
+    const hex = Buffer.from(made.signature).toString('hex')
+    proof = { r: `0x${hex.slice(0, 64)}`, s: `0x${hex.slice(64)}`, yParity: made.recoveryId }
+    return made
+  })
   const { to, nonce, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  if (key.kind !== 'hd') throw new Error('the simulation has one kind of key')
-  const fields = {
-    // The wallet's id is its address here.
-    from: key.tenantId,
+  return {
+    hash,
+    signed: { raw, ...proof },
+    from,
     to,
     nonce,
     value: value.toString(),
+    gasLimit: gasLimit.toString(),
     maxFeePerGas: maxFeePerGas.toString(),
     maxPriorityFeePerGas: maxPriorityFeePerGas.toString(),
-    signedFor: intent.id,
+    signedFor,
   }
-  const hash = createHash('sha256')
-    .update(JSON.stringify([fields, gasLimit.toString()]))
-    .digest('hex')
-  return { hash: `0x${hash}`, ...fields }
 }

@@ -3,7 +3,14 @@
  * the same way: fences, stream versions, holds, unique nonces per chain and sender; and it is atomic.
  */
 import type { HoldChange, ReadModelRow } from '../../src/event-log/aggregate.ts'
-import { type Commit, FenceLost, HoldRefused, StreamConflict, UniqueRuleBroken } from '../../src/event-log/commit.ts'
+import {
+  type Commit,
+  FenceLost,
+  HoldRefused,
+  IdempotentReplay,
+  StreamConflict,
+  UniqueRuleBroken,
+} from '../../src/event-log/commit.ts'
 import { chainHash } from '../../src/event-log/hash-chain.ts'
 
 export type StoredEvent = {
@@ -41,11 +48,25 @@ export type BalanceRow = {
   readonly block_hash: string
 }
 
+/** One for each nonce: the newest. */
+export type OutsideRow = {
+  readonly block_time: string
+  readonly address: string
+  readonly nonce: number
+  readonly hash: string
+  readonly content: string
+  readonly tag: number | null
+}
+
 export type ForeignRow = { readonly address: string; readonly nonce: number; readonly block_number: number }
 
 type Amounts = ReadonlyMap<string, bigint>
 
-type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean }
+/** `start`: of the server under which it was taken. */
+type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean; start: number }
+
+/** A commit, and the leases after it. */
+type Kept = { readonly commit: Commit; readonly leases: readonly (readonly [string, LeaseRow])[] }
 
 /** Laws of the store that a mutant may break. */
 export type StoreLaws = {
@@ -64,12 +85,17 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
   const transactions = new Map<string, TransactionRow>()
   const blocks = new Map<number, string>()
   const foreign = new Map<string, ForeignRow>()
+  const outside = new Map<string, OutsideRow>()
   const held = new Map<string, bigint>()
   const balances = new Map<string, bigint>()
   const balanceRows = new Map<string, BalanceRow>()
   const leases = new Map<string, LeaseRow>()
+  /** The resource of each idempotency key. */
+  const keys = new Map<string, { readonly resourceId: string; readonly fingerprint: string }>()
+  const kept: Kept[] = []
   let cursor: { number: number; hash: string } | null = null
   let firstWalked = Number.POSITIVE_INFINITY
+  let epoch = 0
 
   function checkStreams(commit: Commit): 'new' | 'before' {
     const all = commit.changes.flatMap((change) => change.events)
@@ -79,7 +105,8 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       if (standing[index] !== undefined) throw new StreamConflict(event.streamId)
       const before = index > 0 && all[index - 1]?.streamId === event.streamId ? all[index - 1] : undefined
       const previous = before?.hash ?? streams.get(event.streamId)?.at(-1)?.hash ?? ''
-      if (chainHash(previous, event.canonical) !== event.hash) throw new Error(`${event.streamId}: the chain is broken`)
+      // Decided on what a restored database no longer has.
+      if (chainHash(previous, event.canonical) !== event.hash) throw new StreamConflict(event.streamId)
     }
     return 'new'
   }
@@ -95,18 +122,33 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       cursor = { number: Number(row.number), hash: String(row.hash) }
       if (firstWalked === Number.POSITIVE_INFINITY) firstWalked = cursor.number
     } else if (table === 'foreign_nonces') foreign.set(JSON.stringify(row), row as ForeignRow)
-    // Only for lanes of a restored database, which the simulation does not have.
-    else if (table !== 'outside_transactions') throw new Error(`the simulation knows no table ${table}`)
+    else if (table === 'outside_transactions') outside.set(`${row.address} ${row.nonce}`, row as OutsideRow)
+    else throw new Error(`the simulation knows no table ${table}`)
   }
 
   function append(commit: Commit): void {
     const fence = commit.guards?.fence
-    if (laws.fences && fence && leases.get(fence.name)?.fence !== fence.fence) throw new FenceLost(fence.name)
+    const lease = fence && leases.get(fence.name)
+    if (laws.fences && fence && (lease?.fence !== fence.fence || lease.start !== epoch)) throw new FenceLost(fence.name)
     if (checkStreams(commit) === 'before') return
+    const key = commit.guards?.idempotency
+    const known = key && keys.get(key.key)
+    if (known && known.resourceId !== key.resourceId)
+      throw new IdempotentReplay({ resource_id: known.resourceId, fingerprint: known.fingerprint })
     const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
     const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
     if (laws.nonces) checkNonces(rows, transactions)
     if (laws.fits) checkHolds(holds, held, balances)
+    kept.push({ commit, leases: [...leases].map(([name, row]) => [name, { ...row }]) })
+    apply(commit)
+    onAppended(commit)
+  }
+
+  function apply(commit: Commit): void {
+    const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
+    const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
+    const key = commit.guards?.idempotency
+    if (key) keys.set(key.key, key)
     for (const event of commit.changes.flatMap((change) => change.events)) {
       const stored = toStored(event)
       events.push(stored)
@@ -118,7 +160,23 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       const account = `${walletId} ${assetId}`
       held.set(account, (held.get(account) ?? 0n) + delta)
     }
-    onAppended(commit)
+  }
+
+  /**
+   * The database goes back: to the state after this many commits, with the leases of that time, which end with the start
+   * of a server.
+   */
+  function restore(commits: number): readonly Commit[] {
+    const forgotten = kept.splice(commits).map(({ commit }) => commit)
+    for (const table of [streams, transactions, blocks, foreign, outside, held, balances, balanceRows, leases, keys])
+      table.clear()
+    events.length = 0
+    cursor = null
+    firstWalked = Number.POSITIVE_INFINITY
+    epoch += 1
+    for (const { commit } of kept) apply(commit)
+    for (const [name, row] of kept.at(-1)?.leases ?? []) leases.set(name, { ...row })
+    return forgotten
   }
 
   return {
@@ -127,6 +185,9 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
     transactions,
     blocks,
     foreign,
+    outside,
+    /** Changes with each restore. */
+    epoch: () => epoch,
     held,
     balances,
     balanceRows,
@@ -134,7 +195,10 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
     /** The follower's first block: lower blocks were not processed. */
     firstWalked: () => firstWalked,
     append,
-    leases: leaseTable(leases, now),
+    restore,
+    /** The commits that a restore can forget. */
+    commits: () => kept.map(({ commit }) => commit),
+    leases: leaseTable(leases, now, () => epoch),
   }
 }
 
@@ -177,31 +241,34 @@ function toStored({ canonical, hash }: { readonly canonical: string; readonly ha
 }
 
 /** The three functions of the leases' table. */
-function leaseTable(rows: Map<string, LeaseRow>, now: () => number) {
+function leaseTable(rows: Map<string, LeaseRow>, now: () => number, start: () => number) {
+  const isHeld = (row: LeaseRow) => row.holder !== null && row.expiresAt >= now() && row.start === start()
+  const isOf = (row: LeaseRow | undefined, fence: bigint): row is LeaseRow =>
+    row !== undefined && row.fence === fence && row.holder !== null && row.start === start()
   return {
     acquire(name: string, holder: string, leaseMs: number): bigint | null {
-      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false }
+      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false, start: start() }
       rows.set(name, row)
-      if (row.holder !== null && row.expiresAt >= now()) {
+      if (isHeld(row)) {
         row.wanted = true
         return null
       }
-      Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false })
+      Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false, start: start() })
       return row.fence
     },
     isFree(name: string): boolean {
       const row = rows.get(name)
-      return row === undefined || row.holder === null || row.expiresAt < now()
+      return row === undefined || !isHeld(row)
     },
     renew(name: string, fence: bigint, leaseMs: number): boolean {
       const row = rows.get(name)
-      if (row === undefined || row.fence !== fence || row.holder === null) return false
+      if (!isOf(row, fence)) return false
       row.expiresAt = now() + leaseMs
       return true
     },
     release(name: string, fence: bigint, force: boolean): 'released' | 'wanted' | 'lost' {
       const row = rows.get(name)
-      if (row === undefined || row.fence !== fence || row.holder === null) return 'lost'
+      if (!isOf(row, fence)) return 'lost'
       if (row.wanted && !force) {
         row.wanted = false
         return 'wanted'

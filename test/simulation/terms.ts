@@ -1,7 +1,9 @@
 /** Shared by all parts of a simulation: the constants of its service, and the world of one schedule. */
+import type { RpcRequest } from '../../src/chain/json-rpc.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import type { TagKeys } from '../../src/transactions/tags.ts'
 import type { Random } from '../support/load-random.ts'
-import type { SimulatedChain, Wire } from './chain.ts'
+import { type SimulatedChain, UNIT_WEI, type Wire } from './chain.ts'
 import type { Mutant } from './mutants.ts'
 import type { Queues } from './queues.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -12,7 +14,8 @@ export const CONFIRMATIONS = 3
 export const LEASE_MS = 10_000
 export const REBROADCAST_AFTER_MS = 30_000
 export const REPLACE_AFTER_MS = 60_000
-export const FEE_CAP_WEI = 3_000n
+export const FEE_CAP_WEI = 3_000n * UNIT_WEI
+export const MIN_TIP_WEI = UNIT_WEI
 export const MAX_IN_FLIGHT = 3
 
 export type World = {
@@ -34,6 +37,14 @@ export type World = {
   readonly faults: () => boolean
   readonly broken: (problem: string) => void
   readonly onSent: (wire: Wire) => void
+  /** Whether bytes do not reach the node that a process sends them to. */
+  readonly isLate: (wire: Wire) => boolean
+  /** Called with what a node says to a process. */
+  readonly onAnswer: (request: RpcRequest, value: unknown) => void
+  /** The keys of a signer that starts now. */
+  readonly tagKeys: () => TagKeys
+  /** Whether there is evidence that the database went back to before signatures had tags. */
+  readonly untagged: () => boolean
 }
 
 /** Errors that production retries. Any other is a defect. */

@@ -1,17 +1,16 @@
 /** The mutant that breaks law 2: it treats a node that does not answer as proof that a nonce is lost. */
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import type { Wire } from './chain.ts'
 import type { Node } from './node.ts'
 import type { World } from './terms.ts'
 
-export function trustingSilence({ wallClock }: World, log: EventLog, node: Node): Node {
+export function trustingSilence({ wallClock, chain }: World, log: EventLog, node: Node): Node {
   return {
     ...node,
     async sendRawTransactions(raw) {
       const answers = await node.sendRawTransactions(raw)
       for (const [index, { outcome }] of answers.entries()) {
-        const { signedFor, nonce } = JSON.parse(raw[index] ?? '{}') as Wire
+        const { signedFor, nonce } = chain.wireOf(raw[index] ?? '')
         if (outcome !== 'unavailable' || signedFor === null) continue
         const now = new Date(wallClock()).toISOString()
         const command = {

@@ -4,13 +4,14 @@
  */
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
-import { SimulatedChain } from './chain.ts'
+import { GAS_USED, SimulatedChain, UNIT_WEI } from './chain.ts'
 import { checkAccounts, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { createScheduler } from './scheduler.ts'
+import { LANES, signWire, TAG_KEYS } from './signer.ts'
 import { createStore } from './store.ts'
-import { CONFIRMATIONS, type World } from './terms.ts'
+import { CHAIN_ID, CONFIRMATIONS, type World } from './terms.ts'
 
 const STORM_STEPS: readonly [number, number] = [300, 1_200]
 /** As in production, and few enough that reorgs reach deeper. */
@@ -19,13 +20,11 @@ const MAX_CALM_STEPS = 12_000
 /** Requests per lane: enough to interact, few enough to read in a trace. */
 const REQUESTS: readonly [number, number] = [2, 6]
 /** Wei: enough for two of the large transfers (owner.ts), so that their holds compete. */
-const FIRST_FUNDS = 500_000_000n
-const DEPOSITS = [1_000n, 50_000_000n, 200_000_000n]
+const FIRST_FUNDS = 500_000_000n * UNIT_WEI
+const DEPOSITS = [1_000n, 50_000_000n, 200_000_000n].map((amount) => amount * UNIT_WEI)
 /** Enough for the fees that were reached during the storm. */
-const CALM_FUNDS = 10n ** 10n
+const CALM_FUNDS = 10n ** 10n * UNIT_WEI
 const ENDED: readonly string[] = ['confirmed', 'reverted', 'failed', 'cancelled']
-
-const LANES = ['0x1111111111111111111111111111111111111111', '0x2222222222222222222222222222222222222222'] as const
 
 /** A violated law; the message contains the seed and every step that led to it. */
 export class LawBroken extends Error {}
@@ -47,7 +46,7 @@ export async function simulate(seed: number, mutant: Mutant = HONEST): Promise<O
   }
   scheduler.note('--- calm ---')
   time.storm = false
-  world.chain.setBaseFee(10n)
+  world.chain.setBaseFee(10n * UNIT_WEI)
   // Balances read ahead of the follower, on an abandoned branch, are checked again when it reaches that height.
   world.chain.outgrow()
   for (let calm = 0; problems.length === 0; calm += 1) {
@@ -86,7 +85,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
       () => time.now,
       (commit) => checkAccounts(world, commit),
     ),
-    chain: new SimulatedChain(random, CONFIRMATIONS),
+    chain: new SimulatedChain(random, CONFIRMATIONS, () => time.now),
     queues: createQueues(random, () => time.storm),
     mutant,
     lanes: LANES.slice(0, random.between(1, LANES.length)),
@@ -98,6 +97,10 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     faults: () => time.storm,
     broken: (problem) => void problems.push(problem),
     onSent: (wire) => checkWire(world, wire),
+    isLate: () => false,
+    onAnswer: () => undefined,
+    tagKeys: () => TAG_KEYS,
+    untagged: () => false,
   }
   for (const lane of world.lanes) world.chain.deposit(lane, FIRST_FUNDS)
   for (let block = 0; block < CONFIRMATIONS + 1; block += 1) world.chain.mine({ room: LANES.length, whims: false })
@@ -148,7 +151,7 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
   [
     4,
     ({ chain, random, scheduler }) => {
-      chain.setBaseFee(random.pick([10n, 10n, 20n, 100n, 1_000n]))
+      chain.setBaseFee(random.pick([10n, 10n, 20n, 100n, 1_000n]) * UNIT_WEI)
       scheduler.note(`  chain: base fee ${chain.baseFee()}`)
     },
   ],
@@ -163,7 +166,12 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
     2,
     ({ chain, random, lanes, scheduler }) => {
       const from = random.pick(lanes)
-      chain.stranger(from)
+      const fee = chain.baseFee() * 20n
+      const fees = { gasLimit: GAS_USED, maxFeePerGas: fee, maxPriorityFeePerGas: fee }
+      const nonce = chain.head().counts.get(from) ?? 0
+      // Two foreign transactions with the same bytes would be one.
+      const call = { to: from, value: BigInt(chain.sent().length), data: '0x' }
+      chain.take(signWire(from, { chainId: CHAIN_ID, nonce, ...call, ...fees }, null))
       scheduler.note(`  chain: a stranger sends from ${from.slice(0, 6)}`)
     },
   ],

@@ -1,0 +1,49 @@
+/** What the log and the follower know of the transactions that a lane sent, over the in-memory store. */
+import type { LooseOutside, OutsideReads } from '../../src/transactions/outside.ts'
+import { caller, IN_FLIGHT, ofLane, type PortsOf } from './ports.ts'
+import type { OutsideRow } from './store.ts'
+
+const byNonce = (a: { readonly nonce: number }, b: { readonly nonce: number }) => a.nonce - b.nonce
+
+/** Same as the statements of `createOutsideReads`. */
+export function createOutsidePort(ports: PortsOf): OutsideReads {
+  const { store } = ports
+  const call = caller(ports)
+  const of = (address: string) => [...store.outside.values()].filter((row) => row.address === address).sort(byNonce)
+  const read = ({ nonce, hash, content, tag }: OutsideRow) => ({ nonce, hash, content, tag })
+
+  function loose(
+    label: string,
+    lane: Parameters<OutsideReads['tagged']>[0],
+    isWanted: (row: OutsideRow) => boolean,
+  ): Promise<LooseOutside[]> {
+    return call(label, () => {
+      const known = ofLane(store, lane)
+      return of(lane.address)
+        .filter((row) => isWanted(row) && !known.some(({ hashes }) => hashes.includes(row.hash)))
+        .map((row) => ({ ...read(row), isTaken: known.some(({ nonce }) => nonce === row.nonce) }))
+    })
+  }
+  return {
+    knowledge: (lane) =>
+      call('lane knowledge', () => ({
+        next: Math.max(-1, ...ofLane(store, lane).map(({ nonce }) => nonce ?? -1)) + 1,
+        cursor: store.cursor()?.number ?? null,
+        epoch: String(store.epoch()),
+        hasOutside: of(lane.address).length > 0,
+      })),
+    tagged: (lane, tags) => loose('outside tagged', lane, ({ tag }) => tag !== null && tags.includes(tag)),
+    alike: (lane, contents) => loose('outside alike', lane, ({ content }) => contents.includes(content)),
+    overtaken: (lane) =>
+      call('overtaken', () =>
+        of(lane.address).flatMap((row) =>
+          ofLane(store, lane)
+            .filter(
+              ({ state, nonce, hashes }) =>
+                IN_FLIGHT.includes(state) && nonce === row.nonce && !hashes.includes(row.hash),
+            )
+            .map(({ transaction_id: id }) => ({ ...read(row), id })),
+        ),
+      ),
+  }
+}
