@@ -2,8 +2,8 @@
  * Compares a lane with its chain before the first signature there. A database that was restored, or replaced by a
  * lagging standby, is missing signatures: what it wants signed may already be on chain or in a node's pool.
  *
- * Invariant: a request is signed with a new nonce only when every transaction of the sender that nodes showed at the
- * first check after a start of the database is known: signed in the log, or processed in a block without the tag of
+ * Invariant: a request is signed with a new nonce only when every transaction of the sender below that nonce, and every
+ * one that nodes showed at the first check after a start of the database, is known: signed in the log, or processed in a block without the tag of
  * the request.
  */
 import { LRUCache } from 'lru-cache'
@@ -48,15 +48,21 @@ export type Compared = { readonly held: HeldCause | null; readonly unclear: read
 
 const FREE: Compared = { held: null, unclear: [] }
 
-/** @param waiting the requests about to be signed for the first time, in order of acceptance */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
+/**
+ * @param waiting the requests about to be signed for the first time, in order of acceptance
+ * @param nonce the lowest nonce that they may get: nothing is signed before all lower ones are known
+ */
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[], nonce: number) => Promise<Compared>
 
-/** `until`: lower nonces must be processed before the lane is complete; `null` when it is. */
-type Look = { readonly epoch: string; readonly until: number | null }
+/**
+ * `until`: lower nonces must be processed before the lane is complete; `null` when it is. `walked`: lower nonces are
+ * processed.
+ */
+type Look = { readonly epoch: string; readonly until: number | null; readonly walked: number }
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
-  return async (lane, lease, waiting) => {
+  return async (lane, lease, waiting, nonce) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
     if (waiting.length === 0) {
@@ -65,7 +71,8 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
     }
     const before = looks.get(name)
     const last = before?.epoch === known.epoch ? before : null
-    const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
+    const isKnown = last?.until === null && nonce <= Math.max(known.next, last.walked)
+    const look = isKnown ? last : await lookAtChain(ports, lane, known, { before: last, nonce })
     if ('kind' in look) {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
@@ -78,23 +85,33 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   }
 }
 
-/** What the lane must wait for, after querying nodes about the sender; or a reason to refuse. */
-async function firstLook(
+/**
+ * What the lane must wait for, after querying nodes about the sender; or a reason to refuse. Once the lane was complete,
+ * only for nonces above which something is to be signed: a node that lagged may have hidden them before.
+ */
+async function lookAtChain(
   { clientOf, refusal }: CompareLanePorts,
   lane: Lane,
   { next, cursor, epoch }: LaneKnowledge,
-  before: Look | null,
+  { before, nonce }: { readonly before: Look | null; readonly nonce: number },
 ): Promise<Look | HeldCause> {
   const refused = before === null ? await refusal(epoch) : null
   if (refused !== null) return { kind: 'log_refused', reason: refused }
   const client = clientOf(lane.chainId)
+  const until = before?.until === null ? nonce : await shownUntil(client, lane, before?.until ?? null, nonce)
+  if (until <= next) return { epoch, until: null, walked: 0 }
+  const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
+  return { epoch, until: walked >= until ? null : until, walked }
+}
+
+/**
+ * The nonce below which nodes show transactions, at least that of the next signature. Foreign ones sent after the first
+ * look are not awaited, nor are those that a pool has dropped.
+ */
+async function shownUntil(client: RpcReader, lane: Lane, before: number | null, nonce: number): Promise<number> {
   const mined = await countAt(client, lane, 'latest')
   const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
-  // Foreign transactions sent after the first check are not awaited, nor are those that a pool has dropped.
-  const until = Math.min(shown, before?.until ?? shown)
-  if (until <= next) return { epoch, until: null }
-  const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
-  return { epoch, until: walked >= until ? null : until }
+  return Math.max(nonce, Math.min(shown, before ?? shown))
 }
 
 /** A node that does not answer for this block, or for its pool, shows nothing. */
@@ -168,10 +185,9 @@ async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Pr
   const client = ports.clientOf(lane.chainId)
   const bytes = await readSigned(client, { hash, from: lane.address, chainId: lane.chainId })
   if (bytes === null || bytes === 'foreign') {
-    // Newer bytes of a signed request have its nonce. A first signature waits as long as the chain has used its nonce:
-    // a node that returns other bytes proves nothing.
-    if (purpose !== null || (await countAt(client, lane, 'latest')) <= nonce) return { known }
-    return { known, held: heldBecause(known, outside, 'not_shown') }
+    // Newer bytes of a signed request have its nonce, and only one of them is mined. A first signature waits, whatever
+    // the node says of the nonce: it may lag behind the follower. A reorg that removes the bytes removes the row.
+    return purpose === null ? { known, held: heldBecause(known, outside, 'not_shown') } : { known }
   }
   if (bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees)) return { known }
   const { content: _, ...shown } = bytes

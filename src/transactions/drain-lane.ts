@@ -129,17 +129,16 @@ async function signDue(work: Work): Promise<void> {
 
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
-  const { held, unclear } = await work.compare(lane, lease, wanted)
+  const chain = work.chainOf(lane.chainId)
+  // The nonce is read before the comparison, which must know everything below it.
+  const [chainNonce, quote] =
+    wanted.length === 0 ? [0, null] : await Promise.all([chain.nonceOf(lane.address), quoteUnderCap(chain.quote)])
+  const { held, unclear } = await work.compare(lane, lease, wanted, chainNonce)
   for (const id of unclear) work.unclear.add(id)
   const ids = wanted.filter((id) => !work.unclear.has(id))
   // What is set aside makes room for what waits behind it.
   if (held !== null || ids.length === 0) return held === null && unclear.length > 0
-  const chain = work.chainOf(lane.chainId)
-  const [waiting, quote, chainNonce] = await Promise.all([
-    loadWaiting(work, lane, ids),
-    quoteUnderCap(chain.quote),
-    chain.nonceOf(lane.address),
-  ])
+  const waiting = await loadWaiting(work, lane, ids)
   const loadedIds = new Set(waiting.map(({ loaded }) => loaded.id))
   for (const id of ids) if (!loadedIds.has(id)) setAside.forget(id)
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))

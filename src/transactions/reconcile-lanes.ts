@@ -135,7 +135,7 @@ async function compareAll(
 
 async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
   try {
-    const { held } = await lease.during(() => compare(lane, lease, ids))
+    const { held } = await lease.during(() => compare(lane, lease, ids, 0))
     return held === null ? null : ({ outcome: 'held', reason: heldText(held) } as const)
   } catch (error) {
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error

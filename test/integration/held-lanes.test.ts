@@ -26,13 +26,13 @@ t.test(
       return first?.kind === 'not_walked' ? { held: first, unclear: [] } : { held: null, unclear: first ? waiting : [] }
     })
     const lease = {} as Lease
-    await compare(lane, lease, ['tx_1'])
+    await compare(lane, lease, ['tx_1'], 0)
     t.match(await eventually(async () => (await read())[0]), { kind: 'not_walked' })
     causes = [{ kind: 'nonce_taken', hash: '0xab', nonce: 7, transactionId: 'tx_1' }]
-    await compare(lane, lease, ['tx_1'])
+    await compare(lane, lease, ['tx_1'], 0)
     await eventually(async () => (await read())[0]?.kind === 'nonce_taken')
     causes = []
-    await compare(lane, lease, ['tx_1'])
+    await compare(lane, lease, ['tx_1'], 0)
     t.strictSame(await read(), [])
     const transactionId = newTransactionId()
     const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const

@@ -36,7 +36,7 @@ export function brokenReads({ mutant, store, wallClock }: World, reads: OutsideR
 export function brokenCompare(world: World, log: EventLog, node: Node, compare: CompareLane): CompareLane {
   const { mutant, store } = world
   if (mutant.matchesContent === null && !mutant.takesOwnNonce) return compare
-  return async (lane, lease, waiting) => {
+  return async (lane, lease, waiting, lowest) => {
     const since = mutant.matchesContent === 'always' ? Number.NEGATIVE_INFINITY : oldestOpen(store)
     const rows = [...store.outside.values()].filter(
       (row) => row.address === lane.address && (mutant.takesOwnNonce || isRecent(row, since ?? world.wallClock())),
@@ -70,6 +70,7 @@ export function brokenCompare(world: World, log: EventLog, node: Node, compare: 
       lane,
       lease,
       waiting.filter((id) => store.transactions.get(id)?.state === 'requested'),
+      lowest,
     )
   }
 }

@@ -208,7 +208,8 @@ async function others(t: Test, client: Client, wallet: Wallet): Promise<void> {
 /** The tenant's records in log and read models. Balance changes from the chain are not the tenant's. */
 async function recorded({ query }: Sandbox): Promise<Record<string, unknown> | undefined> {
   const [row] = await query(
-    `SELECT (SELECT count(*) FROM events WHERE metadata->>'tenantId' LIKE 'refused%' AND type NOT LIKE 'Balance%') AS events,
+    `SELECT (SELECT count(*) FROM events WHERE metadata->>'tenantId' LIKE 'refused%' AND type NOT LIKE 'Balance%'
+                AND stream_id NOT LIKE 'observed-%') AS events,
             (SELECT count(*) FROM wallets WHERE tenant_id LIKE 'refused%') AS wallets,
             (SELECT count(*) FROM transactions WHERE tenant_id LIKE 'refused%') AS transactions,
             (SELECT count(*) FROM idempotency_keys WHERE tenant_id LIKE 'refused%' OR key LIKE 'refused%') AS keys,
