@@ -15,18 +15,20 @@ import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
-import type { Fees, SignedBytes } from './events.ts'
-import type { HeldCause, LookalikeCause } from './held-cause.ts'
+import type { SignedBytes } from './events.ts'
+import type { HeldCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
-import type { LaneKnowledge, Outside, OutsideReads } from './outside.ts'
-import { readSigned } from './read-signed.ts'
-import { hasTag, type Known, type Recognised, recogniseFirst, recogniseNewer } from './recognise.ts'
+import type { LaneKnowledge, LooseOutside, Outside, OutsideReads, Proven } from './outside.ts'
+import { readSigned, type ShownTransaction } from './read-signed.ts'
+import { callOf, type Known, type Recognised, recogniseFirst, recogniseNewer, tagsToFind } from './recognise.ts'
 import { isUnmined } from './state.ts'
 import { readTag, type TagKeys } from './tags.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** Lanes remembered as compared; a forgotten one is compared again. */
 const REMEMBERED_LANES = 50_000
+/** Transactions of other programs; forgotten ones are read again. */
+const REMEMBERED_PROOFS = 10_000
 
 export type CompareLanePorts = {
   readonly log: EventLog
@@ -56,28 +58,32 @@ export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[],
 
 /**
  * `until`: lower nonces must be processed before the lane is complete; `null` when it is. `walked`: lower nonces are
- * processed.
+ * processed, or the log has them.
  */
 type Look = { readonly epoch: string; readonly until: number | null; readonly walked: number }
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
+  const proofs: Proofs = new LRUCache({ max: REMEMBERED_PROOFS })
   return async (lane, lease, waiting, nonce) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
+    const search = { epoch: known.epoch, proofs, waiting }
     if (waiting.length === 0) {
-      if (known.hasOutside) await recover(ports, lane, lease, known.epoch, waiting)
+      if (known.hasOutside) await recover(ports, lane, lease, search)
       return FREE
     }
     const before = looks.get(name)
     const last = before?.epoch === known.epoch ? before : null
-    const isKnown = last?.until === null && nonce <= Math.max(known.next, last.walked)
-    const look = isKnown ? last : await lookAtChain(ports, lane, known, { before: last, nonce })
+    const isComplete = last?.until === null && (await areAssigned(ports, lane, last.walked, nonce))
+    const look = isComplete
+      ? { ...last, walked: Math.max(last.walked, nonce) }
+      : await lookAtChain(ports, lane, known, { before: last, nonce })
     if ('kind' in look) {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
     }
-    const unclear = known.hasOutside ? await recover(ports, lane, lease, known.epoch, waiting) : []
+    const unclear = known.hasOutside ? await recover(ports, lane, lease, search) : []
     looks.set(name, look)
     const held = waitsFor(known, look)
     if (held !== null) ports.onHeld(lane, held)
@@ -90,18 +96,24 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
  * only for nonces above which something is to be signed: a node that lagged may have hidden them before.
  */
 async function lookAtChain(
-  { clientOf, refusal }: CompareLanePorts,
+  ports: CompareLanePorts,
   lane: Lane,
-  { next, cursor, epoch }: LaneKnowledge,
+  { cursor, epoch }: LaneKnowledge,
   { before, nonce }: { readonly before: Look | null; readonly nonce: number },
 ): Promise<Look | HeldCause> {
+  const { clientOf, refusal } = ports
   const refused = before === null ? await refusal(epoch) : null
   if (refused !== null) return { kind: 'log_refused', reason: refused }
   const client = clientOf(lane.chainId)
   const until = before?.until === null ? nonce : await shownUntil(client, lane, before?.until ?? null, nonce)
-  if (until <= next) return { epoch, until: null, walked: 0 }
   const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
-  return { epoch, until: walked >= until ? null : until, walked }
+  if (!(await areAssigned(ports, lane, walked, until))) return { epoch, until, walked }
+  return { epoch, until: null, walked: Math.max(walked, until) }
+}
+
+/** Whether the log has given every nonce from `from` on, below `to`, to a transaction: one gap may hide a forgotten one. */
+async function areAssigned({ outside }: CompareLanePorts, lane: Lane, from: number, to: number): Promise<boolean> {
+  return to <= from || (await outside.assigned(lane, from, to)) === to - from
 }
 
 /**
@@ -139,21 +151,25 @@ async function recover(
   ports: CompareLanePorts,
   lane: Lane,
   lease: Lease,
-  epoch: string,
-  waiting: readonly string[],
+  { epoch, proofs, waiting }: { readonly epoch: string; readonly proofs: Proofs; readonly waiting: readonly string[] },
 ): Promise<readonly string[]> {
   const { log, outside, keys, untagged } = ports
   const settings = { keys, untagged: await untagged(epoch) }
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
-  const newer = overtaken.flatMap((one) => {
+  const newer = (await prove(ports, lane, proofs, overtaken)).flatMap((one) => {
     const known = signed.get(one.id)
     return known === undefined ? [] : recogniseNewer(settings, known, one)
   })
-  const first = await recogniseFirst(settings, outside, lane, [...(await load(log, new Set(waiting))).values()])
+  const requests = [...(await load(log, new Set(waiting))).values()]
+  const first = recogniseFirst(
+    settings,
+    requests,
+    await prove(ports, lane, proofs, await candidates(ports, lane, requests)),
+  )
   // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
   const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
-  const outcomes = await Promise.all([...each.values()].map((one) => examine(ports, lane, one)))
+  const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
   const changes = decided(
     outcomes.map(({ known, command }) => (command === undefined ? null : record(ports, lane, known, command))),
   )
@@ -165,48 +181,66 @@ async function recover(
   return outcomes.flatMap(({ known, held }) => (held === undefined ? [] : [known.loaded.id]))
 }
 
+/** By hash, what a node has proven: it never changes. */
+type Proofs = LRUCache<string, ShownTransaction | 'foreign'>
+
+/** The bytes decide: a row only says where to look, and what it says of fees and effect may be wrong. */
+function prove<Row extends Outside>(
+  { clientOf }: CompareLanePorts,
+  { chainId, address }: Lane,
+  proofs: Proofs,
+  rows: readonly Row[],
+): Promise<Proven<Row>[]> {
+  return Promise.all(
+    rows.map(async (row) => {
+      const { hash } = row
+      const bytes = proofs.get(hash) ?? (await readSigned(clientOf(chainId), { hash, from: address, chainId }))
+      if (bytes === null) return { ...row, bytes }
+      proofs.set(hash, bytes)
+      return bytes === 'foreign'
+        ? { ...row, tag: null, bytes }
+        : { ...row, nonce: bytes.nonce, content: bytes.content, tag: readTag(bytes.fees), bytes }
+    }),
+  )
+}
+
+/** Transactions that may be signatures of these requests: by their tags, or by what they do. */
+async function candidates(
+  { outside, keys }: CompareLanePorts,
+  lane: Lane,
+  requests: readonly Known[],
+): Promise<LooseOutside[]> {
+  if (requests.length === 0) return []
+  const [tagged, alike] = await Promise.all([
+    outside.tagged(lane, [...new Set(requests.flatMap((known) => tagsToFind(keys, known)))]),
+    outside.alike(lane, [...new Set(requests.map(callOf))]),
+  ])
+  return [...new Map([...tagged, ...alike].map((row) => [row.hash, row])).values()].sort((a, b) => a.nonce - b.nonce)
+}
+
 /** What to record, and why the request must wait. */
 type Outcome = { readonly known: Known; readonly command?: TransactionCommand; readonly held?: HeldCause }
 
-/** The bytes themselves decide: a row only says where to look. */
-async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Promise<Outcome> {
-  const { known, outside } = one
-  const { hash, nonce } = outside
-  const now = ports.log.now()
+function outcomeOf(one: Recognised, now: string): Outcome {
+  const { known } = one
+  if (one.is === 'own') {
+    const { content: _, ...shown } = one.bytes
+    const recovered = { signed: { ...shown, signedAt: now }, recovered: true } as const
+    const { purpose } = one
+    return {
+      known,
+      command:
+        purpose === null
+          ? { type: 'RecordSignature', ...recovered }
+          : { type: 'RecordReplacement', purpose, ...recovered },
+    }
+  }
+  const { hash, nonce } = one.outside
   if (one.is === 'foreign') return { known, command: { type: 'RejectLookalike', hash, nonce, by: 'tag', now } }
-  if (one.is === 'unclear') {
-    const { why } = one
-    const held = heldBecause(known, outside, why ?? 'nonce_taken')
-    return why === null
-      ? { known, held }
-      : { known, held, command: { type: 'HoldLookalike', lookalike: { hash, nonce, why }, now } }
-  }
-  const { purpose } = one
-  const client = ports.clientOf(lane.chainId)
-  const bytes = await readSigned(client, { hash, from: lane.address, chainId: lane.chainId })
-  if (bytes === null || bytes === 'foreign') {
-    // Newer bytes of a signed request have its nonce, and only one of them is mined. A first signature waits, whatever
-    // the node says of the nonce: it may lag behind the follower. A reorg that removes the bytes removes the row.
-    return purpose === null ? { known, held: heldBecause(known, outside, 'not_shown') } : { known }
-  }
-  if (bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees)) return { known }
-  const { content: _, ...shown } = bytes
-  const signed = { ...shown, signedAt: now }
-  return {
-    known,
-    command:
-      purpose === null
-        ? { type: 'RecordSignature', signed, recovered: true }
-        : { type: 'RecordReplacement', signed, purpose, recovered: true },
-  }
-}
-
-function heldBecause({ loaded }: Known, { hash, nonce }: Outside, kind: LookalikeCause['kind']): LookalikeCause {
-  return { kind, transactionId: loaded.id, hash, nonce }
-}
-
-function isTagged(keys: TagKeys, known: Known, purpose: 'bump' | 'cancel' | null, fees: Fees): boolean {
-  return hasTag(keys, known, purpose === 'cancel' ? 'cancel' : 'send', readTag(fees))
+  const { why } = one
+  const held: HeldCause = { kind: why, transactionId: known.loaded.id, hash, nonce }
+  if (why !== 'no_tag' && why !== 'other_call') return { known, held }
+  return { known, held, command: { type: 'HoldLookalike', lookalike: { hash, nonce, why }, now } }
 }
 
 /** The transactions that are in no block and whose events are consistent. */

@@ -12,6 +12,7 @@ import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { contentOf } from './content.ts'
 import type { Lane } from './lanes.ts'
+import type { ShownTransaction } from './read-signed.ts'
 import { IN_FLIGHT } from './sql.ts'
 import { readTag } from './tags.ts'
 import type { UsedNonce } from './used-nonces.ts'
@@ -27,6 +28,9 @@ export type Outside = {
 /** `isTaken`: the log has given its nonce to another transaction. */
 export type LooseOutside = Outside & { readonly isTaken: boolean }
 
+/** With what a node returns of it, as `readSigned` proves it. What is proven replaces what the row says. */
+export type Proven<Row extends Outside = Outside> = Row & { readonly bytes: ShownTransaction | 'foreign' | null }
+
 /** What the log and the follower know about a lane. */
 export type LaneKnowledge = {
   /** The nonce after the highest assigned one. */
@@ -40,6 +44,8 @@ export type LaneKnowledge = {
 
 export type OutsideReads = {
   readonly knowledge: (lane: Lane) => Promise<LaneKnowledge>
+  /** How many of the nonces from `from` on, below `to`, the log has assigned. */
+  readonly assigned: (lane: Lane, from: number, to: number) => Promise<number>
   /** Transactions not recorded as the log's own that have one of these tags, by nonce. */
   readonly tagged: (lane: Lane, tags: readonly number[]) => Promise<LooseOutside[]>
   /** Transactions not recorded as the log's own that do one of these things, by nonce. */
@@ -123,6 +129,14 @@ export function createOutsideReads(pool: Pool): OutsideReads {
         epoch: row?.epoch ?? '',
         hasOutside: row?.outside === true,
       }
+    },
+    async assigned({ chainId, address }, from, to) {
+      const { rows } = await pool.query<{ n: string }>({
+        name: 'lane_nonces_assigned',
+        text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce >= $3 AND nonce < $4`,
+        values: [chainId, address, from, to],
+      })
+      return Number(rows[0]?.n ?? 0)
     },
     tagged: (lane, tags) => loose('outside_tagged', 'o.tag = ANY ($3::bigint[])', lane, tags),
     alike: (lane, contents) => loose('outside_alike', 'o.content = ANY ($3::text[])', lane, contents),

@@ -12,6 +12,7 @@ import { ChainRefused } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
 import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
+import { readSigned } from './read-signed.ts'
 import type { KnownTransaction } from './state.ts'
 import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
@@ -36,10 +37,18 @@ export type ProveLost = (transaction: KnownTransaction, id: string) => Promise<s
 export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
   const proven = new LRUCache<string, true>({ max: REMEMBERED })
 
-  /** What does the same is another program's when its fees do not have the tag of this transaction, as the log says. */
-  function isForeign({ hash, offer }: Consumer, id: string, transaction: KnownTransaction): boolean {
+  /** What does the same is another program's if the log says so and its bytes do not have the tag of this transaction. */
+  async function isForeign(
+    client: RpcReader,
+    { hash }: Consumer,
+    id: string,
+    transaction: KnownTransaction,
+  ): Promise<boolean> {
+    const { chainId, from } = transaction.intent
     if (!transaction.rejected.includes(hash)) return false
-    return keys === null || offer === null || !tagsOf(keys, { id, transaction }, 'send').includes(readTag(offer))
+    const bytes = keys === null ? 'foreign' : await readSigned(client, { hash, from, chainId })
+    if (keys === null || bytes === 'foreign') return true
+    return bytes !== null && !tagsOf(keys, { id, transaction }, 'send').includes(readTag(bytes.fees))
   }
 
   return async (transaction, id) => {
@@ -53,7 +62,11 @@ export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
       const own = transaction.abandoned.filter((attempt) => attempt.nonce === nonce).map(({ hash }) => hash)
       const taker = await takerOf(chain, { chainId, address: from, nonce }, takenIn, own)
       if (typeof taker === 'string') return taker
-      if (taker.kind === 'transaction' && isCall(taker, call) && !isForeign(taker, id, transaction))
+      if (
+        taker.kind === 'transaction' &&
+        isCall(taker, call) &&
+        !(await isForeign(chain.client, taker, id, transaction))
+      )
         return `nonce ${nonce} was used by this transaction itself: it is mined`
       if (transaction.abandoned.some(({ hash }) => sameHex(hash, taker.hash)))
         return `nonce ${nonce} was used by a version of this transaction`

@@ -2,6 +2,7 @@
  * Signed bytes reassembled from a node's transaction fields. Invariant: the result has the requested hash and the
  * requested sender, so a node cannot forge it.
  */
+import { Transaction, type TransactionLike } from 'ethers'
 import { readCount, readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -22,7 +23,10 @@ export type ShownTransaction = {
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** `null`: not shown. `foreign`: of a type that is never signed here. @throws Unavailable, ChainRefused */
+/**
+ * `foreign`: of a type that is never signed here, as its hash proves. `null`: the node does not show it, or shows something
+ * else. @throws Unavailable, ChainRefused
+ */
 export async function readSigned(
   client: RpcReader,
   wanted: { readonly hash: string; readonly from: string; readonly chainId: number },
@@ -30,7 +34,8 @@ export async function readSigned(
   const raw = (await rpcCall(client, 'eth_getTransactionByHash', [wanted.hash])) as Raw | null
   if (raw === null) return null
   const accessList = Array.isArray(raw.accessList) ? raw.accessList : []
-  if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string') return 'foreign'
+  if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string')
+    return isProven(raw, wanted) ? 'foreign' : null
   const transaction: UnsignedTransaction = {
     chainId: wanted.chainId,
     nonce: readCount(raw.nonce, 'a nonce'),
@@ -46,10 +51,37 @@ export async function readSigned(
     signature,
     recoveryId: readCount(raw.yParity ?? raw.v, 'a parity'),
   })
-  if (!sameHex(hash, wanted.hash) || !sameHex(senderOf(transaction, rawTransaction), wanted.from)) return 'foreign'
+  if (!sameHex(hash, wanted.hash) || !sameHex(senderOf(transaction, rawTransaction), wanted.from)) return null
   const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
   return { nonce, hash, rawTransaction, fees, content: contentOf(transaction) }
+}
+
+/** Whether the fields are those of the wanted transaction, whatever its type. */
+function isProven(raw: Raw, { hash, from, chainId }: { hash: string; from: string; chainId: number }): boolean {
+  const { type, nonce, gas: gasLimit, input: data, value, r, s } = raw
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList } = raw
+  const isUnprotected = type === '0x0' && Number(raw.v) < 35
+  try {
+    const transaction = Transaction.from({
+      ...{ type, to: raw.to ?? null, nonce, gasLimit, data, value, accessList },
+      ...{ gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas },
+      ...{ chainId: isUnprotected ? 0 : chainId, blobVersionedHashes: raw.blobVersionedHashes },
+      authorizationList: authorizationsOf(raw.authorizationList),
+      signature: { r, s, ...(raw.yParity === undefined ? { v: raw.v } : { yParity: raw.yParity }) },
+    } as TransactionLike<string>)
+    return sameHex(transaction.hash, hash) && sameHex(transaction.from, from)
+  } catch {
+    return false // Not the fields of a transaction.
+  }
+}
+
+function authorizationsOf(list: unknown): unknown {
+  if (!Array.isArray(list)) return undefined
+  return list.map(({ address, nonce, chainId, r, s, yParity, v }) => ({
+    ...{ address, nonce, chainId },
+    signature: { r, s, yParity: yParity ?? v },
+  }))
 }
 
 function word(value: unknown, what: string): Buffer {

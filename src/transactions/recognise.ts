@@ -7,20 +7,24 @@
 import type { Loaded } from '../event-log/aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
 import { contentOf, purposeOf } from './content.ts'
-import type { Lookalike } from './events.ts'
-import type { Lane } from './lanes.ts'
-import type { LooseOutside, Outside, OutsideReads } from './outside.ts'
+import type { LookalikeCause } from './held-cause.ts'
+import type { LooseOutside, Outside, Proven } from './outside.ts'
+import type { ShownTransaction } from './read-signed.ts'
 import type { KnownTransaction, TransactionState } from './state.ts'
 import { type TagKeys, type TagPurpose, tagsOf } from './tags.ts'
 
 export type Known = { readonly loaded: Loaded<TransactionState>; readonly transaction: KnownTransaction }
 
-/** `own`: signed for it. `foreign`: by another program. `unclear`: it cannot be told. */
+/** `own`: signed for it. `foreign`: by another program. `unclear`: it waits. */
 export type Recognised =
-  | { readonly is: 'own'; readonly known: Known; readonly outside: Outside; readonly purpose: 'bump' | 'cancel' | null }
+  | {
+      readonly is: 'own'
+      readonly known: Known
+      readonly bytes: ShownTransaction
+      readonly purpose: 'bump' | 'cancel' | null
+    }
   | { readonly is: 'foreign'; readonly known: Known; readonly outside: Outside }
-  /** An operator decides; `null`: it becomes clear when the chain goes on. */
-  | { readonly is: 'unclear'; readonly known: Known; readonly outside: Outside; readonly why: Lookalike['why'] | null }
+  | { readonly is: 'unclear'; readonly known: Known; readonly outside: Outside; readonly why: LookalikeCause['kind'] }
 
 export type RecogniseSettings = {
   readonly keys: TagKeys
@@ -28,77 +32,72 @@ export type RecogniseSettings = {
   readonly untagged: boolean
 }
 
-/** Whether these fees have the tag of the transaction. */
-export function hasTag(
-  keys: TagKeys,
-  { loaded, transaction }: Known,
-  purpose: TagPurpose,
-  tag: number | null,
-): boolean {
-  return tag !== null && tagsOf(keys, { id: loaded.id, transaction }, purpose).includes(tag)
-}
-
 /** Bytes that used the nonce of a signed transaction and are none of its recorded versions. */
-export function recogniseNewer({ keys, untagged }: RecogniseSettings, known: Known, outside: Outside): Recognised[] {
+export function recogniseNewer({ keys, untagged }: RecogniseSettings, known: Known, outside: Proven): Recognised[] {
   const { transaction } = known
-  if (transaction.rejected.includes(outside.hash)) return []
-  const { intent } = transaction
-  if (outside.content === callOf(known) && hasTag(keys, known, 'send', outside.tag))
-    return [{ is: 'own', known, outside, purpose: 'bump' }]
-  if (outside.content === contentOf(buildCancellation(intent)) && hasTag(keys, known, 'cancel', outside.tag))
-    return [{ is: 'own', known, outside, purpose: 'cancel' }]
+  const { bytes } = outside
+  // What no node shows decides nothing: the follower waits for the decision.
+  if (transaction.rejected.includes(outside.hash) || bytes === null) return []
   if (purposeOf(transaction, outside.content) === null) return [] // The follower proves that the nonce is lost.
-  if (untagged) return [{ is: 'unclear', known, outside, why: 'no_tag' }]
+  if (bytes !== 'foreign') {
+    if (outside.content === callOf(known) && hasTag(keys, known, 'send', outside))
+      return [{ is: 'own', known, bytes, purpose: 'bump' }]
+    if (outside.content === cancellationOf(known) && hasTag(keys, known, 'cancel', outside))
+      return [{ is: 'own', known, bytes, purpose: 'cancel' }]
+    if (untagged) return [{ is: 'unclear', known, outside, why: 'no_tag' }]
+  }
   return [{ is: 'foreign', known, outside }]
 }
 
-/** Bytes for requests that wait for their first signature. The requests in order of acceptance. */
-export async function recogniseFirst(
-  { keys, untagged }: RecogniseSettings,
-  reads: Pick<OutsideReads, 'tagged' | 'alike'>,
-  lane: Lane,
+/**
+ * Bytes for requests that wait for their first signature.
+ *
+ * @param outsides those with the tag of one of the requests, or with its effect
+ */
+export function recogniseFirst(
+  settings: RecogniseSettings,
   requests: readonly Known[],
-): Promise<Recognised[]> {
-  const open = requests.filter(({ transaction }) => transaction.state === 'requested')
-  const byTag = new Map(
-    open.flatMap((known) =>
-      tagsOf(keys, { id: known.loaded.id, ...known }, 'send').map((tag) => [tag, known] as const),
-    ),
-  )
-  const tagged = byTag.size === 0 ? [] : await reads.tagged(lane, [...byTag.keys()])
-  const found = tagged.flatMap((outside): Recognised[] => {
-    const known = byTag.get(outside.tag ?? -1)
-    return known === undefined || known.transaction.rejected.includes(outside.hash) ? [] : [first(known, outside)]
-  })
-  return untagged ? [...found, ...(await untaggedFirst(reads, lane, open, tagged))] : found
-}
-
-function first(known: Known, outside: LooseOutside): Recognised {
-  if (outside.content !== callOf(known)) return { is: 'unclear', known, outside, why: 'other_call' }
-  if (outside.isTaken) return { is: 'unclear', known, outside, why: null }
-  return { is: 'own', known, outside, purpose: null }
+  outsides: readonly Proven<LooseOutside>[],
+): Recognised[] {
+  return requests
+    .filter(({ transaction }) => transaction.state === 'requested')
+    .flatMap((known) => outsides.flatMap((outside) => first(settings, known, outside) ?? []))
 }
 
 /**
- * Of all requests: one that was forgotten and repeated with its idempotency key may have been signed by an older version
- * too, and of several equal ones each may be the one that was.
+ * Of bytes without a tag all equal requests wait: one that was forgotten and repeated with its idempotency key may have
+ * been signed by an older version too.
  */
-async function untaggedFirst(
-  reads: Pick<OutsideReads, 'alike'>,
-  lane: Lane,
-  open: readonly Known[],
-  tagged: readonly Outside[],
-): Promise<Recognised[]> {
-  const wanted = open.map((known) => ({ known, content: callOf(known) }))
-  const alike = wanted.length === 0 ? [] : await reads.alike(lane, [...new Set(wanted.map(({ content }) => content))])
-  const unknown = alike.filter(({ hash }) => !tagged.some((one) => one.hash === hash))
-  return wanted.flatMap(({ known, content }) =>
-    unknown
-      .filter((outside) => outside.content === content && !known.transaction.rejected.includes(outside.hash))
-      .map((outside) => ({ is: 'unclear', known, outside, why: 'no_tag' }) as const),
-  )
+function first({ keys, untagged }: RecogniseSettings, known: Known, outside: Proven<LooseOutside>): Recognised | null {
+  const { rejected, abandoned } = known.transaction
+  const { bytes, hash, nonce, isTaken } = outside
+  if (rejected.includes(hash) || bytes === 'foreign') return null
+  const isTagged = hasTag(keys, known, 'send', outside)
+  const isSame = outside.content === callOf(known)
+  if (bytes === null) return isTagged || isSame ? { is: 'unclear', known, outside, why: 'not_shown' } : null
+  if (!isTagged) return isSame && untagged ? { is: 'unclear', known, outside, why: 'no_tag' } : null
+  if (isSame)
+    return isTaken ? { is: 'unclear', known, outside, why: 'nonce_taken' } : { is: 'own', known, bytes, purpose: null }
+  // The log names what used a nonce that the request lost: it is known not to be this request.
+  return abandoned.some((attempt) => attempt.nonce === nonce)
+    ? null
+    : { is: 'unclear', known, outside, why: 'other_call' }
 }
 
-function callOf({ transaction }: Known): string {
+/** The tags under which a request is looked for. */
+export function tagsToFind(keys: TagKeys, { loaded, transaction }: Known): readonly number[] {
+  return tagsOf(keys, { id: loaded.id, transaction }, 'send')
+}
+
+function hasTag(keys: TagKeys, { loaded, transaction }: Known, purpose: TagPurpose, { tag }: Outside): boolean {
+  return tag !== null && tagsOf(keys, { id: loaded.id, transaction }, purpose).includes(tag)
+}
+
+/** The digest of what it does. */
+export function callOf({ transaction }: Known): string {
   return contentOf(buildCall(transaction.intent))
+}
+
+function cancellationOf({ transaction }: Known): string {
+  return contentOf(buildCancellation(transaction.intent))
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { Conflict } from '../core/errors.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { type AdoptTagKey, tagKeyAggregate } from './tag-key-aggregate.ts'
+import { type AdoptTagKey, tagKeyAggregate, wrongTagKey } from './tag-key-aggregate.ts'
 import type { TagKeys } from './tags.ts'
 
 /** One stream for the installation. */
@@ -29,15 +29,12 @@ export async function requireTagKeys(
   const keys: TagKeys = [first, ...others]
   const { fingerprint } = (await log.load(tagKeyAggregate, ID)).state
   if (fingerprint === null || keys.map(fingerprintOf).includes(fingerprint)) return keys
-  throw new Conflict(
-    'tag_key_wrong',
-    `TRANSACTION_TAG_KEY has the fingerprint ${keys.map(fingerprintOf).join(', ')}, but the transactions of this log were signed with ${fingerprint}: set that key. To replace it, put the new key before it, separated by a comma.`,
-  )
+  throw new Conflict('tag_key_wrong', wrongTagKey(keys.map(fingerprintOf), fingerprint))
 }
 
-/** Records the first of the keys as the one in use. Called by signers before they sign. */
-export async function adoptTagKey(log: Pick<EventLog, 'execute' | 'now'>, [first]: TagKeys): Promise<void> {
-  const command: AdoptTagKey = { type: 'Adopt', fingerprint: fingerprintOf(first), now: log.now() }
+/** Records the first of the keys as the one in use, before a signer signs. @throws Conflict `tag_key_wrong` */
+export async function adoptTagKey(log: Pick<EventLog, 'execute' | 'now'>, keys: TagKeys): Promise<void> {
+  const command: AdoptTagKey = { type: 'Adopt', fingerprints: keys.map(fingerprintOf), now: log.now() }
   await log.execute(tagKeyAggregate, ID, command, { metadata: METADATA })
 }
 

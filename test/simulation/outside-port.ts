@@ -32,6 +32,11 @@ export function createOutsidePort(ports: PortsOf): OutsideReads {
         epoch: String(store.epoch()),
         hasOutside: of(lane.address).length > 0,
       })),
+    assigned: (lane, from, to) =>
+      call(
+        'nonces assigned',
+        () => ofLane(store, lane).filter(({ nonce }) => nonce !== null && nonce >= from && nonce < to).length,
+      ),
     tagged: (lane, tags) => loose('outside tagged', lane, ({ tag }) => tag !== null && tags.includes(tag)),
     alike: (lane, contents) => loose('outside alike', lane, ({ content }) => contents.includes(content)),
     overtaken: (lane) =>

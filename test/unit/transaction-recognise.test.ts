@@ -3,10 +3,11 @@ import t from 'tap'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { buildCall, buildCancellation } from '../../src/transactions/build-call.ts'
 import { contentOf } from '../../src/transactions/content.ts'
-import type { LooseOutside, OutsideReads } from '../../src/transactions/outside.ts'
+import type { LooseOutside, Proven } from '../../src/transactions/outside.ts'
+import type { ShownTransaction } from '../../src/transactions/read-signed.ts'
 import { type Known, recogniseFirst, recogniseNewer } from '../../src/transactions/recognise.ts'
 import { type TagPurpose, tagOf } from '../../src/transactions/tags.ts'
-import { fold, golden, requested, signed, TAG_KEYS } from '../support/recorded-transactions.ts'
+import { consumed, fold, golden, requested, signed, TAG_KEYS } from '../support/recorded-transactions.ts'
 
 const LANE = { chainId: requested.data.chainId, address: requested.data.from }
 const HASH = `0x${'cd'.repeat(32)}`
@@ -26,31 +27,28 @@ function known(
   return { loaded: { id, state, version: 1, hash: '' }, transaction: state }
 }
 
-function bytesOf(one: Known, purpose: TagPurpose, patch: Partial<LooseOutside> = {}): LooseOutside {
+type Row = Proven<LooseOutside>
+
+/** What a node returns of bytes is proven by their hash elsewhere: here only that it returns them. */
+const SHOWN = { nonce: 7, hash: HASH } as unknown as ShownTransaction
+
+function bytesOf(one: Known, purpose: TagPurpose, patch: Partial<Row> = {}): Row {
   const { intent } = one.transaction
   const content = contentOf(purpose === 'send' ? buildCall(intent) : buildCancellation(intent))
   const tag = tagOf(TAG_KEYS, { id: one.loaded.id, transaction: one.transaction }, purpose)
-  return { nonce: 7, hash: HASH, content, tag, isTaken: false, ...patch }
+  return { nonce: 7, hash: HASH, content, tag, isTaken: false, bytes: SHOWN, ...patch }
 }
 
-const readsOf = (rows: readonly LooseOutside[]): Pick<OutsideReads, 'tagged' | 'alike'> => ({
-  tagged: async (_lane, tags) => rows.filter(({ tag }) => tag !== null && tags.includes(tag)),
-  alike: async (_lane, contents) => rows.filter(({ content }) => contents.includes(content)),
-})
-
-const first = async (one: Known, outside: LooseOutside, settings = TAGGING) =>
-  (await recogniseFirst(settings, readsOf([outside]), LANE, [one])).map((found) => [
-    found.is,
-    'why' in found ? found.why : null,
-  ])
+const first = (one: Known, outside: Row, settings = TAGGING) =>
+  recogniseFirst(settings, [one], [outside]).map((found) => [found.is, 'why' in found ? found.why : null])
 
 t.test('a waiting request takes what has its tag and its effect, and nothing that only has its effect', async (t) => {
   const one = known()
-  t.strictSame(await first(one, bytesOf(one, 'send')), [['own', null]])
+  t.strictSame(first(one, bytesOf(one, 'send')), [['own', null]])
   for (const tag of [null, 0, 1, bytesOf(known([], { key: 'other', part: 0 }), 'send').tag])
-    t.strictSame(await first(one, bytesOf(one, 'send', { tag })), [], 'an equal payment')
-  t.strictSame(await first(known([], { key: 'k', part: 0 }, 'tx_2'), bytesOf(one, 'send')), [['own', null]], 'repeated')
-  t.strictSame(await first(known([signed]), bytesOf(one, 'send')), [], 'it does not wait')
+    t.strictSame(first(one, bytesOf(one, 'send', { tag })), [], 'an equal payment')
+  t.strictSame(first(known([], { key: 'k', part: 0 }, 'tx_2'), bytesOf(one, 'send')), [['own', null]], 'repeated')
+  t.strictSame(first(known([signed]), bytesOf(one, 'send')), [], 'it does not wait')
 })
 
 t.test(
@@ -62,7 +60,7 @@ t.test(
       known([], { key: 'k', part: 0 }, 'tx_3'),
     ]
     const bytes = bytesOf(older, 'send', { tag: null })
-    const found = await recogniseFirst(AFTER_OLDER, readsOf([bytes]), LANE, [older, equal, repeated])
+    const found = recogniseFirst(AFTER_OLDER, [older, equal, repeated], [bytes])
     t.strictSame(
       found.map(({ is, known: { loaded } }) => [is, loaded.id]),
       ['tx_1', 'tx_2', 'tx_3'].map((id) => ['unclear', id]),
@@ -75,24 +73,24 @@ t.test(
 t.test('what cannot be told apart is unclear until it is rejected', async (t) => {
   const one = known()
   const other = contentOf({ to: LANE.address, value: 1n, data: '0x' })
-  t.strictSame(await first(one, bytesOf(one, 'send', { content: other })), [['unclear', 'other_call']])
-  t.strictSame(await first(one, bytesOf(one, 'send', { isTaken: true })), [['unclear', null]])
+  t.strictSame(first(one, bytesOf(one, 'send', { content: other })), [['unclear', 'other_call']])
+  t.strictSame(first(one, bytesOf(one, 'send', { isTaken: true })), [['unclear', 'nonce_taken']])
   const older = known([], null)
-  t.strictSame(await first(older, bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [['unclear', 'no_tag']])
-  t.strictSame(await first(older, bytesOf(older, 'send', { tag: null })), [], 'without evidence of a restore')
+  t.strictSame(first(older, bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [['unclear', 'no_tag']])
+  t.strictSame(first(older, bytesOf(older, 'send', { tag: null })), [], 'without evidence of a restore')
   const rejected: TransactionEvent = {
     ...golden('LookalikeRejected'),
     data: { hash: HASH, nonce: 7, by: 'operator', rejectedAt: '' },
   }
-  t.strictSame(await first(known([rejected], null), bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [])
-  t.strictSame(await first(known([rejected]), bytesOf(one, 'send', { content: other })), [])
+  t.strictSame(first(known([rejected], null), bytesOf(older, 'send', { tag: null }), AFTER_OLDER), [])
+  t.strictSame(first(known([rejected]), bytesOf(one, 'send', { content: other })), [])
 })
 
 t.test(
   'bytes at the nonce of a signed request are its own by their tag, and otherwise of another program',
   async (t) => {
     const one = known([signed])
-    const newer = (patch: Partial<LooseOutside>, purpose: TagPurpose = 'send', settings = TAGGING, from = one) =>
+    const newer = (patch: Partial<Row>, purpose: TagPurpose = 'send', settings = TAGGING, from = one) =>
       recogniseNewer(settings, from, bytesOf(from, purpose, patch)).map((found) => [
         found.is,
         'purpose' in found ? found.purpose : null,
@@ -111,5 +109,23 @@ t.test(
     t.strictSame(newer({ tag: null }, 'send', TAGGING, older), [['foreign', null]])
   },
 )
+
+t.test('what no node shows decides nothing: a request waits, and no payment counts as rejected', async (t) => {
+  const one = known()
+  t.strictSame(first(one, bytesOf(one, 'send', { bytes: null })), [['unclear', 'not_shown']])
+  t.strictSame(first(one, bytesOf(one, 'send', { bytes: null, tag: 5 })), [['unclear', 'not_shown']], 'its effect')
+  t.strictSame(first(one, bytesOf(one, 'send', { bytes: 'foreign' })), [], 'another type, which nobody signs here')
+  const sent = known([signed])
+  t.strictSame(recogniseNewer(TAGGING, sent, bytesOf(sent, 'send', { bytes: null, tag: 5 })), [])
+  t.match(recogniseNewer(TAGGING, sent, bytesOf(sent, 'send', { bytes: 'foreign' })), [{ is: 'foreign' }])
+})
+
+t.test('a transaction that took a nonce of the request, as the log names it, is not asked about again', async (t) => {
+  const other = contentOf({ to: LANE.address, value: 1n, data: '0x' })
+  const lost = known([signed, consumed])
+  const { nonce } = signed.data
+  t.strictSame(first(lost, bytesOf(lost, 'send', { content: other, nonce })), [])
+  t.strictSame(first(lost, bytesOf(lost, 'send', { content: other, nonce: nonce + 1 })), [['unclear', 'other_call']])
+})
 
 t.end()
