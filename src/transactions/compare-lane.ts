@@ -51,27 +51,32 @@ const FREE: Compared = { held: null, unclear: [] }
 /** @param waiting the requests about to be signed for the first time, in order of acceptance */
 export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
 
-/** `until`: lower nonces must be processed before the lane is complete; `null` when it is. */
-type Look = { readonly epoch: string; readonly until: number | null }
+/**
+ * `until`: lower nonces must be processed before the lane is complete; `null` when it is. `outside`: as it was known then.
+ * When it is lower later, blocks left the chain, and their transactions are in pools again.
+ */
+type Look = { readonly epoch: string; readonly until: number | null; readonly outside: number }
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
   return async (lane, lease, waiting) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
+    const before = looks.get(name)
+    const last = before?.epoch === known.epoch && known.outside >= before.outside ? before : null
     if (waiting.length === 0) {
-      if (known.hasOutside) await recover(ports, lane, lease, known.epoch, waiting)
+      if (last === null) looks.delete(name)
+      else looks.set(name, { ...last, outside: known.outside })
+      if (known.outside > 0) await recover(ports, lane, lease, known.epoch, waiting)
       return FREE
     }
-    const before = looks.get(name)
-    const last = before?.epoch === known.epoch ? before : null
     const look = last?.until === null ? last : await firstLook(ports, lane, known, last)
     if ('kind' in look) {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
     }
-    const unclear = known.hasOutside ? await recover(ports, lane, lease, known.epoch, waiting) : []
-    looks.set(name, look)
+    const unclear = known.outside > 0 ? await recover(ports, lane, lease, known.epoch, waiting) : []
+    looks.set(name, { ...look, outside: known.outside })
     const held = waitsFor(known, look)
     if (held !== null) ports.onHeld(lane, held)
     return { held, unclear }
@@ -82,7 +87,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
 async function firstLook(
   { clientOf, refusal }: CompareLanePorts,
   lane: Lane,
-  { next, cursor, epoch }: LaneKnowledge,
+  { next, cursor, epoch, outside }: LaneKnowledge,
   before: Look | null,
 ): Promise<Look | HeldCause> {
   const refused = before === null ? await refusal(epoch) : null
@@ -92,9 +97,9 @@ async function firstLook(
   const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
   // Foreign transactions sent after the first check are not awaited, nor are those that a pool has dropped.
   const until = Math.min(shown, before?.until ?? shown)
-  if (until <= next) return { epoch, until: null }
+  if (until <= next) return { epoch, until: null, outside }
   const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
-  return { epoch, until: walked >= until ? null : until }
+  return { epoch, until: walked >= until ? null : until, outside }
 }
 
 /** A node that does not answer for this block, or for its pool, shows nothing. */
@@ -168,10 +173,9 @@ async function examine(ports: CompareLanePorts, lane: Lane, one: Recognised): Pr
   const client = ports.clientOf(lane.chainId)
   const bytes = await readSigned(client, { hash, from: lane.address, chainId: lane.chainId })
   if (bytes === null || bytes === 'foreign') {
-    // Newer bytes of a signed request have its nonce. A first signature waits as long as the chain has used its nonce:
-    // a node that returns other bytes proves nothing.
-    if (purpose !== null || (await countAt(client, lane, 'latest')) <= nonce) return { known }
-    return { known, held: heldBecause(known, outside, 'not_shown') }
+    // Newer bytes of a signed request have its nonce. A first signature waits: the node may be behind the block in which
+    // the follower saw the bytes, and if that block leaves the chain the follower deletes what it saw.
+    return purpose === null ? { known, held: heldBecause(known, outside, 'not_shown') } : { known }
   }
   if (bytes.content !== outside.content || !isTagged(ports.keys, known, purpose, bytes.fees)) return { known }
   const { content: _, ...shown } = bytes
