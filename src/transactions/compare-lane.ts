@@ -58,9 +58,15 @@ export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[],
 
 /**
  * `until`: lower nonces must be processed before the lane is complete; `null` when it is. `walked`: lower nonces are
- * processed, or the log has them.
+ * processed, or the log has them. `outside`: as it was known then. When it is lower later, blocks left the chain, and their
+ * transactions are in pools again.
  */
-type Look = { readonly epoch: string; readonly until: number | null; readonly walked: number }
+type Look = {
+  readonly epoch: string
+  readonly until: number | null
+  readonly walked: number
+  readonly outside: number
+}
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
@@ -68,13 +74,15 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   return async (lane, lease, waiting, nonce) => {
     const name = laneName(lane)
     const known = await ports.outside.knowledge(lane)
+    const before = looks.get(name)
+    const last = before?.epoch === known.epoch && known.outside >= before.outside ? before : null
     const search = { epoch: known.epoch, proofs, waiting }
     if (waiting.length === 0) {
-      if (known.hasOutside) await recover(ports, lane, lease, search)
+      if (last === null) looks.delete(name)
+      else looks.set(name, { ...last, outside: known.outside })
+      if (known.outside > 0) await recover(ports, lane, lease, search)
       return FREE
     }
-    const before = looks.get(name)
-    const last = before?.epoch === known.epoch ? before : null
     const isComplete = last?.until === null && (await areAssigned(ports, lane, last.walked, nonce))
     const look = isComplete
       ? { ...last, walked: Math.max(last.walked, nonce) }
@@ -83,8 +91,8 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
       ports.onHeld(lane, look)
       return { held: look, unclear: [] }
     }
-    const unclear = known.hasOutside ? await recover(ports, lane, lease, search) : []
-    looks.set(name, look)
+    const unclear = known.outside > 0 ? await recover(ports, lane, lease, search) : []
+    looks.set(name, { ...look, outside: known.outside })
     const held = waitsFor(known, look)
     if (held !== null) ports.onHeld(lane, held)
     return { held, unclear }
@@ -98,7 +106,7 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
 async function lookAtChain(
   ports: CompareLanePorts,
   lane: Lane,
-  { cursor, epoch }: LaneKnowledge,
+  { cursor, epoch, outside }: LaneKnowledge,
   { before, nonce }: { readonly before: Look | null; readonly nonce: number },
 ): Promise<Look | HeldCause> {
   const { clientOf, refusal } = ports
@@ -107,8 +115,8 @@ async function lookAtChain(
   const client = clientOf(lane.chainId)
   const until = before?.until === null ? nonce : await shownUntil(client, lane, before?.until ?? null, nonce)
   const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
-  if (!(await areAssigned(ports, lane, walked, until))) return { epoch, until, walked }
-  return { epoch, until: null, walked: Math.max(walked, until) }
+  if (!(await areAssigned(ports, lane, walked, until))) return { epoch, until, walked, outside }
+  return { epoch, until: null, walked: Math.max(walked, until), outside }
 }
 
 /** Whether the log has given every nonce from `from` on, below `to`, to a transaction: one gap may hide a forgotten one. */

@@ -39,7 +39,8 @@ export type LaneKnowledge = {
   readonly cursor: number | null
   /** Changes with a restart of the server and with a restore: earlier comparisons are then void. */
   readonly epoch: string
-  readonly hasOutside: boolean
+  /** The nonce after the highest one that the follower saw used by transactions missing in the log; 0 for none. */
+  readonly outside: number
 }
 
 export type OutsideReads = {
@@ -113,13 +114,13 @@ export function createOutsideReads(pool: Pool): OutsideReads {
         highest: Row<'transactions'>['nonce']
         cursor: Row<'chain_cursors'>['number'] | null
         epoch: string
-        outside: boolean
+        outside: Row<'outside_transactions'>['nonce'] | null
       }>({
         name: 'lane_knowledge',
         text: `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
                       (SELECT number FROM chain_cursors WHERE chain_id = $1) AS cursor,
                       ${DATABASE_EPOCH} AS epoch,
-                      EXISTS (SELECT FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside`,
+                      (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside`,
         values: [chainId, address],
       })
       const [row] = rows
@@ -127,7 +128,7 @@ export function createOutsideReads(pool: Pool): OutsideReads {
         next: Number(row?.highest ?? -1) + 1,
         cursor: row?.cursor == null ? null : Number(row.cursor),
         epoch: row?.epoch ?? '',
-        hasOutside: row?.outside === true,
+        outside: Number(row?.outside ?? -1) + 1,
       }
     },
     async assigned({ chainId, address }, from, to) {

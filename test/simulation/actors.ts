@@ -10,6 +10,7 @@ import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { createCompareLane } from '../../src/transactions/compare-lane.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
+import { heldText } from '../../src/transactions/held-cause.ts'
 import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
@@ -199,7 +200,7 @@ function createSigner(world: World, ports: PortsOf) {
         untagged: async () => world.untagged(),
         clientOf: () => node,
         refusal: async () => null,
-        onHeld: (_lane, reason) => world.scheduler.note(`  signer: held: ${reason}`),
+        onHeld: (_lane, cause) => world.scheduler.note(`  signer: held: ${heldText(cause)}`),
         onRecovered: (_lane, id, { nonce }) => world.scheduler.note(`  signer: finds ${id}@${nonce} on chain`),
       }),
     ),
@@ -221,7 +222,7 @@ function createSigner(world: World, ports: PortsOf) {
       quoteOf: quote,
       minTipOf: () => 1n,
       nonceOf: ({ address }) => nonceOf(address),
-      newId: () => `tx_9${(world.store.transactions.size + 1).toString().padStart(2, '0')}`,
+      newId: () => `tx_9${world.newNumber()}`,
       replaceAfterMs: REPLACE_AFTER_MS,
       onFilled: () => undefined,
     }),

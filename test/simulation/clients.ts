@@ -20,7 +20,7 @@ export const RECIPIENT = `0x${'33'.repeat(20)}`
 /** Few, so that most payments have an equal. */
 export const AMOUNTS = [5n * UNIT_WEI, 5n * UNIT_WEI, 8n * UNIT_WEI]
 /** As the command of an operator, which tries for some seconds. */
-const LEASE_TRIES = 40
+const LEASE_TRIES = 10
 const METADATA = { tenantId: 'acme', actor: 'apikey:client' }
 const REFUSALS = ['cancellation_requested', 'insufficient_funds', 'invalid_transition', 'idempotent_replay']
 
@@ -159,6 +159,11 @@ export function createOperator({ truth }: Service) {
     const leases = createLeasesPort(ports, LEASE_MS)
     const held = () => [...store.transactions.values()].filter(({ attention }) => attention === 'judge')
     const client = nodeOf(world, ports)
+    const pause = () =>
+      scheduler.call(
+        { actor: ports.actor, label: 'waits for the lane', weight: 0.05, fallible: false },
+        () => undefined,
+      )
     while (!isStopped()) {
       const wait = { actor: ports.actor, label: 'looks for held requests', weight: 0.5, fallible: false }
       await scheduler.call({ ...wait, isReady: () => held().length > 0 }, () => undefined)
@@ -168,7 +173,7 @@ export function createOperator({ truth }: Service) {
       const wire = truth.wireOf(hash)
       const verdict = wire !== undefined && truth.isOf(wire, id) ? 'claim' : 'new'
       try {
-        await judgeLookalike({ log, clientOf: () => client, withLane: withLane(leases) }, id, verdict)
+        await judgeLookalike({ log, clientOf: () => client, withLane: withLane(leases, pause) }, id, verdict)
       } catch (error) {
         scheduler.note(`  operator: ${error instanceof Error ? error.message : error}`)
         const codes = ['cannot_claim', 'not_held', 'lane_busy']
@@ -187,11 +192,17 @@ function lookalikeOf(events: readonly { readonly type: string; readonly data: un
   return (events.findLast(({ type }) => type === 'LookalikeHeld')?.data as { hash: string } | undefined)?.hash ?? ''
 }
 
-function withLane(leases: ReturnType<typeof createLeasesPort>): Parameters<typeof judgeLookalike>[0]['withLane'] {
+function withLane(
+  leases: ReturnType<typeof createLeasesPort>,
+  pause: () => Promise<void>,
+): Parameters<typeof judgeLookalike>[0]['withLane'] {
   return async (lane: Lane, task) => {
     let lease = null
-    for (let tries = 0; lease === null && tries < LEASE_TRIES; tries += 1)
+    for (let tries = 0; lease === null && tries < LEASE_TRIES; tries += 1) {
+      // A signer that is asked for the lane looks for work once more: asked all the time, it would never end.
+      await pause()
       lease = await leases.acquire(`sign-${laneName(lane)}`)
+    }
     if (lease === null) throw Object.assign(new Error('a signer works on the lane'), { code: 'lane_busy' })
     try {
       return await task(lease)

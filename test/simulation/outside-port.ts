@@ -30,7 +30,7 @@ export function createOutsidePort(ports: PortsOf): OutsideReads {
         next: Math.max(-1, ...ofLane(store, lane).map(({ nonce }) => nonce ?? -1)) + 1,
         cursor: store.cursor()?.number ?? null,
         epoch: String(store.epoch()),
-        hasOutside: of(lane.address).length > 0,
+        outside: Math.max(-1, ...of(lane.address).map(({ nonce }) => nonce)) + 1,
       })),
     assigned: (lane, from, to) =>
       call(

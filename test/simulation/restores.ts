@@ -14,7 +14,7 @@ import { AMOUNTS, clientsWait, createClients, createOperator, RECIPIENT, type Se
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { checkAppended, checkPayments } from './restore-laws.ts'
-import { createScheduler } from './scheduler.ts'
+import { createNumbers, createScheduler } from './scheduler.ts'
 import { LANES, signWire, TAG_KEYS } from './signer.ts'
 import { createStore } from './store.ts'
 import { CHAIN_ID, CONFIRMATIONS, type World } from './terms.ts'
@@ -131,6 +131,7 @@ function createScene(seed: number, mutant: Mutant, problems: string[]): Scene {
     requests,
     keptHashes: 512,
     accepted: [],
+    newNumber: createNumbers(),
     wallClock: () => time.now + time.skew,
     databaseNow: () => time.now,
     faults: () => time.storm,

@@ -84,6 +84,15 @@ export function createScheduler(random: Random): Scheduler {
   return { call, step, kill, note, trace }
 }
 
+/** Numbers for ids in ascending order. */
+export function createNumbers(): () => string {
+  let made = 0
+  return () => {
+    made += 1
+    return made.toString().padStart(3, '0')
+  }
+}
+
 /** A refused effect is refused whether or not its caller is alive. */
 function attempt(effect: () => unknown): void {
   try {

@@ -12,6 +12,7 @@ import {
   UniqueRuleBroken,
 } from '../../src/event-log/commit.ts'
 import { chainHash } from '../../src/event-log/hash-chain.ts'
+import { type LeaseRow, leaseTable } from './lease-table.ts'
 
 export type StoredEvent = {
   readonly streamId: string
@@ -51,6 +52,7 @@ export type BalanceRow = {
 /** One for each nonce: the newest. */
 export type OutsideRow = {
   readonly block_time: string
+  readonly block_number: number
   readonly address: string
   readonly nonce: number
   readonly hash: string
@@ -61,9 +63,6 @@ export type OutsideRow = {
 export type ForeignRow = { readonly address: string; readonly nonce: number; readonly block_number: number }
 
 type Amounts = ReadonlyMap<string, bigint>
-
-/** `start`: of the server under which it was taken. */
-type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean; start: number }
 
 /** A commit, and the leases after it. */
 type Kept = { readonly commit: Commit; readonly leases: readonly (readonly [string, LeaseRow])[] }
@@ -80,6 +79,56 @@ export type Store = ReturnType<typeof createStore>
 
 /** @param onAppended called with each successful commit */
 export function createStore(laws: StoreLaws, now: () => number, onAppended: (commit: Commit) => void) {
+  const tables = createTables(laws)
+  const { streams, transactions, held, balances, keys } = tables
+  const leases = new Map<string, LeaseRow>()
+  const kept: Kept[] = []
+  let epoch = 0
+
+  function append(commit: Commit): void {
+    const fence = commit.guards?.fence
+    const lease = fence && leases.get(fence.name)
+    if (laws.fences && fence && (lease?.fence !== fence.fence || lease.start !== epoch)) throw new FenceLost(fence.name)
+    if (checkStreams(streams, commit) === 'before') return
+    const key = commit.guards?.idempotency
+    const known = key && keys.get(key.key)
+    if (known && known.resourceId !== key.resourceId)
+      throw new IdempotentReplay({ resource_id: known.resourceId, fingerprint: known.fingerprint })
+    if (laws.nonces) checkNonces(rowsOf(commit), transactions)
+    if (laws.fits) checkHolds(holdsIn(commit), held, balances)
+    kept.push({ commit, leases: [...leases].map(([name, row]) => [name, { ...row }]) })
+    tables.apply(commit)
+    onAppended(commit)
+  }
+
+  /**
+   * The database goes back: to the state after this many commits, with the leases of that time, which end with the start
+   * of a server.
+   */
+  function restore(commits: number): readonly Commit[] {
+    const forgotten = kept.splice(commits).map(({ commit }) => commit)
+    tables.clear()
+    leases.clear()
+    epoch += 1
+    for (const { commit } of kept) tables.apply(commit)
+    for (const [name, row] of kept.at(-1)?.leases ?? []) leases.set(name, { ...row })
+    return forgotten
+  }
+
+  return {
+    ...tables,
+    /** Changes with each restore. */
+    epoch: () => epoch,
+    append,
+    restore,
+    /** The commits that a restore can forget. */
+    commits: () => kept.map(({ commit }) => commit),
+    leases: leaseTable(leases, now, () => epoch),
+  }
+}
+
+/** Everything that commits write. */
+function createTables(laws: StoreLaws) {
   const events: StoredEvent[] = []
   const streams = new Map<string, StoredEvent[]>()
   const transactions = new Map<string, TransactionRow>()
@@ -89,27 +138,10 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
   const held = new Map<string, bigint>()
   const balances = new Map<string, bigint>()
   const balanceRows = new Map<string, BalanceRow>()
-  const leases = new Map<string, LeaseRow>()
   /** The resource of each idempotency key. */
   const keys = new Map<string, { readonly resourceId: string; readonly fingerprint: string }>()
-  const kept: Kept[] = []
   let cursor: { number: number; hash: string } | null = null
   let firstWalked = Number.POSITIVE_INFINITY
-  let epoch = 0
-
-  function checkStreams(commit: Commit): 'new' | 'before' {
-    const all = commit.changes.flatMap((change) => change.events)
-    const standing = all.map((event) => streams.get(event.streamId)?.[event.streamVersion - 1])
-    if (all.length > 0 && all.every((event, index) => standing[index]?.hash === event.hash)) return 'before'
-    for (const [index, event] of all.entries()) {
-      if (standing[index] !== undefined) throw new StreamConflict(event.streamId)
-      const before = index > 0 && all[index - 1]?.streamId === event.streamId ? all[index - 1] : undefined
-      const previous = before?.hash ?? streams.get(event.streamId)?.at(-1)?.hash ?? ''
-      // Decided on what a restored database no longer has.
-      if (chainHash(previous, event.canonical) !== event.hash) throw new StreamConflict(event.streamId)
-    }
-    return 'new'
-  }
 
   function put({ table, row }: ReadModelRow): void {
     if (table === 'transactions') transactions.set(String(row.transaction_id), row as TransactionRow)
@@ -119,34 +151,22 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       balances.set(account, BigInt(String(row.balance)))
     } else if (table === 'chain_blocks') blocks.set(Number(row.number), String(row.hash))
     else if (table === 'chain_cursors') {
-      cursor = { number: Number(row.number), hash: String(row.hash) }
+      const number = Number(row.number)
+      if (cursor !== null && number < cursor.number) forgetAbove(number)
+      cursor = { number, hash: String(row.hash) }
       if (firstWalked === Number.POSITIVE_INFINITY) firstWalked = cursor.number
     } else if (table === 'foreign_nonces') foreign.set(JSON.stringify(row), row as ForeignRow)
     else if (table === 'outside_transactions') outside.set(`${row.address} ${row.nonce}`, row as OutsideRow)
     else throw new Error(`the simulation knows no table ${table}`)
   }
 
-  function append(commit: Commit): void {
-    const fence = commit.guards?.fence
-    const lease = fence && leases.get(fence.name)
-    if (laws.fences && fence && (lease?.fence !== fence.fence || lease.start !== epoch)) throw new FenceLost(fence.name)
-    if (checkStreams(commit) === 'before') return
-    const key = commit.guards?.idempotency
-    const known = key && keys.get(key.key)
-    if (known && known.resourceId !== key.resourceId)
-      throw new IdempotentReplay({ resource_id: known.resourceId, fingerprint: known.fingerprint })
-    const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
-    const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
-    if (laws.nonces) checkNonces(rows, transactions)
-    if (laws.fits) checkHolds(holds, held, balances)
-    kept.push({ commit, leases: [...leases].map(([name, row]) => [name, { ...row }]) })
-    apply(commit)
-    onAppended(commit)
+  /** As the trigger `chain_cursors_go_back`. */
+  function forgetAbove(block: number): void {
+    for (const table of [outside, foreign])
+      for (const [key, row] of table) if (row.block_number > block) table.delete(key)
   }
 
   function apply(commit: Commit): void {
-    const rows = [...commit.changes.flatMap((change) => change.readModels.rows), ...(commit.rows ?? [])]
-    const holds = [...commit.changes.flatMap((change) => change.readModels.holds), ...(commit.holds ?? [])]
     const key = commit.guards?.idempotency
     if (key) keys.set(key.key, key)
     for (const event of commit.changes.flatMap((change) => change.events)) {
@@ -154,29 +174,20 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
       events.push(stored)
       streams.set(event.streamId, [...(streams.get(event.streamId) ?? []), stored])
     }
-    for (const row of rows) put(row)
-    for (const { walletId, assetId, delta } of holds) {
+    for (const row of rowsOf(commit)) put(row)
+    for (const { walletId, assetId, delta } of holdsIn(commit)) {
       if (!laws.releases && delta < 0n) continue
       const account = `${walletId} ${assetId}`
       held.set(account, (held.get(account) ?? 0n) + delta)
     }
   }
 
-  /**
-   * The database goes back: to the state after this many commits, with the leases of that time, which end with the start
-   * of a server.
-   */
-  function restore(commits: number): readonly Commit[] {
-    const forgotten = kept.splice(commits).map(({ commit }) => commit)
-    for (const table of [streams, transactions, blocks, foreign, outside, held, balances, balanceRows, leases, keys])
+  function clear(): void {
+    for (const table of [streams, transactions, blocks, foreign, outside, held, balances, balanceRows, keys])
       table.clear()
     events.length = 0
     cursor = null
     firstWalked = Number.POSITIVE_INFINITY
-    epoch += 1
-    for (const { commit } of kept) apply(commit)
-    for (const [name, row] of kept.at(-1)?.leases ?? []) leases.set(name, { ...row })
-    return forgotten
   }
 
   return {
@@ -186,20 +197,38 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
     blocks,
     foreign,
     outside,
-    /** Changes with each restore. */
-    epoch: () => epoch,
     held,
     balances,
     balanceRows,
+    keys,
     cursor: () => cursor,
     /** The follower's first block: lower blocks were not processed. */
     firstWalked: () => firstWalked,
-    append,
-    restore,
-    /** The commits that a restore can forget. */
-    commits: () => kept.map(({ commit }) => commit),
-    leases: leaseTable(leases, now, () => epoch),
+    apply,
+    clear,
   }
+}
+
+function rowsOf({ changes, rows = [] }: Commit): readonly ReadModelRow[] {
+  return [...changes.flatMap((change) => change.readModels.rows), ...rows]
+}
+
+function holdsIn({ changes, holds = [] }: Commit): readonly HoldChange[] {
+  return [...changes.flatMap((change) => change.readModels.holds), ...holds]
+}
+
+function checkStreams(streams: ReadonlyMap<string, readonly StoredEvent[]>, commit: Commit): 'new' | 'before' {
+  const all = commit.changes.flatMap((change) => change.events)
+  const standing = all.map((event) => streams.get(event.streamId)?.[event.streamVersion - 1])
+  if (all.length > 0 && all.every((event, index) => standing[index]?.hash === event.hash)) return 'before'
+  for (const [index, event] of all.entries()) {
+    if (standing[index] !== undefined) throw new StreamConflict(event.streamId)
+    const before = index > 0 && all[index - 1]?.streamId === event.streamId ? all[index - 1] : undefined
+    const previous = before?.hash ?? streams.get(event.streamId)?.at(-1)?.hash ?? ''
+    // Decided on what a restored database no longer has.
+    if (chainHash(previous, event.canonical) !== event.hash) throw new StreamConflict(event.streamId)
+  }
+  return 'new'
 }
 
 function checkNonces(rows: readonly ReadModelRow[], transactions: ReadonlyMap<string, TransactionRow>): void {
@@ -237,44 +266,5 @@ function toStored({ canonical, hash }: { readonly canonical: string; readonly ha
     recordedAt: parsed.recorded_at,
     canonical,
     hash,
-  }
-}
-
-/** The three functions of the leases' table. */
-function leaseTable(rows: Map<string, LeaseRow>, now: () => number, start: () => number) {
-  const isHeld = (row: LeaseRow) => row.holder !== null && row.expiresAt >= now() && row.start === start()
-  const isOf = (row: LeaseRow | undefined, fence: bigint): row is LeaseRow =>
-    row !== undefined && row.fence === fence && row.holder !== null && row.start === start()
-  return {
-    acquire(name: string, holder: string, leaseMs: number): bigint | null {
-      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false, start: start() }
-      rows.set(name, row)
-      if (isHeld(row)) {
-        row.wanted = true
-        return null
-      }
-      Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false, start: start() })
-      return row.fence
-    },
-    isFree(name: string): boolean {
-      const row = rows.get(name)
-      return row === undefined || !isHeld(row)
-    },
-    renew(name: string, fence: bigint, leaseMs: number): boolean {
-      const row = rows.get(name)
-      if (!isOf(row, fence)) return false
-      row.expiresAt = now() + leaseMs
-      return true
-    },
-    release(name: string, fence: bigint, force: boolean): 'released' | 'wanted' | 'lost' {
-      const row = rows.get(name)
-      if (!isOf(row, fence)) return 'lost'
-      if (row.wanted && !force) {
-        row.wanted = false
-        return 'wanted'
-      }
-      Object.assign(row, { holder: null, expiresAt: 0, wanted: false })
-      return 'released'
-    },
   }
 }

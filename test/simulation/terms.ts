@@ -31,6 +31,8 @@ export type World = {
   readonly keptHashes: number
   /** Ids in order of acceptance. */
   readonly accepted: string[]
+  /** Each once, as digits of the same number. */
+  readonly newNumber: () => string
   /** The clock of the processes; it may jump. */
   readonly wallClock: () => number
   readonly databaseNow: () => number

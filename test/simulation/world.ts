@@ -8,7 +8,7 @@ import { GAS_USED, SimulatedChain, UNIT_WEI } from './chain.ts'
 import { checkAccounts, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
-import { createScheduler } from './scheduler.ts'
+import { createNumbers, createScheduler } from './scheduler.ts'
 import { LANES, signWire, TAG_KEYS } from './signer.ts'
 import { createStore } from './store.ts'
 import { CHAIN_ID, CONFIRMATIONS, type World } from './terms.ts'
@@ -92,6 +92,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     requests: random.between(...REQUESTS),
     keptHashes: random.pick(KEPT_HASHES),
     accepted: [],
+    newNumber: createNumbers(),
     wallClock: () => time.now + time.skew,
     databaseNow: () => time.now,
     faults: () => time.storm,

@@ -1,0 +1,83 @@
+/** What a lane does with what the follower saw in blocks when a node shows less than the follower read. */
+import t from 'tap'
+import type { RpcReader } from '../../src/chain/json-rpc.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
+import { buildCall } from '../../src/transactions/build-call.ts'
+import { createCompareLane } from '../../src/transactions/compare-lane.ts'
+import { contentOf } from '../../src/transactions/content.ts'
+import type { HeldCause } from '../../src/transactions/held-cause.ts'
+import type { LooseOutside } from '../../src/transactions/outside.ts'
+import { tagOf } from '../../src/transactions/tags.ts'
+import { fold, requested, TAG_KEYS } from '../support/recorded-transactions.ts'
+
+const ID = 'tx_1'
+const LANE = { chainId: requested.data.chainId, address: requested.data.from }
+const NONCE = 5
+
+function stage() {
+  const state = fold([{ ...requested, data: { ...requested.data, idempotency: { key: 'k', part: 0 } } }])
+  if (state.state === 'unknown') throw new Error('it was requested')
+  const tag = tagOf(TAG_KEYS, { id: ID, transaction: state }, 'send')
+  const row = {
+    nonce: NONCE,
+    hash: `0x${'cd'.repeat(32)}`,
+    content: contentOf(buildCall(state.intent)),
+    tag,
+    isTaken: false,
+  }
+  const facts = { rows: [row] as LooseOutside[], latest: NONCE + 1, pending: NONCE + 1, walked: NONCE + 1 }
+  const held: HeldCause[] = []
+  const counts = ([, block]: readonly unknown[]) =>
+    block === 'latest' ? facts.latest : block === 'pending' ? facts.pending : facts.walked
+  const client: RpcReader = {
+    batch: async (requests) =>
+      requests.map(({ method, params }) => ({
+        ok: true,
+        value: method === 'eth_getTransactionCount' ? `0x${counts(params).toString(16)}` : null,
+      })),
+  }
+  const loaded = { id: ID, state, version: 1, hash: '', broken: null, tenantId: 'acme' }
+  const compare = createCompareLane({
+    log: { now: () => '2026-11-21T12:00:00.000Z', loadChecked: async () => [loaded] } as unknown as EventLog,
+    outside: {
+      knowledge: async () => ({
+        next: 0,
+        cursor: 10,
+        epoch: 'a',
+        outside: Math.max(0, ...facts.rows.map(({ nonce }) => nonce + 1)),
+      }),
+      assigned: async () => 0,
+      tagged: async () => facts.rows,
+      alike: async () => [],
+      overtaken: async () => [],
+    },
+    keys: TAG_KEYS,
+    untagged: async () => false,
+    clientOf: () => client,
+    refusal: async () => null,
+    onHeld: (_lane, cause) => held.push(cause),
+    onRecovered: () => undefined,
+  })
+  const lease = { name: '', fence: 1n } as Parameters<typeof compare>[1]
+  return { facts, held, compare: () => compare(LANE, lease, [ID], 0) }
+}
+
+t.test('a request waits for a node that is behind the block in which the follower saw it', async (t) => {
+  const { facts, held, compare } = stage()
+  await compare()
+  facts.latest = NONCE // another node, which does not have the block yet
+  t.strictSame(await compare(), { held: null, unclear: [ID] })
+  t.match(held, [{ kind: 'not_shown' }, { kind: 'not_shown' }])
+  facts.rows = [] // the follower read that the block has left the chain
+  facts.pending = NONCE
+  t.strictSame(await compare(), { held: null, unclear: [] })
+})
+
+t.test('after blocks of the lane left the chain nodes are asked again what their pools show', async (t) => {
+  const { facts, compare } = stage()
+  await compare()
+  facts.rows = []
+  facts.latest = NONCE
+  facts.walked = NONCE // the pool has the bytes again
+  t.match(await compare(), { held: { kind: 'not_walked', until: NONCE + 1 } })
+})
