@@ -7,7 +7,7 @@
  * the request.
  */
 import { LRUCache } from 'lru-cache'
-import { readCount, toQuantity } from '../chain/hex.ts'
+import { readCount } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
@@ -98,7 +98,8 @@ async function firstLook(
   // Foreign transactions sent after the first check are not awaited, nor are those that a pool has dropped.
   const until = Math.min(shown, before?.until ?? shown)
   if (until <= next) return { epoch, until: null, outside }
-  const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
+  // By its hash: at the same number, nodes may be on a branch that the follower has not read yet.
+  const walked = cursor === null ? 0 : await countAt(client, lane, { blockHash: cursor.hash }).catch(refusedCount)
   return { epoch, until: walked >= until ? null : until, outside }
 }
 
@@ -108,13 +109,14 @@ function refusedCount(error: unknown): number {
   throw error
 }
 
-async function countAt(client: RpcReader, { address }: Lane, block: number | 'latest' | 'pending'): Promise<number> {
-  const at = typeof block === 'number' ? toQuantity(block) : block
+type At = 'latest' | 'pending' | { readonly blockHash: string }
+
+async function countAt(client: RpcReader, { address }: Lane, at: At): Promise<number> {
   return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
 }
 
 function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause | null {
-  return until === null ? null : { kind: 'not_walked', until, next, cursor }
+  return until === null ? null : { kind: 'not_walked', until, next, cursor: cursor?.number ?? null }
 }
 
 /**
