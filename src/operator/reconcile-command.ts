@@ -27,7 +27,7 @@ Run it with the settings of the signers, as their database user: docker compose 
 
 A request is held when a transaction on chain may be its own and nothing proves it: it was signed by a version without tags, or
 its idempotency key was used for something else. Look up the hash that the command prints. If it paid this request, --claim
-records it; if it did not, --new records that, and the request is signed.
+with --hash records it; if it did not, --new with --hash records that, and the request is signed.
 
 Exit code 0: every lane was compared and is free to sign; 1: a lane is held, or a signer works on it; 3: no node answered for a lane.
 
@@ -37,6 +37,7 @@ JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, b
     options: [
       { flags: '--claim <transaction_id>', description: 'the transaction on chain is this request: record it' },
       { flags: '--new <transaction_id>', description: 'the transaction on chain is not this request: sign it' },
+      { flags: '--hash <hash>', description: 'with --claim or --new: the transaction on chain that was looked up' },
     ],
     arguments: [
       { name: '[network]', description: 'with an address: the lane of one wallet, as in `lane`' },
@@ -45,7 +46,7 @@ JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, b
     run: ({ arguments: [network, address], options }, io) =>
       tellingOutages(within)(async (ports) => {
         const choice = choiceOf(options)
-        if (choice !== null) return showJudged(await ports.judge(choice.id, choice.verdict), io)
+        if (choice !== null) return showJudged(await ports.judge(choice.id, choice.verdict, choice.hash), io)
         if (network !== undefined && address === undefined)
           throw new BadInput('reconcile needs a network and an address, or neither for all lanes.')
         const only =
@@ -60,10 +61,14 @@ JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, b
   }
 }
 
-function choiceOf({ claim, new: other }: CliOptions): { readonly id: string; readonly verdict: Verdict } | null {
+type Choice = { readonly id: string; readonly verdict: Verdict; readonly hash: string }
+
+function choiceOf({ claim, new: other, hash }: CliOptions): Choice | null {
   if (claim !== undefined && other !== undefined) throw new BadInput('Give either --claim or --new, not both.')
-  if (typeof claim === 'string') return { id: claim, verdict: 'claim' }
-  return typeof other === 'string' ? { id: other, verdict: 'new' } : null
+  const id = claim ?? other
+  if (typeof id !== 'string') return null
+  if (typeof hash !== 'string') throw new BadInput('Give the transaction on chain that you looked up with --hash.')
+  return { id, verdict: claim === undefined ? 'new' : 'claim', hash }
 }
 
 function showJudged({ transactionId, verdict, hash, nonce }: Judged, io: CliIo): ExitCode {

@@ -7,7 +7,7 @@
  * the request.
  */
 import { LRUCache } from 'lru-cache'
-import { readCount, toQuantity } from '../chain/hex.ts'
+import { readCount } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
@@ -114,7 +114,8 @@ async function lookAtChain(
   if (refused !== null) return { kind: 'log_refused', reason: refused }
   const client = clientOf(lane.chainId)
   const until = before?.until === null ? nonce : await shownUntil(client, lane, before?.until ?? null, nonce)
-  const walked = cursor === null ? 0 : await countAt(client, lane, cursor).catch(refusedCount)
+  // By its hash: at the same number, nodes may be on a branch that the follower has not read yet.
+  const walked = cursor === null ? 0 : await countAt(client, lane, { blockHash: cursor.hash }).catch(refusedCount)
   if (!(await areAssigned(ports, lane, walked, until))) return { epoch, until, walked, outside }
   return { epoch, until: null, walked: Math.max(walked, until), outside }
 }
@@ -140,13 +141,14 @@ function refusedCount(error: unknown): number {
   throw error
 }
 
-async function countAt(client: RpcReader, { address }: Lane, block: number | 'latest' | 'pending'): Promise<number> {
-  const at = typeof block === 'number' ? toQuantity(block) : block
+type At = 'latest' | 'pending' | { readonly blockHash: string }
+
+async function countAt(client: RpcReader, { address }: Lane, at: At): Promise<number> {
   return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
 }
 
 function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause | null {
-  return until === null ? null : { kind: 'not_walked', until, next, cursor }
+  return until === null ? null : { kind: 'not_walked', until, next, cursor: cursor?.number ?? null }
 }
 
 /**

@@ -45,13 +45,13 @@ export const HELD_CAUSES: { readonly [K in HeldCause['kind']]: Words<HeldCauseOf
     text: (cause) =>
       `${one(cause)} does the same and has no tag, as older versions signed: an operator must say whether it is this request`,
     next: ({ hash, transactionId }) =>
-      `Look up ${hash}. If it paid this request: npm run bursar -- reconcile --claim ${transactionId}; if not: npm run bursar -- reconcile --new ${transactionId}.`,
+      `Look up ${hash}. If it paid this request: npm run bursar -- reconcile --claim ${transactionId} --hash ${hash}; if not: npm run bursar -- reconcile --new ${transactionId} --hash ${hash}.`,
   },
   other_call: {
     text: (cause) =>
       `${one(cause)} has the tag of this request and does something else: an operator must say whether to sign it`,
-    next: ({ transactionId }) =>
-      `Its idempotency key was used for something else before the restore. To sign it: npm run bursar -- reconcile --new ${transactionId}; to drop it, its owner cancels it.`,
+    next: ({ hash, transactionId }) =>
+      `Its idempotency key was used for something else before the restore. To sign it: npm run bursar -- reconcile --new ${transactionId} --hash ${hash}; to drop it, its owner cancels it.`,
   },
   nonce_taken: {
     text: (cause) =>

@@ -1,12 +1,15 @@
 /**
  * An operator's decision on a request that is held because a transaction on chain may be its forgotten signature. It is
  * an event of the request, recorded under the lease of its lane, and nobody decides twice.
+ *
+ * Invariant: a decision holds for the transaction that the operator looked at, and for no other that the request is held for since.
  */
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall } from './build-call.ts'
 import { contentOf, purposeOf } from './content.ts'
@@ -14,7 +17,7 @@ import type { TransactionCommand } from './decider.ts'
 import type { Lookalike } from './events.ts'
 import { type Lane, laneName } from './lanes.ts'
 import { readSigned } from './read-signed.ts'
-import type { KnownTransaction } from './state.ts'
+import { isUnmined, type KnownTransaction } from './state.ts'
 
 /** `claim`: the transaction on chain is this request. `new`: it is not, and the request is signed. */
 export type Verdict = 'claim' | 'new'
@@ -29,15 +32,21 @@ export type JudgePorts = {
 }
 
 /**
- * @throws NotFound for an unknown transaction; Conflict `not_held`, `cannot_claim` when the chain shows that it is not
+ * @param hash the transaction on chain that was looked at
+ * @throws NotFound for an unknown transaction; Conflict `not_held`, also when it is held for another hash, `cannot_claim` when the chain shows that it is not
  *   this request, `signer_required`, `lane_busy`; Unavailable
  */
-export async function judgeLookalike(ports: JudgePorts, transactionId: string, verdict: Verdict): Promise<Judged> {
+export async function judgeLookalike(
+  ports: JudgePorts,
+  transactionId: string,
+  verdict: Verdict,
+  hash: string,
+): Promise<Judged> {
   const { log } = ports
-  const { intent } = await loadHeld(log, transactionId)
+  const { intent } = await loadHeld(log, transactionId, hash)
   const lane: Lane = { chainId: intent.chainId, address: intent.from }
   return ports.withLane(lane, async (lease) => {
-    const { loaded, transaction, held } = await loadHeld(log, transactionId)
+    const { loaded, transaction, held } = await loadHeld(log, transactionId, hash)
     const now = log.now()
     const command: TransactionCommand =
       verdict === 'new'
@@ -50,15 +59,17 @@ export async function judgeLookalike(ports: JudgePorts, transactionId: string, v
   })
 }
 
-async function loadHeld(log: EventLog, transactionId: string) {
+async function loadHeld(log: EventLog, transactionId: string, hash: string) {
   const [checked] = await log.loadChecked(transactionAggregate, [transactionId])
   if (checked === undefined || checked.state.state === 'unknown') throw new NotFound('transaction')
   const { state: transaction, broken } = checked
   if (broken !== null)
     throw new Conflict('not_as_recorded', `${transactionId}: ${broken}. See npm run bursar -- audit verify.`)
   const { held, intent } = transaction
-  if (held === null)
+  if (held === null || !isUnmined(transaction))
     throw new Conflict('not_held', `${transactionId} is not held: no transaction on chain must be compared with it.`)
+  if (!sameHex(held.hash, hash))
+    throw new Conflict('not_held', `${transactionId} is held for ${held.hash} now, not for ${hash}: look that one up.`)
   return { loaded: checked, transaction, held, intent }
 }
 

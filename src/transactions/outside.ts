@@ -6,7 +6,7 @@
  * cursor. All of them are processed again, and no transaction is missing here once the follower is past it.
  */
 import type { Pool } from 'pg'
-import type { BlockTransaction } from '../chain/blocks.ts'
+import type { BlockRef, BlockTransaction } from '../chain/blocks.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -36,7 +36,7 @@ export type LaneKnowledge = {
   /** The nonce after the highest assigned one. */
   readonly next: number
   /** The newest processed block; `null` for a chain that was never followed. */
-  readonly cursor: number | null
+  readonly cursor: BlockRef | null
   /** Changes with a restart of the server and with a restore: earlier comparisons are then void. */
   readonly epoch: string
   /** The nonce after the highest one that the follower saw used by transactions missing in the log; 0 for none. */
@@ -113,20 +113,22 @@ export function createOutsideReads(pool: Pool): OutsideReads {
       const { rows } = await pool.query<{
         highest: Row<'transactions'>['nonce']
         cursor: Row<'chain_cursors'>['number'] | null
+        cursor_hash: Row<'chain_cursors'>['hash'] | null
         epoch: string
         outside: Row<'outside_transactions'>['nonce'] | null
       }>({
         name: 'lane_knowledge',
         text: `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
-                      (SELECT number FROM chain_cursors WHERE chain_id = $1) AS cursor,
+                      c.number AS cursor, c.hash AS cursor_hash,
                       ${DATABASE_EPOCH} AS epoch,
-                      (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside`,
+                      (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside
+                 FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = $1`,
         values: [chainId, address],
       })
       const [row] = rows
       return {
         next: Number(row?.highest ?? -1) + 1,
-        cursor: row?.cursor == null ? null : Number(row.cursor),
+        cursor: row?.cursor == null ? null : { number: Number(row.cursor), hash: row.cursor_hash ?? '' },
         epoch: row?.epoch ?? '',
         outside: Number(row?.outside ?? -1) + 1,
       }

@@ -51,7 +51,7 @@ export type ReconcileLanes = {
   /** @throws Conflict `signer_required` for a database user that cannot take lane leases */
   readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
   /** @throws the errors of `judgeLookalike` */
-  readonly judge: (transactionId: string, verdict: Verdict) => Promise<Judged>
+  readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
 }
 
 export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes {
@@ -81,11 +81,12 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
         await lease.release({ force: true })
       }
     },
-    judge: (transactionId, verdict) =>
+    judge: (transactionId, verdict, hash) =>
       judgeLookalike(
         { ...ports, withLane: (lane, task) => withLane(ports.leases, lane, task) },
         transactionId,
         verdict,
+        hash,
       ),
   }
 }

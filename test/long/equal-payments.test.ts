@@ -138,7 +138,7 @@ t.test('a key that is used for something else after a restore is held until an o
   const first = await pay(wallet, 'used-twice')
   await stage.until(wallet, first, 'submitted')
   await stage.mine()
-  await stage.until(wallet, first, 'mined')
+  const { hash: taken } = await stage.until(wallet, first, 'mined')
   await putBack(copy, wallet)
   const second = await pay(wallet, 'used-twice', '0.002')
   const beside = await pay(wallet, 'beside')
@@ -146,9 +146,12 @@ t.test('a key that is used for something else after a restore is held until an o
   t.match(await stage.read(wallet, second), { state: 'requested' }, 'others do not wait for it')
   const told = await reconcile(`ethereum ${wallet.address}`)
   t.match(told, { code: 1, out: /has the tag of this request and does something else/ })
-  t.match(await reconcile(`--claim ${second}`), { code: 1, err: /does something else than this request/ })
-  t.match(await reconcile(`--new ${beside}`), { code: 1, err: /is not held/ })
-  t.match(await reconcile(`--new ${second}`), { code: 0, out: /is not tx_.*, which is signed now/ })
+  t.match(await reconcile(`--claim ${second} --hash ${taken}`), {
+    code: 1,
+    err: /does something else than this request/,
+  })
+  t.match(await reconcile(`--new ${beside} --hash ${taken}`), { code: 1, err: /is not held/ })
+  t.match(await reconcile(`--new ${second} --hash ${taken}`), { code: 0, out: /is not tx_.*, which is signed now/ })
   await stage.settle()
   t.match(await stage.read(wallet, second), { state: 'confirmed' })
   t.match(await explain(second), /an operator decided/)

@@ -6,8 +6,9 @@ import { quoteFees } from '../../src/chain/fees.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/declarations.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
-import { createCompareLane } from '../../src/transactions/compare-lane.ts'
+import { type CompareLane, createCompareLane } from '../../src/transactions/compare-lane.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { heldText } from '../../src/transactions/held-cause.ts'
@@ -18,7 +19,7 @@ import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
 import { runFollower } from './following.ts'
-import { nodeOf } from './node.ts'
+import { type Node, nodeOf } from './node.ts'
 import { createOutsidePort } from './outside-port.ts'
 import { runOwner } from './owner.ts'
 import { createLanePort, createLeasesPort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
@@ -189,21 +190,7 @@ function createSigner(world: World, ports: PortsOf) {
     ...shared,
     leases: createLeasesPort(ports, LEASE_MS),
     maxInFlight: MAX_IN_FLIGHT,
-    compare: brokenCompare(
-      world,
-      log,
-      node,
-      createCompareLane({
-        log,
-        outside: brokenReads(world, createOutsidePort(ports)),
-        keys: world.tagKeys(),
-        untagged: async () => world.untagged(),
-        clientOf: () => node,
-        refusal: async () => null,
-        onHeld: (_lane, cause) => world.scheduler.note(`  signer: held: ${heldText(cause)}`),
-        onRecovered: (_lane, id, { nonce }) => world.scheduler.note(`  signer: finds ${id}@${nonce} on chain`),
-      }),
-    ),
+    compare: compareOf(world, ports, log, node),
     monotonicNow: world.databaseNow,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
@@ -234,6 +221,24 @@ function createSigner(world: World, ports: PortsOf) {
       nonceOf,
     }),
   })
+}
+
+function compareOf(world: World, ports: PortsOf, log: EventLog, node: Node): CompareLane {
+  return brokenCompare(
+    world,
+    log,
+    node,
+    createCompareLane({
+      log,
+      outside: brokenReads(world, createOutsidePort(ports)),
+      keys: world.tagKeys(),
+      untagged: async () => world.untagged(),
+      clientOf: () => node,
+      refusal: async () => null,
+      onHeld: (_lane, cause) => world.scheduler.note(`  signer: held: ${heldText(cause)}`),
+      onRecovered: (_lane, id, { nonce }) => world.scheduler.note(`  signer: finds ${id}@${nonce} on chain`),
+    }),
+  )
 }
 
 /** The clock used for the age of rows, and whether future rows count as old. */

@@ -11,6 +11,7 @@ import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
 import { ASSET, lookAtAll } from './balances.ts'
 import { UNIT_WEI } from './chain.ts'
+import type { Facts } from './facts.ts'
 import { nodeOf } from './node.ts'
 import { createLeasesPort, createLogPort, type PortsOf } from './ports.ts'
 import { CHAIN_ID, isExpected, LEASE_MS, type World } from './terms.ts'
@@ -27,6 +28,7 @@ const REFUSALS = ['cancellation_requested', 'insufficient_funds', 'invalid_trans
 /** What clients know of the service. */
 export type Service = {
   readonly truth: Truth
+  readonly facts: Facts
   /** The version that runs tags what it signs. */
   readonly tags: () => boolean
   /** Whether a client may still ask for something new. */
@@ -161,7 +163,7 @@ export function createOperator({ truth }: Service) {
     const client = nodeOf(world, ports)
     const pause = () =>
       scheduler.call(
-        { actor: ports.actor, label: 'waits for the lane', weight: 0.05, fallible: false },
+        { actor: ports.actor, label: 'waits for the lane', weight: 0.15, fallible: false },
         () => undefined,
       )
     while (!isStopped()) {
@@ -173,7 +175,7 @@ export function createOperator({ truth }: Service) {
       const wire = truth.wireOf(hash)
       const verdict = wire !== undefined && truth.isOf(wire, id) ? 'claim' : 'new'
       try {
-        await judgeLookalike({ log, clientOf: () => client, withLane: withLane(leases, pause) }, id, verdict)
+        await judgeLookalike({ log, clientOf: () => client, withLane: withLane(leases, pause) }, id, verdict, hash)
       } catch (error) {
         scheduler.note(`  operator: ${error instanceof Error ? error.message : error}`)
         const codes = ['cannot_claim', 'not_held', 'lane_busy']

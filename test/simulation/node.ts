@@ -131,11 +131,14 @@ function isTakenBelow(blocks: readonly ChainBlock[], number: number): boolean {
 }
 
 function isForgotten(view: readonly ChainBlock[], at: unknown): boolean {
-  return at !== 'latest' && at !== 'pending' && readCount(at, 'a block') < view.length - STATES_KEPT
+  return typeof at === 'string' && at.startsWith('0x') && readCount(at, 'a block') < view.length - STATES_KEPT
 }
 
 function read(chain: SimulatedChain, view: readonly ChainBlock[], { method, params }: RpcRequest): unknown {
-  const at = (param: unknown) => (param === 'latest' ? view.at(-1) : view[readCount(param, 'a block')])
+  const at = (param: unknown) => {
+    if (typeof param === 'object') return view.find(({ hash }) => hash === (param as { blockHash: string }).blockHash)
+    return param === 'latest' ? view.at(-1) : view[readCount(param, 'a block')]
+  }
   switch (method) {
     case 'eth_blockNumber':
       return toQuantity(view.length - 1)

@@ -28,7 +28,7 @@ export function createOutsidePort(ports: PortsOf): OutsideReads {
     knowledge: (lane) =>
       call('lane knowledge', () => ({
         next: Math.max(-1, ...ofLane(store, lane).map(({ nonce }) => nonce ?? -1)) + 1,
-        cursor: store.cursor()?.number ?? null,
+        cursor: store.cursor(),
         epoch: String(store.epoch()),
         outside: Math.max(-1, ...of(lane.address).map(({ nonce }) => nonce)) + 1,
       })),

@@ -1,5 +1,6 @@
 /** The laws of histories with restores: each payment counts for one request, and each request is paid at most once. */
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { Service } from './clients.ts'
 import type { World } from './terms.ts'
 import type { eventsOf, Truth } from './truth.ts'
 
@@ -26,7 +27,7 @@ function isCancelledUnsigned({ streams }: World['store'], id: string): boolean {
 }
 
 /** Checked at rest. */
-export function checkPayments({ store, chain, broken }: World, truth: Truth, isOld: boolean): void {
+export function checkPayments({ store, chain, broken }: World, { truth, facts }: Service, isOld: boolean): void {
   const mined = chain.blocks().flatMap(({ transactions }) => transactions)
   const payments = new Map<string, number>()
   for (const { signedFor, to, from } of mined) {
@@ -47,7 +48,7 @@ export function checkPayments({ store, chain, broken }: World, truth: Truth, isO
     } else if (paid > 0 && truth.orderOf.has(id) && !(state === 'cancelled' && isCancelledUnsigned(store, id)))
       broken(`${id} is ${state} and paid`)
   }
-  if (!isOld && truth.held.size > 0) broken(`${[...truth.held].join(', ')} was held though every signature has a tag`)
+  if (!isOld && facts.held.size > 0) broken(`${[...facts.held].join(', ')} was held though every signature has a tag`)
   for (const [streamId, events] of store.streams)
     if (
       !isOld &&

@@ -13,6 +13,7 @@ import { fold, requested, TAG_KEYS } from '../support/recorded-transactions.ts'
 const ID = 'tx_1'
 const LANE = { chainId: requested.data.chainId, address: requested.data.from }
 const NONCE = 5
+const CURSOR = { number: 10, hash: `0x${'ee'.repeat(32)}` }
 
 function stage() {
   const state = fold([{ ...requested, data: { ...requested.data, idempotency: { key: 'k', part: 0 } } }])
@@ -27,8 +28,12 @@ function stage() {
   }
   const facts = { rows: [row] as LooseOutside[], latest: NONCE + 1, pending: NONCE + 1, walked: NONCE + 1 }
   const held: HeldCause[] = []
-  const counts = ([, block]: readonly unknown[]) =>
-    block === 'latest' ? facts.latest : block === 'pending' ? facts.pending : facts.walked
+  const counts = ([, block]: readonly unknown[]) => {
+    if (block === 'latest') return facts.latest
+    if (block === 'pending') return facts.pending
+    // By its hash: at the same number another branch may have more.
+    return (block as { blockHash?: string }).blockHash === CURSOR.hash ? facts.walked : facts.latest
+  }
   const client: RpcReader = {
     batch: async (requests) =>
       requests.map(({ method, params }) => ({
@@ -42,7 +47,7 @@ function stage() {
     outside: {
       knowledge: async () => ({
         next: 0,
-        cursor: 10,
+        cursor: CURSOR,
         epoch: 'a',
         outside: Math.max(0, ...facts.rows.map(({ nonce }) => nonce + 1)),
       }),
@@ -80,4 +85,11 @@ t.test('after blocks of the lane left the chain nodes are asked again what their
   facts.latest = NONCE
   facts.walked = NONCE // the pool has the bytes again
   t.match(await compare(), { held: { kind: 'not_walked', until: NONCE + 1 } })
+})
+
+t.test('a lane waits while the follower is on a branch that nodes have left', async (t) => {
+  const { facts, compare } = stage()
+  facts.rows = []
+  facts.walked = NONCE // at the number of the cursor the branch of the nodes has the bytes already
+  t.match(await compare(), { held: { kind: 'not_walked', until: NONCE + 1, cursor: CURSOR.number } })
 })

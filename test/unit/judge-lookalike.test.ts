@@ -1,0 +1,40 @@
+/** An operator's decision is for the transaction on chain that the operator looked at. */
+import t from 'tap'
+import type { EventLog } from '../../src/event-log/log.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
+import { fold, golden, requested } from '../support/recorded-transactions.ts'
+
+const [FIRST, SECOND] = ['ab', 'cd'].map((byte) => `0x${byte.repeat(32)}`) as [string, string]
+const held = (hash: string): TransactionEvent => ({
+  ...golden('LookalikeHeld'),
+  data: { hash, nonce: 5, why: 'no_tag', heldAt: '' },
+})
+
+function stage(events: readonly TransactionEvent[]) {
+  const state = fold([requested, ...events])
+  const appended: unknown[] = []
+  const log = {
+    now: () => '2026-11-21T12:00:00.000Z',
+    loadChecked: async () => [{ id: 'tx_1', state, version: 2, hash: '', broken: null, tenantId: 'acme' }],
+    append: async (commit: unknown) => appended.push(commit),
+  } as unknown as EventLog
+  const withLane = async <T>(_lane: unknown, task: (lease: never) => Promise<T>) => task({} as never)
+  const clientOf = () => ({ batch: async () => [] })
+  return { appended, judge: (hash: string) => judgeLookalike({ log, clientOf, withLane }, 'tx_1', 'new', hash) }
+}
+
+t.test('a decision on a hash that the request is no longer held for changes nothing', async (t) => {
+  const { judge, appended } = stage([held(FIRST), held(SECOND)])
+  await t.rejects(judge(FIRST), { code: 'not_held', message: SECOND })
+  t.strictSame(appended, [])
+  t.match(await judge(SECOND), { hash: SECOND, verdict: 'new' })
+  t.equal(appended.length, 1)
+})
+
+t.test('a held request that was cancelled is not judged any more', async (t) => {
+  const cancelled = { ...golden('TransactionCancelled'), data: { hash: null, cancelledAt: '' } } as TransactionEvent
+  const { judge, appended } = stage([held(FIRST), cancelled])
+  await t.rejects(judge(FIRST), { code: 'not_held' })
+  t.strictSame(appended, [])
+})
