@@ -2,11 +2,11 @@
  * Signed bytes reassembled from a node's transaction fields. Invariant: the result has the requested hash and the
  * requested sender, so a node cannot forge it.
  */
-import { Transaction, type TransactionLike } from 'ethers'
 import { readCount, readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { withSignature } from '../keys/eip1559.ts'
+import { isTransaction } from '../keys/is-transaction.ts'
 import { senderOf } from '../keys/sender-of.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import { contentOf } from './content.ts'
@@ -35,7 +35,7 @@ export async function readSigned(
   if (raw === null) return null
   const accessList = Array.isArray(raw.accessList) ? raw.accessList : []
   if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string')
-    return isProven(raw, wanted) ? 'foreign' : null
+    return isTransaction(raw, wanted) ? 'foreign' : null
   const transaction: UnsignedTransaction = {
     chainId: wanted.chainId,
     nonce: readCount(raw.nonce, 'a nonce'),
@@ -55,33 +55,6 @@ export async function readSigned(
   const { nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas }
   return { nonce, hash, rawTransaction, fees, content: contentOf(transaction) }
-}
-
-/** Whether the fields are those of the wanted transaction, whatever its type. */
-function isProven(raw: Raw, { hash, from, chainId }: { hash: string; from: string; chainId: number }): boolean {
-  const { type, nonce, gas: gasLimit, input: data, value, r, s } = raw
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, accessList } = raw
-  const isUnprotected = type === '0x0' && Number(raw.v) < 35
-  try {
-    const transaction = Transaction.from({
-      ...{ type, to: raw.to ?? null, nonce, gasLimit, data, value, accessList },
-      ...{ gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas },
-      ...{ chainId: isUnprotected ? 0 : chainId, blobVersionedHashes: raw.blobVersionedHashes },
-      authorizationList: authorizationsOf(raw.authorizationList),
-      signature: { r, s, ...(raw.yParity === undefined ? { v: raw.v } : { yParity: raw.yParity }) },
-    } as TransactionLike<string>)
-    return sameHex(transaction.hash, hash) && sameHex(transaction.from, from)
-  } catch {
-    return false // Not the fields of a transaction.
-  }
-}
-
-function authorizationsOf(list: unknown): unknown {
-  if (!Array.isArray(list)) return undefined
-  return list.map(({ address, nonce, chainId, r, s, yParity, v }) => ({
-    ...{ address, nonce, chainId },
-    signature: { r, s, yParity: yParity ?? v },
-  }))
 }
 
 function word(value: unknown, what: string): Buffer {
