@@ -14,6 +14,8 @@ import { report, testFiles } from './test-report.mjs'
 
 const FOLDERS = ['test/faults', 'test/long']
 const RECORD = 'test/long-runs.json'
+/** Of one file: ten thousand simulated histories take half an hour on a busy machine. */
+const TIMEOUT_S = 5_400
 /** What a test depends on that starts programs or reads files: all that is built, and the files of tests. */
 const EVERYTHING = ['src', 'workers', 'prisma', 'scripts', 'test/golden', 'test/support', 'package-lock.json']
 /** Made from other inputs, or only runs the tests. */
@@ -94,7 +96,7 @@ function run(root, files) {
   const built = files.map((file) => join('dist', file.replace(/\.ts$/, '.js')))
   // tap shows its progress in a terminal; elsewhere it would print the whole output twice.
   const shown = process.stdout.isTTY ? 'inherit' : 'ignore'
-  spawnSync('npx', ['tap', 'run', `--output-file=${output}`, ...built], {
+  spawnSync('npx', ['tap', 'run', `--timeout=${TIMEOUT_S}`, `--output-file=${output}`, ...built], {
     cwd: root,
     stdio: ['inherit', shown, 'inherit'],
   })
