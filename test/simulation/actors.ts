@@ -43,6 +43,8 @@ export type Actors = {
   readonly isAtRest: () => boolean
   readonly unrest: () => string
   readonly killAny: () => void
+  /** It starts again with others that were killed. */
+  readonly kill: (name: string) => void
   /** Every process starts again. */
   readonly killAll: () => void
   readonly stop: () => void
@@ -117,6 +119,10 @@ export function startActors(world: World, roles: Roles = ROLES): Actors {
       const actor = actors.get(name)
       if (actor?.alive && name !== 'owner') scheduler.kill(actor)
       if (random.chance(0.7)) revive()
+    },
+    kill(name) {
+      const actor = actors.get(name)
+      if (actor?.alive) scheduler.kill(actor)
     },
     killAll() {
       for (const [name, actor] of actors) if (actor.alive && name !== 'owner') scheduler.kill(actor)

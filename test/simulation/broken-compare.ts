@@ -18,23 +18,25 @@ const SOME_MINUTES = 10 * 60_000
 
 /** What the mutant reads instead of what is there. */
 export function brokenReads({ mutant, store, wallClock }: World, reads: OutsideReads): OutsideReads {
-  const { looksSince, skipsLook } = mutant
+  const { looksSince } = mutant
   const isSeen = ({ hash }: { readonly hash: string }) =>
     !looksSince ||
     [...store.outside.values()].some((row) => row.hash === hash && isRecent(row, oldestOpen(store) ?? wallClock()))
   return {
     ...reads,
-    knowledge: async (lane) => {
-      const known = await reads.knowledge(lane)
-      return skipsLook ? { ...known, next: Number.MAX_SAFE_INTEGER } : known
-    },
     tagged: async (lane, tags) => (await reads.tagged(lane, tags)).filter(isSeen),
+    alike: async (lane, contents) => (await reads.alike(lane, contents)).filter(isSeen),
   }
 }
 
 /** Claims what does the same: for a request that waits, or with the nonce of one that is signed. */
 export function brokenCompare(world: World, log: EventLog, node: Node, compare: CompareLane): CompareLane {
   const { mutant, store } = world
+  if (mutant.skipsLook)
+    return async (lane, lease, _waiting, lowest) => {
+      await compare(lane, lease, [], lowest)
+      return { held: null, unclear: [] }
+    }
   if (mutant.matchesContent === null && !mutant.takesOwnNonce) return compare
   return async (lane, lease, waiting, lowest) => {
     const since = mutant.matchesContent === 'always' ? Number.NEGATIVE_INFINITY : oldestOpen(store)

@@ -68,6 +68,7 @@ export function createFacts({ chain, store, truth }: Parts) {
     },
     /** How deep the newest block with a claimed transaction is; `null` for none. */
     depthOfClaim(): number | null {
+      if (claimed.size === 0) return null
       const blocks = chain.blocks()
       const index = blocks.findLastIndex(({ transactions }) => transactions.some(({ hash }) => claimed.has(hash)))
       return index < 0 ? null : blocks.length - index

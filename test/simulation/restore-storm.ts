@@ -12,7 +12,8 @@ import { eventsOf } from './truth.ts'
 const MINUTE = 60_000
 const MAX_RESTORES = 3
 const MAX_JUDGED = 2
-const STEPS = [-15, 15, -60, 60, -14_400, 14_400].map((minutes) => minutes * MINUTE)
+/** Ms, from minutes to days. */
+export const CLOCK_STEPS = [-15, 15, -60, 60, -14_400, 14_400].map((minutes) => minutes * MINUTE)
 
 /** A history, while it runs. */
 export type Scene = {
@@ -41,14 +42,14 @@ const DISTURBANCES: readonly (readonly [number, Disturbance])[] = [
     },
   ],
   [30, grow],
-  [10, (scene) => isCalm(scene) || reorg(scene.world, scene.service.facts)],
+  [4, (scene) => isCalm(scene) || reorg(scene.world, scene.service.facts)],
   [4, ({ world: { chain, random } }) => chain.setBaseFee(random.pick([10n, 10n, 20n, 100n]) * UNIT_WEI)],
   [2, ({ world: { chain } }) => chain.forgetPool()],
-  [8, payElsewhere],
+  [6, payElsewhere],
   [
-    3,
+    8,
     ({ world: { random, scheduler }, time }) => {
-      time.skew = random.pick([0, ...STEPS])
+      time.skew = random.pick([0, ...CLOCK_STEPS])
       scheduler.note(`  clock: stands ${time.skew / 1_000} s from the truth`)
     },
   ],
@@ -101,7 +102,7 @@ function reorg(world: World, facts: Facts): void {
   for (let block = random.between(0, taken + 1); block > 0; block -= 1) mine(world, random.between(0, 3))
 }
 
-/** Even in the calm, a block leaves the chain once with what was just found in it. */
+/** In any case, a block leaves the chain once with what was just found in it. */
 export function shake(scene: Scene): void {
   const { world, service } = scene
   const depth = service.facts.depthOfClaim()
@@ -162,7 +163,7 @@ export function restore(scene: Scene): void {
   const forgotten = store.restore(to)
   scene.restores += 1
   if (random.chance(0.4)) {
-    time.skew = random.pick(STEPS)
+    time.skew = random.pick(CLOCK_STEPS)
     service.facts.seen.add('clock step across a restore')
   }
   scheduler.note(
@@ -171,6 +172,8 @@ export function restore(scene: Scene): void {
   service.facts.noteForgotten(forgotten)
   queues.commit(Math.min(queues.checkpoint(), store.events.length))
   for (let kills = random.between(0, 3); kills > 0; kills -= 1) actors.killAny()
+  // Signers are often there before the follower.
+  if (random.chance(0.4)) actors.kill('follower 1')
 }
 
 /** The older version stops, the database goes back to one of its backups, and the new version starts. */

@@ -14,7 +14,7 @@ import { createFacts, type Fact, type Facts } from './facts.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { checkAppended, checkPayments } from './restore-laws.ts'
-import { disturb, restore, type Scene, shake, upgrade } from './restore-storm.ts'
+import { CLOCK_STEPS, disturb, restore, type Scene, shake, upgrade } from './restore-storm.ts'
 import { createNumbers, createScheduler } from './scheduler.ts'
 import { LANES, TAG_KEYS } from './signer.ts'
 import { createStore } from './store.ts'
@@ -22,7 +22,7 @@ import { CONFIRMATIONS, type World } from './terms.ts'
 import { createTruth, eventsOf, type Truth } from './truth.ts'
 import { LawBroken } from './world.ts'
 
-const STORM_STEPS: readonly [number, number] = [300, 700]
+const STORM_STEPS: readonly [number, number] = [400, 900]
 const MAX_CALM_STEPS = 20_000
 const ORDERS: readonly [number, number] = [3, 7]
 const FUNDS = 10n ** 9n * UNIT_WEI * GAS_USED
@@ -65,6 +65,7 @@ async function storm(scene: Scene, problems: readonly string[]): Promise<number>
     scene.steps = steps
     if (random.chance(0.2)) disturb(scene)
     else await scheduler.step(true)
+    if (steps % 5 === 0) shake(scene)
     if (old.firstCommit === 0 && isFollowed(world)) old.firstCommit = world.store.commits().length
     if (old.isOld && !old.tags && steps > length / 2) upgrade(scene)
     if (steps === length - 1 && scene.restores === 0) restore(scene)
@@ -88,8 +89,8 @@ async function calm(scene: Scene, problems: readonly string[]): Promise<number> 
     // What was set aside is tried again within ten minutes.
     if (steps % 500 === 499) time.now += 120_000
     // Slower while something waits to be found: what is found is then in a block that may still leave the chain.
-    const isSlow = truth.awaitsClaim() || (steps < 600 && truth.hasLost())
-    if (steps % (isSlow ? 240 : 60) === 0) chain.mine({ room: 8, whims: false })
+    const isSlow = () => truth.awaitsClaim() || (steps < 600 && truth.hasLost())
+    if (steps % 60 === 0 && (steps % 240 === 0 || !isSlow())) chain.mine({ room: 8, whims: false })
     if (steps % 5 === 0) shake(scene)
     await scheduler.step(false)
     if (steps % 20 === 0 && actors.isAtRest() && !clientsWait(service, world)) break
@@ -101,7 +102,11 @@ async function calm(scene: Scene, problems: readonly string[]): Promise<number> 
 function createScene(seed: number, mutant: Mutant, problems: string[]): Scene {
   const random = createRandom(seed)
   const scheduler = createScheduler(random)
-  const time = { now: Date.parse('2026-11-21T12:00:00.000Z'), skew: 0, storm: true }
+  const time = {
+    now: Date.parse('2026-11-21T12:00:00.000Z'),
+    skew: random.chance(0.4) ? random.pick(CLOCK_STEPS) : 0,
+    storm: true,
+  }
   const isOld = random.chance(0.15)
   const old = { isOld, tags: !isOld, untagged: false, upgradeAt: 0, firstCommit: 0 }
   const chain = new SimulatedChain(random, CONFIRMATIONS, () => time.now)
