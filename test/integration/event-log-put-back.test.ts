@@ -74,7 +74,8 @@ t.test('a lease that was taken before the server was started again is held by no
   await t.rejects(log.append({ changes: [], guards: { fence: held } }), FenceLost)
   t.equal(await held.renew(), false)
   t.equal(await held.release(), 'lost')
-  t.equal((await other.acquire('lane'))?.fence, held.fence + 1n, 'another process can take the lease at once')
+  const taken = await other.acquire('lane')
+  t.ok(taken !== null && taken.fence > held.fence, 'another process can take the lease at once')
 })
 
 t.end()

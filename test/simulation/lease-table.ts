@@ -2,6 +2,9 @@
 /** `start`: of the server under which it was taken. */
 export type LeaseRow = { holder: string | null; fence: bigint; expiresAt: number; wanted: boolean; start: number }
 
+/** A lease that nobody has taken. */
+const NEVER = -1
+
 /** The three functions of the leases' table. */
 export function leaseTable(rows: Map<string, LeaseRow>, now: () => number, start: () => number) {
   const isHeld = (row: LeaseRow) => row.holder !== null && row.expiresAt >= now() && row.start === start()
@@ -9,13 +12,21 @@ export function leaseTable(rows: Map<string, LeaseRow>, now: () => number, start
     row !== undefined && row.fence === fence && row.holder !== null && row.start === start()
   return {
     acquire(name: string, holder: string, leaseMs: number): bigint | null {
-      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false, start: start() }
+      const row = rows.get(name) ?? { holder: null, fence: 0n, expiresAt: 0, wanted: false, start: NEVER }
       rows.set(name, row)
       if (isHeld(row)) {
         row.wanted = true
         return null
       }
-      Object.assign(row, { holder, fence: row.fence + 1n, expiresAt: now() + leaseMs, wanted: false, start: start() })
+      // The leap of an unpredictable length after each start of a server: here, one that no other start takes.
+      const leap = row.start === start() ? 0n : 1n << BigInt(40 + start())
+      Object.assign(row, {
+        holder,
+        fence: row.fence + 1n + leap,
+        expiresAt: now() + leaseMs,
+        wanted: false,
+        start: start(),
+      })
       return row.fence
     },
     isFree(name: string): boolean {
