@@ -1,4 +1,7 @@
-/** Permanently failed jobs, for operators to list and retry: one entry for each id, however often it failed. Those whose work is done go. */
+/**
+ * Permanently failed jobs, for operators to list and retry: one entry for each id, however often it failed. Those whose
+ * work is done go.
+ */
 import { ErrorCode } from 'bullmq'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { FailedJob } from './jobs.ts'

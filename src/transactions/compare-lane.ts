@@ -3,8 +3,8 @@
  * lagging standby, is missing signatures: what it wants signed may already be on chain or in a node's pool.
  *
  * Invariant: a request is signed with a new nonce only when every transaction of the sender below that nonce, and every
- * one that nodes showed at the first check after a start of the database, is known: signed in the log, or processed in a block without the tag of
- * the request.
+ * one that nodes showed at the first check after a start of the database, is known: signed in the log, or processed in a
+ * block without the tag of the request.
  */
 import { LRUCache } from 'lru-cache'
 import { readCount } from '../chain/hex.ts'

@@ -2,7 +2,8 @@
  * An operator's decision on a request that is held because a transaction on chain may be its forgotten signature. It is
  * an event of the request, recorded under the lease of its lane, and nobody decides twice.
  *
- * Invariant: a decision holds for the transaction that the operator looked at, and for no other that the request is held for since.
+ * Invariant: a decision holds for the transaction that the operator looked at, and for no other that the request is held
+ * for since.
  */
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
@@ -11,8 +12,7 @@ import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { buildCall } from './build-call.ts'
-import { contentOf, purposeOf } from './content.ts'
+import { purposeOf } from './content.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { Lookalike } from './events.ts'
 import { type Lane, laneName } from './lanes.ts'
@@ -33,8 +33,8 @@ export type JudgePorts = {
 
 /**
  * @param hash the transaction on chain that was looked at
- * @throws NotFound for an unknown transaction; Conflict `not_held`, also when it is held for another hash, `cannot_claim` when the chain shows that it is not
- *   this request, `signer_required`, `lane_busy`; Unavailable
+ * @throws NotFound for an unknown transaction; Conflict `not_held`, also when it is held for another hash, `cannot_claim`
+ *   when the chain shows that it is not this request, `signer_required`, `lane_busy`; Unavailable
  */
 export async function judgeLookalike(
   ports: JudgePorts,
@@ -88,14 +88,15 @@ async function claim(
   const { content, ...shown } = bytes
   const signed = { ...shown, signedAt: log.now() }
   const newest = transaction.attempts.at(-1)
-  const purpose = newest === undefined ? null : purposeOf(transaction, content)
-  const isSame = newest === undefined ? content === contentOf(buildCall(transaction.intent)) : purpose !== null
-  if (!isSame || (newest !== undefined && newest.nonce !== signed.nonce))
+  const purpose = purposeOf(transaction, content)
+  // A first signature is the payment; later bytes have its nonce, and may cancel it.
+  const fits = newest === undefined ? purpose === 'bump' : newest.nonce === signed.nonce
+  if (purpose === null || !fits)
     throw new Conflict(
       'cannot_claim',
       `${hash} does something else than this request: use --new, or cancel the request.`,
     )
-  return purpose === null
+  return newest === undefined
     ? { type: 'RecordSignature', signed, recovered: true, claimed: true }
     : { type: 'RecordReplacement', signed, purpose, recovered: true, claimed: true }
 }
