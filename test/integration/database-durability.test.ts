@@ -127,8 +127,9 @@ for (const [what, write] of Object.entries(WRITES)) {
 
 t.test('an append keeps a stronger setting, and raises local only if there is a synchronous standby', async (t) => {
   await withPool(async (pool) => {
+    // One session: each learns of a changed setting by itself.
+    const client = await pool.connect()
     const after = async (setting: string) => {
-      const client = await pool.connect()
       try {
         await client.query('BEGIN')
         await client.query(`SET LOCAL synchronous_commit = ${setting}`)
@@ -136,18 +137,23 @@ t.test('an append keeps a stronger setting, and raises local only if there is a 
         return (await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit
       } finally {
         await client.query('ROLLBACK')
-        client.release()
       }
     }
-    for (const setting of ['remote_apply', 'on', 'remote_write', 'local']) t.equal(await after(setting), setting)
-    t.equal(await after('off'), 'on')
-    await pool.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-    await pool.query('SELECT pg_reload_conf()')
-    await eventually(async () => (await pool.query('SHOW synchronous_standby_names')).rows[0].synchronous_standby_names)
-    t.equal(await after('local'), 'on')
-    t.equal(await after('remote_apply'), 'remote_apply')
-    await pool.query('ALTER SYSTEM RESET synchronous_standby_names')
-    await pool.query('SELECT pg_reload_conf()')
+    try {
+      for (const setting of ['remote_apply', 'on', 'remote_write', 'local']) t.equal(await after(setting), setting)
+      t.equal(await after('off'), 'on')
+      await client.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+      await client.query('SELECT pg_reload_conf()')
+      await eventually(
+        async () => (await client.query('SHOW synchronous_standby_names')).rows[0].synchronous_standby_names,
+      )
+      t.equal(await after('local'), 'on')
+      t.equal(await after('remote_apply'), 'remote_apply')
+      await client.query('ALTER SYSTEM RESET synchronous_standby_names')
+      await client.query('SELECT pg_reload_conf()')
+    } finally {
+      client.release()
+    }
   })
 })
 
