@@ -144,9 +144,10 @@ t.test('an append keeps a stronger setting, and raises local only if there is a 
       t.equal(await after('off'), 'on')
       await client.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
       await client.query('SELECT pg_reload_conf()')
-      await eventually(
-        async () => (await client.query('SHOW synchronous_standby_names')).rows[0].synchronous_standby_names,
-      )
+      // The session reads it with one of its next statements.
+      const standby = async () =>
+        (await client.query('SHOW synchronous_standby_names')).rows[0].synchronous_standby_names
+      await eventually(async () => (await standby()) === 'nobody')
       t.equal(await after('local'), 'on')
       t.equal(await after('remote_apply'), 'remote_apply')
       await client.query('ALTER SYSTEM RESET synchronous_standby_names')
