@@ -127,9 +127,11 @@ async function main(root, { changed, names }) {
   const log = run(root, files)
   const after = await digests(root)
   const passed = testFiles(log).filter(({ ok }) => ok)
+  // A simulation of one seed or of few histories shows less than the record says.
+  const isWhole = !Object.keys(process.env).some((name) => name.startsWith('SIMULATION_'))
   for (const { name } of passed) {
     const digest = before.get(name)
-    if (digest !== undefined && digest === after.get(name)) record[name] = digest
+    if (isWhole && digest !== undefined && digest === after.get(name)) record[name] = digest
   }
   const kept = Object.entries(record).filter(([file]) => after.has(file))
   writeFileSync(join(root, RECORD), `${JSON.stringify(Object.fromEntries(kept.sort()), null, 2)}\n`)

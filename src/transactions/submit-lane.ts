@@ -185,7 +185,8 @@ async function record(
       const changes = decided(
         recorded.flatMap(({ outcome }, index) => {
           const loaded = current[index]
-          if (loaded === undefined) return []
+          // Unknown: a database restored since has forgotten it.
+          if (loaded === undefined || loaded.state.state === 'unknown') return []
           const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
           return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
         }),

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
 import type { Change } from '../../src/event-log/aggregate.ts'
+import { StreamConflict } from '../../src/event-log/commit.ts'
 import { sendBytes } from '../../src/transactions/send-bytes.ts'
 import { newestAttempt, type TransactionState } from '../../src/transactions/state.ts'
 import { createSubmitLane, type SubmitLanePorts } from '../../src/transactions/submit-lane.ts'
@@ -53,18 +54,36 @@ t.test('without a relay the nodes get everything', async (t) => {
   )
 })
 
-/** Submits one lane with one transaction. @returns the events that it appended */
-async function submitted(state: TransactionState, now: string, ports: Pick<SubmitLanePorts, 'clientOf' | 'relayOf'>) {
+/**
+ * Submits one lane with one transaction. `later`: its state after the first append, which another process overtook.
+ *
+ * @returns the events that it appended
+ */
+async function submitted(
+  state: TransactionState,
+  now: string,
+  ports: Pick<SubmitLanePorts, 'clientOf' | 'relayOf'>,
+  later?: TransactionState,
+) {
   const appended: Change[] = []
+  const loads = [state, later ?? state]
+  let overtaken = later !== undefined
   const lease = { renew: async () => true, release: async () => 'done' }
   const submitLane = createSubmitLane({
     ...ports,
     log: {
       now: () => now,
       loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
-        ids.map((id) => ({ id, state, version: 2, hash: '' })),
-      append: async ({ changes }: { readonly changes: readonly Change[] }) => void appended.push(...changes),
+        ids.map((id) => ({ id, state: loads.shift() ?? state, version: 2, hash: '' })),
+      append: async ({ changes }: { readonly changes: readonly Change[] }) => {
+        if (overtaken) {
+          overtaken = false
+          throw new StreamConflict('transaction-tx_1')
+        }
+        appended.push(...changes)
+      },
     },
+    pauseOnConflict: async () => undefined,
     leases: { acquire: async () => lease },
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
@@ -87,4 +106,12 @@ t.test('a swap that its deadline has overtaken is not sent to the relay, but can
   t.strictSame(await submitted(CANCELLED, late, ports), ['TransactionSubmitted'], 'its cancellation is sent')
   t.strictSame(await submitted(SWAP, validUntil, ports), ['TransactionSubmitted'], 'until then it is sent')
   t.strictSame(await submitted(SWAP, late, { ...ports, relayOf: () => null }), ['TransactionSubmitted'])
+})
+
+t.test('what a restored database has forgotten meanwhile is not recorded, and does not stop the lane', async (t) => {
+  const node = sender('node')
+  const ports = { clientOf: () => node, relayOf: () => null }
+  const now = requested.data.requestedAt
+  t.strictSame(await submitted(TRANSFER, now, ports, TRANSFER), ['TransactionSubmitted'], 'it decides again')
+  t.strictSame(await submitted(TRANSFER, now, ports, fold([])), [])
 })
