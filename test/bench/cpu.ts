@@ -26,7 +26,7 @@ const LOOK_MS = 100
 /** Processes of the sandbox that are no part of Bursar: the local chains. */
 const NODES: readonly string[] = ['anvil-ethereum', 'anvil-polygon', 'anvil-binance']
 export const TRANSFER = { to: RECIPIENT, amount: '0.0000001', asset: 'ETH' }
-const TOKEN_TRANSFER = { to: RECIPIENT, amount: '0.01', asset: 'USDC' }
+export const TOKEN_TRANSFER = { to: RECIPIENT, amount: '0.01', asset: 'USDC' }
 
 type Work = {
   readonly name: string
@@ -73,7 +73,7 @@ export function transferPaths(wallets: readonly string[]): readonly string[] {
   return wallets.map((wallet) => `/v1/wallets/${wallet}/transfer`)
 }
 
-async function fundTokens(subject: Subject, wallets: readonly string[]): Promise<void> {
+export async function fundTokens(subject: Subject, wallets: readonly string[]): Promise<void> {
   for (const wallet of wallets) {
     const { address } = await call<{ address: string }>(subject, 'GET', `/v1/wallets/${wallet}`)
     const body = { address, network: 'ethereum', asset: 'USDC', amount: '1000' }

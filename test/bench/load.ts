@@ -7,7 +7,7 @@ export type Load = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   readonly connections: number
-  /** Used in turn by each connection; default is the path of the URL. */
+  /** Used in turn by each connection, which begins at its own; default is the path of the URL. */
   readonly paths?: readonly string[]
   /** Requests per second; default is as many as possible. */
   readonly rate?: number
@@ -28,6 +28,7 @@ const TIMEOUT_S = 60
 /** @throws Error when a response is not a success: a rate of refusals is meaningless */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { url, method, headers, body, connections, paths, rate, onAnswer } = load
+  let next = 0
   const result = await autocannon({
     url,
     method,
@@ -37,7 +38,13 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     ...(body === undefined ? {} : { body }),
     ...(paths ? { requests: paths.map((path) => ({ path })) } : {}),
     ...(rate === undefined ? {} : { overallRate: rate }),
-    ...(onAnswer ? { setupClient: (client) => void client.on('response', onAnswer) } : {}),
+    setupClient(client) {
+      if (onAnswer) client.on('response', onAnswer)
+      if (!paths) return
+      const own = Math.floor((next * paths.length) / connections)
+      next += 1
+      client.setRequests([...paths.slice(own), ...paths.slice(0, own)].map((path) => ({ path })))
+    },
     ...('seconds' in load ? { duration: load.seconds } : { amount: load.amount }),
   })
   const answered = result['2xx']

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
+import { benchClosed, benchClosedMpc } from './closed.ts'
 import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFeed } from './feed.ts'
@@ -34,12 +35,14 @@ const MEMORY_LIMIT_MB = 250
 const GROWTH_EVENTS = 1_000_000
 const FEED_EVENTS = 100_000
 /**
- * Benchmarks with their own sandbox, and its settings: mpc has parties, cpu restarts the database, feed, follow and
+ * Benchmarks with their own sandbox, and its settings: mpc has parties, closed and cpu restart the database, feed, follow and
  * growth leave many wallets behind, feed has many streams with one key, rest needs a quiet service, scale has more
  * processes than the sandbox has connections for, soak measures memory from the start, swap asks more quotes than a
  * tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  closed: {},
+  'closed-mpc': { MPC_PARTIES: '3' },
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   feed: { MAX_EVENT_STREAMS_PER_KEY: '1000', QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
@@ -57,6 +60,8 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: benchAccept,
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  closed: benchClosed,
+  'closed-mpc': benchClosedMpc,
   cpu: benchCpu,
   'cpu-mpc': benchCpuMpc,
   rest: benchRest,
