@@ -18,7 +18,7 @@ import type { TransactionCommand } from './decider.ts'
 import type { SignedBytes } from './events.ts'
 import type { HeldCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
-import type { LaneKnowledge, LooseOutside, Outside, OutsideReads, Proven } from './outside.ts'
+import type { LaneKnowledge, Outside, OutsideReads, Proven, SeenLoose } from './outside.ts'
 import { readSigned, type ShownTransaction } from './read-signed.ts'
 import { callOf, type Known, type Recognised, recogniseFirst, recogniseNewer, tagsToFind } from './recognise.ts'
 import { isUnmined } from './state.ts'
@@ -73,10 +73,10 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const proofs: Proofs = new LRUCache({ max: REMEMBERED_PROOFS })
   return async (lane, lease, waiting, nonce) => {
     const name = laneName(lane)
-    const known = await ports.outside.knowledge(lane)
+    const { known, requests, loose } = await readLane(ports, lane, waiting)
     const before = looks.get(name)
     const last = before?.epoch === known.epoch && known.outside >= before.outside ? before : null
-    const search = { epoch: known.epoch, proofs, waiting }
+    const search = { epoch: known.epoch, proofs, requests, loose }
     if (waiting.length === 0) {
       if (last === null) looks.delete(name)
       else looks.set(name, { ...last, outside: known.outside })
@@ -97,6 +97,26 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
     if (held !== null) ports.onHeld(lane, held)
     return { held, unclear }
   }
+}
+
+type Seen = SeenLoose & { readonly requests: readonly Known[] }
+type Search = Omit<Seen, 'known'> & { readonly epoch: string; readonly proofs: Proofs }
+
+/**
+ * What is known of the lane, with the transactions that may be signatures of the waiting requests, by their tags or by
+ * what they do: all as of one moment, so that blocks which left the chain in between hide none.
+ */
+async function readLane(
+  { log, outside, keys }: CompareLanePorts,
+  lane: Lane,
+  waiting: readonly string[],
+): Promise<Seen> {
+  const known = await outside.knowledge(lane)
+  const isAlone = waiting.length === 0 || known.outside === 0
+  const requests = isAlone ? [] : [...(await load(log, new Set(waiting))).values()]
+  if (requests.length === 0) return { known, requests, loose: [] }
+  const tags = [...new Set(requests.flatMap((request) => tagsToFind(keys, request)))]
+  return { requests, ...(await outside.loose(lane, { tags, contents: [...new Set(requests.map(callOf))] })) }
 }
 
 /**
@@ -161,7 +181,7 @@ async function recover(
   ports: CompareLanePorts,
   lane: Lane,
   lease: Lease,
-  { epoch, proofs, waiting }: { readonly epoch: string; readonly proofs: Proofs; readonly waiting: readonly string[] },
+  { epoch, proofs, requests, loose }: Search,
 ): Promise<readonly string[]> {
   const { log, outside, keys, untagged } = ports
   const settings = { keys, untagged: await untagged(epoch) }
@@ -171,12 +191,7 @@ async function recover(
     const known = signed.get(one.id)
     return known === undefined ? [] : recogniseNewer(settings, known, one)
   })
-  const requests = [...(await load(log, new Set(waiting))).values()]
-  const first = recogniseFirst(
-    settings,
-    requests,
-    await prove(ports, lane, proofs, await candidates(ports, lane, requests)),
-  )
+  const first = recogniseFirst(settings, requests, await prove(ports, lane, proofs, loose))
   // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
   const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
   const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
@@ -212,20 +227,6 @@ function prove<Row extends Outside>(
         : { ...row, nonce: bytes.nonce, content: bytes.content, tag: readTag(bytes.fees), bytes }
     }),
   )
-}
-
-/** Transactions that may be signatures of these requests: by their tags, or by what they do. */
-async function candidates(
-  { outside, keys }: CompareLanePorts,
-  lane: Lane,
-  requests: readonly Known[],
-): Promise<LooseOutside[]> {
-  if (requests.length === 0) return []
-  const [tagged, alike] = await Promise.all([
-    outside.tagged(lane, [...new Set(requests.flatMap((known) => tagsToFind(keys, known)))]),
-    outside.alike(lane, [...new Set(requests.map(callOf))]),
-  ])
-  return [...new Map([...tagged, ...alike].map((row) => [row.hash, row])).values()].sort((a, b) => a.nonce - b.nonce)
 }
 
 /** What to record, and why the request must wait. */

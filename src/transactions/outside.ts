@@ -43,14 +43,18 @@ export type LaneKnowledge = {
   readonly outside: number
 }
 
+export type LooseWanted = { readonly tags: readonly number[]; readonly contents: readonly string[] }
+export type SeenLoose = { readonly known: LaneKnowledge; readonly loose: readonly LooseOutside[] }
+
 export type OutsideReads = {
   readonly knowledge: (lane: Lane) => Promise<LaneKnowledge>
   /** How many of the nonces from `from` on, below `to`, the log has assigned. */
   readonly assigned: (lane: Lane, from: number, to: number) => Promise<number>
-  /** Transactions not recorded as the log's own that have one of these tags, by nonce. */
-  readonly tagged: (lane: Lane, tags: readonly number[]) => Promise<LooseOutside[]>
-  /** Transactions not recorded as the log's own that do one of these things, by nonce. */
-  readonly alike: (lane: Lane, contents: readonly string[]) => Promise<LooseOutside[]>
+  /**
+   * Transactions not recorded as the log's own that have one of these tags, or do one of these things, by nonce; and what
+   * was known at the same moment: a reorg between two reads would hide transactions from the second.
+   */
+  readonly loose: (lane: Lane, wanted: LooseWanted) => Promise<SeenLoose>
   /** Transactions that are in no block and whose nonce was used by bytes that the log does not have. */
   readonly overtaken: (lane: Lane) => Promise<(Outside & { readonly id: string })[]>
 }
@@ -88,50 +92,50 @@ function readOutside({ nonce, hash, content, tag }: OutsideColumns): Outside {
   return { nonce: Number(nonce), hash, content, tag: tag === null ? null : Number(tag) }
 }
 
-export function createOutsideReads(pool: Pool): OutsideReads {
-  /** @param condition on the row `o`; `$3` are the values */
-  async function loose(
-    name: string,
-    condition: string,
-    { chainId, address }: Lane,
-    values: readonly unknown[],
-  ): Promise<LooseOutside[]> {
-    const { rows } = await pool.query<OutsideColumns & { taken: boolean }>({
-      name,
-      text: `SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
-               LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
-              WHERE o.chain_id = $1 AND o.address = $2 AND ${condition}
-                AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
-                                   AND h.hashes::jsonb ? o.hash)
-              ORDER BY o.nonce`,
-      values: [chainId, address, values],
-    })
-    return rows.map((row) => ({ ...readOutside(row), isTaken: row.taken }))
+/** One row. `$1` is the chain, `$2` the sender. */
+const KNOWLEDGE = `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
+                          c.number AS cursor, c.hash AS cursor_hash, ${DATABASE_EPOCH} AS epoch,
+                          (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside
+                     FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = $1`
+
+type KnowledgeColumns = {
+  readonly highest: Row<'transactions'>['nonce']
+  readonly cursor: Row<'chain_cursors'>['number'] | null
+  readonly cursor_hash: Row<'chain_cursors'>['hash'] | null
+  readonly epoch: string
+  readonly outside: Row<'outside_transactions'>['nonce'] | null
+}
+
+function readKnowledge(row: KnowledgeColumns | undefined): LaneKnowledge {
+  return {
+    next: Number(row?.highest ?? -1) + 1,
+    cursor: row?.cursor == null ? null : { number: Number(row.cursor), hash: row.cursor_hash ?? '' },
+    epoch: row?.epoch ?? '',
+    outside: Number(row?.outside ?? -1) + 1,
   }
+}
+
+export function createOutsideReads(pool: Pool): OutsideReads {
   return {
     async knowledge({ chainId, address }) {
-      const { rows } = await pool.query<{
-        highest: Row<'transactions'>['nonce']
-        cursor: Row<'chain_cursors'>['number'] | null
-        cursor_hash: Row<'chain_cursors'>['hash'] | null
-        epoch: string
-        outside: Row<'outside_transactions'>['nonce'] | null
-      }>({
-        name: 'lane_knowledge',
-        text: `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
-                      c.number AS cursor, c.hash AS cursor_hash,
-                      ${DATABASE_EPOCH} AS epoch,
-                      (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside
-                 FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = $1`,
-        values: [chainId, address],
+      const values = [chainId, address]
+      const { rows } = await pool.query<KnowledgeColumns>({ name: 'lane_knowledge', text: KNOWLEDGE, values })
+      return readKnowledge(rows[0])
+    },
+    async loose({ chainId, address }, { tags, contents }) {
+      const { rows } = await pool.query<KnowledgeColumns & (OutsideColumns | { hash: null }) & { taken: boolean }>({
+        name: 'loose_outside',
+        text: `SELECT known.*, found.* FROM (${KNOWLEDGE}) AS known LEFT JOIN LATERAL (
+                 SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
+                   LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
+                  WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
+                    AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
+                                       AND h.hashes::jsonb ? o.hash)) AS found ON true
+                ORDER BY found.nonce`,
+        values: [chainId, address, tags, contents],
       })
-      const [row] = rows
-      return {
-        next: Number(row?.highest ?? -1) + 1,
-        cursor: row?.cursor == null ? null : { number: Number(row.cursor), hash: row.cursor_hash ?? '' },
-        epoch: row?.epoch ?? '',
-        outside: Number(row?.outside ?? -1) + 1,
-      }
+      const loose = rows.flatMap((row) => (row.hash === null ? [] : [{ ...readOutside(row), isTaken: row.taken }]))
+      return { known: readKnowledge(rows[0]), loose }
     },
     async assigned({ chainId, address }, from, to) {
       const { rows } = await pool.query<{ n: string }>({
@@ -141,8 +145,6 @@ export function createOutsideReads(pool: Pool): OutsideReads {
       })
       return Number(rows[0]?.n ?? 0)
     },
-    tagged: (lane, tags) => loose('outside_tagged', 'o.tag = ANY ($3::bigint[])', lane, tags),
-    alike: (lane, contents) => loose('outside_alike', 'o.content = ANY ($3::text[])', lane, contents),
     async overtaken({ chainId, address }) {
       const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'> & OutsideColumns>({
         name: 'outside_overtaken',

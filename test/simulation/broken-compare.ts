@@ -24,8 +24,10 @@ export function brokenReads({ mutant, store, wallClock }: World, reads: OutsideR
     [...store.outside.values()].some((row) => row.hash === hash && isRecent(row, oldestOpen(store) ?? wallClock()))
   return {
     ...reads,
-    tagged: async (lane, tags) => (await reads.tagged(lane, tags)).filter(isSeen),
-    alike: async (lane, contents) => (await reads.alike(lane, contents)).filter(isSeen),
+    loose: async (lane, wanted) => {
+      const seen = await reads.loose(lane, wanted)
+      return { ...seen, loose: seen.loose.filter(isSeen) }
+    },
   }
 }
 

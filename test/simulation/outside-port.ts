@@ -1,5 +1,6 @@
 /** What the log and the follower know of the transactions that a lane sent, over the in-memory store. */
-import type { LooseOutside, OutsideReads } from '../../src/transactions/outside.ts'
+import type { Lane } from '../../src/transactions/lanes.ts'
+import type { LaneKnowledge, OutsideReads } from '../../src/transactions/outside.ts'
 import { caller, IN_FLIGHT, ofLane, type PortsOf } from './ports.ts'
 import type { OutsideRow } from './store.ts'
 
@@ -12,33 +13,29 @@ export function createOutsidePort(ports: PortsOf): OutsideReads {
   const of = (address: string) => [...store.outside.values()].filter((row) => row.address === address).sort(byNonce)
   const read = ({ nonce, hash, content, tag }: OutsideRow) => ({ nonce, hash, content, tag })
 
-  function loose(
-    label: string,
-    lane: Parameters<OutsideReads['tagged']>[0],
-    isWanted: (row: OutsideRow) => boolean,
-  ): Promise<LooseOutside[]> {
-    return call(label, () => {
-      const known = ofLane(store, lane)
-      return of(lane.address)
-        .filter((row) => isWanted(row) && !known.some(({ hashes }) => hashes.includes(row.hash)))
-        .map((row) => ({ ...read(row), isTaken: known.some(({ nonce }) => nonce === row.nonce) }))
-    })
-  }
+  const knowledgeOf = (lane: Lane): LaneKnowledge => ({
+    next: Math.max(-1, ...ofLane(store, lane).map(({ nonce }) => nonce ?? -1)) + 1,
+    cursor: store.cursor(),
+    epoch: String(store.epoch()),
+    outside: Math.max(-1, ...of(lane.address).map(({ nonce }) => nonce)) + 1,
+  })
+
   return {
-    knowledge: (lane) =>
-      call('lane knowledge', () => ({
-        next: Math.max(-1, ...ofLane(store, lane).map(({ nonce }) => nonce ?? -1)) + 1,
-        cursor: store.cursor(),
-        epoch: String(store.epoch()),
-        outside: Math.max(-1, ...of(lane.address).map(({ nonce }) => nonce)) + 1,
-      })),
+    knowledge: (lane) => call('lane knowledge', () => knowledgeOf(lane)),
+    loose: (lane, { tags, contents }) =>
+      call('loose outside', () => {
+        const own = ofLane(store, lane)
+        const loose = of(lane.address)
+          .filter(({ tag, content }) => (tag !== null && tags.includes(tag)) || contents.includes(content))
+          .filter((row) => !own.some(({ hashes }) => hashes.includes(row.hash)))
+          .map((row) => ({ ...read(row), isTaken: own.some(({ nonce }) => nonce === row.nonce) }))
+        return { known: knowledgeOf(lane), loose }
+      }),
     assigned: (lane, from, to) =>
       call(
         'nonces assigned',
         () => ofLane(store, lane).filter(({ nonce }) => nonce !== null && nonce >= from && nonce < to).length,
       ),
-    tagged: (lane, tags) => loose('outside tagged', lane, ({ tag }) => tag !== null && tags.includes(tag)),
-    alike: (lane, contents) => loose('outside alike', lane, ({ content }) => contents.includes(content)),
     overtaken: (lane) =>
       call('overtaken', () =>
         of(lane.address).flatMap((row) =>

@@ -26,7 +26,14 @@ function stage() {
     tag,
     isTaken: false,
   }
-  const facts = { rows: [row] as LooseOutside[], latest: NONCE + 1, pending: NONCE + 1, walked: NONCE + 1 }
+  const facts = {
+    rows: [row] as LooseOutside[],
+    latest: NONCE + 1,
+    pending: NONCE + 1,
+    walked: NONCE + 1,
+    /** What happens between the first read of the lane and the next. */
+    afterFirstRead: (): unknown => null,
+  }
   const held: HeldCause[] = []
   const counts = ([, block]: readonly unknown[]) => {
     if (block === 'latest') return facts.latest
@@ -42,18 +49,22 @@ function stage() {
       })),
   }
   const loaded = { id: ID, state, version: 1, hash: '', broken: null, tenantId: 'acme' }
+  const knowledge = () => ({
+    next: 0,
+    cursor: CURSOR,
+    epoch: 'a',
+    outside: Math.max(0, ...facts.rows.map(({ nonce }) => nonce + 1)),
+  })
   const compare = createCompareLane({
     log: { now: () => '2026-11-21T12:00:00.000Z', loadChecked: async () => [loaded] } as unknown as EventLog,
     outside: {
-      knowledge: async () => ({
-        next: 0,
-        cursor: CURSOR,
-        epoch: 'a',
-        outside: Math.max(0, ...facts.rows.map(({ nonce }) => nonce + 1)),
-      }),
+      knowledge: async () => {
+        const known = knowledge()
+        facts.afterFirstRead()
+        return known
+      },
       assigned: async () => 0,
-      tagged: async () => facts.rows,
-      alike: async () => [],
+      loose: async () => ({ known: knowledge(), loose: facts.rows }),
       overtaken: async () => [],
     },
     keys: TAG_KEYS,
@@ -84,6 +95,16 @@ t.test('after blocks of the lane left the chain nodes are asked again what their
   facts.rows = []
   facts.latest = NONCE
   facts.walked = NONCE // the pool has the bytes again
+  t.match(await compare(), { held: { kind: 'not_walked', until: NONCE + 1 } })
+})
+
+t.test('blocks that leave the chain while a lane is compared hide nothing that they had', async (t) => {
+  const { facts, compare } = stage()
+  await compare()
+  facts.afterFirstRead = () => {
+    facts.rows = []
+    facts.walked = NONCE // the pool has the bytes again
+  }
   t.match(await compare(), { held: { kind: 'not_walked', until: NONCE + 1 } })
 })
 
