@@ -14,11 +14,12 @@ import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
 import type { TransactionState } from '../transactions/state.ts'
 import type { TagKeys } from '../transactions/tags.ts'
-import { createSigningWalletOf, type SigningWallet, WalletUnfit } from '../wallets/signing-wallet.ts'
-import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
+import { createSigningWalletOf, type SigningWallet } from '../wallets/signing-wallet.ts'
+import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
+import { composeRecordedWallets } from './recorded-wallets.ts'
 
 /** Transactions that failed or were cancelled before a signature was recorded. */
 export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
@@ -43,7 +44,7 @@ export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
 /** @param journal of this party */
 export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>, keys: TagKeys): CoverageOf {
   const { log } = kernel
-  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys),
     keys,

@@ -10,12 +10,12 @@ import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import { createRecordedWalletFacts } from '../wallets/wallet-facts.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
+import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores } from './restores.ts'
 import { withKernel } from './run-command.ts'
 
@@ -52,7 +52,7 @@ function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
 
 function operatorPorts(kernel: Kernel): OperatorPorts {
   const { config, pool, log, jobs, clock } = kernel
-  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
     pool,

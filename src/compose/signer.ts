@@ -24,7 +24,7 @@ import type { TagKeys } from '../transactions/tags.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
-import { createRecordedWalletFacts, type WalletFactsOf } from '../wallets/wallet-facts.ts'
+import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
@@ -34,6 +34,7 @@ import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
+import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
@@ -64,7 +65,7 @@ export async function startSigner(
   await requireWholeLog(restores)
   const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
   const keys = await openKeystore(kernel)
-  const factsOf = createRecordedWalletFacts(log)
+  const factsOf = composeRecordedWallets(kernel)
   const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
   const hd = createHdSigner({ seeds })
   const mpc = await coordinate(kernel, keys)

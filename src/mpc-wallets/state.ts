@@ -1,4 +1,7 @@
-/** The state of a joint key: the fold of its events. `evolve` accepts every known event in every state. */
+/**
+ * The state of a joint key: the fold of its events. `evolve` accepts every known event in every state. Of two events that
+ * create the key, or that assign it to a wallet, the first counts: a key belongs to one wallet permanently.
+ */
 import { assertNever } from '../core/never.ts'
 import type { MpcKeyEvent, RefreshReason } from './events.ts'
 
@@ -51,6 +54,7 @@ export function openRefresh({ refresh }: KnownMpcKey): Refresh | null {
 
 export function evolve(before: MpcKeyState, event: MpcKeyEvent): MpcKeyState {
   if (event.type === 'MpcKeyGenerated') {
+    if (before.status !== 'unknown') return before
     const { generatedAt, ...key } = event.data
     return {
       ...key,
@@ -70,6 +74,7 @@ export function evolve(before: MpcKeyState, event: MpcKeyEvent): MpcKeyState {
 function evolveKnown(before: KnownMpcKey, event: Exclude<MpcKeyEvent, { type: 'MpcKeyGenerated' }>): KnownMpcKey {
   switch (event.type) {
     case 'MpcKeyAssigned': {
+      if (before.wallet !== null) return before
       const { walletId, tenantId } = event.data
       return { ...before, status: 'assigned', wallet: { walletId, tenantId } }
     }

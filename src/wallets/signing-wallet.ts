@@ -1,19 +1,11 @@
 /** A wallet as signers use it. */
-import { BursarError } from '../core/errors.ts'
 import type { WalletKey } from './events.ts'
-import type { WalletFacts, WalletFactsOf } from './wallet-facts.ts'
+import { type WalletFacts, type WalletFactsOf, WalletUnfit } from './wallet-facts.ts'
 
 export type SigningWallet = WalletFacts & {
   /** EIP-55. */
   readonly address: string
   readonly key: WalletKey
-}
-
-/** A wallet that cannot sign, or whose record is inconsistent: work that needs it keeps waiting. */
-export class WalletUnfit extends BursarError {
-  override readonly type = 'internal_error'
-  override readonly code = 'wallet_unfit'
-  override readonly retryable = true
 }
 
 /** @throws WalletUnfit; BrokenChain when the facts come from the log and its events were edited */

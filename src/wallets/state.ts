@@ -1,4 +1,7 @@
-/** The state of a wallet: the fold of its events. `evolve` accepts every known event in every state. */
+/**
+ * The state of a wallet: the fold of its events. `evolve` accepts every known event in every state. Of two events that
+ * open the wallet, or that give it its key, the first counts: nothing changes the key of a wallet.
+ */
 import type { Environment, Network } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import type { MpcTerms, Notifications, WalletEvent, WalletKey, WalletType } from './events.ts'
@@ -33,6 +36,7 @@ export const UNKNOWN_WALLET: WalletState = { status: 'unknown' }
 
 export function evolve(before: WalletState, event: WalletEvent): WalletState {
   if (event.type === 'WalletRequested') {
+    if (before.status !== 'unknown') return before
     const { requestedAt, ...request } = event.data
     return {
       ...request,
@@ -46,6 +50,7 @@ export function evolve(before: WalletState, event: WalletEvent): WalletState {
     }
   }
   if (event.type === 'WatchStarted') {
+    if (before.status !== 'unknown') return before
     const { startedAt, ...watch } = event.data
     return {
       ...watch,
@@ -67,6 +72,7 @@ type LaterEvent = Exclude<WalletEvent, { type: 'WalletRequested' | 'WatchStarted
 function evolveKnown(before: KnownWallet, event: LaterEvent): KnownWallet {
   switch (event.type) {
     case 'WalletCreated': {
+      if (before.address !== null) return before
       const { address, key, publicKey } = event.data
       return { ...before, status: 'active', address, key, publicKey }
     }

@@ -5,6 +5,7 @@
 
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import { BursarError } from '../core/errors.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -27,6 +28,19 @@ export type WalletFacts = {
 /** The facts of a wallet of any tenant; `null` when it does not exist. */
 export type WalletFactsOf = (walletId: string) => Promise<WalletFacts | null>
 
+/** A wallet that cannot sign, or whose record is inconsistent: work that needs it keeps waiting. */
+export class WalletUnfit extends BursarError {
+  override readonly type = 'internal_error'
+  override readonly code = 'wallet_unfit'
+  override readonly retryable = true
+}
+
+/**
+ * Why these wallets may not use the keys that their own streams name, by wallet; those that may are missing. The stream
+ * of a wallet is not enough: who may append `WalletCreated` could name the key of another wallet there.
+ */
+export type KeyProblemsOf = (wallets: readonly WalletFacts[]) => Promise<ReadonlyMap<string, string>>
+
 /** About half a kilobyte each. */
 const REMEMBERED = 20_000
 
@@ -41,11 +55,24 @@ export function createWalletFacts(pool: Pool): WalletFactsOf {
 }
 
 /**
- * From the log, verifying each stream's hash chain: no row of the read model can make a signer use another key. @throws
- * BrokenChain (from the function) for a wallet whose events were edited
+ * From the log, verifying each stream's hash chain: no row of the read model can make a signer use another key.
+ *
+ * @param keyProblems what assigns keys to wallets, for each kind of key
+ * @throws BrokenChain (from the function) for a wallet whose events were edited; WalletUnfit for one whose key was not
+ *   assigned to it
  */
-export function createRecordedWalletFacts(log: Pick<EventLog, 'loadChecked'>): WalletFactsOf {
-  return rememberFacts((ids) => loadFacts(log, ids))
+export function createRecordedWalletFacts(
+  log: Pick<EventLog, 'loadChecked'>,
+  keyProblems: readonly KeyProblemsOf[],
+): WalletFactsOf {
+  return rememberFacts(async (ids) => {
+    const found = await loadFacts(log, ids)
+    const keyed = [...found.values()].flatMap((facts) => (facts instanceof Error || facts.key === null ? [] : [facts]))
+    // Read after the wallets: what assigns a key is appended together with its wallet.
+    const problems = await Promise.all(keyProblems.map((problemsOf) => problemsOf(keyed)))
+    for (const [id, problem] of problems.flatMap((each) => [...each])) found.set(id, new WalletUnfit(problem))
+    return found
+  })
 }
 
 function rememberFacts(read: (ids: readonly string[]) => Promise<Found>): WalletFactsOf {
@@ -97,7 +124,10 @@ type FactsRow = Pick<
   'wallet_id' | 'tenant_id' | 'type' | 'network' | 'environment' | 'chain_id' | 'address' | 'key_ref'
 >
 
-async function loadFacts(log: Pick<EventLog, 'loadChecked'>, ids: readonly string[]): Promise<Found> {
+async function loadFacts(
+  log: Pick<EventLog, 'loadChecked'>,
+  ids: readonly string[],
+): Promise<Map<string, WalletFacts | Error>> {
   const found = new Map<string, WalletFacts | Error>()
   for (const { id, state, broken, tenantId } of await log.loadChecked(walletAggregate, ids)) {
     if (broken !== null) found.set(id, new BrokenChain(broken))

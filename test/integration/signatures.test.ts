@@ -1,10 +1,12 @@
 /**
  * Signatures over messages and typed data over HTTP on a real PostgreSQL: results, refusals, and the fold of the log.
  */
+
 import { hashMessage, TypedDataEncoder, verifyMessage, verifyTypedData } from 'ethers'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { buildSignatures } from '../../src/signatures/build.ts'
 import { signatureWork } from '../../src/signatures/jobs.ts'
@@ -12,7 +14,6 @@ import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
-import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { MAIL } from '../support/typed-data.ts'
@@ -222,7 +223,7 @@ t.test('one of several duplicate jobs records its signature, and a replay return
     post(`/v1/wallets/${walletId}/sign/typed-data`, LETTER, ASYNC),
     post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
   ])
-  const walletOf = createSigningWalletOf(createRecordedWalletFacts(parts.log))
+  const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
   const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
     createSignRecorded({ log, signer: testSigner(), walletOf }),
   )

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
+import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -10,7 +11,6 @@ import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
-import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
 import { TEST_CHAIN } from '../support/log.ts'
@@ -46,7 +46,7 @@ async function withChain(t: Test, calls: Calls) {
     signer: testSigner(),
     check: composeCheckRecorded(
       { log: calls.log, pool: calls.pool, chains: clients },
-      createSigningWalletOf(createRecordedWalletFacts(calls.log)),
+      createSigningWalletOf(composeRecordedWallets(calls)),
       TAG_KEYS,
     ),
     onRefused: (id, reason) => {

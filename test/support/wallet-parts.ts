@@ -1,9 +1,11 @@
 /** The wallet capability on a fresh database, composed like the API and the signer process, with in-memory seeds. */
+
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import { findPositive } from '../../src/balances/find-balances.ts'
+import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { ChainKey } from '../../src/core/networks.ts'
@@ -28,7 +30,7 @@ import { createReviseWallet } from '../../src/wallets/revise-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createWaitForWallet } from '../../src/wallets/wait-for-wallet.ts'
-import { createRecordedWalletFacts, createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { createWatchWallet } from '../../src/wallets/watch-wallet.ts'
 import { NATIVE, type TestLog, withLog } from './log.ts'
 
@@ -139,7 +141,7 @@ export async function makeWallet(
 /** Follows the log, creates keys and signs, like dispatcher and signer together, until the test ends. */
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, makeHdWallet } = parts
-  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
   const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf })
   const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf })
   await beat(parts)
