@@ -1,10 +1,21 @@
-/** Reads API keys from the read model. Lookups are by digest, and no digest is returned. */
+/**
+ * Reads API keys. Lookups are by digest, and no digest is returned.
+ *
+ * Invariant: a row says only where the events of a key are. Who a caller is and what it may do is what these events say,
+ * with a valid hash chain; so nobody who writes to the table lets a token in, or gives one another tenant or scope.
+ */
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
+import { upcast } from '../event-log/aggregate.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
+import { createChainCheck } from '../event-log/chain-check.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
-import type { Row } from '../event-log/table-rows.ts'
+import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
+import { EVENTS } from '../event-log/sql.ts'
+import { apiKeyAggregate } from './aggregate.ts'
+import type { ApiKeyState, KnownApiKey } from './decider.ts'
+import type { ApiKeyEvent } from './events.ts'
 
 export type ApiKey = {
   readonly keyId: string
@@ -18,7 +29,10 @@ export type ApiKey = {
 }
 
 export type ApiKeyRows = {
-  /** The key of a digest (SHA-256, hex), including expired and revoked ones. Concurrent calls are unlimited. */
+  /**
+   * The key of a digest (SHA-256, hex) according to the log, including expired and revoked ones. Concurrent calls are
+   * unlimited.
+   */
   readonly byDigest: (digest: string) => Promise<ApiKey | undefined>
   /** Newest first, at most `limit`; of one tenant or of all. */
   readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
@@ -27,9 +41,22 @@ export type ApiKeyRows = {
 const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label, scopes, expires_at AS "expiresAt",
   revoked_at AS "revokedAt", created_at AS "createdAt"`
 
-/** Every method throws Unavailable `database_unavailable` when the database does not answer. */
-export function createApiKeyRows(pool: Pool): ApiKeyRows {
-  async function query<Found extends ApiKey>(name: string, text: string, values: unknown[]): Promise<Found[]> {
+const STREAM_PREFIX = `${apiKeyAggregate.category}-`
+
+/** As `load_streams`: one index lookup for each key. A key has one event, and another one when it is revoked. */
+const KEY_EVENTS = `SELECT e.* FROM api_keys AS k CROSS JOIN LATERAL
+  (SELECT ${EVENT_COLUMNS} FROM ${EVENTS} AS events WHERE stream_id = '${STREAM_PREFIX}' || k.key_id
+    ORDER BY stream_version OFFSET 0) AS e WHERE k.digest = ANY($1::text[])`
+
+/**
+ * @param onBroken called for a key whose events were changed, or are unknown to this version; it lets nobody in
+ * @throws (from every method) Unavailable `database_unavailable` when the database does not answer
+ */
+export function createApiKeyRows(
+  pool: Pool,
+  onBroken: (keyId: string, problem: unknown) => void = () => undefined,
+): ApiKeyRows {
+  async function query<Found extends object>(name: string, text: string, values: unknown[]): Promise<Found[]> {
     try {
       return (await pool.query<Found>({ name, text, values })).rows
     } catch (error) {
@@ -39,18 +66,54 @@ export function createApiKeyRows(pool: Pool): ApiKeyRows {
   }
 
   async function byDigests(digests: readonly string[]): Promise<Map<string, ApiKey>> {
-    const text = `SELECT digest, ${COLUMNS} FROM api_keys WHERE digest = ANY($1::text[])`
-    const rows = await query<ApiKey & Pick<Row<'api_keys'>, 'digest'>>('api_keys_by_digests', text, [digests])
-    return new Map(rows.map(({ digest, ...key }) => [digest, key]))
+    const rows = await query<EventRow>('api_keys_by_digests', KEY_EVENTS, [digests])
+    const events = new Map<string, EventRow[]>()
+    for (const row of rows) events.set(row.stream_id, [...(events.get(row.stream_id) ?? []), row])
+    const found = new Map<string, ApiKey>()
+    for (const [streamId, ofKey] of events) {
+      const keyId = streamId.slice(STREAM_PREFIX.length)
+      try {
+        const state = fold(ofKey)
+        // A foreign digest that was written into the row of this key finds nothing.
+        if (state.status !== 'unknown') found.set(state.digest, toKey(keyId, state))
+      } catch (error) {
+        onBroken(keyId, error)
+      }
+    }
+    return found
   }
 
   return {
     byDigest: batchLookups(byDigests),
     list: ({ tenantId, limit }) =>
-      query(
+      query<ApiKey>(
         'api_keys',
         `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY key_id DESC LIMIT $2`,
         [tenantId ?? null, limit],
       ),
+  }
+}
+
+/** @throws BrokenChain; an error for an event that this version does not know */
+function fold(events: readonly EventRow[]): ApiKeyState {
+  const check = createChainCheck()
+  return events.reduce<ApiKeyState>((before, row) => {
+    check(row)
+    const { type, schema_version: version, data } = row
+    return apiKeyAggregate.evolve(before, upcast<ApiKeyEvent>(apiKeyAggregate.schemas, type, version, data))
+  }, apiKeyAggregate.initialState)
+}
+
+function toKey(keyId: string, key: KnownApiKey): ApiKey {
+  const { tenantId, environment, label, scopes, expiresAt, revokedAt, issuedAt } = key
+  return {
+    keyId,
+    tenantId,
+    environment,
+    label,
+    scopes,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    revokedAt: revokedAt === null ? null : new Date(revokedAt),
+    createdAt: new Date(issuedAt),
   }
 }

@@ -56,6 +56,8 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
   evolve(state, event) {
     switch (event.type) {
       case 'ApiKeyIssued':
+        // The first counts: a second one of this stream neither changes the key nor gives it back.
+        if (state.status !== 'unknown') return state
         return { ...event.data, status: 'active', revokedAt: null }
       case 'ApiKeyRevoked':
         return state.status === 'unknown' ? state : { ...state, status: 'revoked', revokedAt: event.data.revokedAt }

@@ -49,7 +49,10 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const transactions = transactionParts(kernel, parts)
   const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
-  const authenticator = createAuthenticator({ keys: createApiKeyRows(pool), clock })
+  const keys = createApiKeyRows(pool, (keyId, problem) =>
+    logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
+  )
+  const authenticator = createAuthenticator({ keys, clock })
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
   const feed = await composeFeed(kernel, authenticator, { streams: config.eventStreams })

@@ -8,20 +8,24 @@ import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { keysProgram } from '../../src/access/keys-program.ts'
 import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
-import { digestOf } from '../../src/access/token.ts'
+import { createToken, digestOf } from '../../src/access/token.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
 import { runProgramLine } from '../support/cli.ts'
+import { forge } from '../support/forge.ts'
 import { withLog } from '../support/log.ts'
 
 async function withAccess(t: Test) {
   const { log, pool } = await withLog(t)
-  const keys = createApiKeyRows(pool)
+  const broken: string[] = []
+  const keys = createApiKeyRows(pool, (keyId, problem) => broken.push(`${keyId}: ${problem}`))
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
   const revokeApiKey = createRevokeApiKey({ log })
   const authenticator = createAuthenticator({ keys, clock: Date.now })
   const program = keysProgram((task) => task({ issueApiKey, revokeApiKey, keys, clock: Date.now }))
   /** Runs the command like an operator; returns its exit code and output. */
   const operate = (...args: string[]) => runProgramLine(program, args)
-  return { log, pool, keys, issueApiKey, revokeApiKey, authenticator, operate }
+  return { log, pool, keys, broken, issueApiKey, revokeApiKey, authenticator, operate }
 }
 
 t.test('the command refuses a key for a tenant of the service itself, and records nothing', async (t) => {
@@ -33,6 +37,53 @@ t.test('the command refuses a key for a tenant of the service itself, and record
       err: /^keys: tenant must not be system or sandbox: [^\n]*\n$/,
     })
   t.equal((await pool.query('SELECT FROM events')).rowCount, 0)
+})
+
+t.test('a row that differs from the log lets no token in, and gives a key nothing that was not issued', async (t) => {
+  const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
+  const authenticator = () => createAuthenticator({ keys, clock: Date.now })
+  const context = { actor: 'operator' }
+  const victim = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, context)
+  const narrow = await issueApiKey({ tenantId: 'globex', environment: 'testnet', scopes: ['wallets:read'] }, context)
+  const revoked = await issueApiKey({ tenantId: 'globex', environment: 'testnet' }, context)
+  await revokeApiKey(revoked.keyId, context)
+  const foreign = createToken('mainnet')
+  const change = (what: string, { keyId }: { keyId: string }, ...values: unknown[]) =>
+    pool.query(`UPDATE api_keys SET ${what} WHERE key_id = $1`, [keyId, ...values])
+  await change('digest = $2', victim, digestOf(foreign))
+  t.equal(await authenticator().verify(foreign), null, 'a digest that was written into the row lets nobody in')
+  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  t.match(differences, [{ table: 'api_keys', live: { digest: digestOf(foreign) } }], 'replay --diff reports it')
+  await change('digest = $2', victim, digestOf(victim.token))
+  t.match(await authenticator().verify(victim.token), { tenantId: 'acme' }, 'the key itself works again')
+  await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}'", narrow)
+  t.match(await authenticator().verify(narrow.token), {
+    tenantId: 'globex',
+    environment: 'testnet',
+    scopes: new Set(['wallets:read']),
+  })
+  await change('revoked_at = NULL', revoked)
+  t.equal(await authenticator().verify(revoked.token), null, 'a revoked key stays revoked')
+  await pool.query(
+    `INSERT INTO api_keys SELECT 'key_x', tenant_id, environment, label, $2, scopes, expires_at, revoked_at, created_at, version
+       FROM api_keys WHERE key_id = $1`,
+    [victim.keyId, digestOf(foreign)],
+  )
+  t.equal(await authenticator().verify(foreign), null, 'a row without events lets nobody in')
+  const metadata = { tenantId: 'globex', actor: 'operator' }
+  const { state } = await log.load(apiKeyAggregate, revoked.keyId)
+  if (state.status === 'unknown') throw new Error('it was issued')
+  const { status: _, revokedAt: __, ...issued } = state
+  await forge(log, apiKeyAggregate, revoked.keyId, [{ type: 'ApiKeyIssued', data: issued }], { metadata })
+  t.equal(await authenticator().verify(revoked.token), null, 'a key that is issued again stays revoked')
+  t.strictSame(broken, [])
+  await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+  await pool.query('UPDATE events SET data = data || \'{"tenantId": "evil"}\' WHERE stream_id = $1', [
+    `apikey-${narrow.keyId}`,
+  ])
+  await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+  t.equal(await authenticator().verify(narrow.token), null, 'a key whose event was edited lets nobody in')
+  t.match(broken, [new RegExp(narrow.keyId)], 'and it is reported')
 })
 
 t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {

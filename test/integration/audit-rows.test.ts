@@ -52,6 +52,11 @@ t.test(
         new RegExp(`^api_keys ${keyId} differs from the log: scopes is`),
       ],
       [
+        `UPDATE api_keys SET digest = '${'0'.repeat(64)}' WHERE key_id = '${keyId}'`,
+        `UPDATE api_keys SET digest = (SELECT data->>'digest' FROM events WHERE stream_id = 'apikey-${keyId}') WHERE key_id = '${keyId}'`,
+        new RegExp(`^api_keys ${keyId} differs from the log: digest is`),
+      ],
+      [
         `INSERT INTO mpc_keys SELECT 'mpk_x', NULL, NULL, '0x', '0x', 2, 3, 0, NULL, '[]', NULL, now(), NULL, 1`,
         `DELETE FROM mpc_keys WHERE key_id = 'mpk_x'`,
         /^mpc_keys mpk_x has no events in the log: it was inserted directly into the database\.\n$/,
