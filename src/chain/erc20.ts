@@ -7,6 +7,7 @@ import { addressWord, uintWord, wordAt } from './hex.ts'
 const TRANSFER = '0xa9059cbb'
 const BALANCE_OF = '0x70a08231'
 const APPROVE = '0x095ea7b3'
+const APPROVE_CALL = new RegExp(`^${APPROVE}0{24}([0-9a-f]{40})[0-9a-f]{64}$`)
 
 /** keccak256 of `Transfer(address,address,uint256)`. */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -21,6 +22,12 @@ export function encodeTransfer(to: string, amount: bigint): string {
 /** Call data of `approve(spender, amount)`. @param amount base units */
 export function encodeApprove(spender: string, amount: bigint): string {
   return APPROVE + addressWord(spender) + uintWord(amount)
+}
+
+/** Who may spend after a call of `approve`, in lower case; `null` for any other call data. */
+export function approvedSpender(data: string): string | null {
+  const [, spender] = APPROVE_CALL.exec(data.toLowerCase()) ?? []
+  return spender === undefined ? null : `0x${spender}`
 }
 
 /** Call data of `balanceOf(owner)`. */

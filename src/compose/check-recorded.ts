@@ -18,5 +18,6 @@ export function composeCheckRecorded(
       return chain === undefined ? null : { client: chain.client, confirmations: chain.settings.confirmations }
     },
   })
-  return createCheckRecorded({ log, rowsOf: createRowsOf(pool), walletOf, proveLost })
+  const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps
+  return createCheckRecorded({ log, rowsOf: createRowsOf(pool), walletOf, proveLost, swapsOf })
 }

@@ -37,7 +37,8 @@ export const CHAIN_SWAP_SETTINGS = {
     {
       description:
         'Exchanges for swaps: `name:v2:0xrouter` for Uniswap V2 and exchanges like it, `name:v3:0xrouter02:0xquoter` for SwapRouter02 and ' +
-        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. `none` turns swaps off.',
+        'QuoterV2 of Uniswap V3, with the fee tiers in millionths after another colon if they are not `100+500+3000+10000`. `none` turns swaps off. ' +
+        'Signers and mpc parties sign only swaps to exchanges of their own setting.',
       maxItems: MAX_VENUES,
       'x-default': 'public exchanges',
     },

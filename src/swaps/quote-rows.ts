@@ -1,11 +1,12 @@
 /**
- * Stored quotes. They are observations of a chain, not events (ADR 5): a swap records what it took from its quote.
+ * Stored quotes. They are observations of a chain, not events (ADR 5): a swap records what it took from its quote. A
+ * stored quote is used only if its id is that of its content: nobody who writes to the table changes what a swap does.
  * Expired ones are deleted as new ones are written, a few at a time, so that the table stays as small as its use.
  */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import type { SwapQuote } from './quote.ts'
+import { quoteIdOf, type SwapQuote } from './quote.ts'
 
 /** An expired quote is kept for this long, so that a late swap gets a precise refusal. */
 const KEPT_MS = 60 * 60 * 1_000
@@ -37,7 +38,10 @@ export function createKeepQuote(pool: Pool): KeepQuote {
   }
 }
 
-/** @throws NotFound `quote_not_found` when the wallet of the tenant has no such quote, or it expired long ago */
+/**
+ * @throws NotFound `quote_not_found` when the wallet of the tenant has no such quote, it expired long ago, or its row was
+ *   changed
+ */
 export type ReadQuote = (tenantId: string, walletId: string, quoteId: string) => Promise<SwapQuote>
 
 export function createReadQuote(pool: Pool): ReadQuote {
@@ -48,7 +52,13 @@ export function createReadQuote(pool: Pool): ReadQuote {
       values: [quoteId, tenantId, walletId],
     })
     const [row] = rows
-    if (row === undefined) throw new NotFound('quote')
+    if (row === undefined || !isAsQuoted(row.quote, { tenantId, walletId, quoteId })) throw new NotFound('quote')
     return row.quote
   }
+}
+
+type Asked = Pick<SwapQuote, 'tenantId' | 'walletId' | 'quoteId'>
+
+function isAsQuoted({ quoteId: _, ...content }: SwapQuote, { tenantId, walletId, quoteId }: Asked): boolean {
+  return quoteIdOf(content) === quoteId && content.tenantId === tenantId && content.walletId === walletId
 }

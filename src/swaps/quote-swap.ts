@@ -14,7 +14,7 @@ import type { SwapTerms } from './events.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'
 import type { Market } from './market.ts'
 import type { PoolBook } from './pools.ts'
-import type { SwapQuote } from './quote.ts'
+import { quoteIdOf, type SwapQuote } from './quote.ts'
 import { approvalOf, gasOf, issuesOf } from './quote-issues.ts'
 import { readAmount, requireSlippage, requireTwoAssets } from './refusals.ts'
 import { amountsOf, mostIn } from './route.ts'
@@ -176,8 +176,7 @@ function quoteOf(
   const approval = approvalOf(chosen.route, found.allowances, outcome)
   const gas = gasOf(chosen, approval, outcome)
   const now = ports.clock()
-  return {
-    quoteId: ports.newId('quote'),
+  const content = {
     tenantId,
     walletId: sender.walletId,
     network: sender.network,
@@ -197,5 +196,7 @@ function quoteOf(
     block: found.block,
     quotedAt: toInstant(now),
     expiresAt: toInstant(now + ports.ttlMs),
+    salt: ports.newId('quote'),
   }
+  return { ...content, quoteId: quoteIdOf(content) }
 }

@@ -1,5 +1,13 @@
-/** A quote for a swap as it is stored: plain JSON, with everything that the swap needs to be what was quoted. */
+/**
+ * A quote for a swap as it is stored: plain JSON, with everything that the swap needs to be what was quoted.
+ *
+ * Invariant: the id of a quote is a digest of the rest of it, so whoever has the id knows whether stored content is what
+ * was quoted.
+ */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical-json.ts'
 import type { Network } from '../core/networks.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 import type { Swap } from './events.ts'
 
 export type Approval = {
@@ -44,6 +52,19 @@ export type SwapQuote = Swap['quote'] & {
   /** Of a hosted route: the tokens that it must not move when it is asked again. */
   readonly otherTokens?: readonly string[]
   readonly expiresAt: string
+  /** Makes the ids of equal quotes differ. */
+  readonly salt: string
+}
+
+/**
+ * The id of a quote with this content: 122 bits of a SHA-256 in the form of every id, whose pattern the API publishes. It
+ * contains no time.
+ */
+export function quoteIdOf(content: Omit<SwapQuote, 'quoteId'>): string {
+  const hex = createHash('sha256').update(canonicalJson(content)).digest('hex')
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0b11) | 0b1000).toString(16)
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `7${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`]
+  return `${ID_PREFIXES.quote}_${[...parts, hex.slice(20, 32)].join('-')}`
 }
 
 /**

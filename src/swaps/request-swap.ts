@@ -6,6 +6,7 @@
  * least the minimum, before the deadline, or nothing.
  */
 import type { RpcReader } from '../chain/json-rpc.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -15,6 +16,7 @@ import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import { swapSpenders, swapTargets } from '../transactions/swap-target.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { swapAggregate } from './aggregate.ts'
 import { type ConfirmedQuote, confirmQuote } from './confirm-quote.ts'
@@ -24,7 +26,7 @@ import type { SwapQuote } from './quote.ts'
 import type { KeepQuote, ReadQuote } from './quote-rows.ts'
 import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
 import { swapReverts } from './refusals.ts'
-import { amountsOf, spenderOf } from './route.ts'
+import { amountsOf, spenderOf, targetOf } from './route.ts'
 import type { SwapRows } from './swap-rows.ts'
 
 /** A stored quote, or the fields of one. */
@@ -36,7 +38,7 @@ export type SwapOrder = SwapExtras & {
 export type SwapPorts = PreparePorts & {
   readonly accept: Accept
   readonly clock: Clock
-  readonly nodeOf: (chainId: number) => { readonly foreign: RpcReader }
+  readonly nodeOf: (chainId: number) => { readonly foreign: RpcReader; readonly settings: Pick<ChainSettings, 'swaps'> }
   readonly quoteSwap: QuoteSwap
   readonly keepQuote: KeepQuote
   readonly readQuote: ReadQuote
@@ -59,6 +61,7 @@ export function createRequestSwap(ports: SwapPorts): RequestSwap {
     const attempt = async (append: AppendPrepared) => {
       const sender = await findPayer(ports, owner, order.walletId)
       const quote = await quoteOf(ports, order, owner)
+      requireConfigured(quote, ports.nodeOf(sender.chainId).settings)
       const wallet = { wallet: sender.address, now: ports.clock() }
       // Before the allowance is read: a swap that ends later uses the allowance, and then this one is refused here.
       const sequence = await nextSequence(ports, sender, quote)
@@ -83,6 +86,17 @@ async function quoteOf(ports: SwapPorts, { walletId, quote }: SwapOrder, owner: 
   const stored = await ports.readQuote(owner.tenantId, walletId, quote.quoteId)
   if (Date.parse(stored.expiresAt) > ports.clock()) return stored
   throw new Conflict('quote_expired', `The quote expired at ${stored.expiresAt}: request a new quote.`)
+}
+
+/** The settings may have changed since the quote. @throws Conflict `quote_expired` */
+function requireConfigured({ route }: SwapQuote, { swaps }: Pick<ChainSettings, 'swaps'>): void {
+  const spender = spenderOf(route)
+  const isConfigured = swapTargets(swaps).includes(targetOf(route))
+  if (isConfigured && (spender === null || swapSpenders(swaps).includes(spender))) return
+  throw new Conflict(
+    'quote_expired',
+    'The quote uses an exchange that is not configured any more: request a new quote.',
+  )
 }
 
 /**

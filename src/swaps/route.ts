@@ -30,6 +30,11 @@ export function mostIn(route: Route): bigint {
   return route.type === 'pools' && route.amountType === 'exact_output' ? limit : amountIn
 }
 
+/** The contract that the swap calls. */
+export function targetOf(route: Route): string {
+  return route.type === 'pools' ? route.router.address : route.contract
+}
+
 /** The contract that takes the sold token from the wallet; `null` when nothing has to be approved. */
 export function spenderOf(route: Route): string | null {
   if (route.type === 'hosted') return route.spender

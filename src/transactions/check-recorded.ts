@@ -1,7 +1,8 @@
 /**
  * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
- * order of its events, and the proof for every nonce recorded as lost.
+ * order of its events, the proof for every nonce recorded as lost, and the contract that a swap goes to.
  */
+import type { SwapSettings } from '../chain/settings.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -14,12 +15,15 @@ import { historyProblem } from './history-check.ts'
 import type { ProveLost } from './prove-lost.ts'
 import { type RowsOf, rowProblem } from './row-check.ts'
 import type { TransactionState } from './state.ts'
+import { swapTargetProblem } from './swap-target.ts'
 
 export type CheckRecordedPorts = {
   readonly log: Pick<EventLog, 'loadChecked'>
   readonly rowsOf: RowsOf
   readonly walletOf: SigningWalletOf
   readonly proveLost: ProveLost
+  /** The exchanges of this process's own settings. */
+  readonly swapsOf: (chainId: number) => SwapSettings | undefined
 }
 
 export type CheckedTransaction =
@@ -30,7 +34,7 @@ export type CheckedTransaction =
 /** In the order of the ids, each once. @throws Unavailable when the log or a chain cannot be read */
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
-export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckRecordedPorts): CheckRecorded {
+export function createCheckRecorded({ log, rowsOf, walletOf, proveLost, swapsOf }: CheckRecordedPorts): CheckRecorded {
   return async (transactionIds) => {
     const checked = await log.loadChecked(transactionAggregate, transactionIds)
     // Read after the streams: a row may be newer than what was loaded, never older.
@@ -44,7 +48,10 @@ export function createCheckRecorded({ log, rowsOf, walletOf, proveLost }: CheckR
         const { intent } = state
         if (tenantId !== intent.tenantId)
           return bad('its first event was recorded for a different tenant than it names')
-        const problem = rowProblem(loaded, rows.get(loaded.id)) ?? historyProblem(state)
+        const problem =
+          rowProblem(loaded, rows.get(loaded.id)) ??
+          historyProblem(state) ??
+          swapTargetProblem(state, swapsOf(intent.chainId))
         if (problem !== null) return bad(problem)
         const wallet = await walletOf(intent.walletId).catch(asProblem)
         if (typeof wallet === 'string') return bad(wallet)

@@ -105,7 +105,7 @@ function untilReached(swapId: string, { of, state }: Moment) {
 
 async function moveThePrice() {
   const { rows } = await pool.query<{ quote_id: string }>(
-    'SELECT quote_id FROM swap_quotes ORDER BY quote_id DESC LIMIT 1',
+    'SELECT quote_id FROM swap_quotes ORDER BY expires_at DESC LIMIT 1',
   )
   await overtake({ pool, url }, rows[0]?.quote_id ?? '', LARGE)
 }

@@ -47,7 +47,7 @@ async function bothConfirmed(t: Test, { swap, approval }: { readonly swap: strin
 }
 
 async function moveThePrice(): Promise<void> {
-  const text = 'SELECT quote_id FROM swap_quotes ORDER BY quote_id DESC LIMIT 1'
+  const text = 'SELECT quote_id FROM swap_quotes ORDER BY expires_at DESC LIMIT 1'
   const { rows } = await pool.query<{ quote_id: string }>(text)
   await overtake({ pool, url }, rows[0]?.quote_id ?? '', LARGE)
 }

@@ -2,10 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { addressWord, uintWord } from '../../src/chain/hex.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { recorded } from '../../src/core/recorded.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import { withExchanges } from '../support/exchanges.ts'
+import { forge } from '../support/forge.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { askToSign, GWEI, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
@@ -85,8 +88,11 @@ t.test('a contract call is signed with its data, value and contract alone', asyn
   }))
 })
 
+let swapId = ''
+
 t.test('a swap is signed with its minimum, recipient, value and router alone', async (t) => {
   const id = await request('swap', { from_asset: 'ETH', to_asset: 'USDC', amount: '1' })
+  swapId = id
   const { swap } = (await stage.read(wallet, id)) as unknown as { swap: { min_to_amount: string } }
   const minimum = BigInt(Math.round(Number(swap.min_to_amount) * 1e6))
   await onlyAsRecorded(t, { id, nonce: 1 }, ({ data, value }) => ({
@@ -97,6 +103,23 @@ t.test('a swap is signed with its minimum, recipient, value and router alone', a
     'a smaller amount': { value: value - 1n },
     'another router': { to: THIEF },
   }))
+})
+
+t.test('a swap that goes to no exchange of the settings of a party is not signed, whatever the log says', async (t) => {
+  const { log } = stage.service.kernel
+  const { state } = await log.load(transactionAggregate, swapId)
+  if (state.state === 'unknown') throw new Error('the swap is in the log')
+  const id = newId('transaction')
+  const intent = { ...state.intent, to: THIEF, subject: null, idempotency: null }
+  const metadata = { tenantId: 'acme', actor: 'test' }
+  await forge(log, transactionAggregate, id, [{ type: 'SwapRequested', data: recorded(intent) }], { metadata })
+  t.strictSame(await answer(id, await built(id, 2)), [['not_covered'], ['not_covered']])
+  t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /SWAP_VENUES/)
+  await stage.service.api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/transactions/${id}/cancel`,
+    key: id,
+  })
 })
 
 t.test('both then land once', async (t) => {

@@ -2,6 +2,8 @@
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
+import { createKeepQuote } from '../../src/swaps/quote-rows.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 import { DOLLAR } from '../support/swap-stage.ts'
@@ -164,8 +166,16 @@ t.test('a quote of another wallet, a used field and a missing one are refused', 
   const path = `/v1/wallets/${other?.id}/swap`
   const foreign = await service.api.insist({ method: 'POST', path, body: { quote_id }, key: 'foreign' })
   t.match(foreign, { status: 404, body: { errors: [{ code: 'quote_not_found' }] } })
-  await pool.query(`UPDATE swap_quotes SET quote = quote || '{"expiresAt":"2026-01-01T00:00:00.000Z"}'`)
-  t.strictSame(await codeOf({ quote_id }), [409, null, 'quote_expired'])
+  const { rows } = await pool.query<{ quote: SwapQuote }>('SELECT quote FROM swap_quotes WHERE quote_id = $1', [
+    quote_id,
+  ])
+  const [row] = rows
+  if (row === undefined) throw new Error('the quote is stored')
+  const { quoteId: _, ...content } = row.quote
+  const old = { ...content, expiresAt: '2026-01-01T00:00:00.000Z' }
+  const expired = { ...old, quoteId: quoteIdOf(old) }
+  await createKeepQuote(pool)(expired)
+  t.strictSame(await codeOf({ quote_id: expired.quoteId }), [409, null, 'quote_expired'])
 })
 
 t.end()

@@ -171,6 +171,7 @@ function createSigner(world: World, ports: PortsOf) {
       keys: world.tagKeys(),
       chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }),
     }),
+    swapsOf: () => undefined,
   })
   const shared = {
     log,

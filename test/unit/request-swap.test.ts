@@ -9,6 +9,8 @@ const OTHER = '0x2222222222222222222222222222222222222222'
 const ROUTER = '0x4444444444444444444444444444444444444444'
 const WALLET = '0x5555555555555555555555555555555555555555'
 
+const VENUE = { name: 'two', kind: 'v2', router: ROUTER, quoter: ROUTER, tiers: [] } as const
+
 const QUOTE: SwapQuote = {
   quoteId: 'quo_1',
   tenantId: 'acme',
@@ -44,6 +46,7 @@ const QUOTE: SwapQuote = {
   block: { number: 1, hash: `0x${'11'.repeat(32)}` },
   quotedAt: '2026-01-01T00:00:00.000Z',
   expiresAt: '2026-01-01T00:00:30.000Z',
+  salt: '1',
 }
 
 function unused(): never {
@@ -66,7 +69,7 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
   return {
     accept: (_metadata, attempt) => attempt(unused),
     clock: () => Date.parse(QUOTE.quotedAt),
-    nodeOf: () => ({ foreign: { batch } }),
+    nodeOf: () => ({ foreign: { batch }, settings: { swaps: { venues: [VENUE], wrappedNative: OTHER, hops: [] } } }),
     findSender: async (_owner, walletId) => ({ ...sender, walletId }),
     readQuote: async () => QUOTE,
     rows: { last, transactionOf: unused },
@@ -92,4 +95,20 @@ t.test('the order of an allowance is read before the allowance, which a swap tha
   const late: string[] = []
   await t.rejects(request(late, false), { code: 'rpc_unavailable' })
   t.strictSame(late, ['order', 'chain'])
+})
+
+t.test('a quote of an exchange that is not configured any more is not used', async (t) => {
+  const swaps = { venues: [{ ...VENUE, router: OTHER }], wrappedNative: OTHER, hops: [] }
+  const ports = { ...portsOf([], false), nodeOf: () => ({ foreign: { batch: unused }, settings: { swaps } }) }
+  const order = {
+    walletId: 'wal_1',
+    quote: { quoteId: 'quo_1' },
+    gasPriority: 'medium',
+    referenceId: null,
+    memo: null,
+  } as const
+  await t.rejects(createRequestSwap(ports)(order, { tenantId: 'acme', actor: 'test' }, 'mainnet'), {
+    code: 'quote_expired',
+    message: /not configured any more/,
+  })
 })
