@@ -1,20 +1,23 @@
 /**
  * Reads exports for the wallet's owner, and lets a request wait for one. A file can be read until it expires, even if
- * it is not deleted yet.
+ * it is not deleted yet, and only if its hash is the one in the log.
  */
-
+import { hash } from 'node:crypto'
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
+import { EVENTS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
+import { exportAggregate } from './aggregate.ts'
+import type { WalletExported } from './events.ts'
 import { REQUESTED } from './sql.ts'
 import { COLUMNS, type ExportRow, type ExportView, toView } from './view.ts'
 
 export type ExportReads = {
-  /** @throws NotFound `export_not_found`; `export_expired` after the file expired */
+  /** @throws NotFound `export_not_found`; `export_expired` after the file expired, and for a file that was changed */
   readonly read: (owner: Owner, walletId: string, exportId: string) => Promise<ExportView>
   /** Resolves once a signer has exported or refused it, or with `null` after the timeout. */
   readonly untilEnded: WaitUntil<true>
@@ -22,12 +25,16 @@ export type ExportReads = {
 
 export type ExportReadPorts = { readonly pool: Pool; readonly wakeUps: WakeUps; readonly clock: Clock }
 
+/** The hash in the log of the file of an export `e`. */
+const RECORDED = `(SELECT x.data->>'ciphertextSha256' FROM ${EVENTS} AS x WHERE x.stream_id = '${exportAggregate.category}-' || e.export_id
+  AND x.type = '${'WalletExported' satisfies WalletExported['type']}' ORDER BY x.stream_version LIMIT 1)`
+
 export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): ExportReads {
   return {
     async read({ tenantId, environment }, walletId, exportId) {
-      const { rows } = await pool.query<ExportRow>({
+      const { rows } = await pool.query<ExportRow & { readonly recorded: string | null }>({
         name: 'read_export',
-        text: `SELECT ${COLUMNS.map((column) => `e.${column}`).join(', ')}, f.ciphertext
+        text: `SELECT ${COLUMNS.map((column) => `e.${column}`).join(', ')}, f.ciphertext, ${RECORDED} AS recorded
                  FROM wallet_exports e
                  LEFT JOIN wallet_export_files f ON f.export_id = e.export_id AND f.expires_at > $5
                 WHERE e.export_id = $1 AND e.wallet_id = $2 AND e.tenant_id = $3 AND e.environment = $4`,
@@ -35,8 +42,10 @@ export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): Ex
       })
       const [row] = rows
       if (row === undefined) throw new NotFound('export')
-      if (row.status === 'exported' && row.ciphertext === null) throw expired()
-      return toView(row)
+      const { recorded, ...shown } = row
+      if (shown.status === 'exported' && shown.ciphertext === null) throw expired()
+      if (shown.ciphertext !== null && hash('sha256', shown.ciphertext) !== recorded) throw expired()
+      return toView(shown)
     },
     untilEnded: createWaitUntil({
       wakeUps,

@@ -52,6 +52,12 @@ t.test('metadata is answered without a key, byte for byte as it was hashed', asy
   })
 })
 
+t.test('text that does not have its CID is not published', async (t: Test) => {
+  const { get, pool } = await withRoute(t)
+  await pool.query(`UPDATE nft_metadata SET content = content || ' '`)
+  t.equal((await get(TOWER.cid)).statusCode, 404)
+})
+
 t.test('HEAD returns the same headers without the bytes', async (t: Test) => {
   const { get } = await withRoute(t)
   const [head, answer] = [await get(TOWER.cid, {}, 'HEAD'), await get(TOWER.cid)]

@@ -115,6 +115,18 @@ t.test('the key of an hd wallet is sealed to the recipient, and is nowhere else'
   t.strictSame(told, [`requested ${id}`, `exported ${id}`], 'the log has one line for each step')
 })
 
+t.test('a file that is not the one of the log is not returned, whatever its row says', async (t) => {
+  const api = await withExports(t)
+  const accepted = await api.post({ recipient: api.recipient }, { 'idempotency-key': 'once', ...ASYNC })
+  const { export_id: id = '' } = dataOf(accepted)
+  await api.signer()(id)
+  t.equal((await api.get(id)).status, 200)
+  await api.pool.query("UPDATE wallet_export_files SET ciphertext = 'x'")
+  await api.pool.query('UPDATE wallet_exports SET sha256 = $1', [hash('sha256', 'x')])
+  const refused = await api.get(id)
+  t.match([refused.status, refused.body], [410, { errors: [{ code: 'export_expired' }] }])
+})
+
 t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {
   const { post, get, recipient, walletId } = await withExports(t)
   const full = { authorization: `Bearer ${KEYS.full}` }

@@ -1,6 +1,7 @@
-/** Reads published metadata by its CID: one lookup by primary key. */
+/** Reads published metadata by its CID: one lookup by primary key. Text that does not have this CID is not published. */
 import type { Pool } from 'pg'
 import type { Row } from '../../event-log/table-rows.ts'
+import { cidOf } from './cid.ts'
 
 /** The exact text that was hashed; null when no metadata with that CID was minted here. */
 export type ReadContent = (cid: string) => Promise<string | null>
@@ -12,6 +13,7 @@ export function createReadContent(pool: Pool): ReadContent {
       text: 'SELECT content FROM nft_metadata WHERE cid = $1',
       values: [cid],
     })
-    return rows[0]?.content ?? null
+    const content = rows[0]?.content
+    return content !== undefined && cidOf(Buffer.from(content, 'utf8')) === cid ? content : null
   }
 }
