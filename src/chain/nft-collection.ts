@@ -56,6 +56,8 @@ export const IMPLEMENTATION_ADDRESS: Readonly<Record<TokenStandard, string>> = {
   ERC1155: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 2 }),
 }
 
+const DEPLOY_SELECTOR = FACTORY_ABI.getFunction('deploy')?.selector ?? ''
+
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 const ZERO_WORD = `0x${'00'.repeat(32)}`
 const STANDARDS: Readonly<Record<TokenStandard, number>> = { ERC721: 0, ERC1155: 1 }
@@ -89,6 +91,11 @@ export function deployCollection(config: CollectionConfig, salt: string): Contra
     to: FACTORY_ADDRESS,
     data: FACTORY_ABI.encodeFunctionData('deploy', [STANDARDS[config.standard], salt, values]),
   }
+}
+
+/** Whether call data is for the factory's `deploy`. */
+export function isDeployment(data: string): boolean {
+  return data.toLowerCase().startsWith(DEPLOY_SELECTOR)
 }
 
 /**

@@ -25,6 +25,16 @@ const MINT_SELECTOR = {
   ERC1155: FunctionFragment.getSelector('mint', ['address', 'uint256', 'uint256', 'bytes32']),
 } as const
 
+/** By the name of the function, of both standards. */
+const SELECTORS = selectorsByName()
+
+function selectorsByName(): ReadonlyMap<string, ReadonlySet<string>> {
+  const selectors = new Map<string, Set<string>>()
+  for (const abi of Object.values(COLLECTION_ABI))
+    abi.forEachFunction(({ name, selector }) => selectors.set(name, (selectors.get(name) ?? new Set()).add(selector)))
+  return selectors
+}
+
 /**
  * Call data for one mint by the owner. The contract refuses an id that was used before. Its arguments have one word each:
  * the general encoder takes 77 µs for them.
@@ -90,6 +100,12 @@ export function encodeFreeze(tokenId: bigint): string {
 /** Call data that revokes a token id, so that no voucher for it can be redeemed; owner only. */
 export function encodeRevoke(tokenId: bigint): string {
   return COLLECTION_ABI.ERC721.encodeFunctionData('revoke', [tokenId])
+}
+
+/** Whether call data is for a function of a collection with one of these names. */
+export function callsFunction(data: string, names: readonly string[]): boolean {
+  const selector = data.slice(0, 10).toLowerCase()
+  return names.some((name) => SELECTORS.get(name)?.has(selector) === true)
 }
 
 /** Call data that transfers the collection to another owner, who then mints, revokes and signs vouchers. */

@@ -5,7 +5,8 @@ import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
 import { balances } from '../balances/capability.ts'
 import type { Capability, Gauge, JobNeeds, SigningNeeds } from '../capability.ts'
-import { mpcQueue } from '../declarations.ts'
+import { contractCalls } from '../contract-calls/capability.ts'
+import { mpcQueue, OPENINGS } from '../declarations.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
@@ -16,6 +17,7 @@ import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
+import type { OpeningRule } from '../transactions/opening-rules.ts'
 import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
@@ -31,6 +33,7 @@ export const CAPABILITIES: readonly Capability[] = [
   activity,
   assets,
   swaps,
+  contractCalls,
   transactions,
   follower,
   restores,
@@ -53,6 +56,16 @@ export const WORK = CAPABILITIES.flatMap(({ work = [] }) => work)
 
 /** What dispatchers repeat, beside the work of lanes. */
 export const TASKS = CAPABILITIES.flatMap(({ tasks = [] }) => tasks)
+
+/** What transactions may be, by their type. */
+export const OPENING_RULES: ReadonlyMap<string, OpeningRule> = new Map(
+  Object.entries(OPENINGS).flatMap(([opening, { type }]) => {
+    const rule = CAPABILITIES.find(({ openingRules = {} }) => Object.hasOwn(openingRules, opening))?.openingRules?.[
+      opening
+    ]
+    return rule === undefined ? [] : [[type, rule] as const]
+  }),
+)
 
 /** What counts towards a quota. */
 export const usageCounts: UsageCounts = (quota) => CAPABILITIES.flatMap(({ usage }) => usage?.[quota] ?? [])

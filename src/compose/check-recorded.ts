@@ -4,6 +4,7 @@ import { createProveLost } from '../transactions/prove-lost.ts'
 import { createRowsOf } from '../transactions/row-check.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
+import { OPENING_RULES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
 export function composeCheckRecorded(
@@ -19,5 +20,6 @@ export function composeCheckRecorded(
     },
   })
   const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps
-  return createCheckRecorded({ log, rowsOf: createRowsOf(pool), walletOf, proveLost, swapsOf })
+  const rowsOf = createRowsOf(pool)
+  return createCheckRecorded({ log, rowsOf, walletOf, proveLost, rules: OPENING_RULES, keys, swapsOf })
 }

@@ -4,6 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
+import { nftRules } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
@@ -21,6 +22,7 @@ export const nft: Capability = {
     anyAggregate(ownershipAggregate),
     anyAggregate(tokenAggregate),
   ],
+  openingRules: nftRules,
   publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],

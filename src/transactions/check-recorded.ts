@@ -1,6 +1,7 @@
 /**
  * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
- * order of its events, the proof for every nonce recorded as lost, and the contract that a swap goes to.
+ * order of its events, what its kind may do, its recorded bytes, the proof for every nonce recorded as lost, and the
+ * contract that a swap goes to.
  */
 import type { SwapSettings } from '../chain/settings.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -12,10 +13,13 @@ import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
 import { historyProblem } from './history-check.ts'
+import type { OpeningRule } from './opening-rules.ts'
 import type { ProveLost } from './prove-lost.ts'
 import { type RowsOf, rowProblem } from './row-check.ts'
-import type { TransactionState } from './state.ts'
+import type { KnownTransaction, TransactionState } from './state.ts'
 import { swapTargetProblem } from './swap-target.ts'
+import type { TagKeys } from './tags.ts'
+import { unprovenBytes } from './unproven-bytes.ts'
 
 export type CheckRecordedPorts = {
   readonly log: Pick<EventLog, 'loadChecked'>
@@ -24,6 +28,10 @@ export type CheckRecordedPorts = {
   readonly proveLost: ProveLost
   /** The exchanges of this process's own settings. */
   readonly swapsOf: (chainId: number) => SwapSettings | undefined
+  /** By the type of the transaction. */
+  readonly rules: ReadonlyMap<string, OpeningRule>
+  /** `null` for a reader that signs nothing. */
+  readonly keys: TagKeys | null
 }
 
 export type CheckedTransaction =
@@ -34,7 +42,8 @@ export type CheckedTransaction =
 /** In the order of the ids, each once. @throws Unavailable when the log or a chain cannot be read */
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
-export function createCheckRecorded({ log, rowsOf, walletOf, proveLost, swapsOf }: CheckRecordedPorts): CheckRecorded {
+export function createCheckRecorded(ports: CheckRecordedPorts): CheckRecorded {
+  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf } = ports
   return async (transactionIds) => {
     const checked = await log.loadChecked(transactionAggregate, transactionIds)
     // Read after the streams: a row may be newer than what was loaded, never older.
@@ -51,7 +60,9 @@ export function createCheckRecorded({ log, rowsOf, walletOf, proveLost, swapsOf 
         const problem =
           rowProblem(loaded, rows.get(loaded.id)) ??
           historyProblem(state) ??
-          swapTargetProblem(state, swapsOf(intent.chainId))
+          brokenRule(state, rules) ??
+          swapTargetProblem(state, swapsOf(intent.chainId)) ??
+          unprovenBytes(state, loaded.id, keys)
         if (problem !== null) return bad(problem)
         const wallet = await walletOf(intent.walletId).catch(asProblem)
         if (typeof wallet === 'string') return bad(wallet)
@@ -65,6 +76,11 @@ export function createCheckRecorded({ log, rowsOf, walletOf, proveLost, swapsOf 
 function asProblem(error: unknown): string {
   if (error instanceof BrokenChain || error instanceof WalletUnfit) return error.message
   throw error
+}
+
+function brokenRule({ type, intent }: KnownTransaction, rules: CheckRecordedPorts['rules']): string | null {
+  const rule = rules.get(type)
+  return rule === undefined ? `no rule says what a transaction of type ${type} may do` : rule(intent)
 }
 
 function walletProblem(intent: Intent, wallet: SigningWallet): string | null {

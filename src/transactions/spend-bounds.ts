@@ -10,6 +10,12 @@ import type { Fees, Intent } from './events.ts'
 /** Gas limit of a transaction (EIP-7825). */
 export const MAX_GAS = 1n << 24n
 
+/**
+ * Gas limit of what moves nothing: a cancellation, or a filler of a gap. Far above what it uses, so that no change of the
+ * gas rules of a chain requires a change of those who sign.
+ */
+export const MAX_EMPTY_GAS = 100_000n
+
 /** The chain state may require more gas than before; a call to an empty account costs some 20,000 more. */
 const LEAST_EXTRA_GAS = 100_000n
 

@@ -1,6 +1,7 @@
 /** The state of a transaction: the fold of its events. `evolve` accepts every known event in every state. */
 import { largest } from '../core/money.ts'
 import { assertNever } from '../core/never.ts'
+import type { Recorded } from '../core/recorded.ts'
 import { TRANSACTION_TYPES, type TransactionType } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
@@ -11,6 +12,7 @@ import type {
   Intent,
   LaterEvent,
   Lookalike,
+  Recovered,
   ReplacementPurpose,
   SettledState,
   SignedBytes,
@@ -32,6 +34,8 @@ export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
 export type Attempt = SignedBytes & {
   readonly purpose: 'original' | ReplacementPurpose
   readonly submittedAt: string | null
+  /** An operator said that these bytes, which have no tag, belong to the request. */
+  readonly isClaimed?: true
   /**
    * A cancellation of a transaction that was then reported as confirmed: it is not submitted again, and may still be
    * mined.
@@ -104,6 +108,8 @@ export function statusOf(state: TransactionStateName): TransactionStatus {
 
 export function evolve(before: TransactionState, event: TransactionEvent): TransactionState {
   if (isOpening(event)) {
+    // A second one would forget what was signed.
+    if (before.state !== 'unknown') return before
     return {
       state: 'requested',
       type: TRANSACTION_TYPES[event.type],
@@ -125,29 +131,14 @@ export function evolve(before: TransactionState, event: TransactionEvent): Trans
 function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransaction {
   switch (event.type) {
     case 'TransactionSigned': {
-      const { quote: _, recovered: __, claimed: ___, ...bytes } = event.data
-      return enter(
-        {
-          ...before,
-          attempts: [{ ...bytes, fees: readFees(bytes.fees), purpose: 'original', submittedAt: null }],
-          held: null,
-        },
-        'signed',
-        bytes.signedAt,
-      )
+      const { quote: _, ...bytes } = event.data
+      const attempts = [attemptOf({ ...bytes, purpose: 'original' })]
+      return enter({ ...before, attempts, held: null }, 'signed', bytes.signedAt)
     }
     case 'TransactionReplaced': {
-      const { replacedHash: _, quote: __, recovered: ___, claimed: ____, ...attempt } = event.data
-      return enter(
-        {
-          ...before,
-          attempts: [...before.attempts, { ...attempt, fees: readFees(attempt.fees), submittedAt: null }],
-          speedUpRequested: null,
-          held: null,
-        },
-        'replaced',
-        attempt.signedAt,
-      )
+      const { replacedHash: _, quote: __, ...bytes } = event.data
+      const attempts = [...before.attempts, attemptOf(bytes)]
+      return enter({ ...before, attempts, speedUpRequested: null, held: null }, 'replaced', bytes.signedAt)
     }
     case 'TransactionSubmitted':
       return enter(
@@ -205,6 +196,16 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     default:
       return assertNever(event)
   }
+}
+
+function attemptOf({
+  recovered: _,
+  claimed,
+  fees,
+  ...bytes
+}: Recorded<SignedBytes & Recovered & { readonly purpose: Attempt['purpose'] }>): Attempt {
+  const attempt = { ...bytes, fees: readFees(fees), submittedAt: null }
+  return claimed === undefined ? attempt : { ...attempt, isClaimed: claimed }
 }
 
 function withoutLookalike(before: KnownTransaction, hash: string): KnownTransaction {

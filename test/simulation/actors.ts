@@ -3,6 +3,7 @@
  * makes requests. Each runs the production code; after a crash it restarts with only what the store holds.
  */
 import { quoteFees } from '../../src/chain/fees.ts'
+import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { QueueName } from '../../src/declarations.ts'
@@ -167,6 +168,8 @@ function createSigner(world: World, ports: PortsOf) {
     log,
     rowsOf: createRowsPort(ports),
     walletOf: simulatedWallet,
+    rules: OPENING_RULES,
+    keys: world.tagKeys(),
     proveLost: createProveLost({
       keys: world.tagKeys(),
       chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }),

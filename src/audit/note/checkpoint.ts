@@ -17,6 +17,9 @@ export type Checkpoint = {
 const TEXT =
   /^([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n(?:rotated from ([^\n ]+)\nrotated to ([^\n ]+)\n)?$/
 
+/** The lines below the text: one signature, or two of a handover. */
+const SIGNATURES = /^(— [^\s+]+ [A-Za-z0-9+/]+={0,2}\n){1,2}$/
+
 /** A key and its successor. */
 export type KeyRotation = { readonly from: NoteVerifier; readonly to: NoteVerifier }
 
@@ -61,6 +64,13 @@ function textOf({ size, root }: Head, name: string): string {
 
 function checkpointOf({ size, root }: Head, origin: string, note: string): Checkpoint {
   return { origin, size, root: Buffer.from(root), note }
+}
+
+/** Whether a text is the note of a tree of this size, whoever signed it. */
+export function isNoteOfSize(note: string, size: string): boolean {
+  const end = note.lastIndexOf('\n\n')
+  if (end < 0 || TEXT.exec(note.slice(0, end + 1))?.[2] !== size) return false
+  return SIGNATURES.test(note.slice(end + 2))
 }
 
 /** Parses a note signed by this key; `null` for any other, and for a text that is not a checkpoint of its log. */

@@ -1,0 +1,35 @@
+/** What the transactions of NFTs may be: calls of the functions that this service makes, without an amount. Pure. */
+import { addressWord } from '../chain/hex.ts'
+import { callsFunction } from '../chain/nft.ts'
+import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS, isDeployment } from '../chain/nft-collection.ts'
+import type { SubjectType } from '../declarations.ts'
+import { sameHex } from '../keys/coverage.ts'
+import type { Intent } from '../transactions/events.ts'
+import { callWithoutValue, type OpeningRules } from '../transactions/opening-rules.ts'
+import type { nft } from './declaration.ts'
+
+export const nftRules: OpeningRules<typeof nft> = {
+  CollectionDeployRequested(intent) {
+    const bare = callWithoutValue(intent, 'collection')
+    if (bare !== null) return bare
+    const { to, data } = intent
+    if (sameHex(to, FACTORY_ADDRESS)) return isDeployment(data ?? '') ? null : 'it must call deploy of the factory'
+    if (!sameHex(to, DEPLOYMENT_PROXY)) return 'a deployment must call the factory, or deploy it'
+    return sameHex(data, deployFactory().data) ? null : 'the deployment proxy must deploy the factory, and nothing else'
+  },
+  MintRequested: (intent) => callOf(intent, 'mint', ['mint', 'mintBatch', 'redeem']),
+  NftTransferRequested(intent) {
+    const wrong = callOf(intent, 'nft_transfer', ['transferFrom', 'safeTransferFrom', 'safeBatchTransferFrom'])
+    if (wrong !== null) return wrong
+    const holder = (intent.data ?? '').slice(10, 74)
+    return sameHex(holder, addressWord(intent.from)) ? null : 'an NFT transfer must move tokens of the wallet itself'
+  },
+  TokenUpdateRequested: (intent) => callOf(intent, 'token', ['setTokenDigest', 'freeze']),
+  VoucherRevocationRequested: (intent) => callOf(intent, 'mint', ['revoke']),
+}
+
+function callOf(intent: Intent, subject: SubjectType, functions: readonly string[]): string | null {
+  const bare = callWithoutValue(intent, subject)
+  if (bare !== null) return bare
+  return callsFunction(intent.data ?? '', functions) ? null : `it must call ${functions.join(' or ')} of a collection`
+}

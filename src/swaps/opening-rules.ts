@@ -1,0 +1,46 @@
+/** What the transactions of a swap may be: approvals of an exact amount, and the swap itself. Pure. */
+import { encodeApprove } from '../chain/erc20.ts'
+import { wordAt } from '../chain/hex.ts'
+import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
+import { sameHex } from '../keys/coverage.ts'
+import type { Intent, SwapIntent } from '../transactions/events.ts'
+import { callWithoutValue, foreignParts, foreignSubject, type OpeningRules } from '../transactions/opening-rules.ts'
+import type { swaps } from './declaration.ts'
+
+export const swapRules: OpeningRules<typeof swaps> = {
+  SwapRequested(intent) {
+    const { data, swap, amount, to, from } = intent
+    if (data === null || swap === undefined) return 'a swap must record its call data and what it exchanges'
+    if (amount <= 0n || amount !== soldBy(swap)) return 'the amount of a swap must be the most that it sells'
+    if (sameHex(to, from)) return 'a swap must call a contract, not the wallet'
+    return foreignParts(intent, ['swap']) ?? foreignSubject(intent, 'swap') ?? calledToken(intent, swap)
+  },
+  TokenApprovalRequested(intent) {
+    const bare = callWithoutValue(intent, 'swap')
+    if (bare !== null) return bare
+    const data = intent.data ?? ''
+    const [spender, amount] = [wordAt(`0x${data.slice(10)}`, 0), wordAt(`0x${data.slice(10)}`, 1)]
+    const isApproval =
+      spender !== null &&
+      amount !== null &&
+      spender < 1n << 160n &&
+      sameHex(data, encodeApprove(`0x${spender.toString(16).padStart(40, '0')}`, amount))
+    return isApproval ? null : 'an approval must call approve(address,uint256), and nothing else'
+  },
+}
+
+/** The most that the wallet pays. */
+function soldBy({ amountType, fromAmount, limit, hosted }: SwapIntent): bigint {
+  return BigInt(amountType === 'exact_output' && hosted !== true ? limit : fromAmount)
+}
+
+/** A token that it exchanges may be called only to wrap or unwrap: any other function could move the wallet's tokens. */
+function calledToken({ to, data, asset, amount }: Intent, { toAsset }: SwapIntent): string | null {
+  const call =
+    asset.contract !== null && sameHex(to, asset.contract)
+      ? encodeUnwrap(to, amount)
+      : toAsset.contract !== null && sameHex(to, toAsset.contract)
+        ? encodeWrap(to, amount)
+        : null
+  return call === null || sameHex(data, call.data) ? null : 'a swap must not call a token, except to wrap or unwrap'
+}

@@ -1,0 +1,72 @@
+/**
+ * What the intent of each kind of transaction may be. Whoever signs checks it: the database lets a process append the
+ * events of its role with any content, so the type of an event alone says nothing about what it does. Pure.
+ *
+ * Invariant: a kind without a rule is not signed.
+ */
+import type { Declaration } from '../core/declaration.ts'
+import type { SubjectType } from '../declarations.ts'
+import { sameHex } from '../keys/coverage.ts'
+import type { transactions } from './declaration.ts'
+import type { Intent } from './events.ts'
+import { MAX_EMPTY_GAS } from './spend-bounds.ts'
+
+/** What is wrong with an intent of a kind; `null` when it may be signed. */
+export type OpeningRule = (intent: Intent) => string | null
+
+/** The rules of a capability: an opening of its declaration without one does not compile. */
+export type OpeningRules<D extends Pick<Declaration, 'openings'>> = Readonly<
+  Record<keyof D['openings'] & string, OpeningRule>
+>
+
+export const transactionRules: OpeningRules<typeof transactions> = {
+  TransferRequested(intent) {
+    if (intent.data !== null) return 'a transfer must not have call data of its own'
+    if (intent.amount <= 0n) return 'a transfer must move an amount'
+    return (
+      foreignParts(intent, []) ??
+      foreignSubject(intent, 'transfer_batch', { isRequired: false }) ??
+      (intent.dependsOn === null ? null : 'a transfer must not depend on another transaction')
+    )
+  },
+  NonceFillRequested(intent) {
+    if (!sendsNothingToItself(intent) || intent.data !== null)
+      return 'a gap filler must be a transfer of 0 to the wallet itself, without call data'
+    if (intent.subject !== null || intent.dependsOn !== null) return 'a gap filler must stand alone'
+    return (
+      foreignParts(intent, []) ??
+      (intent.reserved.gasLimit <= MAX_EMPTY_GAS ? null : `a gap filler must reserve at most ${MAX_EMPTY_GAS} gas`)
+    )
+  },
+}
+
+/** A call of a contract that takes nothing from the wallet besides gas, for a resource of this type. */
+export function callWithoutValue(intent: Intent, subject: SubjectType): string | null {
+  const { asset, amount, data, to, from } = intent
+  if (data === null || data.length < 10) return 'it must call a function'
+  if (asset.contract !== null || amount !== 0n) return 'it must not send an amount'
+  if (sameHex(to, from)) return 'it must call a contract, not the wallet'
+  return foreignParts(intent, []) ?? foreignSubject(intent, subject)
+}
+
+/** A transaction that moves nothing, whatever its call data. */
+export function sendsNothingToItself({ from, to, asset, amount }: Intent): boolean {
+  return sameHex(to, from) && asset.contract === null && amount === 0n
+}
+
+/** Parts that only other kinds have. */
+export function foreignParts(intent: Intent, allowed: readonly ('outflows' | 'call' | 'swap')[]): string | null {
+  const part = (['outflows', 'call', 'swap'] as const).find(
+    (name) => intent[name] !== undefined && !allowed.includes(name),
+  )
+  return part === undefined ? null : `its kind has no ${part}`
+}
+
+export function foreignSubject(
+  { subject }: Intent,
+  type: SubjectType,
+  { isRequired }: { readonly isRequired: boolean } = { isRequired: true },
+): string | null {
+  if (subject === null) return isRequired ? `it must belong to a ${type}` : null
+  return subject.type === type ? null : `it must belong to a ${type}, not to a ${subject.type}`
+}
