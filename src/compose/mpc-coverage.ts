@@ -48,7 +48,7 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys),
     keys,
-    isNear: composeNonceWindow(kernel, journal),
+    window: composeNonceWindow(kernel, { journal, keys }),
   })
 
   async function voucher({ intent, subject, keyId }: AskedSignature): Promise<Coverage> {
@@ -106,7 +106,7 @@ function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
 
 function coverTransactions(
   { log, chains }: Kernel,
-  { check, isNear, keys }: { readonly check: CheckRecorded; readonly isNear: NonceWindow; readonly keys: TagKeys },
+  { check, window, keys }: { readonly check: CheckRecorded; readonly window: NonceWindow; readonly keys: TagKeys },
 ): (asked: readonly AskedSignature[]) => Promise<readonly Coverage[]> {
   async function dependenciesOf(states: readonly TransactionState[]): Promise<ReadonlyMap<string, TransactionState>> {
     const named = new Set(states.flatMap((state) => (state.state === 'unknown' ? [] : (state.intent.dependsOn ?? []))))
@@ -137,8 +137,13 @@ function coverTransactions(
           now: log.now(),
         }
         const verdict = coversTransaction({ id: intent.id, state }, { address, transaction }, facts)
-        if (!verdict.covered || (await isNear({ chainId: transaction.chainId, address }, transaction.nonce)))
-          return verdict
+        if (!verdict.covered) return verdict
+        const lane = { chainId: transaction.chainId, address }
+        if (state.state !== 'unknown' && state.type === 'NONCE_FILL')
+          return (await window.isGap(lane, transaction.nonce))
+            ? { covered: true, isFiller: true }
+            : notCovered('the nonce is not a gap: nothing with a higher one is signed')
+        if (await window.isNear(lane, transaction.nonce)) return verdict
         return notCovered(
           'the nonce is far above the highest nonce of the address in the log, in the journal of this party and on the chain',
         )

@@ -1,17 +1,22 @@
 /**
- * Whether an address may reach a nonce soon. A transfer signed far ahead could be kept by whoever collected the
- * signature, and sent long after its owner has forgotten it.
+ * Whether an address may reach a nonce soon, and whether a nonce is a gap. A transfer signed far ahead could be kept by
+ * whoever collected the signature, and sent long after its owner has forgotten it.
+ *
+ * Invariant: a row of the log proves nothing. The party's own journal, bytes that the wallet's key signed, and the chain do.
  */
 import type { Pool } from 'pg'
 import { readCount } from '../chain/hex.ts'
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
+import { sameHex } from '../keys/coverage.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { Lane } from '../transactions/lanes.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { newestAttempt } from '../transactions/state.ts'
+import type { TagKeys } from '../transactions/tags.ts'
+import { unprovenBytes } from '../transactions/unproven-bytes.ts'
 import type { Kernel } from './kernel.ts'
 
 /**
@@ -20,41 +25,58 @@ import type { Kernel } from './kernel.ts'
  */
 const MOST_AHEAD = 64
 
-/** @throws Unavailable when neither the party nor the log knows the nonce, and no node answers */
-export type NonceWindow = (lane: Lane, nonce: number) => Promise<boolean>
+/** Rows at the highest nonces that are read: forged ones above the proven one only cost a question to a node. */
+const ROWS_READ = 8
+
+export type NonceWindow = {
+  /** @throws Unavailable when neither the party nor the log knows the nonce, and no node answers */
+  readonly isNear: (lane: Lane, nonce: number) => Promise<boolean>
+  /** Whether something was signed with a higher nonce, which waits for this one. */
+  readonly isGap: (lane: Lane, nonce: number) => Promise<boolean>
+}
 
 /** Checks the party's journal first, then the log, and a node only for an address that other programs send from too. */
 export function composeNonceWindow(
   { log, pool, chains }: Kernel,
-  journal: Pick<SigningJournal, 'highestOf'>,
+  { journal, keys }: { readonly journal: Pick<SigningJournal, 'highestOf'>; readonly keys: TagKeys },
 ): NonceWindow {
-  return async (lane, nonce) => {
-    const isNear = (highest: number) => nonce <= highest + MOST_AHEAD
-    if (isNear(journal.highestOf(lane.chainId, lane.address))) return true
-    if (isNear(await highestInLog({ log, pool }, lane))) return true
-    const chain = chains.byChainId(lane.chainId)
-    if (chain === undefined) return false
-    const used = await rpcCall(chain.client, 'eth_getTransactionCount', [lane.address, 'latest'])
-    return isNear(readCount(used, 'a transaction count') - 1)
+  const highestProven = (lane: Lane) => highestInLog({ log, pool, keys }, lane)
+  return {
+    async isNear(lane, nonce) {
+      const isWithin = (highest: number) => nonce <= highest + MOST_AHEAD
+      if (isWithin(journal.highestOf(lane.chainId, lane.address))) return true
+      if (isWithin(await highestProven(lane))) return true
+      const chain = chains.byChainId(lane.chainId)
+      if (chain === undefined) return false
+      const used = await rpcCall(chain.client, 'eth_getTransactionCount', [lane.address, 'latest'])
+      return isWithin(readCount(used, 'a transaction count') - 1)
+    },
+    async isGap(lane, nonce) {
+      return nonce < journal.highestOf(lane.chainId, lane.address) || nonce < (await highestProven(lane))
+    },
   }
 }
 
-/** The highest signed nonce: the row locates the transaction, whose events must confirm it. */
+/** The highest signed nonce: rows locate transactions, whose recorded bytes must prove it. */
 async function highestInLog(
-  { log, pool }: { readonly log: EventLog; readonly pool: Pool },
+  { log, pool, keys }: { readonly log: EventLog; readonly pool: Pool; readonly keys: TagKeys },
   lane: Lane,
 ): Promise<number> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
-    name: 'highest_nonce',
+    name: 'highest_nonces',
     text: `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND from_address = $2 AND nonce IS NOT NULL
-            ORDER BY nonce DESC LIMIT 1`,
+            ORDER BY nonce DESC LIMIT ${ROWS_READ}`,
     values: [lane.chainId, lane.address],
   })
-  const id = rows[0]?.transaction_id
-  if (id === undefined) return -1
-  const [found] = await log.loadChecked(transactionAggregate, [id])
-  if (found === undefined || found.broken !== null || found.state.state === 'unknown') return -1
-  const { intent } = found.state
-  if (intent.chainId !== lane.chainId || intent.from !== lane.address) return -1
-  return newestAttempt(found.state)?.nonce ?? -1
+  const found = await log.loadChecked(
+    transactionAggregate,
+    rows.map(({ transaction_id: id }) => id),
+  )
+  const nonces = found.map(({ id, state, broken }) => {
+    if (broken !== null || state.state === 'unknown') return -1
+    const { chainId, from } = state.intent
+    if (chainId !== lane.chainId || !sameHex(from, lane.address)) return -1
+    return unprovenBytes(state, id, keys) === null ? (newestAttempt(state)?.nonce ?? -1) : -1
+  })
+  return Math.max(-1, ...nonces)
 }

@@ -5,10 +5,11 @@
 
 /**
  * `rule` is the violated rule, for the log of the party that refuses. `signedNonce` is set when only the nonce differs,
- * because this party has already helped to sign the same transaction with that nonce.
+ * because this party has already helped to sign the same transaction with that nonce. `isFiller`: the transaction only
+ * fills a gap of nonces, and the holder counts how many of these it signs.
  */
 export type Coverage =
-  | { readonly covered: true }
+  | { readonly covered: true; readonly isFiller?: true }
   | { readonly covered: false; readonly rule: string; readonly signedNonce?: number }
 
 export const COVERED: Coverage = { covered: true }

@@ -1,15 +1,15 @@
 /**
  * Whether a recorded transaction covers a request to a share holder. Pure: the holder has read the states from the log
- * itself.
+ * itself, and has proven that the recorded bytes are signatures of the wallet.
  *
  * Invariant: of everything covered for one transaction, as long as its nonce is not proven lost, at most one can be
  * mined, and it does what the owner requested, or nothing.
  */
 import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
-import { buildCall, buildCancellation, type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import { buildCall, buildCancellation, type Call } from './build-call.ts'
 import { outcomeOf } from './dependency.ts'
-import { MAX_GAS, mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
+import { MAX_EMPTY_GAS, MAX_GAS, mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
@@ -34,6 +34,8 @@ export type TransactionFacts = {
   /** ISO 8601. */
   readonly now: string
 }
+
+const TOO_MUCH_FOR_NOTHING = `what moves nothing must not use more than ${MAX_EMPTY_GAS} gas`
 
 export function coversTransaction(
   { id, state }: { readonly id: string; readonly state: TransactionState },
@@ -79,8 +81,7 @@ function otherNonce(
 function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTransaction, cap: bigint): string | null {
   for (const amount of [gasLimit, maxFeePerGas, maxPriorityFeePerGas])
     if (typeof amount !== 'bigint' || amount < 0n) return 'a fee is not a valid amount'
-  if (gasLimit < PLAIN_TRANSFER_GAS || gasLimit > MAX_GAS)
-    return 'the gas limit is outside the range that a chain accepts'
+  if (gasLimit === 0n || gasLimit > MAX_GAS) return 'the gas limit is outside the range that a chain accepts'
   if (maxFeePerGas > cap) return 'the fee is above the cap'
   return maxPriorityFeePerGas > maxFeePerGas ? 'the tip is above the fee' : null
 }
@@ -90,6 +91,7 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
   const newest = newestAttempt(state)
   if (newest === null) {
     if (gasLimit > mostGas(state.intent)) return 'the gas limit is far above what was reserved'
+    if (state.type === 'NONCE_FILL' && gasLimit > MAX_EMPTY_GAS) return TOO_MUCH_FOR_NOTHING
     return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
   }
   const offered = highestOffer(state)
@@ -108,9 +110,7 @@ function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, f
     if (newest === null) return 'the transaction is cancelled: there is nothing left to sign'
     if (!isCall(transaction, buildCancellation(state.intent)))
       return 'the transaction is being cancelled, but this is not a cancellation'
-    return transaction.gasLimit === PLAIN_TRANSFER_GAS
-      ? null
-      : 'the gas limit of a cancellation is higher than that of a plain transfer'
+    return transaction.gasLimit <= MAX_EMPTY_GAS ? null : TOO_MUCH_FOR_NOTHING
   }
   if (!isCall(transaction, buildCall(state.intent))) return 'the call differs from the requested one'
   return newest === null ? brokenStart(state, facts) : null

@@ -23,12 +23,15 @@ import { quoteUnderCap } from './quote-under-cap.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignBatchPorts, signBatch } from './sign-batch.ts'
-import type { TransactionState } from './state.ts'
+import { newestAttempt, type TransactionState } from './state.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
 const MAX_BATCH = 256
+
+/** Rows at the highest nonces that are read to find a proven one. */
+const TOP_ROWS = 8
 
 /** The chain functions that a lane uses. */
 export type LaneChain = ExaminingChain & {
@@ -93,7 +96,10 @@ type Work = DrainLanePorts & {
   readonly lane: Lane
   readonly lease: Lease
   readonly setAside: SetAside
-  /** Requests that a transaction on chain may fulfil: they wait, and the next pass compares them again. */
+  /**
+   * Requests that a transaction on chain may fulfil, and fillers without a gap: they wait, and the next pass compares
+   * them again.
+   */
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
@@ -144,9 +150,11 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
+  const { needed, idle } = await fillersInGaps(work, ready, nonces)
+  for (const { loaded } of idle) work.unclear.add(loaded.id)
   const purse = createPurse(spare)
-  const payable = ready.map((item) => tagged(work.keys, withinPurse(purse, item)))
-  const signed = await lease.during(async () => (ready.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
+  const payable = needed.map((item) => tagged(work.keys, withinPurse(purse, item)))
+  const signed = await lease.during(async () => (needed.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
   const context = (loaded: Loaded<TransactionState>) => ({
     metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
     now: log.now(),
@@ -162,7 +170,30 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
   if (appended > 0) work.onSigned(lane.chainId, signed.length)
   // What was set aside makes room for what waits behind it; if nothing else could be judged, the node is at fault.
-  return appended > 0
+  return appended > 0 || idle.length > 0
+}
+
+/**
+ * Without fillers that would fill no gap: they only cost a fee. A gap is below a nonce whose bytes are proven, so a forged
+ * row makes none.
+ */
+async function fillersInGaps(
+  work: Work,
+  ready: readonly Ready[],
+  nonces: readonly number[],
+): Promise<{ readonly needed: readonly Ready[]; readonly idle: readonly Ready[] }> {
+  const isFiller = ({ transaction }: Ready) => transaction.type === 'NONCE_FILL'
+  if (!ready.some(isFiller)) return { needed: ready, idle: [] }
+  const top = await checkLane(work, work.lane, await work.lanes.highestInFlight(work.lane, TOP_ROWS))
+  const highest = Math.max(-1, ...top.map(({ transaction }) => newestAttempt(transaction)?.nonce ?? -1))
+  const needed: Ready[] = []
+  const idle: Ready[] = []
+  for (const item of ready) {
+    const nonce = nonces[needed.length] ?? Number.POSITIVE_INFINITY
+    if (isFiller(item) && nonce >= highest) idle.push(item)
+    else needed.push(item)
+  }
+  return { needed, idle }
 }
 
 /** With the tag by which the bytes are recognised if the database forgets them. */

@@ -49,6 +49,8 @@ export type LaneReads = {
    * for this many milliseconds: all higher ones wait for them. The lowest few.
    */
   readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
+  /** Those in flight with the highest nonces, highest first. */
+  readonly highestInFlight: (lane: Lane, limit: number) => Promise<string[]>
   /** The native balance of the sender minus all holds on it, wei; negative when the balance has fallen since. */
   readonly spare: (lane: Lane) => Promise<bigint>
   /**
@@ -146,6 +148,13 @@ export function createLaneReads(pool: Pool): LaneReads {
       })
       return rows.map(({ nonce }) => Number(nonce))
     },
+    highestInFlight: ({ chainId, address }, limit) =>
+      ids(
+        'lane_highest',
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')}
+          ORDER BY nonce DESC LIMIT $3`,
+        [chainId, address, limit],
+      ),
     async spare({ chainId, address }) {
       const { rows } = await pool.query<{ spare: string }>({
         name: 'lane_spare',

@@ -158,6 +158,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
     if (dependency.state === 'requested' || IN_FLIGHT.includes(dependency.state)) return false
     return dependency.state !== 'mined' || dependency.succeeded === true
   }
+  const flying = (lane: Lane) => ofLane(store, lane).filter((row) => IN_FLIGHT.includes(row.state))
   return {
     waiting: (lane, limit, except = []) =>
       call('waiting', () =>
@@ -169,8 +170,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
           limit,
         ),
       ),
-    inFlight: (lane) =>
-      call('in flight', () => ofLane(store, lane).filter((row) => IN_FLIGHT.includes(row.state)).length),
+    inFlight: (lane) => call('in flight', () => flying(lane).length),
     freeNonces: (lane, from, count) =>
       call('free nonces', () => {
         const taken = new Set(ofLane(store, lane).map(({ nonce }) => nonce))
@@ -190,8 +190,8 @@ export function createLanePort(ports: PortsOf): LaneReads {
     stuck: (lane, unchangedMs, limit) =>
       call('stuck', () =>
         idsOf(
-          ofLane(store, lane)
-            .filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
+          flying(lane)
+            .filter((row) => isOlder(row, unchangedMs, ports))
             .sort(byNonce),
           limit,
         ),
@@ -199,11 +199,13 @@ export function createLanePort(ports: PortsOf): LaneReads {
     gaps: (lane, from, unchangedMs) =>
       call('gaps', () => {
         const ours = ofLane(store, lane)
-        const stuck = ours.filter((row) => IN_FLIGHT.includes(row.state) && isOlder(row, unchangedMs, ports))
+        const stuck = flying(lane).filter((row) => isOlder(row, unchangedMs, ports))
         const highest = Math.max(-1, ...stuck.map((row) => row.nonce ?? -1))
         const all = Array.from({ length: Math.max(0, highest - from) }, (_, index) => from + index)
         return all.filter((nonce) => ours.every((row) => row.nonce !== nonce)).slice(0, MAX_GAPS)
       }),
+    highestInFlight: (lane, limit) =>
+      call('highest in flight', () => idsOf(flying(lane).sort(byNonce).reverse(), limit)),
     spare: ({ address }) =>
       call('spare', () => {
         const account = `${address} ${NATIVE}`

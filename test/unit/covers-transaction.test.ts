@@ -156,6 +156,9 @@ t.test(
       .when(DEAREST, {}, CANCELLATION)
       .covered(test)
     given(requested, signed, cancelling).when(DEAREST, {}, CANCELLATION).covered(test)
+    given(requested, signed, cancelling)
+      .when({ ...DEAREST, gasLimit: 100_000n }, {}, CANCELLATION)
+      .covered(test)
     given(requested, signed).when({}, {}, CANCELLATION).refused(test, /call/)
     given(requested).when({}, {}, CANCELLATION).refused(test, /call/)
     const wrong: [change: object, rule: RegExp][] = [
@@ -163,7 +166,7 @@ t.test(
       [{ value: 1n }, /not a cancellation/],
       [{ to: THIEF }, /not a cancellation/],
       [{ data: '0x00' }, /not a cancellation/],
-      [{ gasLimit: 21_001n }, /plain transfer/],
+      [{ gasLimit: 100_001n }, /more than 100000 gas/],
     ]
     for (const [change, rule] of wrong)
       given(...cancelled)
@@ -205,7 +208,7 @@ t.test('fees stay below the cap, and gas within what a transaction may use', asy
   const wrong: [change: object, rule: RegExp][] = [
     [{ maxFeePerGas: CAP + 1n }, /cap/],
     [{ maxPriorityFeePerGas: 20_000_065_537n }, /tip/],
-    [{ gasLimit: 20_999n }, /gas limit/],
+    [{ gasLimit: 0n }, /gas limit/],
     [{ gasLimit: 2n ** 24n + 1n }, /gas limit/],
     [{ maxPriorityFeePerGas: -1n }, /not a valid amount/],
     [{ maxFeePerGas: '1' }, /not a valid amount/],

@@ -18,6 +18,8 @@ export type ClaimResult =
   | { readonly granted: false; readonly reason: 'nonce_used'; readonly transactionId: string }
   /** The transaction was signed with `nonce`, which is not known to be lost. */
   | { readonly granted: false; readonly reason: 'transaction_used'; readonly nonce: number }
+  /** The party has signed as many fillers for the wallet as it does in an hour. */
+  | { readonly granted: false; readonly reason: 'too_many_fillers' }
 
 export type ClaimBook = ReturnType<typeof createClaimBook>
 

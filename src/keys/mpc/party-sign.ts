@@ -9,6 +9,7 @@ import { eip1559Digest } from '../eip1559.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { ClaimResult } from './claim-book.ts'
 import type { EngineThread } from './engine-thread.ts'
+import { MAX_FILLERS_AN_HOUR } from './filler-counts.ts'
 import type { LoadedShares } from './loaded-shares.ts'
 import type { PartyBans } from './party-bans.ts'
 import type { Begin, ItemOutcome, Refusal, SigningItem, SigningSubject } from './protocol.ts'
@@ -60,6 +61,7 @@ type Accepted = {
   readonly share: number
   /** The nonces checked against the log: nonces that another session claimed since then are not proven lost. */
   readonly signedNonces: readonly number[]
+  readonly isFiller: boolean
 }
 
 /** Takes part in one session; resolves with the outcome of each item. */
@@ -136,7 +138,8 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
       }
       try {
         const signedNonces = asked[index]?.signedNonces ?? []
-        return { item, key, digest: digestOf(item.subject), share: await ports.shares.numberOf(key), signedNonces }
+        const [digest, share] = [digestOf(item.subject), await ports.shares.numberOf(key)]
+        return { item, key, digest, share, signedNonces, isFiller: verdict.isFiller === true }
       } catch (error) {
         return { refusal: refusalOf(error) }
       }
@@ -164,12 +167,12 @@ function digestOf(subject: SigningSubject): Uint8Array {
 
 /** Only transactions need claims, since they can be mined twice; signing a message twice has no further effect. */
 async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
-  const claims = items.map(({ item: { intent, subject }, key, signedNonces }): Claim | null => {
+  const claims = items.map(({ item: { intent, subject }, key, signedNonces, isFiller }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
     // Whether the log proves all of these except this one lost was checked before.
     const released = signedNonces.filter((other) => other !== nonce)
-    return { transactionId: intent.id, chainId, address: key.address, nonce, released }
+    return { transactionId: intent.id, chainId, address: key.address, nonce, released, isFiller }
   })
   const answers = [
     ...(await claimAnew(
@@ -177,9 +180,15 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
       claims.filter((each) => each !== null),
     )),
   ]
-  return claims.map((each) => {
+  return claims.map((each, place) => {
     const answer = each === null ? undefined : answers.shift()
     if (answer === undefined || answer.granted) return null
+    if (answer.reason === 'too_many_fillers') {
+      const rule = `this party signs at most ${MAX_FILLERS_AN_HOUR} fillers of gaps for a wallet in an hour`
+      const item = items[place]?.item
+      if (item !== undefined) ports.onNotCovered(item, rule)
+      return { kind: 'not_covered', party: null, reason: rule }
+    }
     if (answer.reason === 'nonce_used') {
       return {
         kind: 'nonce_claimed',
@@ -197,7 +206,7 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
   })
 }
 
-type ClaimPorts = Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf'>
+type ClaimPorts = Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf' | 'onNotCovered'>
 
 /**
  * The nonce of a transaction that failed unsigned goes to the next one. So does that of a transaction that the log no

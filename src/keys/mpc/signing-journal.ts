@@ -1,7 +1,7 @@
 /**
  * Records which transaction one party has helped to sign with which nonce of which address. Two rules hold whatever a
  * coordinator requests: a nonce is used for one transaction of the log, and a transaction is signed with one nonce
- * until the log proves that nonce lost.
+ * until the log proves that nonce lost. Fillers of gaps are limited too.
  *
  * One process owns the directory.
  */
@@ -10,9 +10,12 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { preparePrivateDirectory } from '../private-files.ts'
 import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } from './claim-book.ts'
+import { openFillerCounts } from './filler-counts.ts'
 import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
 
 const FILE_NAME = 'signing.journal'
+/** Apart from the claims, whose file older programs read too. */
+const FILLERS_FILE_NAME = 'fillers.journal'
 /** With fewer stale claims than this, rewriting the file is not worthwhile. */
 const MIN_STALE_CLAIMS = 1_000
 export type Claim = ClaimEntry & {
@@ -23,6 +26,8 @@ export type Claim = ClaimEntry & {
    * with.
    */
   readonly overtakes?: readonly string[]
+  /** The transaction only fills a gap: a wallet gets few of them in an hour. */
+  readonly isFiller?: boolean
 }
 
 export type SigningJournal = {
@@ -47,6 +52,8 @@ export type SigningJournal = {
   /** Resolves when earlier calls are finished. */
   readonly close: () => Promise<void>
 }
+
+const TOO_MANY_FILLERS: ClaimResult = { granted: false, reason: 'too_many_fillers' }
 
 export type JournalLog = { readonly warn: (fields: object, message: string) => void }
 
@@ -82,9 +89,12 @@ type State = { readonly book: ClaimBook; readonly file: JournalFile; claimsInFil
 export async function openSigningJournal({
   directory,
   log,
+  now = Date.now,
 }: {
   readonly directory: string
   readonly log: JournalLog
+  /** The clock of this machine, ms. */
+  readonly now?: () => number
 }): Promise<SigningJournal> {
   await preparePrivateDirectory(directory)
   const path = join(directory, FILE_NAME)
@@ -97,6 +107,8 @@ export async function openSigningJournal({
     for (const entry of record.claim) state.book.add(fromLine(entry))
     state.claimsInFile += record.claim.length
   })
+
+  const fillers = await openFillerCounts(join(directory, FILLERS_FILE_NAME), now)
 
   let waiting: Request[] = []
   let running: Promise<void> | null = null
@@ -120,7 +132,19 @@ export async function openSigningJournal({
   }
 
   return {
-    claim: async (claims) => request([], claims.map(checked)),
+    async claim(claims) {
+      const all = claims.map(checked)
+      const refused = new Set<Claim>()
+      for (const each of all) if (each.isFiller && !(await fillers.take(each))) refused.add(each)
+      if (refused.size === 0) return request([], all)
+      const results = [
+        ...(await request(
+          [],
+          all.filter((each) => !refused.has(each)),
+        )),
+      ]
+      return all.map((each) => (refused.has(each) ? TOO_MANY_FILLERS : (results.shift() as ClaimResult)))
+    },
     forget: async (transactionIds) => void (await request(transactionIds, [])),
     noncesOf: state.book.noncesOf,
     highestOf: state.book.highestOf,
@@ -128,6 +152,7 @@ export async function openSigningJournal({
     async close() {
       await running
       await file.close()
+      await fillers.close()
     },
   }
 }
@@ -139,7 +164,7 @@ async function runBatch(state: State, batch: readonly Request[]): Promise<void> 
   // Not undone when the write fails: the log allows it, and the file only remembers longer.
   for (const id of forget) book.forget(id)
   const added: ClaimEntry[] = []
-  const judge = ({ released = [], overtakes = [], ...entry }: Claim): ClaimResult => {
+  const judge = ({ released = [], overtakes = [], isFiller: _, ...entry }: Claim): ClaimResult => {
     const result = book.judge(entry, released, overtakes)
     if (result.granted && !book.has(entry)) {
       book.add(entry)
