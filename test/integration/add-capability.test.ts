@@ -69,7 +69,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.match((await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { ALL_AGGREGATES, CAPABILITIES, usageCounts } = (await import(
+  const { ALL_AGGREGATES, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
@@ -84,6 +84,7 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   t.notMatch(metrics, /^bursar_gauge_failures_total\{.*\} [1-9]/m, 'the API role can read what its gauges count')
   for (const { name, read } of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     t.type(await read({ pool, clock: Date.now }), Array, name)
+  t.ok(OPENING_RULES.has('NOTE_PUBLISH'), 'signers have the rule of its transactions')
   t.match(usageCounts('ceremonies').join(), 'FROM notes', 'its unfinished work counts towards the quota')
   const { rows: rights } = await pool.query("SELECT role FROM role_rights WHERE 'note:NoteCounted' = ANY (events)")
   t.strictSame(rights, [{ role: 'bursar_submitter' }], 'only the submitter role may append the outcome')

@@ -152,6 +152,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await lanes.wantingReplacement(LANE)
   await lanes.stuck(LANE, 60_000, 16)
   await lanes.gaps(LANE, 0, 60_000)
+  await lanes.highestInFlight(LANE, 8)
   await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)
   await createLanesOf(spy)(['tx00000001'], ['tx00000001'])
@@ -192,8 +193,9 @@ t.test('the work of a lane is found without reading what waits, or what was mine
   t.equal((await lanes.waiting(LANE, 256))[0], 'w00000001')
   t.equal(await lanes.inFlight(LANE), 64)
   t.equal((await lanes.stuck(LANE, 60_000, 16)).length, 16)
+  t.equal((await lanes.highestInFlight(LANE, 8))[0], 's00000064')
   t.equal((await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 32 })).length, 32)
-  t.equal(noted.size, 4)
+  t.equal(noted.size, 5)
   for (const [name, { text, values }] of noted) {
     await pool.query('SET plan_cache_mode = force_generic_plan')
     const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)
