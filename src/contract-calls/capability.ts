@@ -5,12 +5,12 @@ import type { contractCalls as declaration } from './declaration.ts'
 
 const rules: OpeningRules<typeof declaration> = {
   ContractCallRequested(intent) {
-    const { data, call, asset, subject, dependsOn } = intent
+    const { data, call, asset, subject } = intent
     if (data === null || call === undefined) return 'a contract call must record its call data and what it does'
     if (asset.contract !== null) return 'a contract call sends only the native currency'
     const selector = data.length < 10 ? null : data.slice(0, 10)
     if (call.selector !== selector) return 'the recorded function of the contract call differs from its call data'
-    if (subject !== null || dependsOn !== null) return 'a contract call must stand alone'
+    if (subject !== null) return 'a contract call belongs to no other resource'
     return foreignParts(intent, ['outflows', 'call'])
   },
 }

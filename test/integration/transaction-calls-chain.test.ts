@@ -9,6 +9,7 @@ import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
+import type { CallRequest } from '../../src/transactions/prepare-call.ts'
 import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { withAnvil } from '../support/anvil.ts'
@@ -84,16 +85,33 @@ async function withChain(t: Test, calls: Calls) {
   return { drain, rpc, send, fund, register: await deployRegister(url) }
 }
 
+/** A call of any contract, as its route records it. */
+const contractCall = ({ data, ...rest }: Partial<CallRequest> & { readonly data: string }): Partial<CallRequest> => ({
+  ...rest,
+  data,
+  kind: 'ContractCallRequested',
+  subject: null,
+  call: {
+    function: null,
+    signature: null,
+    selector: data.slice(0, 10),
+    args: null,
+    events: [],
+    errors: [],
+    spends: [],
+  },
+})
+
 t.test('a call is signed with its data and value, and has its effect on chain', async (t) => {
   const calls = await withCalls(t)
   const { drain, send, fund, register, rpc } = await withChain(t, calls)
   const { walletId, address, lane } = await calls.wallet()
   await fund(address)
   const to = register.address
-  const modest = await calls.call(walletId, { to, data: register.enter(7), value: 5n, gasLimit: 30_000n })
+  const modest = await calls.call(walletId, contractCall({ to, data: register.enter(7), value: 5n, gasLimit: 30_000n }))
   await drain(lane)
   t.equal((await send(modest)).status, '0x1', 'the estimate is used when the reserved gas is too low')
-  const ample = await calls.call(walletId, { to, data: register.enter(8, 7), gasLimit: 400_000n })
+  const ample = await calls.call(walletId, contractCall({ to, data: register.enter(8, 7), gasLimit: 400_000n }))
   await drain(lane)
   const { state } = await calls.log.load(transactionAggregate, ample)
   t.equal(
@@ -113,10 +131,19 @@ t.test(
     const { drain, fund, register } = await withChain(t, calls)
     const { walletId, address, lane } = await calls.wallet()
     await fund(address)
-    const bad = await calls.call(walletId, { to: register.address, data: register.enter(2, 1) })
-    const behind = await calls.call(walletId, { to: register.address, data: register.enter(3), dependsOn: bad })
-    const last = await calls.call(walletId, { to: register.address, data: register.enter(4), dependsOn: behind })
-    const lost = await calls.call(walletId, { to: register.address, data: register.enter(5), dependsOn: 'tx_none' })
+    const bad = await calls.call(walletId, contractCall({ to: register.address, data: register.enter(2, 1) }))
+    const behind = await calls.call(
+      walletId,
+      contractCall({ to: register.address, data: register.enter(3), dependsOn: bad }),
+    )
+    const last = await calls.call(
+      walletId,
+      contractCall({ to: register.address, data: register.enter(4), dependsOn: behind }),
+    )
+    const lost = await calls.call(
+      walletId,
+      contractCall({ to: register.address, data: register.enter(5), dependsOn: 'tx_none' }),
+    )
     await drain(lane)
     const failures = await Promise.all([bad, behind, last, lost].map(async (id) => (await rowOf(calls, id)).failure))
     t.strictSame(failures, [
@@ -142,7 +169,7 @@ t.test('a node that has not seen the block of the dependency does not judge what
   const { walletId, address, lane } = await calls.wallet()
   await fund(address)
   const before = await rpc('evm_snapshot')
-  const first = await calls.call(walletId, { to: register.address, data: register.enter(1) })
+  const first = await calls.call(walletId, contractCall({ to: register.address, data: register.enter(1) }))
   await drain(lane)
   const { blockNumber } = await send(first)
   const { state } = await calls.log.load(transactionAggregate, first)
@@ -160,7 +187,10 @@ t.test('a node that has not seen the block of the dependency does not judge what
   }
   await calls.log.execute(transactionAggregate, first, { type: 'RecordInclusion', inclusion }, { metadata: ACME })
   await rpc('evm_revert', before)
-  const second = await calls.call(walletId, { to: register.address, data: register.enter(2, 1), dependsOn: first })
+  const second = await calls.call(
+    walletId,
+    contractCall({ to: register.address, data: register.enter(2, 1), dependsOn: first }),
+  )
   await t.rejects(drain(lane), Unavailable)
   t.equal((await rowOf(calls, second)).state, 'requested')
   await rpc('eth_sendRawTransaction', rawTransaction)

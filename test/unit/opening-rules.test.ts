@@ -119,7 +119,6 @@ t.test('a transfer has no call data, and a contract call records what it calls',
     { asset: token },
     { swap },
     elsewhere,
-    { dependsOn: 'tx_1' },
   ])
 })
 
