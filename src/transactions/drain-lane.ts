@@ -15,7 +15,14 @@ import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
 import type { CompareLane } from './compare-lane.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
-import { type ExaminingChain, examineWaiting, type Ready, type Unjudged, type Waiting } from './examine-waiting.ts'
+import {
+  type ExaminingChain,
+  examineWaiting,
+  type Ready,
+  type Refused,
+  type Unjudged,
+  type Waiting,
+} from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { createPurse, withinPurse } from './purse.ts'
@@ -97,8 +104,8 @@ type Work = DrainLanePorts & {
   readonly lease: Lease
   readonly setAside: SetAside
   /**
-   * Requests that a transaction on chain may fulfil, and fillers without a gap: they wait, and the next pass compares
-   * them again.
+   * Requests that a transaction on chain may fulfil, and fillers without a proven gap: they wait, and the next pass
+   * compares them again.
    */
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
@@ -150,8 +157,8 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
-  const { needed, idle } = await fillersInGaps(work, ready, nonces)
-  for (const { loaded } of idle) work.unclear.add(loaded.id)
+  const { needed, idle, unknown } = await sortFillers(work, ready, nonces)
+  for (const { loaded } of unknown) work.unclear.add(loaded.id)
   const purse = createPurse(spare)
   const payable = needed.map((item) => tagged(work.keys, withinPurse(purse, item)))
   const signed = await lease.during(async () => (needed.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
@@ -160,7 +167,9 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     now: log.now(),
   })
   const changes: Change[] = decided([
-    ...refused.map(({ loaded, command }) => change(transactionAggregate, loaded, command, context(loaded))),
+    ...[...refused, ...idle.map((item) => notNeeded(item, log.now()))].map(({ loaded, command }) =>
+      change(transactionAggregate, loaded, command, context(loaded)),
+    ),
     ...signed.map(({ item: { loaded, quote: basis }, bytes }) =>
       change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote: basis }, context(loaded)),
     ),
@@ -170,30 +179,35 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
   if (appended > 0) work.onSigned(lane.chainId, signed.length)
   // What was set aside makes room for what waits behind it; if nothing else could be judged, the node is at fault.
-  return appended > 0 || idle.length > 0
+  return appended > 0 || unknown.length > 0
 }
 
+type Sorted = { readonly needed: readonly Ready[]; readonly idle: readonly Ready[]; readonly unknown: readonly Ready[] }
+
 /**
- * Without fillers that would fill no gap: they only cost a fee. A gap is below a nonce whose bytes are proven, so a forged
- * row makes none.
+ * Apart from fillers that would fill no gap: they only cost a fee. A gap is below a nonce whose bytes are proven, so a
+ * forged row makes none, and where one is in flight it is unknown whether a filler is needed.
  */
-async function fillersInGaps(
-  work: Work,
-  ready: readonly Ready[],
-  nonces: readonly number[],
-): Promise<{ readonly needed: readonly Ready[]; readonly idle: readonly Ready[] }> {
+async function sortFillers(work: Work, ready: readonly Ready[], nonces: readonly number[]): Promise<Sorted> {
   const isFiller = ({ transaction }: Ready) => transaction.type === 'NONCE_FILL'
-  if (!ready.some(isFiller)) return { needed: ready, idle: [] }
-  const top = await checkLane(work, work.lane, await work.lanes.highestInFlight(work.lane, TOP_ROWS))
-  const highest = Math.max(-1, ...top.map(({ transaction }) => newestAttempt(transaction)?.nonce ?? -1))
+  if (!ready.some(isFiller)) return { needed: ready, idle: [], unknown: [] }
+  const ids = await work.lanes.highestInFlight(work.lane, TOP_ROWS)
+  const proven = await checkLane(work, work.lane, ids)
+  const highest = Math.max(-1, ...proven.map(({ transaction }) => newestAttempt(transaction)?.nonce ?? -1))
   const needed: Ready[] = []
-  const idle: Ready[] = []
+  const others: Ready[] = []
   for (const item of ready) {
     const nonce = nonces[needed.length] ?? Number.POSITIVE_INFINITY
-    if (isFiller(item) && nonce >= highest) idle.push(item)
+    if (isFiller(item) && nonce >= highest) others.push(item)
     else needed.push(item)
   }
-  return { needed, idle }
+  return proven.length === ids.length ? { needed, idle: others, unknown: [] } : { needed, idle: [], unknown: others }
+}
+
+/** A gap that opens later gets another filler. */
+function notNeeded({ loaded }: Ready, now: string): Refused {
+  const message = 'No transaction waits for a lower nonce: the gap that it was to fill is closed.'
+  return { loaded, command: { type: 'FailUnsigned', code: 'expired', message, now } }
 }
 
 /** With the tag by which the bytes are recognised if the database forgets them. */

@@ -119,7 +119,11 @@ t.test('no forged initial event makes a signer pay, and honest requests go on be
   await stage.until(hd, honest, 'submitted')
   await service.stopWorker('signer')
   t.equal((await stateOf(honest)).attempts[0]?.nonce, 1, 'the next nonce goes to the honest request')
-  t.match(await stateOf(idle), { state: 'requested', attempts: [] }, 'a filler without a gap is not signed')
+  t.match(
+    await stateOf(idle),
+    { state: 'failed', attempts: [], failure: { code: 'expired' } },
+    'a filler without a gap ends unsigned',
+  )
   for (const id of forged) t.match(await stateOf(id), { state: 'requested', attempts: [] })
   t.equal(BigInt(String(await stage.rpc('eth_getBalance', THIEF, 'latest'))), 0n)
 })
