@@ -23,11 +23,7 @@ export const transactionRules: OpeningRules<typeof transactions> = {
   TransferRequested(intent) {
     if (intent.data !== null) return 'a transfer must not have call data of its own'
     if (intent.amount <= 0n) return 'a transfer must move an amount'
-    return (
-      foreignParts(intent, []) ??
-      foreignSubject(intent, 'transfer_batch', { isRequired: false }) ??
-      (intent.dependsOn === null ? null : 'a transfer must not depend on another transaction')
-    )
+    return foreignParts(intent, []) ?? foreignSubject(intent, 'transfer_batch', { isRequired: false })
   },
   NonceFillRequested(intent) {
     if (!sendsNothingToItself(intent) || intent.data !== null)

@@ -109,7 +109,6 @@ t.test('a transfer has no call data, and a contract call records what it calls',
     { outflows },
     { call },
     { swap },
-    { dependsOn: 'tx_1' },
     elsewhere,
   ])
   accepts(test, 'ContractCallRequested', { amount: 7n })
