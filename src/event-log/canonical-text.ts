@@ -1,6 +1,6 @@
 /**
- * Converts JSON as PostgreSQL prints `jsonb` to canonical JSON (RFC 8785), text to text: the same result as
- * `canonicalJson` of the parsed value, several times faster. Numbers keep their printed form, so 1 and 1.0 differ.
+ * Converts JSON as PostgreSQL prints `jsonb`, or without spaces, to canonical JSON (RFC 8785), text to text: the same result
+ * as `canonicalJson` of the parsed value, several times faster. Numbers keep their printed form, so 1 and 1.0 differ.
  */
 import { canonicalJson } from '../core/canonical-json.ts'
 
@@ -16,7 +16,7 @@ const SPACE = 32
 /** Thrown when only the slow path is correct: keys are sorted by their characters, not by their escape sequences. */
 const ESCAPED_KEY = Symbol('escaped key')
 
-/** @param text output of `jsonb::text` */
+/** @param text output of `jsonb::text` or `JSON.stringify` */
 export function canonicalText(text: string): string {
   const reader: Reader = { text, at: 0 }
   try {
@@ -56,7 +56,7 @@ function readObject(reader: Reader): string {
     const literal = readString(reader)
     const key = literal.slice(1, -1)
     if (key.includes('\\')) throw ESCAPED_KEY
-    reader.at += 2
+    skip(reader)
     const value = readValue(reader)
     let place = keys.length
     while (place > 0 && (keys[place - 1] as string) > key) {
@@ -67,7 +67,7 @@ function readObject(reader: Reader): string {
     keys[place] = key
     values[place] = value
     if (text.charCodeAt(reader.at) === CLOSE_BRACE) break
-    reader.at += 2
+    skip(reader)
   }
   reader.at += 1
   let joined = `{"${keys[0]}":${values[0]}`
@@ -84,11 +84,16 @@ function readArray(reader: Reader): string {
   }
   let joined = `[${readValue(reader)}`
   while (text.charCodeAt(reader.at) === COMMA) {
-    reader.at += 2
+    skip(reader)
     joined += `,${readValue(reader)}`
   }
   reader.at += 1
   return `${joined}]`
+}
+
+/** A colon or a comma, and the space that `jsonb` prints after it. */
+function skip(reader: Reader): void {
+  reader.at += reader.text.charCodeAt(reader.at + 1) === SPACE ? 2 : 1
 }
 
 /** Strings keep their escape sequences: PostgreSQL and `JSON.stringify` escape the same characters in the same way. */

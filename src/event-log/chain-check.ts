@@ -1,7 +1,9 @@
 /** Checks the hash chains of streams that are read one after the other, each from its first event. */
+
+import { canonicalJson } from '../core/canonical-json.ts'
 import { BursarError } from '../core/errors.ts'
-import { canonicalEvent, chainHash } from './hash-chain.ts'
-import type { EventRow } from './rows.ts'
+import { chainHash, eventText } from './hash-chain.ts'
+import { type EventRow, storedText } from './rows.ts'
 
 /** An event was changed after it was appended, or an event before it is missing. */
 export class BrokenChain extends BursarError {
@@ -40,18 +42,35 @@ export function chainProblem(
   if (event.stream_version !== before.version + 1) {
     return `${place} comes after version ${before.version} of its stream: the events between them are missing.`
   }
-  if (chainHash(before.hash, canonicalOf(event)) === event.hash.toString('hex')) return null
+  const hash = event.hash.toString('hex')
+  if (hash === hashOf(before.hash, event, storedText) || hash === hashOf(before.hash, event, canonicalOrNone))
+    return null
   return `${place} does not have the hash of its content and of the previous event: one of the two events was changed.`
 }
 
-function canonicalOf(row: EventRow): string {
-  return canonicalEvent({
-    streamId: row.stream_id,
-    streamVersion: row.stream_version,
-    type: row.type,
-    schemaVersion: row.schema_version,
-    data: row.data,
-    metadata: row.metadata,
-    recordedAt: row.recorded_at.toISOString(),
-  })
+/** @param textOf the text of data and metadata; undefined where they have none in that form */
+function hashOf(previous: string, row: EventRow, textOf: (value: unknown) => string | undefined): string | null {
+  const [data, metadata] = [textOf(row.data), textOf(row.metadata)]
+  if (data === undefined || metadata === undefined) return null
+  return chainHash(
+    previous,
+    eventText({
+      streamId: row.stream_id,
+      streamVersion: row.stream_version,
+      type: row.type,
+      schemaVersion: row.schema_version,
+      data,
+      metadata,
+      recordedAt: row.recorded_at.toISOString(),
+    }),
+  )
+}
+
+/** Events from before their text was stored have the hash of their canonical text. */
+function canonicalOrNone(value: unknown): string | undefined {
+  try {
+    return canonicalJson(value)
+  } catch {
+    return undefined // A fraction or an unsafe number: no canonical text has them.
+  }
 }

@@ -20,7 +20,7 @@ export type ExportSettings = {
   readonly onTotal?: (events: number) => void
 }
 
-/** Formatted by PostgreSQL: `jsonb` as stored. */
+/** Formatted by PostgreSQL: data and metadata as stored. */
 const LINE = `'{"position":"' || position || '","transaction_id":"' || transaction_id || '","stream_id":' || to_json(stream_id)
   || ',"stream_version":' || stream_version || ',"type":' || to_json(type) || ',"schema_version":' || schema_version
   || ',"data":' || data || ',"metadata":' || metadata

@@ -86,7 +86,7 @@ export function createGroupCommit(
     try {
       await pool.query({
         name: 'append_commits',
-        text: 'SELECT append_commits($1::jsonb, $2::jsonb, $3::jsonb)',
+        text: 'SELECT append_commits($1::jsonb, $2::json, $3::jsonb)',
         values: encodeBatch(
           batch.map((pending) => pending.commit),
           batch[0]?.alone,

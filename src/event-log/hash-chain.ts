@@ -19,15 +19,20 @@ export type HashedEvent = {
 
 /** The canonical text of an event, with the table's column names as keys (RFC 8785). */
 export function canonicalEvent(event: HashedEvent): string {
-  return canonicalJson({
-    stream_id: event.streamId,
-    stream_version: event.streamVersion,
-    type: event.type,
-    schema_version: event.schemaVersion,
-    data: event.data,
-    metadata: event.metadata,
-    recorded_at: event.recordedAt,
-  })
+  return eventText({ ...event, data: canonicalJson(event.data), metadata: canonicalJson(event.metadata) })
+}
+
+/**
+ * The text of an event around that of its data and metadata, which is canonical where theirs is. `append_commits` builds
+ * the same, and verifies the hash of it.
+ */
+export function eventText(
+  event: Omit<HashedEvent, 'data' | 'metadata'> & { readonly data: string; readonly metadata: string },
+): string {
+  return (
+    `{"data":${event.data},"metadata":${event.metadata},"recorded_at":"${event.recordedAt}","schema_version":${event.schemaVersion},` +
+    `"stream_id":${JSON.stringify(event.streamId)},"stream_version":${event.streamVersion},"type":${JSON.stringify(event.type)}}`
+  )
 }
 
 /**

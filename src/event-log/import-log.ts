@@ -132,7 +132,7 @@ const INSERT_EVENTS = `INSERT INTO events (position, transaction_id, stream_id, 
   OVERRIDING SYSTEM VALUE
   SELECT x.position, x.imported_id::xid8, x.stream_id, x.stream_version, x.type, x.schema_version, x.data, x.metadata, x.recorded_at, decode(x.hash, 'hex')
     FROM json_to_recordset($1::json) AS x(imported_id text, position bigint, stream_id text, stream_version integer, type text,
-      schema_version integer, data jsonb, metadata jsonb, recorded_at timestamptz, hash text)`
+      schema_version integer, data json, metadata json, recorded_at timestamptz, hash text)`
 
 /**
  * Positions order the events of one transaction id: a new id is needed only where the position decreases in reading

@@ -7,7 +7,7 @@ import type { Pool } from 'pg'
 import type { Event } from '../core/messages.ts'
 import { type Aggregate, type Loaded, upcast } from './aggregate.ts'
 import { chainProblem } from './chain-check.ts'
-import { EVENT_COLUMNS, type EventRow } from './rows.ts'
+import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from './rows.ts'
 
 /** A loaded stream with the result of its hash chain check. */
 export type Checked<State> = Loaded<State> & {
@@ -40,6 +40,7 @@ export function createLoadChecked(pool: Pool) {
       text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
                (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
       values: [[...loaded.keys()]],
+      types: STORED_TEXTS,
     })
     for (const row of rows) {
       const before = loaded.get(row.stream_id)

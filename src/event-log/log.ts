@@ -13,7 +13,7 @@ import { type AppendObserver, createGroupCommit } from './group-commit.ts'
 import { type Checked, createLoadChecked } from './load-checked.ts'
 import { createRecentStates, type RecentSettings } from './recent-states.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
-import { EVENT_COLUMNS, type EventRow, toRecorded } from './rows.ts'
+import { EVENT_COLUMNS, type EventRow, STORED_TEXTS, toRecorded } from './rows.ts'
 import type { OrNull } from './table-rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
@@ -149,6 +149,7 @@ export function createEventLog(settings: {
         name: 'read_stream',
         text: `SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = $1 ORDER BY stream_version`,
         values: [`${aggregate.category}-${id}`],
+        types: STORED_TEXTS,
       })
       if (verifies) rows.forEach(createChainCheck())
       return rows.map((row) =>

@@ -6,7 +6,7 @@
  */
 import type { Client } from 'pg'
 import { NotFound } from '../core/errors.ts'
-import { EVENT_COLUMNS, type EventRow } from './rows.ts'
+import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from './rows.ts'
 import type { SubscriptionPosition } from './subscription.ts'
 
 /** Events in one fetch: a few megabytes. */
@@ -79,7 +79,7 @@ export async function* readStreams(reader: Client, filter: StreamFilter): AsyncG
     since === undefined ? conditionValues(filter) : [since],
   )
   const fetch = () => {
-    const fetched = reader.query<StreamEvent>(`FETCH ${BATCH_SIZE} FROM log_by_stream`)
+    const fetched = reader.query<StreamEvent>({ text: `FETCH ${BATCH_SIZE} FROM log_by_stream`, types: STORED_TEXTS })
     fetched.catch(() => undefined) // Awaited below, possibly much later.
     return fetched
   }

@@ -1,4 +1,5 @@
-/** Converts a row of the `events` table to a recorded event. */
+/** Rows of the `events` table: as they are read, and as recorded events. */
+import pg, { type CustomTypesConfig } from 'pg'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 import type { Row } from './table-rows.ts'
 
@@ -8,6 +9,28 @@ export const EVENT_COLUMNS =
 /** As `EVENT_COLUMNS` selects it. */
 export type EventRow = Omit<Row<'events', { readonly metadata: Metadata }>, 'environment'> & {
   readonly transaction_id: string
+}
+
+const texts = new WeakMap<object, string>()
+
+/**
+ * For statements that read whole events: the text of data and metadata is kept beside what it was parsed to. The hash of
+ * an event is over that text.
+ */
+export const STORED_TEXTS: CustomTypesConfig = {
+  getTypeParser: ((type: number, format: 'text') =>
+    type === pg.types.builtins.JSON ? parseStored : pg.types.getTypeParser(type, format)) as never,
+}
+
+function parseStored(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  if (typeof value === 'object' && value !== null) texts.set(value, text)
+  return value
+}
+
+/** The text of data or metadata as it is stored; undefined if the statement did not keep it. */
+export function storedText(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null ? texts.get(value) : undefined
 }
 
 export function toRecorded<E extends Event>(row: EventRow, event: E): RecordedEvent<E> {

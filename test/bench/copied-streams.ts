@@ -36,7 +36,7 @@ export async function insertCopies(pool: pg.Pool, copies: readonly Copy[]): Prom
   await pool.query(
     `INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
      SELECT x.stream_id, x.stream_version, x.type, x.schema_version, x.data, x.metadata, x.recorded_at, decode(x.hash, 'hex')
-       FROM jsonb_to_recordset($1) AS x(stream_id text, stream_version integer, type text, schema_version integer, data jsonb, metadata jsonb,
+       FROM json_to_recordset($1::json) AS x(stream_id text, stream_version integer, type text, schema_version integer, data json, metadata json,
                                         recorded_at timestamptz, hash text)`,
     [`[${events.join(',')}]`],
   )

@@ -78,7 +78,7 @@ t.test('threads with a share of the streams each find the same first bad event',
 t.test('an event whose data were changed is named', async (t) => {
   const { stream_id, stream_version, position } = await eventAt(300)
   await restoring(async () => {
-    await tamper(`UPDATE events SET data = data || '{"code": "x"}' WHERE position = ${position}`)
+    await tamper(`UPDATE events SET data = data::jsonb || '{"code": "x"}' WHERE position = ${position}`)
     const { code, out } = await verify()
     t.equal(code, 1)
     t.equal(
@@ -94,8 +94,8 @@ t.test('one flipped bit in each column is found, and nothing else is blamed', as
   const changes = {
     type: "type = 'TransactionFaileD'",
     schema_version: 'schema_version = schema_version + 1',
-    data: `data = jsonb_set(data, '{${Object.keys(((await pool.query('SELECT data FROM events WHERE position = $1', [position])).rows[0] as { data: object }).data)[0]}}', '1.0')`,
-    metadata: `metadata = metadata || '{"actor": "tesu"}'`,
+    data: `data = jsonb_set(data::jsonb, '{${Object.keys(((await pool.query('SELECT data FROM events WHERE position = $1', [position])).rows[0] as { data: object }).data)[0]}}', '1.0')`,
+    metadata: `metadata = metadata::jsonb || '{"actor": "tesu"}'`,
     recorded_at: "recorded_at = recorded_at + interval '1 millisecond'",
     hash: 'hash = set_bit(hash, 77, 1 - get_bit(hash, 77))',
   }
@@ -112,7 +112,7 @@ t.test('one flipped bit in each column is found, and nothing else is blamed', as
 t.test('an event that was changed together with the hashes behind it is named by the tree', async (t) => {
   const { stream_id, stream_version, position } = await eventAt(100)
   await restoring(async () => {
-    await tamper(`UPDATE events SET metadata = metadata || '{"actor": "thief"}' WHERE position = ${position}`)
+    await tamper(`UPDATE events SET metadata = metadata::jsonb || '{"actor": "thief"}' WHERE position = ${position}`)
     await rehash(stage, stream_id, stream_version)
     const { code, out } = await verify('--json')
     t.equal(code, 1)
@@ -124,7 +124,7 @@ t.test('a rewritten history with its tree contradicts the signed checkpoint', as
   const { stream_id, stream_version, position } = await eventAt(500)
   await restoring(async () => {
     await tamper(
-      `UPDATE events SET metadata = metadata || '{"actor": "thief"}' WHERE position = ${position}`,
+      `UPDATE events SET metadata = metadata::jsonb || '{"actor": "thief"}' WHERE position = ${position}`,
       'DELETE FROM audit_tiles',
       "UPDATE audit_tree SET size = 0, transaction_id = '0', position = 0",
     )

@@ -17,6 +17,7 @@ import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { loginAs } from '../support/database-login.ts'
 import { seedWallet } from '../support/log.ts'
 import { type TestDatabase, withDatabase } from '../support/postgres.ts'
+import { appendRaw, rawEvent } from '../support/raw-events.ts'
 import { withSomeLog } from '../support/some-log.ts'
 
 /** None of these tests needs an empty one. */
@@ -26,25 +27,14 @@ const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.
 
 let events = 0
 
-function eventOf(category: string, type: string): object {
+function eventOf(category: string, type: string) {
   events += 1
-  return {
-    commit: 0,
-    hash: '00',
-    stream_id: `${category}-${events}`,
-    stream_version: 1,
-    type,
-    schema_version: 1,
-    data: {},
-    metadata: {},
-    recorded_at: '2026-01-01T00:00:00.000Z',
-  }
+  return rawEvent({ streamId: `${category}-${events}`, type })
 }
 
 /** One event in one commit, with rows and guards chosen by the caller. */
 function append(pool: Pool, category: string, type: string, rows: object = {}, guards: object = {}): Promise<unknown> {
-  const values = [guards, [eventOf(category, type)], rows].map((value) => JSON.stringify(value))
-  return pool.query('SELECT append_commits($1, $2, $3)', values)
+  return appendRaw(pool, [eventOf(category, type)], rows, guards)
 }
 
 const appendRows = (pool: Pool, rows: object, guards: object = {}) =>
@@ -72,18 +62,20 @@ const EVERY_EVENT = Object.entries(STREAMS).flatMap(([category, { events }]) =>
 
 /** Which of these events a user may append, in streams of `category`: all are tried at once and rolled back. */
 async function appendable(pool: Pool, inStream: (category: string) => string): Promise<readonly string[]> {
-  const attempts = EVERY_EVENT.map(({ name, category, type }) => ({ name, event: eventOf(inStream(category), type) }))
+  const attempts = EVERY_EVENT.map(
+    ({ name, category, type }) => `{"name":"${name}","event":${eventOf(inStream(category), type).json}}`,
+  )
   const client = await pool.connect()
   try {
     await client.query(`DO $do$
       DECLARE
-        attempt jsonb;
+        attempt json;
         passed jsonb := '[]';
       BEGIN
-        FOR attempt IN SELECT jsonb_array_elements($all$${JSON.stringify(attempts)}$all$) LOOP
+        FOR attempt IN SELECT json_array_elements($all$[${attempts.join(',')}]$all$) LOOP
           BEGIN
-            PERFORM append_commits('{}', jsonb_build_array(attempt->'event'), '{}');
-            passed := passed || jsonb_build_array(attempt->'name');
+            PERFORM append_commits('{}', json_build_array(attempt->'event'), '{}');
+            passed := passed || jsonb_build_array(attempt->>'name');
             RAISE EXCEPTION USING ERRCODE = 'TS001';
           EXCEPTION WHEN insufficient_privilege OR SQLSTATE 'TS001' THEN
             NULL;
@@ -233,8 +225,7 @@ t.test('the path of a session does not decide what an append means', async (t) =
       `CREATE TEMP TABLE role_rights AS SELECT 'bursar_operator' AS role, ARRAY['transaction:TransactionSigned'] AS events,
          '{}'::text[] AS tables, '{}'::text[] AS leases, '{}'::text[] AS processes;
        SET search_path = pg_temp, public;
-       SELECT append_commits('{}', '[{"commit": 0, "hash": "00", "stream_id": "transaction-a", "stream_version": 1, "type": "TransactionSigned",
-         "schema_version": 1, "data": {}, "metadata": {}, "recorded_at": "2026-01-01"}]', '{}')`,
+       SELECT append_commits('{}', '[${eventOf('transaction', 'TransactionSigned').json}]', '{}')`,
     ),
     REFUSED,
   )

@@ -48,7 +48,7 @@ const stateOf = async (id: string) => {
 async function edit(streamId: string, data: object): Promise<void> {
   const { pool } = stage.service
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
-  await pool.query('UPDATE events SET data = data || $2 WHERE stream_id = $1 AND stream_version = 1', [
+  await pool.query('UPDATE events SET data = data::jsonb || $2 WHERE stream_id = $1 AND stream_version = 1', [
     streamId,
     JSON.stringify(data),
   ])

@@ -24,9 +24,11 @@ const TYPES: Readonly<Record<string, string>> = {
   String: 'text',
   'String[]': '_text',
   Int: 'int4',
+  'Int[]': '_int4',
   BigInt: 'int8',
   Boolean: 'bool',
   Json: 'jsonb',
+  'Json @db.Json': 'json',
   Bytes: 'bytea',
   DateTime: 'timestamptz',
   Decimal: 'numeric',
@@ -36,8 +38,9 @@ const TYPES: Readonly<Record<string, string>> = {
 /** `table column type null|not null` for each field of the schema. */
 function columnsOf(page: string): string[] {
   return [...page.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, table, fields = '']) =>
-    [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)/gm)].map(
-      ([, column, type = '', optional]) => `${table} ${column} ${TYPES[type]} ${optional ? 'null' : 'not null'}`,
+    [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)( +@db\.Json$)?/gm)].map(
+      ([, column, type = '', optional, kind = '']) =>
+        `${table} ${column} ${TYPES[type + kind.replace(/ +/, ' ')]} ${optional ? 'null' : 'not null'}`,
     ),
   )
 }

@@ -27,7 +27,7 @@ const refused = (id: string) => eventually(() => refusals(id).at(-1))
 /** As the superuser of a stolen `DATABASE_URL`. */
 async function editEvent(streamId: string, version: number, data: object): Promise<void> {
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
-  await pool.query('UPDATE events SET data = data || $3 WHERE stream_id = $1 AND stream_version = $2', [
+  await pool.query('UPDATE events SET data = data::jsonb || $3 WHERE stream_id = $1 AND stream_version = $2', [
     streamId,
     version,
     JSON.stringify(data),

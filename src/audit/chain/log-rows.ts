@@ -9,7 +9,7 @@ export type LogRow = {
   readonly streamVersion: number
   readonly type: string
   readonly schemaVersion: string
-  /** `jsonb` as PostgreSQL prints it. */
+  /** JSON as it is stored. */
   readonly data: string
   readonly metadata: string
   /** A timestamp in UTC as PostgreSQL prints it. */

@@ -2,6 +2,7 @@
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import { STREAMS, TASK_NAMES, type Table } from '../../declarations.ts'
+import { ALL_AGGREGATES } from '../capabilities.ts'
 
 type RoleTerms = {
   /** Rows that an append includes besides those derived from its events. */
@@ -38,11 +39,19 @@ export type RoleRights = {
   readonly role: string
   /** `<category>:<type>` */
   readonly events: readonly string[]
+  /** The newest schema version of each of `events`. */
+  readonly schema_versions: readonly number[]
   readonly tables: readonly string[]
   readonly leases: readonly string[]
   readonly processes: readonly string[]
   readonly functions: readonly string[]
 }
+
+const NEWEST_VERSIONS: ReadonlyMap<string, number> = new Map(
+  ALL_AGGREGATES.flatMap(({ category, schemas }) =>
+    Object.entries<{ readonly version: number }>(schemas).map(([type, { version }]) => [`${category}:${type}`, version]),
+  ),
+)
 
 /** One entry for each role. */
 export function roleRights(): readonly RoleRights[] {
@@ -52,15 +61,17 @@ export function roleRights(): readonly RoleRights[] {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
       return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: follow }]
     })
+    const events = writes.flatMap((item) => item.events)
     const tables = [...new Set([...rows, ...writes.flatMap((item) => item.rows)])].sort()
     return {
       role: groupRole(role),
-      events: writes.flatMap(({ events }) => events),
+      events,
+      schema_versions: events.map((name) => NEWEST_VERSIONS.get(name) ?? 0),
       tables,
       leases,
       processes,
       functions: [
-        ...(writes.length > 0 ? ['append_commits(jsonb, jsonb, jsonb)'] : []),
+        ...(writes.length > 0 ? ['append_commits(jsonb, json, jsonb)'] : []),
         ...(leases.length > 0
           ? [
               'acquire_lease(text, text, integer)',

@@ -1,0 +1,60 @@
+/**
+ * Events as whoever has a database login sends them to `append_commits`, text for text. Each is a valid first event of its
+ * stream, but for the members that a test replaces.
+ */
+import type { Pool } from 'pg'
+import { chainHash, eventText } from '../../src/event-log/hash-chain.ts'
+
+export type RawEvent = {
+  readonly streamId: string
+  readonly streamVersion: number
+  readonly type: string
+  readonly schemaVersion: number
+  /** JSON. */
+  readonly data: string
+  /** JSON. */
+  readonly metadata: string
+  readonly recordedAt: string
+  /** Hex; the empty string before the first event of a stream. */
+  readonly previous: string
+  /** Whether the event names it: the second event of a stream in a commit does not. */
+  readonly namesPrevious: boolean
+  readonly commit: number
+}
+
+const FIRST = {
+  streamVersion: 1,
+  schemaVersion: 1,
+  data: '{}',
+  metadata: '{"actor":"test","tenantId":"acme"}',
+  recordedAt: '2026-01-01T00:00:00.000Z',
+  previous: '',
+  namesPrevious: true,
+  commit: 0,
+}
+
+/**
+ * @param hash hex; the right one by default
+ * @returns the event and its hash
+ */
+export function rawEvent(
+  replaced: Partial<RawEvent> & Pick<RawEvent, 'streamId' | 'type'>,
+  hash?: string,
+): { readonly json: string; readonly hash: string } {
+  const event = { ...FIRST, ...replaced }
+  const text = eventText(event)
+  const said = hash ?? chainHash(event.previous, text)
+  const previous = event.previous !== '' && event.namesPrevious ? `"previous":"${event.previous}",` : ''
+  return { json: `{"commit":${event.commit},${previous}"hash":"${said}",${text.slice(1)}`, hash: said }
+}
+
+/** Appends them in one call. */
+export function appendRaw(
+  pool: Pick<Pool, 'query'>,
+  events: readonly { readonly json: string }[],
+  rows: object = {},
+  guards: object = {},
+): Promise<unknown> {
+  const array = `[${events.map(({ json }) => json).join(',')}]`
+  return pool.query('SELECT append_commits($1, $2, $3)', [JSON.stringify(guards), array, JSON.stringify(rows)])
+}
