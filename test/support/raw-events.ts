@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { chainHash, eventText } from '../../src/event-log/hash-chain.ts'
+import { newTransactionId } from './log.ts'
 
 export type RawEvent = {
   readonly streamId: string
@@ -57,4 +58,37 @@ export function appendRaw(
 ): Promise<unknown> {
   const array = `[${events.map(({ json }) => json).join(',')}]`
   return pool.query('SELECT append_commits($1, $2, $3)', [JSON.stringify(guards), array, JSON.stringify(rows)])
+}
+
+/** The first event of a new stream. */
+export function rawRequest(replaced: Partial<RawEvent> = {}, hash?: string) {
+  const streamId = `transaction-${newTransactionId()}`
+  return { streamId, ...rawEvent({ streamId, type: 'TransferRequested', ...replaced }, hash) }
+}
+
+/** The second event of its stream. */
+export function rawCancellation(
+  first: { readonly streamId: string; readonly hash: string },
+  replaced: Partial<RawEvent> = {},
+) {
+  const { streamId, hash: previous } = first
+  return rawEvent({ streamId, streamVersion: 2, type: 'CancellationRequested', previous, ...replaced })
+}
+
+/** The number of events of the log. */
+export async function countOf(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>('SELECT count(*)::integer AS n FROM events')
+  return rows[0]?.n ?? -1
+}
+
+/** The outcome of each refused commit, or the SQLSTATE of another error; `accepted` if there is none. */
+export async function outcomesOf(appending: Promise<unknown>): Promise<readonly string[]> {
+  const error = await appending.then(
+    () => ({ code: 'accepted', detail: '[]' }),
+    (refused: { readonly code: string; readonly detail: string }) => refused,
+  )
+  if (error.code !== 'BU001') return [error.code]
+  return (JSON.parse(error.detail) as { readonly commit: number; readonly outcome: string }[]).map(
+    ({ commit, outcome }) => `${commit} ${outcome}`,
+  )
 }

@@ -1,0 +1,157 @@
+/**
+ * What an append accepts from whoever has the login of one process: events that continue their streams, whose hash is that
+ * of their stored bytes.
+ */
+import t, { type Test } from 'tap'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { loginAs } from '../support/database-login.ts'
+import { withDatabase } from '../support/postgres.ts'
+import {
+  appendRaw,
+  countOf,
+  outcomesOf,
+  type RawEvent,
+  rawCancellation,
+  rawEvent,
+  rawRequest,
+} from '../support/raw-events.ts'
+
+const NO_EVENT_OF_ITS_STREAM = { code: 'BU003' }
+const NOT_ALLOWED = { code: '42501' }
+const NOT_JSON = { code: '22P02' }
+
+async function withApi(t: Test) {
+  const database = await withDatabase(t)
+  return { ...database, api: await loginAs(t, database, 'api') }
+}
+
+t.test('an event with a hash that is not that of its content is refused, from the owner too', async (t) => {
+  const { pool, api } = await withApi(t)
+  const right = rawRequest()
+  for (const hash of ['', '00', '0'.repeat(64), rawRequest().hash])
+    for (const login of [api, pool]) await t.rejects(appendRaw(login, [rawRequest({}, hash)]), NO_EVENT_OF_ITS_STREAM)
+  const { streamId } = right
+  const changed: Partial<RawEvent>[] = [
+    { data: '{"amount":"1"}' },
+    { data: '{ }' },
+    { metadata: '{"actor":"test","tenantId":"other"}' },
+    { recordedAt: '2026-01-01T00:00:00.001Z' },
+    { recordedAt: '2026-01-01T00:00:00.000+01:00' },
+    { schemaVersion: 2 },
+    { type: 'WithdrawalRequested' },
+    { streamId: `${streamId}0` },
+  ]
+  for (const one of changed)
+    await t.rejects(
+      appendRaw(pool, [rawEvent({ streamId, type: 'TransferRequested', ...one }, right.hash)]),
+      NO_EVENT_OF_ITS_STREAM,
+      JSON.stringify(one),
+    )
+  for (const recordedAt of ['infinity', '-infinity', '2026-01-01 00:00:00 BC', '+010000-01-01T00:00:00.000Z'])
+    t.not((await outcomesOf(appendRaw(api, [rawRequest({ recordedAt })])))[0], 'accepted', recordedAt)
+  t.equal(await countOf(pool), 0)
+  await appendRaw(api, [right])
+  t.equal(await countOf(pool), 1)
+})
+
+t.test('an event is accepted only behind the event of its stream that it names', async (t) => {
+  const { pool, api } = await withApi(t)
+  const [first, other] = [rawRequest(), rawRequest()]
+  await appendRaw(api, [first, other])
+  const refused = (event: { readonly json: string }) => outcomesOf(appendRaw(api, [event]))
+  t.strictSame(await refused(rawCancellation(first, { namesPrevious: false })), ['BU003'], 'it names none')
+  t.strictSame(await refused(rawCancellation(first, { previous: '' })), ['BU003'], 'it has none')
+  t.strictSame(
+    await refused(rawCancellation(first, { previous: other.hash })),
+    ['0 stream_conflict'],
+    'of another stream',
+  )
+  t.strictSame(await refused(rawCancellation(rawRequest())), ['0 stream_conflict'], 'of a stream that does not exist')
+  for (const streamVersion of [3, 2_000_000_000])
+    t.strictSame(
+      await refused(rawCancellation(first, { streamVersion })),
+      ['0 stream_conflict'],
+      `version ${streamVersion}`,
+    )
+  for (const streamVersion of [0, -1])
+    t.strictSame(
+      await refused(rawCancellation(first, { streamVersion })),
+      ['0 stream_conflict'],
+      `version ${streamVersion}`,
+    )
+  t.strictSame(await refused(rawRequest({ previous: first.hash })), ['BU003'], 'a first event that names one')
+  t.strictSame(await refused(rawRequest({ streamVersion: 0 })), ['BU003'], 'version 0')
+  t.equal(await countOf(pool), 2)
+  await appendRaw(api, [rawCancellation(first)])
+  t.equal(await countOf(pool), 3)
+})
+
+t.test('the events of one call continue each other without a gap, each within its commit', async (t) => {
+  const { pool, api } = await withApi(t)
+  const first = rawRequest()
+  const second = rawCancellation(first, { namesPrevious: false })
+  const third = (replaced: Partial<RawEvent> = {}) =>
+    rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3, namesPrevious: false, ...replaced })
+  const gap = rawCancellation(first, { streamVersion: 3, namesPrevious: false })
+  await t.rejects(appendRaw(api, [first, gap]), NO_EVENT_OF_ITS_STREAM, 'a gap')
+  await t.rejects(appendRaw(api, [first, second, third({ previous: first.hash })]), NO_EVENT_OF_ITS_STREAM)
+  await t.rejects(appendRaw(api, [first, second, third({ commit: 1 })]), NO_EVENT_OF_ITS_STREAM, 'of another commit')
+  await t.rejects(appendRaw(api, [first, second, second]), { code: /^(BU003|23505)$/ }, 'twice')
+  t.equal(await countOf(pool), 0)
+  await appendRaw(api, [third(), first, second])
+  t.equal(await countOf(pool), 3, 'in any order')
+})
+
+t.test('a role appends no type of another role, and no schema version that no program reads', async (t) => {
+  const { pool, api } = await withApi(t)
+  const newest = transactionAggregate.schemas.TransferRequested.version
+  await t.rejects(appendRaw(api, [rawRequest({ type: 'TransactionSigned' })]), NOT_ALLOWED)
+  for (const schemaVersion of [-1, 0, newest + 1, 2_000_000_000])
+    await t.rejects(appendRaw(api, [rawRequest({ schemaVersion })]), NOT_ALLOWED, `schema version ${schemaVersion}`)
+  for (let schemaVersion = 1; schemaVersion <= newest; schemaVersion += 1)
+    await appendRaw(api, [rawRequest({ schemaVersion })])
+  t.equal(await countOf(pool), newest)
+  const { rows } = await pool.query(
+    'SELECT role FROM role_rights WHERE cardinality(events) <> cardinality(schema_versions) OR 0 = ANY (schema_versions)',
+  )
+  t.strictSame(rows, [], 'each event of each role has a newest version')
+})
+
+t.test('JSON that two readers could read differently is refused', async (t) => {
+  const { pool, api } = await withApi(t)
+  const twice = ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"a":{"b":[{"c":1,"c":2}]}}', '{"__proto__":1,"__proto__":2}']
+  const noText = ['{"a":"\\u0000"}', '{"a\\u0000":1}', '{"a":"\\ud800"}', '{"a":"\\udc00\\ud800"}']
+  for (const text of [...twice, ...noText]) {
+    await t.rejects(appendRaw(api, [rawRequest({ data: text })]), NOT_JSON, text)
+    await t.rejects(appendRaw(api, [rawRequest({ metadata: text })]), NOT_JSON, text)
+  }
+  for (const text of ['[]', '1', '"a"', 'true', '{"a":\n1}', '{"a":\r1}'])
+    await t.rejects(appendRaw(api, [rawRequest({ data: text })]), NO_EVENT_OF_ITS_STREAM, text)
+  for (const text of ['null', '{"a":1', "{'a':1}", '{"a":"\u0001"}'])
+    t.not((await outcomesOf(appendRaw(api, [rawRequest({ data: text })])))[0], 'accepted', text)
+  await t.rejects(appendRaw(api, [{ json: rawRequest().json.replace('{', '{"commit":1,') }]), NOT_JSON)
+  t.equal(await countOf(pool), 0)
+  const alike = ['{}', '{"a":{"a":[{"a":1},{"a":2}]}}', '{"a":"\\u0001\\ud83d\\ude00","b":"\\\\u0000"}', '[]', '"a"']
+  const { rows } = await pool.query(
+    'SELECT text, reads_alike(text::json) AS alike, reads_alike_by_walk(text::json) AS walked FROM unnest($1::text[]) AS text',
+    [[...twice, ...noText, ...alike]],
+  )
+  for (const { text, alike: said, walked } of rows)
+    t.strictSame([said, walked], Array(2).fill(alike.includes(text)), text)
+})
+
+t.test('a commit that was appended before is recognised, alone and among others', async (t) => {
+  const { pool, api } = await withApi(t)
+  const first = rawRequest()
+  const second = rawCancellation(first, { namesPrevious: false })
+  await appendRaw(api, [first, second])
+  t.strictSame(await outcomesOf(appendRaw(api, [first, second])), ['0 appended_before', '0 appended_before'])
+  const fresh = rawRequest({ commit: 1 })
+  t.strictSame(await outcomesOf(appendRaw(api, [first, second, fresh])), ['0 appended_before', '0 appended_before'])
+  const third = rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3 })
+  await appendRaw(api, [third])
+  t.strictSame(await outcomesOf(appendRaw(api, [third])), ['0 appended_before'])
+  const rival = rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3, data: '{"rival":true}' })
+  t.strictSame(await outcomesOf(appendRaw(api, [rival])), ['0 stream_conflict'])
+  t.equal(await countOf(pool), 3)
+})
