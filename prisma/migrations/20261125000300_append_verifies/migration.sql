@@ -5,7 +5,11 @@
 -- The text of a JSON column is stored as it was appended, so that its hash can be verified wherever it is read, and nothing is
 -- parsed to be stored. This writes the table again. Rows from before keep what jsonb printed.
 ALTER TABLE events ALTER COLUMN data TYPE json USING data::text::json, ALTER COLUMN metadata TYPE json USING metadata::text::json;
-ANALYZE events;
+-- Not of an empty table, which the planner would expect to stay so.
+DO $body$
+BEGIN
+  IF EXISTS (SELECT FROM events) THEN ANALYZE events; END IF;
+END $body$;
 
 CREATE OR REPLACE FUNCTION set_event_environment() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -44,6 +48,21 @@ BEGIN
   EXECUTE format('CREATE FUNCTION reads_alike(value json) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT %s $$',
     CASE WHEN current_setting('server_version_num')::integer < 160000 THEN 'reads_alike_by_walk(value)' ELSE 'value IS JSON WITH UNIQUE KEYS' END);
 END $body$;
+
+-- Hashes ---------------------------------------------------------------------------------------------------------------
+
+-- What the hash of an event covers, as its readers build it from the stored row: eventText of hash-chain.ts.
+CREATE FUNCTION event_text(stream_id text, stream_version integer, type text, schema_version integer, data json, metadata json,
+                           recorded_at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT '{"data":' || data::text || (',"metadata":' || metadata::text ||
+    (',"recorded_at":"' || to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","schema_version":' || schema_version
+      || ',"stream_id":' || to_json(stream_id) || ',"stream_version":' || stream_version || ',"type":' || to_json(type) || '}'))
+$$;
+
+-- The hash of an event with this text after one with the hash `previous`, which is empty before the first.
+CREATE FUNCTION event_hash(previous bytea, text text) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+  SELECT sha256(convert_to(encode(previous, 'hex') || E'\n' || text, 'UTF8'))
+$$;
 
 -- Rights ---------------------------------------------------------------------------------------------------------------
 
@@ -98,6 +117,8 @@ DECLARE
   conflicts jsonb[];
   outdated jsonb[];
   forged text;
+  commits integer[];
+  followers boolean[];
   stream_ids text[];
   stream_versions integer[];
   types text[];
@@ -134,7 +155,11 @@ BEGIN
   -- look-up for each, whatever the statistics of a fast growing table say.
   SELECT array_agg(x.stream_id), array_agg(x.stream_version), array_agg(x.type), array_agg(x.schema_version), array_agg(x.data),
          array_agg(x.metadata), array_agg(x.recorded_at), array_agg(x.new_hash),
-         array_agg(CASE WHEN x.stream_version = 1 THEN CASE x.data->>'environment' WHEN 'mainnet' THEN 'mainnet' WHEN 'testnet' THEN 'testnet' END
+         array_agg(CASE WHEN x.stream_version = 1 THEN
+                          -- Every opening of a transaction names its environment: parsed only if the data name both.
+                          CASE WHEN starts_with(x.stream_id, 'transaction-') AND strpos(x.hashed, '"environment":"testnet"') = 0
+                                    AND strpos(x.hashed, '"environment":"mainnet"') > 0 THEN 'mainnet'
+                               ELSE CASE x.data->>'environment' WHEN 'mainnet' THEN 'mainnet' WHEN 'testnet' THEN 'testnet' END END
                         WHEN starts_with(x.stream_id, 'transaction-') OR starts_with(x.stream_id, 'balance-') THEN p.environment END),
          coalesce(array_agg(jsonb_build_object('commit', x.commit,
                       'outcome', CASE WHEN e.hash = x.new_hash THEN 'appended_before' ELSE 'stream_conflict' END,
@@ -143,30 +168,34 @@ BEGIN
          -- database went back to an earlier state.
          coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'stream_conflict', 'detail', jsonb_build_object('stream_id', x.stream_id)))
                     FILTER (WHERE x.previous IS NOT NULL AND p.hash IS DISTINCT FROM x.before), '{}'),
-         -- What a reader computes from the stored row: hash-chain.ts. A line feed would end the line of an export.
+         -- A line feed would end the line of an export. Those that follow an event of this call are compared below.
          string_agg(x.stream_id || ' version ' || x.stream_version, ', ') FILTER (WHERE NOT coalesce(
-             json_typeof(x.data) = 'object' AND json_typeof(x.metadata) = 'object' AND x.recorded_at >= '1970-01-01Z' AND x.recorded_at < '9999-12-31Z'
-             AND strpos(x.hashed, E'\n') = 0 AND strpos(x.hashed, E'\r') = 0
-             AND x.new_hash = sha256(convert_to(encode(x.before, 'hex') || E'\n' || x.hashed, 'UTF8')), false)),
+             x.stream_version > 0 AND json_typeof(x.data) = 'object' AND json_typeof(x.metadata) = 'object'
+             AND x.recorded_at >= '1970-01-01Z' AND x.recorded_at < '9999-12-31Z' AND strpos(x.hashed, E'\n') = 0 AND strpos(x.hashed, E'\r') = 0
+             AND (x.follows OR x.new_hash = event_hash(x.before, x.hashed)), false)),
+         array_agg(x.commit), array_agg(x.follows),
          -- By the order of its index: for a comparison with all ids the planner would read the table.
          (SELECT newest.transaction_id FROM events newest ORDER BY newest.transaction_id DESC, newest.position DESC LIMIT 1)
-    INTO stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes, environments, conflicts, outdated, forged, newest_id
-    FROM (SELECT n.*, decode(n.hash, 'hex') AS new_hash,
-                 '{"data":' || n.data::text || ',"metadata":' || n.metadata::text
-                   || ',"recorded_at":"' || to_char(n.recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-                   || '","schema_version":' || n.schema_version || ',"stream_id":' || to_json(n.stream_id) || ',"stream_version":' || n.stream_version
-                   || ',"type":' || to_json(n.type) || '}' AS hashed,
-                 -- The hash of the event before it: none, one that the stream has, or that of the event before it in this commit.
-                 CASE WHEN n.stream_version = 1 THEN CASE WHEN n.previous IS NULL THEN ''::bytea END
-                      WHEN n.previous IS NOT NULL THEN decode(n.previous, 'hex')
-                      WHEN lag(n.stream_version) OVER in_commit = n.stream_version - 1 THEN decode(lag(n.hash) OVER in_commit, 'hex') END AS before
+    INTO stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes, environments, conflicts, outdated, forged, commits, followers,
+         newest_id
+    FROM (SELECT n.*, decode(n.hash, 'hex') AS new_hash, n.stream_version > 1 AND n.previous IS NULL AS follows,
+                 event_text(n.stream_id, n.stream_version, n.type, n.schema_version, n.data, n.metadata, n.recorded_at) AS hashed,
+                 CASE WHEN n.stream_version > 1 THEN decode(n.previous, 'hex') WHEN n.previous IS NULL THEN ''::bytea END AS before
             FROM json_to_recordset(new_events) AS n(commit integer, stream_id text, stream_version integer, type text, schema_version integer,
                                                     data json, metadata json, recorded_at timestamptz(3), hash text, previous text)
-          WINDOW in_commit AS (PARTITION BY n.stream_id, n.commit ORDER BY n.stream_version)
            ORDER BY n.stream_id, n.commit, n.stream_version) AS x
     LEFT JOIN LATERAL (SELECT v.hash FROM events v WHERE v.stream_id = x.stream_id AND v.stream_version = x.stream_version OFFSET 0) AS e ON true
     LEFT JOIN LATERAL (SELECT v.hash, v.environment FROM events v
                         WHERE x.previous IS NOT NULL AND v.stream_id = x.stream_id AND v.stream_version = x.stream_version - 1 OFFSET 0) AS p ON true;
+  IF true = ANY (followers) AND forged IS NULL THEN
+    SELECT string_agg(x.stream_id || ' version ' || x.stream_version, ', ') INTO forged
+      FROM (SELECT u.*, lag(u.stream_version) OVER in_commit AS version_before, lag(u.hash) OVER in_commit AS hash_before
+              FROM unnest(commits, followers, stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes)
+                AS u(commit, follows, stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
+            WINDOW in_commit AS (PARTITION BY u.stream_id, u.commit ORDER BY u.stream_version)) AS x
+     WHERE x.follows AND NOT coalesce(x.version_before = x.stream_version - 1 AND x.hash = event_hash(x.hash_before, event_text(
+             x.stream_id, x.stream_version, x.type, x.schema_version, x.data, x.metadata, x.recorded_at)), false);
+  END IF;
   IF forged IS NOT NULL THEN
     RAISE EXCEPTION 'no events of their streams, by content, hash or the event before them: %', forged USING ERRCODE = 'BU003';
   END IF;
