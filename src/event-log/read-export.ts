@@ -11,6 +11,7 @@ import {
   type ExportFooter,
   type ExportHeader,
 } from './export-format.ts'
+import { storable } from './storable.ts'
 
 export type ExportLine =
   | { readonly kind: 'event'; readonly value: ExportedEvent; readonly text: string }
@@ -61,6 +62,9 @@ export async function readExport(
   }
 }
 
+/** NUL or half of a surrogate pair, perhaps. */
+const ESCAPED = /\\u(?:0000|d[89a-f])/i
+
 function parse(text: string, number: number): Readonly<Record<string, unknown>> {
   const value = parsed(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -68,6 +72,11 @@ function parse(text: string, number: number): Readonly<Record<string, unknown>> 
       number === 1
         ? 'The file is not an export of the event log.'
         : `Line ${number} is truncated or is not a JSON object.`,
+    )
+  }
+  if (ESCAPED.test(text) && JSON.stringify(storable(value)) !== JSON.stringify(value)) {
+    throw new BadExport(
+      `Line ${number} has a character that the database cannot store, so it was changed. Export the log again.`,
     )
   }
   const twice = duplicateMember(text)

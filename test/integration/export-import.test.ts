@@ -167,6 +167,8 @@ t.test('a line that two programs could read differently is refused, whatever its
       (line) => line.replace('"metadata":{', '"metadata":{"tenantId":"globex",'),
       /"tenantId" twice/,
     ],
+    ['NUL in its data', (line) => line.replace('"data":{', '"data":{"x":"\\u0000",'), /cannot store/],
+    ['half a character', (line) => line.replace('"data":{', '"data":{"x":"\\uD83D",'), /cannot store/],
     ['the id that an import gives', (line) => last(line, '"imported_id":"1"'), /imported_id/],
     ['a member that no event has', (line) => last(line, '"extra":1'), /extra/],
   ]
