@@ -8,13 +8,14 @@ import { assets } from './assets/declaration.ts'
 import { audit } from './audit/declaration.ts'
 import { balances } from './balances/declaration.ts'
 import { contractCalls } from './contract-calls/declaration.ts'
-import type {
-  Declaration,
-  OpeningDeclaration,
-  QueueLimits,
-  ReadModelKind,
-  StreamDeclaration,
-  TableDeclaration,
+import {
+  type Declaration,
+  type OpeningDeclaration,
+  type QueueLimits,
+  type ReadModelKind,
+  type StreamDeclaration,
+  type TableDeclaration,
+  WHOLE_ROW,
 } from './core/declaration.ts'
 import { mapValues } from './core/map-values.ts'
 import { eventLog } from './event-log/declaration.ts'
@@ -161,8 +162,13 @@ export function mpcQueue(queue: QueueName): QueueName {
   return isQueueName(own) ? own : queue
 }
 
-function withOpenings(stream: StreamDeclaration): StreamDeclaration {
-  return { ...stream, events: merged([mapValues(OPENINGS, ({ writers }) => writers), stream.events]) }
+function withOpenings({ rows, ...stream }: typeof transactions.streams.transaction): StreamDeclaration {
+  const { of, changes } = rows.transactions
+  return {
+    ...stream,
+    events: merged([mapValues(OPENINGS, ({ writers }) => writers), stream.events]),
+    rows: { ...rows, transactions: { of, changes: { ...mapValues(OPENINGS, () => WHOLE_ROW), ...changes } } },
+  }
 }
 
 function merged<T>(parts: readonly (Readonly<Record<string, T>> | undefined)[]): Readonly<Record<string, T>> {

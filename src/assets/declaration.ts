@@ -1,6 +1,6 @@
 /** The declaration of assets: the tokens that tenants register. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import type { Declaration, EventWriters } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
 import type { AssetEvent } from './events.ts'
 
 export const assets = {
@@ -10,7 +10,15 @@ export const assets = {
   tables: { assets: { follows: 'stream', grants: readBy([...READERS, 'follower']) } },
   streams: {
     asset: {
-      rows: ['assets'],
+      rows: {
+        assets: {
+          of: '{asset_id}@{tenant_id}',
+          changes: {
+            AssetRegistered: [...WHOLE_ROW, 'symbol', 'name', 'decimals', 'created_at', 'removed_at'],
+            AssetRemoved: ['removed_at'],
+          },
+        },
+      },
       readScope: 'assets:read',
       events: { AssetRegistered: ['api'], AssetRemoved: ['api'] } satisfies EventWriters<AssetEvent>,
     },

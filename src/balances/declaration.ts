@@ -1,8 +1,9 @@
 /** The declaration of balances: recorded balances, prices, and tokens that could not be read. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, LANE_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, LANE_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { BalanceEvent } from './events.ts'
 
+const OBSERVED = ['balance', 'block_number', 'block_hash', 'updated_at'] as const
 const UPKEPT = { follower: 'SELECT, INSERT, UPDATE, DELETE' }
 
 export const balances = {
@@ -17,7 +18,12 @@ export const balances = {
   },
   streams: {
     balance: {
-      rows: ['balances'],
+      rows: {
+        balances: {
+          of: '{wallet_id}',
+          changes: { BalanceChanged: [...WHOLE_ROW, ...OBSERVED], BalanceReorged: OBSERVED },
+        },
+      },
       readScope: 'wallets:read',
       events: { BalanceChanged: ['follower'], BalanceReorged: ['follower'] } satisfies EventWriters<BalanceEvent>,
     },

@@ -16,13 +16,45 @@ export type TableDeclaration =
   | { readonly follows: ReadModelKind; readonly grants: TableGrants }
   | { readonly beside: string; readonly grants: TableGrants }
 
+/**
+ * Which rows an append may write with the events of a stream: the database refuses all others.
+ *
+ * `of`: the id of the stream, from columns of the row: `{asset_id}@{tenant_id}`. `changes`: the columns that each event
+ * type can change in the row of its stream, besides `version`; `WHOLE_ROW` for those that write a row for the first time.
+ * `content`: rows of any stream, whose key is the CID of the column. `chain`: rows of a followed chain, under its lease.
+ * `holds`: sums that follow from the rows of transactions. `free`: rows beside the log that its writers may change anyway.
+ */
+export type RowDeclaration =
+  | { readonly of: string; readonly changes: Readonly<Record<string, readonly string[]>> }
+  | { readonly content: string }
+  | 'chain'
+  | 'holds'
+  | 'free'
+
+/**
+ * What the database checks of an event of a transaction, by the row: `from` are the states that it can follow, and the
+ * events of the same append. `to`: the state that it leads to; missing where it changes none. `fee`: the highest fee after
+ * it, which is held while the transaction is in no block. `signed`: that of its bytes; `raised`: that of its bytes, if
+ * higher; `reserved`: that of the request; missing where it changes none.
+ */
+export type StepDeclaration = {
+  readonly from: readonly string[]
+  readonly to?: string
+  readonly fee?: 'signed' | 'raised' | 'reserved'
+}
+
+/** The columns of an event that writes a row for the first time. */
+export const WHOLE_ROW = ['*'] as const
+
 export type StreamDeclaration = {
   /** Each event type of the stream, and the processes that append it. The database refuses every other append. */
   readonly events: Readonly<Record<string, readonly DatabaseRole[]>>
   /**
    * Tables whose rows are derived from the events: a process that appends one of the events writes their rows with it.
    */
-  readonly rows: readonly string[]
+  readonly rows: Readonly<Record<string, RowDeclaration>>
+  /** Only of transactions: each event after the first. */
+  readonly steps?: Readonly<Record<string, StepDeclaration>>
   /** The scope that a key needs to read the data of these events; `*` where no route shows the same facts. */
   readonly readScope: string
   /** Event types whose data needs another scope. */

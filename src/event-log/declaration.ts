@@ -24,6 +24,10 @@ export const eventLog = {
       beside: 'the migrations of the database, and the oldest program that runs with each; npm run migrate writes it',
       grants: readBy(DATABASE_ROLES),
     },
+    event_rules: {
+      beside: 'what an append may write with each event; npm run migrate writes it',
+      grants: readBy(['operator']),
+    },
     role_rights: { beside: 'which events each database role can append; npm run migrate writes it', grants: {} },
   },
 } as const satisfies Declaration

@@ -17,7 +17,7 @@ export const follower = {
   },
   streams: {
     chain: {
-      rows: ['chain_blocks', 'chain_cursors', 'foreign_nonces', 'outside_transactions'],
+      rows: { chain_blocks: 'chain', chain_cursors: 'chain', foreign_nonces: 'chain', outside_transactions: 'chain' },
       readScope: '*',
       events: { FollowerAdvanced: ['follower'], ReorgDetected: ['follower'] } satisfies EventWriters<ChainEvent>,
     },

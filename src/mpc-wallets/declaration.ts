@@ -1,6 +1,6 @@
 /** The declaration of mpc keys: keys whose shares the parties hold. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, MPC_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { MpcKeyEvent } from './events.ts'
 
 export const mpcKeys = {
@@ -13,7 +13,28 @@ export const mpcKeys = {
   },
   streams: {
     mpckey: {
-      rows: ['mpc_keys', 'mpc_refreshes'],
+      rows: {
+        mpc_keys: {
+          of: '{key_id}',
+          changes: {
+            MpcKeyGenerated: WHOLE_ROW,
+            MpcKeyAssigned: ['wallet_id', 'tenant_id'],
+            MpcSharesRefreshRequested: ['open_refresh', 'asked_at'],
+            MpcSharesRefreshed: ['epoch', 'attempt_id', 'banned', 'accusations', 'open_refresh', 'refreshed_at'],
+            MpcSharesRefreshFailed: ['open_refresh'],
+            MpcPartyBanned: ['banned'],
+            MpcPartyAccused: ['accusations'],
+          },
+        },
+        mpc_refreshes: {
+          of: '{key_id}',
+          changes: {
+            MpcSharesRefreshRequested: WHOLE_ROW,
+            MpcSharesRefreshed: ['status', 'epoch', 'ended_at'],
+            MpcSharesRefreshFailed: ['status', 'failure', 'ended_at'],
+          },
+        },
+      },
       readScope: 'recovery:read',
       events: {
         MpcKeyGenerated: ['signer'],

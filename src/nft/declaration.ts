@@ -1,6 +1,6 @@
 /** The declaration of NFTs: collections, mints, token updates, transfers and owners. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { CollectionEvent } from './collections/events.ts'
 import type { OwnershipEvent } from './ownership/events.ts'
 import type { MintEvent } from './tokens/mint-events.ts'
@@ -8,6 +8,7 @@ import type { TokenEvent } from './tokens/token-events.ts'
 import type { NftTransferEvent } from './transfers/events.ts'
 
 const READ_SCOPE = 'nft:read'
+const CONTENT = { nft_metadata: { content: 'content' }, nft_pins: 'free' } as const
 
 export const nft = {
   name: 'nft',
@@ -38,12 +39,43 @@ export const nft = {
   subjects: ['collection', 'mint', 'nft_transfer', 'token'],
   streams: {
     collection: {
-      rows: ['nft_collections', 'nft_metadata', 'nft_pins'],
+      rows: { nft_collections: { of: '{collection_id}', changes: { CollectionRequested: WHOLE_ROW } }, ...CONTENT },
       readScope: READ_SCOPE,
       events: { CollectionRequested: ['api'] } satisfies EventWriters<CollectionEvent>,
     },
     mint: {
-      rows: ['nft_metadata', 'nft_mints', 'nft_pins', 'nft_tokens', 'nft_vouchers'],
+      rows: {
+        nft_mints: {
+          of: '{mint_id}',
+          changes: {
+            MintRecorded: WHOLE_ROW,
+            VoucherRequested: [],
+            VoucherSigned: [],
+            VoucherRedemptionRequested: [],
+            VoucherRevocationRecorded: [],
+          },
+        },
+        nft_tokens: {
+          of: '{mint_id}',
+          changes: {
+            MintRecorded: WHOLE_ROW,
+            VoucherRequested: [],
+            VoucherSigned: [],
+            VoucherRedemptionRequested: ['transaction_id'],
+            VoucherRevocationRecorded: [],
+          },
+        },
+        nft_vouchers: {
+          of: '{mint_id}',
+          changes: {
+            VoucherRequested: WHOLE_ROW,
+            VoucherSigned: ['signature', 'signed_at'],
+            VoucherRedemptionRequested: [],
+            VoucherRevocationRecorded: ['revocation_id'],
+          },
+        },
+        ...CONTENT,
+      },
       readScope: READ_SCOPE,
       events: {
         MintRecorded: ['api'],
@@ -54,17 +86,34 @@ export const nft = {
       } satisfies EventWriters<MintEvent>,
     },
     token: {
-      rows: ['nft_metadata', 'nft_pins', 'nft_token_updates'],
+      rows: {
+        nft_token_updates: {
+          of: '{collection_id}-{token_id}',
+          changes: { TokenMetadataChanged: WHOLE_ROW, TokenFrozen: WHOLE_ROW },
+        },
+        ...CONTENT,
+      },
       readScope: READ_SCOPE,
       events: { TokenMetadataChanged: ['api'], TokenFrozen: ['api'] } satisfies EventWriters<TokenEvent>,
     },
     nftx: {
-      rows: ['nft_transfer_items', 'nft_transfers'],
+      rows: {
+        nft_transfer_items: { of: '{transfer_id}', changes: { NftTransferRecorded: WHOLE_ROW } },
+        nft_transfers: { of: '{transfer_id}', changes: { NftTransferRecorded: WHOLE_ROW } },
+      },
       readScope: READ_SCOPE,
       events: { NftTransferRecorded: ['api'] } satisfies EventWriters<NftTransferEvent>,
     },
     ownership: {
-      rows: ['nft_owners'],
+      rows: {
+        nft_owners: {
+          of: '{collection_id}',
+          changes: {
+            TokensMoved: [...WHOLE_ROW, 'amount', 'block_number'],
+            OwnershipReorged: ['amount', 'block_number'],
+          },
+        },
+      },
       readScope: READ_SCOPE,
       events: { TokensMoved: ['follower'], OwnershipReorged: ['follower'] } satisfies EventWriters<OwnershipEvent>,
     },

@@ -1,6 +1,6 @@
 /** The declaration of recovery: exports of keys. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, QUICK_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { ExportEvent } from './events.ts'
 
 export const recovery = {
@@ -17,7 +17,17 @@ export const recovery = {
   },
   streams: {
     export: {
-      rows: ['wallet_exports'],
+      rows: {
+        wallet_exports: {
+          of: '{export_id}',
+          changes: {
+            WalletExportRequested: WHOLE_ROW,
+            WalletExported: ['status', 'sha256', 'exported_at', 'expires_at'],
+            WalletExportRefused: ['status', 'refusal'],
+          },
+        },
+        wallet_export_files: { of: '{export_id}', changes: { WalletExported: WHOLE_ROW } },
+      },
       // No event contains the sealed key, which recovery:export protects.
       readScope: 'recovery:read',
       events: {

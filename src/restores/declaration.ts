@@ -6,7 +6,7 @@ export const restores = {
   name: 'restores',
   streams: {
     database: {
-      rows: [],
+      rows: {},
       readScope: '*',
       events: { DatabaseIdentified: ['signer'], RestoreDetected: ['signer'] } satisfies EventWriters<DatabaseEvent>,
     },

@@ -1,6 +1,6 @@
 /** The declaration of signatures: signed messages and typed data. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { SignatureEvent } from './events.ts'
 
 export const signatures = {
@@ -10,7 +10,16 @@ export const signatures = {
   tables: { signatures: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) } },
   streams: {
     signature: {
-      rows: ['signatures'],
+      rows: {
+        signatures: {
+          of: '{signature_id}',
+          changes: {
+            MessageSignatureRequested: WHOLE_ROW,
+            TypedDataSignatureRequested: WHOLE_ROW,
+            SignatureMade: ['signature', 'signed_at'],
+          },
+        },
+      },
       readScope: 'signatures:read',
       events: {
         MessageSignatureRequested: ['api'],

@@ -1,6 +1,6 @@
 /** The declaration of swaps: quotes, and the swaps that use them. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import type { Declaration, EventWriters } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
 import type { SwapEvent } from './events.ts'
 
 export const swaps = {
@@ -20,7 +20,7 @@ export const swaps = {
   subjects: ['swap'],
   streams: {
     swap: {
-      rows: ['swaps'],
+      rows: { swaps: { of: '{swap_id}', changes: { SwapRecorded: WHOLE_ROW } } },
       readScope: 'transactions:read',
       events: { SwapRecorded: ['api'] } satisfies EventWriters<SwapEvent>,
     },

@@ -1,7 +1,77 @@
 /** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, LANE_LIMITS, MPC_LIMITS } from '../core/declaration.ts'
+import {
+  type Declaration,
+  type EventWriters,
+  LANE_LIMITS,
+  MPC_LIMITS,
+  type StepDeclaration,
+} from '../core/declaration.ts'
 import type { LaterEvent, TagKeyAdopted } from './events.ts'
+
+const IN_FLIGHT = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
+const UNMINED = ['requested', ...IN_FLIGHT] as const
+const SETTLED = ['confirmed', 'reverted', 'cancelled'] as const
+
+/** As the decider allows them. The follower reports bytes in a block whatever became of their transaction. */
+const STEPS = {
+  TransactionSigned: { from: ['requested'], to: 'signed', fee: 'signed' },
+  TransactionReplaced: { from: IN_FLIGHT, to: 'replaced', fee: 'raised' },
+  TransactionSubmitted: { from: IN_FLIGHT, to: 'submitted' },
+  TransactionAwaitingFunds: { from: IN_FLIGHT, to: 'awaiting_funds' },
+  TransactionMined: {
+    from: [...UNMINED, ...SETTLED, 'failed', 'TransactionReorged', 'SettlementRevoked'],
+    to: 'mined',
+  },
+  TransactionReorged: { from: ['mined'], to: 'reorged' },
+  SettlementRevoked: { from: SETTLED, to: 'reorged' },
+  TransactionConfirmed: { from: ['mined'], to: 'confirmed' },
+  TransactionReverted: { from: ['mined'], to: 'reverted' },
+  NonceConsumedExternally: { from: IN_FLIGHT, to: 'requested', fee: 'reserved' },
+  TransactionFailed: { from: ['requested', 'NonceConsumedExternally'], to: 'failed' },
+  LookalikeRejected: { from: UNMINED },
+  LookalikeHeld: { from: UNMINED },
+  CancellationRequested: { from: UNMINED },
+  SpeedUpRequested: { from: UNMINED },
+  // Only what was never signed is cancelled without a block or the proof of another use of its nonce.
+  TransactionCancelled: { from: ['requested', 'TransactionMined', 'NonceConsumedExternally'], to: 'cancelled' },
+} as const satisfies Readonly<Record<LaterEvent['type'], StepDeclaration>>
+
+const MOVED = ['state', 'history', 'updated_at'] as const
+const SIGNED = [...MOVED, 'nonce', 'hash', 'hashes', 'fee_estimated', 'attention'] as const
+const ENDED = [...MOVED, 'status'] as const
+const BLOCK = [
+  ...MOVED,
+  'hash',
+  'block_number',
+  'block_hash',
+  'succeeded',
+  'amount_moved',
+  'fee_actual',
+  'logs',
+  'attention',
+] as const
+const ASKED = ['attention', 'updated_at'] as const
+
+/** The columns that the later events change. */
+const CHANGES = {
+  TransactionSigned: SIGNED,
+  TransactionReplaced: SIGNED,
+  TransactionSubmitted: MOVED,
+  TransactionAwaitingFunds: MOVED,
+  TransactionMined: [...BLOCK, 'status', 'failure'],
+  TransactionReorged: BLOCK,
+  SettlementRevoked: [...BLOCK, 'status', 'failure'],
+  TransactionConfirmed: ENDED,
+  TransactionReverted: [...ENDED, 'failure'],
+  NonceConsumedExternally: [...MOVED, 'nonce', 'hash', 'fee_estimated', 'attention'],
+  TransactionFailed: [...ENDED, 'failure', 'attention'],
+  LookalikeRejected: ASKED,
+  LookalikeHeld: ASKED,
+  CancellationRequested: ASKED,
+  SpeedUpRequested: ASKED,
+  TransactionCancelled: [...ENDED, 'attention'],
+} as const satisfies Readonly<Record<LaterEvent['type'], readonly string[]>>
 
 export const transactions = {
   name: 'transactions',
@@ -34,7 +104,8 @@ export const transactions = {
   },
   streams: {
     transaction: {
-      rows: ['transactions', 'wallet_holds'],
+      rows: { transactions: { of: '{transaction_id}', changes: CHANGES }, wallet_holds: 'holds' },
+      steps: STEPS,
       readScope: 'transactions:read',
       // Anyone who has signed bytes can submit them, even after their owner has cancelled the transaction: read scopes
       // are not enough.
@@ -64,7 +135,7 @@ export const transactions = {
       } satisfies EventWriters<LaterEvent>,
     },
     // Of the installation, without a tenant's data.
-    tagkey: { rows: [], readScope: '*', events: { TagKeyAdopted: ['signer'] } satisfies EventWriters<TagKeyAdopted> },
+    tagkey: { rows: {}, readScope: '*', events: { TagKeyAdopted: ['signer'] } satisfies EventWriters<TagKeyAdopted> },
   },
   queues: {
     // A lane has requests to sign.

@@ -1,6 +1,6 @@
 /** The declaration of wallets. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, MPC_LIMITS, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { WalletEvent } from './events.ts'
 import type { KeyIndexesEvent } from './key-indexes-events.ts'
 
@@ -13,7 +13,20 @@ export const wallets = {
   },
   streams: {
     wallet: {
-      rows: ['wallets'],
+      rows: {
+        wallets: {
+          of: '{wallet_id}',
+          changes: {
+            WalletRequested: WHOLE_ROW,
+            WatchStarted: WHOLE_ROW,
+            WalletCreated: ['status', 'address', 'key_ref', 'public_key'],
+            WalletRelabelled: ['label'],
+            NotificationsChanged: ['notifications'],
+            WalletArchived: ['status', 'archived_at'],
+            WalletRestored: ['status', 'archived_at'],
+          },
+        },
+      },
       readScope: 'wallets:read',
       events: {
         WalletRequested: ['api'],
@@ -26,7 +39,7 @@ export const wallets = {
       } satisfies EventWriters<WalletEvent>,
     },
     keyindexes: {
-      rows: [],
+      rows: {},
       readScope: 'wallets:read',
       events: {
         KeyIndexAllotted: ['signer'],

@@ -1,6 +1,6 @@
 /** The declaration of webhooks: where a tenant's events are sent, and the deliveries beside the log. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import { type Declaration, type EventWriters, QUICK_LIMITS } from '../core/declaration.ts'
+import { type Declaration, type EventWriters, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
 import type { WebhookEvent } from './events.ts'
 
 const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SELECT, INSERT, UPDATE, DELETE' })
@@ -28,7 +28,22 @@ export const webhooks = {
   },
   streams: {
     webhook: {
-      rows: ['webhooks', 'webhook_replays'],
+      rows: {
+        webhooks: {
+          of: '{webhook_id}',
+          changes: {
+            WebhookCreated: WHOLE_ROW,
+            WebhookChanged: ['url', 'description', 'types', 'wallet_ids', 'payload', 'updated_at'],
+            WebhookSecretRotated: ['public_key', 'secrets', 'updated_at'],
+            WebhookDisabled: ['status', 'disabled_reason', 'updated_at'],
+            WebhookEnabled: ['status', 'disabled_reason', 'updated_at'],
+            WebhookDeleted: ['status', 'updated_at'],
+            WebhookTested: [],
+            WebhookReplayRequested: [],
+          },
+        },
+        webhook_replays: { of: '{webhook_id}', changes: { WebhookReplayRequested: WHOLE_ROW } },
+      },
       readScope: 'webhooks:read',
       events: {
         WebhookCreated: ['api'],

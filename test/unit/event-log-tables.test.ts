@@ -20,7 +20,7 @@ t.test(
       'every table of the schema is declared by its capability',
     )
     t.strictSame(
-      Object.values(STREAMS).flatMap(({ rows }) => rows.filter((table) => !Object.hasOwn(TABLES, table))),
+      Object.values(STREAMS).flatMap(({ rows }) => Object.keys(rows).filter((table) => !Object.hasOwn(TABLES, table))),
       [],
       'streams name only declared tables',
     )

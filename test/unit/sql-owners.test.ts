@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'audit events': 'verifies the events as they are stored',
   'balances assets': LAYERS.joined,
   'balances chain_cursors': LAYERS.facts,
+  'compose event_rules': 'writes what follows from the declarations of all capabilities',
   'compose role_rights': 'writes what follows from the declarations of all capabilities',
   'operator api_keys': LAYERS.operator,
   'operator assets': LAYERS.operator,

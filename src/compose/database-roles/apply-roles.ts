@@ -7,6 +7,7 @@ import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
 import { TABLES } from '../../declarations.ts'
 import { QUEUE_SCHEMA } from '../../jobs/postgres.ts'
+import { eventRules, rowRules } from './event-rules.ts'
 import { ROLE_TERMS, roleRights } from './role-rights.ts'
 
 /** Any number that no other code takes an advisory lock on. */
@@ -25,6 +26,7 @@ export async function applyDatabaseRoles(pool: Pool): Promise<void> {
     await client.query('SELECT pg_advisory_lock($1)', [ROLES_LOCK])
     await makeGroups(client)
     await client.query('BEGIN')
+    await makeRowChecks(client)
     for (const statement of await grantStatements(client)) await client.query(statement)
     await client.query('DELETE FROM role_rights')
     await client.query('INSERT INTO role_rights SELECT * FROM jsonb_populate_recordset(NULL::role_rights, $1::jsonb)', [
@@ -38,6 +40,16 @@ export async function applyDatabaseRoles(pool: Pool): Promise<void> {
     await client.query('SELECT pg_advisory_unlock($1)', [ROLES_LOCK])
     client.release()
   }
+}
+
+/** What an append may write follows from the declarations of this program. */
+async function makeRowChecks(client: PoolClient): Promise<void> {
+  await client.query('DELETE FROM event_rules')
+  await client.query('INSERT INTO event_rules SELECT * FROM jsonb_populate_recordset(NULL::event_rules, $1::jsonb)', [
+    JSON.stringify(eventRules()),
+  ])
+  const { rules, chain, content, free } = rowRules()
+  await client.query('SELECT create_row_checks($1, $2, $3, $4)', [JSON.stringify(rules), chain, content, free])
 }
 
 async function makeGroups(client: PoolClient): Promise<void> {

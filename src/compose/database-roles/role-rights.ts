@@ -1,6 +1,7 @@
 /** What each role may append, lease and report as, and which functions it may call: the content of `role_rights`. */
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
+import type { RowDeclaration } from '../../core/declaration.ts'
 import { STREAMS, TASK_NAMES, type Table } from '../../declarations.ts'
 import { ALL_AGGREGATES } from '../capabilities.ts'
 
@@ -25,7 +26,7 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
     processes: ['dispatcher'],
     queues: true,
   },
-  signer: { rows: ['wallet_export_files'], leases: ['sign-%', 'mpc-pool'], processes: ['signer'], queues: true },
+  signer: { rows: [], leases: ['sign-%', 'mpc-pool'], processes: ['signer'], queues: true },
   submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
   follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
   auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
@@ -59,7 +60,8 @@ export function roleRights(): readonly RoleRights[] {
     const { rows, leases, processes, sessions } = ROLE_TERMS[role]
     const writes = Object.entries(STREAMS).flatMap(([category, { rows: follow, events }]) => {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
-      return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: follow }]
+      const tables = Object.keys(follow).filter((table) => types.some((type) => mayWrite(follow[table], type)))
+      return types.length === 0 ? [] : [{ events: types.map((type) => `${category}:${type}`), rows: tables }]
     })
     const events = writes.flatMap((item) => item.events)
     const tables = [...new Set([...rows, ...writes.flatMap((item) => item.rows)])].sort()
@@ -84,4 +86,8 @@ export function roleRights(): readonly RoleRights[] {
       ],
     }
   })
+}
+
+function mayWrite(rule: RowDeclaration | undefined, type: string): boolean {
+  return typeof rule !== 'object' || !('changes' in rule) || rule.changes[type] !== undefined
 }

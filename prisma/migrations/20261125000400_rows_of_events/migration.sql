@@ -1,0 +1,416 @@
+-- Rows only with their events: what an append may write follows from the events that it appends.
+
+-- Rules ----------------------------------------------------------------------------------------------------------------
+
+-- What each event type may do, from the declarations: npm run migrate writes it.
+CREATE TABLE event_rules (
+  -- `<category of the stream>:<type of the event>`
+  event     text PRIMARY KEY,
+  -- By table, the columns that it may change in the rows of its stream; `*`: it may write a new row.
+  columns   jsonb NOT NULL,
+  -- Of transactions: the states that it can follow and the events of the same append; the state that it leads to.
+  follows   text[] NOT NULL,
+  leads_to  text,
+  -- The highest fee of the transaction after it: `reserved` or `signed` as its data says, `raised` if that is higher.
+  fee       text,
+  -- Whether what it holds must fit into the balance: it opens a transaction that a client requested.
+  must_fit  boolean NOT NULL
+);
+
+CREATE AGGREGATE all_of(text[]) (SFUNC = array_cat, STYPE = text[], INITCOND = '{}');
+
+-- Makes refuse_<table>(rows, …) for each rule {table, category, of, changes}, and refuse_rows, which calls them: `of` is the id of the
+-- stream from columns of the row, `changes` the columns by event type. The tables of `chain` and `content` have rules of their own,
+-- and those of `free` none. The statements inside are static, so their plans are kept.
+--
+-- A row is accepted if this append extends its stream. It has the version of the newest event of its stream. Of a row that is there
+-- it changes only what the events may change, unless an older program or a restore left the row behind: then what later events
+-- may change. A row that is missing may be written again.
+CREATE FUNCTION create_row_checks(rules jsonb, chain text[], content text[], free text[]) RETURNS void LANGUAGE plpgsql AS $body$
+DECLARE
+  rule jsonb;
+  calls text;
+BEGIN
+  FOR rule IN SELECT jsonb_array_elements(rules) LOOP PERFORM create_row_check(rule); END LOOP;
+  SELECT string_agg(format('WHEN %1$L THEN refuse_%1$s(rows->%1$L, stream_ids, stream_versions, types, all_metadata)', r->>'table'), E'\n')
+    INTO calls FROM jsonb_array_elements(rules) AS r;
+  EXECUTE format(
+    'CREATE OR REPLACE FUNCTION refuse_rows(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
+     RETURNS void LANGUAGE plpgsql AS $refuse$ BEGIN
+       PERFORM CASE %s
+                 ELSE CASE WHEN t.name = ANY (%L::text[]) THEN refuse_chain_rows(rows->t.name, guards)
+                           WHEN t.name = ANY (%L::text[]) THEN refuse_content(rows->t.name)
+                           WHEN t.name <> ALL (%L::text[]) THEN refuse_row(t.name, ''any'') END
+               END
+          FROM jsonb_object_keys(rows) AS t(name);
+     END $refuse$', 'CASE t.name ' || calls, chain, content, free);
+END $body$;
+
+CREATE FUNCTION refuse_row(table_name text, row_name text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the row % of % does not follow from the events of this append', row_name, table_name
+    USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+CREATE FUNCTION create_row_check(rule jsonb) RETURNS void LANGUAGE plpgsql AS $body$
+DECLARE
+  target CONSTANT regclass := rule->>'table';
+  template CONSTANT text := quote_literal((rule->>'category') || '-' || (rule->>'of'));
+  -- The stream of a row that is sent, and of one that is stored.
+  stream CONSTANT text := regexp_replace(template, '\{(\w+)\}', ''' || (x->>''\1'') || ''', 'g');
+  stored_stream CONSTANT text := regexp_replace(template, '\{(\w+)\}', ''' || r.\1::text || ''', 'g');
+  named text[];
+  same_key text;
+  has_version boolean;
+  has_tenant boolean;
+  changed text;
+  columns_of text;
+  ever text;
+BEGIN
+  SELECT array_agg(a.attname::text),
+         string_agg(format('r.%1$I = (x->>%2$L)::%3$s', a.attname, a.attname, format_type(a.atttypid, a.atttypmod)), ' AND ' ORDER BY k.n)
+    INTO named, same_key
+    FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k(attnum, n), pg_attribute a
+   WHERE i.indrelid = target AND i.indisprimary AND a.attrelid = target AND a.attnum = k.attnum;
+  SELECT bool_or(a.attname = 'version'), bool_or(a.attname = 'tenant_id'),
+         string_agg(format('CASE WHEN r.%1$I IS DISTINCT FROM n.%1$I THEN %1$L END', a.attname), ', ')
+           FILTER (WHERE a.attname <> ALL (named))
+    INTO has_version, has_tenant, changed
+    FROM pg_attribute a WHERE a.attrelid = target AND a.attnum > 0 AND NOT a.attisdropped;
+  SELECT string_agg(format('WHEN %L THEN %L::text[]', c.key, ARRAY['version', 'after_version'] || named || columns.names), ' ')
+    INTO columns_of
+    FROM jsonb_each(rule->'changes') AS c, LATERAL (SELECT array(SELECT jsonb_array_elements_text(c.value)) AS names) AS columns;
+  SELECT quote_literal(array_agg(DISTINCT name)::text) INTO ever
+    FROM jsonb_each(rule->'changes') AS c, jsonb_array_elements_text(c.value) AS name;
+  EXECUTE format($make$
+    CREATE OR REPLACE FUNCTION refuse_%1$s(rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
+    RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $refuse$
+    DECLARE
+      foreign_row text;
+    BEGIN
+      SELECT coalesce(%2$s, 'without a key') INTO foreign_row
+        FROM jsonb_array_elements(rows) AS x
+        LEFT JOIN (SELECT e.stream_id, min(e.version) AS first, max(e.version) AS last, min(e.metadata->>'tenantId') AS tenant_id,
+                          all_of(CASE e.type %3$s END) AS columns
+                     FROM unnest(stream_ids, stream_versions, types, all_metadata) AS e(stream_id, version, type, metadata)
+                    GROUP BY e.stream_id) AS s ON s.stream_id = %2$s
+        -- LATERAL with OFFSET: one index look-up for each whole row of a stream that was there, and none for others.
+        LEFT JOIN LATERAL (
+          SELECT %4$s AS stream_id, %5$s AS version, array_remove(ARRAY[%6$s]::text[], NULL) || 'version'::text AS changed
+            FROM %7$s r, jsonb_populate_record(NULL::%7$s, x) AS n
+           WHERE %8$s AND NOT x ? 'after_version' %9$s OFFSET 0) AS stored ON true
+       WHERE s.stream_id IS NULL OR s.columns = '{}' %10$s
+          OR CASE WHEN x ? 'after_version' THEN (x->>'after_version')::integer <> s.first - 1 OR x - s.columns <> '{}'
+                  WHEN stored.stream_id IS NULL THEN (s.first = 1 AND '*' <> ALL (s.columns)) %11$s
+                  ELSE stored.stream_id <> s.stream_id
+                    OR NOT stored.changed <@ (s.columns || CASE WHEN stored.version <> s.first - 1 THEN %12$s::text[] ELSE '{}' END)
+             END
+       LIMIT 1;
+      IF FOUND THEN PERFORM refuse_row(%1$L, foreign_row); END IF;
+    END $refuse$ $make$,
+    target, stream, columns_of, stored_stream, CASE WHEN has_version THEN 'r.version' ELSE 'NULL::integer' END, changed, target, same_key,
+    -- A new stream cannot have a row, if the row has its id alone.
+    CASE WHEN rule->>'of' = '{' || named[1] || '}' AND cardinality(named) = 1 THEN 'AND s.first > 1' ELSE '' END,
+    CASE WHEN has_version THEN 'OR (x->>''version'')::integer IS DISTINCT FROM s.last' ELSE '' END,
+    CASE WHEN has_tenant THEN 'OR x->>''tenant_id'' <> s.tenant_id' ELSE '' END,
+    ever);
+END $body$;
+
+-- Rows of a followed chain belong to the holder of its lease.
+CREATE FUNCTION refuse_chain_rows(rows jsonb, guards jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM jsonb_array_elements(rows) AS x
+    WHERE NOT EXISTS (SELECT FROM jsonb_array_elements(guards->'fences') AS f WHERE f->>'name' = 'follow-' || (x->>'chain_id'));
+  IF FOUND THEN
+    RAISE EXCEPTION 'rows of a chain need the lease of its follower' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- The CID of one raw block: version 1, raw, SHA-256, in base32 without padding.
+CREATE FUNCTION cid_of(content text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT 'b' || string_agg(substr('abcdefghijklmnopqrstuvwxyz234567', substring(bits FROM n FOR 5)::integer + 1, 1), '' ORDER BY n)
+    FROM (SELECT ('x' || encode('\x01551220'::bytea || sha256(convert_to(content, 'UTF8')), 'hex'))::bit(288) || B'00' AS bits) AS hashed,
+         generate_series(1, 290, 5) AS n
+$$;
+
+CREATE FUNCTION refuse_content(rows jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  false_cid text;
+BEGIN
+  SELECT x->>'cid' INTO false_cid FROM jsonb_array_elements(rows) AS x WHERE x->>'cid' IS DISTINCT FROM cid_of(x->>'content') LIMIT 1;
+  IF FOUND THEN PERFORM refuse_row('nft_metadata', false_cid); END IF;
+END $$;
+
+-- Transactions and their holds -----------------------------------------------------------------------------------------
+
+CREATE FUNCTION native_asset(network text, chain_id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'eip155:' || chain_id || '/slip44:' || CASE network WHEN 'ethereum' THEN '60' WHEN 'polygon' THEN '966' ELSE '714' END
+$$;
+
+-- Refuses an append unless each event of a transaction may follow the state of its row, the row comes with it and has the state
+-- that the event leads to and the fee of its data, a new row has the lane and the amount of its request, and the holds are those that
+-- follow: what a transaction that is in no block can cost. A row that is missing or behind is written again, whatever it says.
+CREATE FUNCTION refuse_transactions(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_data jsonb[])
+RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $$
+DECLARE
+  unmined CONSTANT text[] := '{requested,signed,submitted,replaced,reorged,awaiting_funds}';
+  wrong text;
+BEGIN
+  WITH events_of AS MATERIALIZED (
+    SELECT e.stream_id, e.version, e.data, r.follows, r.leads_to, r.must_fit, t AS stored, first.outflows, x,
+           t.version IS DISTINCT FROM e.version - (row_number() OVER w)::integer AND e.version > row_number() OVER w AS is_unknown,
+           lead(e.version) OVER w IS NULL AS is_last,
+           lag(r.leads_to) OVER w AS led,
+           lag(CASE WHEN r.leads_to IS NOT NULL THEN e.type END) OVER w AS cause,
+           CASE r.fee WHEN 'reserved' THEN first.reserved
+                      WHEN 'signed' THEN offered.fee
+                      WHEN 'raised' THEN greatest(offered.fee, t.fee_estimated) END AS fee,
+           lag(CASE r.fee WHEN 'reserved' THEN first.reserved END) OVER w AS led_fee
+      FROM unnest(stream_ids, stream_versions, types, all_data) AS e(stream_id, version, type, data)
+      JOIN event_rules r ON r.event = 'transaction:' || e.type
+      LEFT JOIN jsonb_array_elements(rows) AS x ON x->>'transaction_id' = substr(e.stream_id, 13) AND (x->>'version')::integer = e.version
+      LEFT JOIN LATERAL (SELECT h.* FROM transactions h WHERE e.version > 1 AND h.transaction_id = substr(e.stream_id, 13) OFFSET 0) AS t ON true
+      LEFT JOIN LATERAL (
+        SELECT d->'outflows' AS outflows, (d->'reserved'->>'gasLimit')::numeric * (d->'reserved'->>'maxFeePerGas')::numeric AS reserved
+          FROM (SELECT e.data AS d WHERE e.version = 1
+                UNION ALL
+                -- What a call takes besides its amount is in its request alone.
+                SELECT o.data FROM events o
+                 WHERE o.stream_id = e.stream_id AND o.stream_version = 1 AND e.version > 1
+                   AND (r.fee = 'reserved' OR (t.type NOT IN ('TRANSFER', 'NONCE_FILL') AND r.leads_to IN ('mined', 'reorged', 'failed', 'cancelled')))) AS of(d)
+        OFFSET 0) AS first ON true
+     CROSS JOIN LATERAL (SELECT (e.data->'fees'->>'gasLimit')::numeric * (e.data->'fees'->>'maxFeePerGas')::numeric AS fee) AS offered
+     WHERE starts_with(e.stream_id, 'transaction-')
+    WINDOW w AS (PARTITION BY e.stream_id ORDER BY e.version)
+  ), steps AS MATERIALIZED (
+    SELECT o.*, coalesce(o.led, (o.stored).state) AS before, coalesce(o.leads_to, o.led, (o.stored).state) AS after,
+           coalesce(o.led_fee, (o.stored).fee_estimated, 0) AS fee_before, coalesce(o.fee, o.led_fee, (o.stored).fee_estimated) AS fee_after
+      FROM events_of o
+  ), expected AS (
+    SELECT coalesce((s.stored).wallet_id, s.data->>'walletId') AS wallet_id, account.asset_id, s.must_fit AS must_fit, sum(account.delta) AS delta
+      FROM steps s
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.before = ANY (unmined) THEN 1 ELSE 0 END AS was, CASE WHEN s.after = ANY (unmined) THEN 1 ELSE 0 END AS is) AS held
+     CROSS JOIN LATERAL (
+       SELECT native_asset(coalesce((s.stored).network, s.data->>'network'), coalesce((s.stored).chain_id::text, s.data->>'chainId')) AS asset_id,
+              held.is * s.fee_after - held.was * s.fee_before AS delta
+       UNION ALL SELECT coalesce((s.stored).asset_id, s.data->'asset'->>'assetId'), (held.is - held.was) * coalesce((s.stored).amount, (s.data->>'amount')::numeric)
+       UNION ALL SELECT f->'asset'->>'assetId', (held.is - held.was) * (f->>'amount')::numeric FROM jsonb_array_elements(s.outflows) AS f) AS account
+     WHERE NOT s.is_unknown
+     GROUP BY 1, 2, 3
+  ), given AS (
+    SELECT h.wallet_id, h.asset_id, h.must_fit, sum(h.delta) AS delta
+      FROM (SELECT g.wallet_id, g.asset_id, g.delta, g.must_fit
+              FROM jsonb_to_recordset(guards->'holds') AS g(wallet_id text, asset_id text, delta numeric, must_fit boolean)
+            UNION ALL
+            SELECT g.wallet_id, g.asset_id, g.delta, false
+              FROM jsonb_to_recordset(guards->'releases') AS g(wallet_id text, asset_id text, delta numeric)) AS h
+     GROUP BY 1, 2, 3
+  )
+  SELECT problem INTO wrong FROM (
+    SELECT 'the step of ' || s.stream_id AS problem FROM steps s
+     WHERE s.is_last AND s.x IS NULL
+        OR CASE WHEN s.is_unknown THEN false
+                WHEN s.version = 1
+                THEN s.is_last AND (s.x->>'state', (s.x->>'fee_estimated')::numeric) IS DISTINCT FROM (s.after, s.fee_after)
+                  OR jsonb_build_array(s.x->'wallet_id', s.x->'chain_id', s.x->'from_address', s.x->'to_address', s.x->'network', s.x->'amount', s.x->'asset_id')
+                     <> jsonb_build_array(s.data->'walletId', s.data->'chainId', s.data->'from', s.data->'to', s.data->'network', s.data->'amount', s.data->'asset'->'assetId')
+                  OR s.x->>'nonce' IS NOT NULL OR s.x->>'hash' IS NOT NULL
+                ELSE coalesce(s.cause, (s.stored).state) <> ALL (s.follows)
+                  OR s.is_last AND (coalesce(s.x->>'state', (s.stored).state), coalesce((s.x->>'fee_estimated')::numeric, (s.stored).fee_estimated))
+                     IS DISTINCT FROM (s.after, s.fee_after)
+           END
+    UNION ALL
+    SELECT 'the hold on ' || coalesce(g.wallet_id, e.wallet_id) FROM expected e
+      FULL JOIN given g ON g.wallet_id = e.wallet_id AND g.asset_id = e.asset_id AND g.must_fit = e.must_fit
+     WHERE coalesce(g.delta, 0) <> coalesce(e.delta, 0)
+       AND NOT EXISTS (SELECT FROM steps s WHERE s.is_unknown AND s.x->>'wallet_id' = coalesce(g.wallet_id, e.wallet_id))
+    UNION ALL
+    -- A hold of nothing locks the account: to archive its wallet.
+    SELECT 'the lock on ' || g.wallet_id FROM given g
+     WHERE g.delta = 0 AND 'wallet-' || g.wallet_id <> ALL (stream_ids) AND NOT EXISTS (SELECT FROM expected e WHERE e.wallet_id = g.wallet_id)
+  ) AS problems LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION '% does not follow from the events of this append', wrong USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
+
+-- The append -----------------------------------------------------------------------------------------------------------
+
+-- Refuses what does not follow from the events of this append: rows, holds, keys of requests, and leases of others. It is called
+-- once the events are written, so that nobody else extends their streams: the rows are those of the versions before.
+CREATE FUNCTION refuse_foreign_rows(
+  guards jsonb, rows jsonb, leases text[], stream_ids text[], stream_versions integer[], types text[], all_data jsonb[], all_metadata jsonb[]
+) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+  -- An older snapshot would show older rows.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'append_commits needs the isolation level read committed' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  IF guards ? 'fences' THEN
+    PERFORM FROM jsonb_array_elements(guards->'fences') AS f WHERE NOT f->>'name' LIKE ANY (leases);
+    IF FOUND THEN
+      RAISE EXCEPTION 'the database user % may not use this lease', session_user USING ERRCODE = 'insufficient_privilege';
+    END IF;
+  END IF;
+  PERFORM refuse_rows(guards, rows, stream_ids, stream_versions, types, all_metadata);
+  IF rows ? 'transactions' OR guards ?| '{holds,releases}' OR EXISTS (SELECT FROM unnest(stream_ids) AS s WHERE starts_with(s, 'transaction-')) THEN
+    PERFORM refuse_transactions(guards, rows->'transactions', stream_ids, stream_versions, types, all_data);
+  END IF;
+  -- The event that opened the resource names the request too: the table of keys is rebuilt from there.
+  IF guards ? 'idempotency' THEN
+    PERFORM FROM jsonb_to_recordset(guards->'idempotency') AS k(tenant_id text, key text, fingerprint text, resource_id text)
+      WHERE NOT EXISTS (
+        SELECT FROM unnest(stream_ids, stream_versions, all_data, all_metadata) AS e(stream_id, version, data, metadata)
+         WHERE e.metadata->'idempotency'->>'key' = k.key AND e.metadata->>'tenantId' = k.tenant_id
+           AND e.metadata->'idempotency'->>'fingerprint' = k.fingerprint
+           AND CASE WHEN e.metadata->'idempotency' ? 'resourceId' THEN e.metadata->'idempotency'->>'resourceId' = k.resource_id
+                    ELSE split_part(e.stream_id, '-', 1) || '-' || k.resource_id IN (e.stream_id, e.stream_id || ':' || e.version)
+                      OR EXISTS (SELECT FROM jsonb_each_text(e.data) AS named WHERE named.value = k.resource_id) END);
+    IF FOUND THEN
+      RAISE EXCEPTION 'a key of a request does not follow from the events of this append' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+  END IF;
+END $$;
+
+-- Appends a batch of commits, all or nothing. `guards` holds arrays whose items name their commit by index:
+--   fences      {commit, name, fence}                               the lease must still have this fence
+--   idempotency {commit, tenant_id, key, fingerprint, resource_id}  the key must be new (or already name this resource)
+--   holds       {commit, wallet_id, asset_id, delta, must_fit}      base units to hold back of a balance, checked and locked first
+--   releases    the same, never refused: applied last, so that a long commit does not keep new requests waiting for the account
+--   wallets     {commit, wallet_id, require}                        'active': not archived; 'idle': nothing pending
+-- An event may name the hash of the event before it: the stream must have that one.
+-- When guards refuse commits, nothing is changed and SQLSTATE BU001 reports in DETAIL which commits and why: the caller
+-- answers those and sends the others again. A commit that is in the log already (an earlier try whose answer was lost)
+-- is reported as 'appended_before'.
+-- It runs as the owner of the tables, for sessions that may not write them: role_rights says what a session may append.
+-- What does not follow from its events is refused: refuse_foreign_rows.
+-- SQLSTATE BU002: the ids of this server are behind the log, so that what is appended now would be read before older events.
+CREATE OR REPLACE FUNCTION append_commits(guards jsonb, new_events jsonb, rows jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  unlimited CONSTANT boolean := pg_has_role(session_user, current_user, 'USAGE');
+  may record;
+  beyond text;
+  refused jsonb[] := '{}';
+  found_rows bigint;
+  conflicts jsonb[];
+  outdated jsonb[];
+  stream_ids text[];
+  stream_versions integer[];
+  types text[];
+  schema_versions integer[];
+  all_data jsonb[];
+  all_metadata jsonb[];
+  times timestamptz[];
+  hashes bytea[];
+  environments text[];
+  newest_id xid8;
+BEGIN
+  IF NOT unlimited THEN
+    SELECT * INTO may FROM session_rights();
+    PERFORM refuse_tables(guards, rows, may.tables);
+  END IF;
+
+  -- The comparison here costs less than the call.
+  IF current_setting('synchronous_commit') IN ('off', 'local') THEN PERFORM be_durable(); END IF;
+
+  IF guards ? 'fences' THEN
+    -- In the order of the names: LATERAL looks up and locks one row for each item, as it is once it is locked.
+    SELECT coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'fence_lost', 'detail', jsonb_build_object('lease', x.name)))
+             FILTER (WHERE l.fence IS DISTINCT FROM x.fence OR l.server_start <> pg_postmaster_start_time()), '{}')
+      INTO refused
+      FROM (SELECT * FROM jsonb_to_recordset(guards->'fences') AS f(commit integer, name text, fence bigint) ORDER BY f.name) AS x
+      LEFT JOIN LATERAL (SELECT h.fence, h.server_start FROM leases h WHERE h.name = x.name FOR SHARE) AS l ON true;
+  END IF;
+
+  -- Sorted: one order for every writer, so that two of them never wait for each other's rows. LATERAL with OFFSET: one index
+  -- look-up for each, whatever the statistics of a fast growing table say.
+  SELECT array_agg(x.stream_id), array_agg(x.stream_version), array_agg(x.type), array_agg(x.schema_version), array_agg(x.data),
+         array_agg(x.metadata), array_agg(x.recorded_at), array_agg(x.new_hash),
+         array_agg(CASE WHEN x.stream_version > 1 AND (starts_with(x.stream_id, 'transaction-') OR starts_with(x.stream_id, 'balance-')) THEN p.environment
+                        WHEN x.stream_version = 1 AND x.data->>'environment' IN ('mainnet', 'testnet') THEN x.data->>'environment' END),
+         coalesce(array_agg(jsonb_build_object('commit', x.commit,
+                      'outcome', CASE WHEN e.hash = x.new_hash THEN 'appended_before' ELSE 'stream_conflict' END,
+                      'detail', jsonb_build_object('stream_id', x.stream_id))) FILTER (WHERE e.hash IS NOT NULL), '{}'),
+         -- What the events of a stream were decided on must be what the stream has: a process may have read it before the
+         -- database went back to an earlier state.
+         coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'stream_conflict', 'detail', jsonb_build_object('stream_id', x.stream_id)))
+                    FILTER (WHERE x.previous IS NOT NULL AND p.hash IS DISTINCT FROM decode(x.previous, 'hex')), '{}'),
+         -- By the order of its index: for a comparison with all ids the planner would read the table.
+         (SELECT newest.transaction_id FROM events newest ORDER BY newest.transaction_id DESC, newest.position DESC LIMIT 1)
+    INTO stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes, environments, conflicts, outdated, newest_id
+    FROM (SELECT n.*, decode(n.hash, 'hex') AS new_hash
+            FROM jsonb_to_recordset(new_events) AS n(commit integer, stream_id text, stream_version integer, type text, schema_version integer,
+                                                     data jsonb, metadata jsonb, recorded_at timestamptz, hash text, previous text)
+           ORDER BY n.stream_id, n.stream_version) AS x
+    LEFT JOIN LATERAL (SELECT v.hash FROM events v WHERE v.stream_id = x.stream_id AND v.stream_version = x.stream_version OFFSET 0) AS e ON true
+    LEFT JOIN LATERAL (SELECT v.hash, v.environment FROM events v
+                        WHERE x.previous IS NOT NULL AND v.stream_id = x.stream_id AND v.stream_version = x.stream_version - 1 OFFSET 0) AS p ON true;
+  -- What a statement sees was written by ids below the end of its snapshot, unless pg_restore wrote it with those of another server.
+  IF newest_id >= pg_snapshot_xmax(pg_current_snapshot()) AND newest_id IS DISTINCT FROM pg_current_xact_id_if_assigned() THEN
+    RAISE EXCEPTION 'the transaction ids of this server are behind the event log: run npm run migrate' USING ERRCODE = 'BU002';
+  END IF;
+  refused := refused || conflicts || outdated;
+
+  IF guards ? 'idempotency' THEN
+    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, resource_id)
+      SELECT x.tenant_id, x.key, x.fingerprint, x.resource_id
+        FROM jsonb_to_recordset(guards->'idempotency') AS x(tenant_id text, key text, fingerprint text, resource_id text)
+       ORDER BY x.tenant_id, x.key
+      ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS found_rows = ROW_COUNT;
+    IF found_rows < jsonb_array_length(guards->'idempotency') THEN
+      SELECT refused || coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'idempotent_replay',
+                 'detail', jsonb_build_object('resource_id', k.resource_id, 'fingerprint', k.fingerprint))), '{}')
+        INTO refused
+        FROM jsonb_to_recordset(guards->'idempotency') AS x(commit integer, tenant_id text, key text, resource_id text)
+       CROSS JOIN LATERAL (SELECT * FROM idempotency_keys i WHERE i.tenant_id = x.tenant_id AND i.key = x.key OFFSET 0) AS k
+       WHERE k.resource_id <> x.resource_id;
+    END IF;
+  END IF;
+
+  IF guards ? 'holds' THEN
+    refused := refused || apply_holds(guards->'holds', (SELECT coalesce(array_agg((r->>'commit')::integer), '{}') FROM unnest(refused) AS r));
+  END IF;
+
+  -- After the holds: archiving locks them too, so that a wallet is seen here as it will be when this commits.
+  IF guards ? 'wallets' THEN
+    SELECT refused || coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'wallet_not_' || x.require,
+               'detail', jsonb_build_object('wallet_id', x.wallet_id))), '{}')
+      INTO refused
+      FROM jsonb_to_recordset(guards->'wallets') AS x(commit integer, wallet_id text, require text)
+     WHERE CASE x.require
+             WHEN 'active' THEN NOT EXISTS (SELECT 1 FROM wallets w WHERE w.wallet_id = x.wallet_id AND w.status = 'active')
+             ELSE EXISTS (SELECT 1 FROM wallet_holds h WHERE h.wallet_id = x.wallet_id AND h.held <> 0)
+           END;
+  END IF;
+
+  IF cardinality(refused) > 0 THEN
+    RAISE EXCEPTION 'commits refused' USING ERRCODE = 'BU001', DETAIL = to_jsonb(refused)::text;
+  END IF;
+
+  IF NOT unlimited THEN
+    SELECT string_agg(named.name, ', ') INTO beyond
+      FROM (SELECT DISTINCT split_part(x.stream_id, '-', 1) || ':' || x.type AS name FROM unnest(stream_ids, types) AS x(stream_id, type)) AS named
+     WHERE named.name <> ALL (may.events);
+    IF beyond IS NOT NULL THEN
+      RAISE EXCEPTION 'the database user % may not append %', session_user, beyond USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF rows ? 'wallets' AND 'wallet:WalletCreated' <> ALL (may.events) THEN PERFORM refuse_new_keys(rows->'wallets'); END IF;
+  END IF;
+
+  INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, environment)
+    SELECT * FROM unnest(stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes, environments);
+
+  -- After the events are written: from here on nobody else extends their streams.
+  IF NOT unlimited THEN PERFORM refuse_foreign_rows(guards, rows, may.leases, stream_ids, stream_versions, types, all_data, all_metadata); END IF;
+  PERFORM put_rows(rows);
+
+  IF guards ? 'releases' THEN PERFORM apply_holds(guards->'releases', '{}'); END IF;
+END $$;
+
+-- CREATE OR REPLACE takes these back.
+DO $body$
+BEGIN
+  EXECUTE format('ALTER FUNCTION append_commits(jsonb, jsonb, jsonb) SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
+  ALTER FUNCTION append_commits(jsonb, jsonb, jsonb) SET lock_timeout = '1s';
+END $body$;
