@@ -19,7 +19,7 @@ CREATE TABLE event_rules (
 
 CREATE AGGREGATE all_of(text[]) (SFUNC = array_cat, STYPE = text[], INITCOND = '{}');
 
--- Makes refuse_<table>(rows, …) for each rule {table, category, of, changes}, and refuse_rows, which calls them: `of` is the id of the
+-- Makes refuse_rows_of_<table>(rows, …) for each rule {table, category, of, changes}, and refuse_rows, which calls them: `of` is the id of the
 -- stream from columns of the row, `changes` the columns by event type. The tables of `chain` and `content` have rules of their own,
 -- and those of `free` none. The statements inside are static, so their plans are kept.
 --
@@ -32,7 +32,7 @@ DECLARE
   calls text;
 BEGIN
   FOR rule IN SELECT jsonb_array_elements(rules) LOOP PERFORM create_row_check(rule); END LOOP;
-  SELECT string_agg(format('WHEN %1$L THEN refuse_%1$s(rows->%1$L, stream_ids, stream_versions, types, all_metadata)', r->>'table'), E'\n')
+  SELECT string_agg(format('WHEN %1$L THEN refuse_rows_of_%1$s(rows->%1$L, stream_ids, stream_versions, types, all_metadata)', r->>'table'), E'\n')
     INTO calls FROM jsonb_array_elements(rules) AS r;
   EXECUTE format(
     'CREATE OR REPLACE FUNCTION refuse_rows(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
@@ -43,7 +43,7 @@ BEGIN
                            WHEN t.name <> ALL (%L::text[]) THEN refuse_row(t.name, ''any'') END
                END
           FROM jsonb_object_keys(rows) AS t(name);
-     END $refuse$', 'CASE t.name ' || calls, chain, content, free);
+     END $refuse$', 't.name ' || calls, chain, content, free);
 END $body$;
 
 CREATE FUNCTION refuse_row(table_name text, row_name text) RETURNS void LANGUAGE plpgsql AS $$
@@ -83,7 +83,7 @@ BEGIN
   SELECT quote_literal(array_agg(DISTINCT name)::text) INTO ever
     FROM jsonb_each(rule->'changes') AS c, jsonb_array_elements_text(c.value) AS name;
   EXECUTE format($make$
-    CREATE OR REPLACE FUNCTION refuse_%1$s(rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
+    CREATE OR REPLACE FUNCTION refuse_rows_of_%1$s(rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
     RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $refuse$
     DECLARE
       foreign_row text;
@@ -157,15 +157,15 @@ DECLARE
   wrong text;
 BEGIN
   WITH events_of AS MATERIALIZED (
-    SELECT e.stream_id, e.version, e.data, r.follows, r.leads_to, r.must_fit, t AS stored, first.outflows, x,
+    SELECT e.stream_id, e.version, e.data, r.follows, r.leads_to, r.must_fit, t AS stored, request.outflows, x,
            t.version IS DISTINCT FROM e.version - (row_number() OVER w)::integer AND e.version > row_number() OVER w AS is_unknown,
            lead(e.version) OVER w IS NULL AS is_last,
            lag(r.leads_to) OVER w AS led,
            lag(CASE WHEN r.leads_to IS NOT NULL THEN e.type END) OVER w AS cause,
-           CASE r.fee WHEN 'reserved' THEN first.reserved
+           CASE r.fee WHEN 'reserved' THEN request.reserved
                       WHEN 'signed' THEN offered.fee
                       WHEN 'raised' THEN greatest(offered.fee, t.fee_estimated) END AS fee,
-           lag(CASE r.fee WHEN 'reserved' THEN first.reserved END) OVER w AS led_fee
+           lag(CASE r.fee WHEN 'reserved' THEN request.reserved END) OVER w AS led_fee
       FROM unnest(stream_ids, stream_versions, types, all_data) AS e(stream_id, version, type, data)
       JOIN event_rules r ON r.event = 'transaction:' || e.type
       LEFT JOIN jsonb_array_elements(rows) AS x ON x->>'transaction_id' = substr(e.stream_id, 13) AND (x->>'version')::integer = e.version
@@ -178,7 +178,7 @@ BEGIN
                 SELECT o.data FROM events o
                  WHERE o.stream_id = e.stream_id AND o.stream_version = 1 AND e.version > 1
                    AND (r.fee = 'reserved' OR (t.type NOT IN ('TRANSFER', 'NONCE_FILL') AND r.leads_to IN ('mined', 'reorged', 'failed', 'cancelled')))) AS of(d)
-        OFFSET 0) AS first ON true
+        OFFSET 0) AS request ON true
      CROSS JOIN LATERAL (SELECT (e.data->'fees'->>'gasLimit')::numeric * (e.data->'fees'->>'maxFeePerGas')::numeric AS fee) AS offered
      WHERE starts_with(e.stream_id, 'transaction-')
     WINDOW w AS (PARTITION BY e.stream_id ORDER BY e.version)
@@ -189,12 +189,12 @@ BEGIN
   ), expected AS (
     SELECT coalesce((s.stored).wallet_id, s.data->>'walletId') AS wallet_id, account.asset_id, s.must_fit AS must_fit, sum(account.delta) AS delta
       FROM steps s
-     CROSS JOIN LATERAL (SELECT CASE WHEN s.before = ANY (unmined) THEN 1 ELSE 0 END AS was, CASE WHEN s.after = ANY (unmined) THEN 1 ELSE 0 END AS is) AS held
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.before = ANY (unmined) THEN 1 ELSE 0 END AS was, CASE WHEN s.after = ANY (unmined) THEN 1 ELSE 0 END AS will) AS held
      CROSS JOIN LATERAL (
        SELECT native_asset(coalesce((s.stored).network, s.data->>'network'), coalesce((s.stored).chain_id::text, s.data->>'chainId')) AS asset_id,
-              held.is * s.fee_after - held.was * s.fee_before AS delta
-       UNION ALL SELECT coalesce((s.stored).asset_id, s.data->'asset'->>'assetId'), (held.is - held.was) * coalesce((s.stored).amount, (s.data->>'amount')::numeric)
-       UNION ALL SELECT f->'asset'->>'assetId', (held.is - held.was) * (f->>'amount')::numeric FROM jsonb_array_elements(s.outflows) AS f) AS account
+              held.will * s.fee_after - held.was * s.fee_before AS delta
+       UNION ALL SELECT coalesce((s.stored).asset_id, s.data->'asset'->>'assetId'), (held.will - held.was) * coalesce((s.stored).amount, (s.data->>'amount')::numeric)
+       UNION ALL SELECT f->'asset'->>'assetId', (held.will - held.was) * (f->>'amount')::numeric FROM jsonb_array_elements(s.outflows) AS f) AS account
      WHERE NOT s.is_unknown
      GROUP BY 1, 2, 3
   ), given AS (
