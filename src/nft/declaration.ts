@@ -61,7 +61,7 @@ export const nft = {
             MintRecorded: WHOLE_ROW,
             VoucherRequested: [],
             VoucherSigned: [],
-            VoucherRedemptionRequested: ['transaction_id'],
+            VoucherRedemptionRequested: ['recipient', 'transaction_id'],
             VoucherRevocationRecorded: [],
           },
         },

@@ -70,6 +70,7 @@ const VARIED: Readonly<Record<string, readonly string[]>> = {
     'amount',
     'blockHash',
   ],
+  VoucherRedemptionRequested: ['recipient'],
   WebhookChanged: ['url', 'description'],
   WebhookSecretRotated: ['publicKey'],
 }
