@@ -128,11 +128,28 @@ export function composeKernel(config: Config, processName: string): Kernel {
   }
 }
 
+/**
+ * Settings that decide what statements and their results mean. A user can set others for its own next sessions (ALTER ROLE):
+ * those of the connection come first. The path needs none: no role can make objects that a path could lead to.
+ */
+export const SESSION_OPTIONS = Object.entries({
+  bytea_output: 'hex',
+  datestyle: 'ISO',
+  default_transaction_isolation: 'read\\ committed',
+  default_transaction_read_only: 'off',
+  intervalstyle: 'postgres',
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
+})
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ')
+
 function createPool(connectionString: string, config: Config, processName: string, logger: Logger): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max: config.databasePoolSize,
     application_name: `bursar-${processName}`,
+    options: SESSION_OPTIONS,
     keepAlive: true,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,

@@ -24,6 +24,7 @@ export const eventLog = {
       beside: 'the migrations of the database, and the oldest program that runs with each; npm run migrate writes it',
       grants: readBy(DATABASE_ROLES),
     },
+    process_logins: { beside: 'which database user reports as which party', grants: readBy(['operator']) },
     event_rules: {
       beside: 'what an append may write with each event; npm run migrate writes it',
       grants: readBy(['operator']),

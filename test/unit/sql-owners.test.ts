@@ -23,6 +23,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'balances assets': LAYERS.joined,
   'balances chain_cursors': LAYERS.facts,
   'compose event_rules': 'writes what follows from the declarations of all capabilities',
+  'compose checkpoints': 'writes what follows from the roles of all processes',
+  'compose process_logins': 'writes what follows from the roles of all processes',
   'compose role_rights': 'writes what follows from the declarations of all capabilities',
   'operator api_keys': LAYERS.operator,
   'operator assets': LAYERS.operator,

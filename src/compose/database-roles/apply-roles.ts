@@ -2,7 +2,7 @@
  * Creates the database roles and sets their privileges exactly, whatever they were before. Runs with every `npm run
  * migrate`, as the owner of the tables, so that new tables and functions are included. Idempotent.
  */
-import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
+import { escapeIdentifier, escapeLiteral, type Pool, type PoolClient } from 'pg'
 import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
 import { TABLES } from '../../declarations.ts'
@@ -28,6 +28,8 @@ export async function applyDatabaseRoles(pool: Pool): Promise<void> {
     await client.query('BEGIN')
     await makeRowChecks(client)
     for (const statement of await grantStatements(client)) await client.query(statement)
+    await ownCheckpoints(client)
+    await client.query(HARMLESS)
     await client.query('DELETE FROM role_rights')
     await client.query('INSERT INTO role_rights SELECT * FROM jsonb_populate_recordset(NULL::role_rights, $1::jsonb)', [
       JSON.stringify(roleRights()),
@@ -51,6 +53,67 @@ async function makeRowChecks(client: PoolClient): Promise<void> {
   const { rules, chain, content, free } = rowRules()
   await client.query('SELECT create_row_checks($1, $2, $3, $4)', [JSON.stringify(rules), chain, content, free])
 }
+
+/** Each role moves its own checkpoints: another's could be moved past events that were never handled. */
+async function ownCheckpoints(client: PoolClient): Promise<void> {
+  await client.query('ALTER TABLE checkpoints ENABLE ROW LEVEL SECURITY')
+  await client.query('DROP POLICY IF EXISTS read_all ON checkpoints')
+  await client.query('CREATE POLICY read_all ON checkpoints FOR SELECT USING (true)')
+  for (const role of DATABASE_ROLES) {
+    const names = (ROLE_TERMS[role].checkpoints ?? []).map(escapeLiteral).join(', ')
+    for (const kind of ['INSERT', 'UPDATE', 'DELETE']) {
+      const policy = `${kind.toLowerCase()}_of_${role}`
+      await client.query(`DROP POLICY IF EXISTS ${policy} ON checkpoints`)
+      if (names === '') continue
+      const check = kind === 'INSERT' ? 'WITH CHECK' : 'USING'
+      await client.query(
+        `CREATE POLICY ${policy} ON checkpoints FOR ${kind} TO ${groupRole(role)} ${check} (name IN (${names}))`,
+      )
+    }
+  }
+}
+
+/**
+ * What a user of a role could leave behind: settings of its own, which its next session would have, and large objects.
+ * Everybody may make those until it is revoked, which a superuser can do. Where the owner may not change a user, an
+ * administrator made it.
+ */
+const HARMLESS = `DO $$
+DECLARE
+  found record;
+BEGIN
+  FOR found IN SELECT r.rolname FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole
+    WHERE s.setdatabase = 0 AND r.rolname <> current_user
+      AND (r.rolname = ANY (ARRAY['${GROUPS.join("', '")}'])
+           OR EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid
+                       WHERE m.member = r.oid AND g.rolname = ANY (ARRAY['${GROUPS.join("', '")}'])))
+  LOOP
+    BEGIN
+      EXECUTE format('ALTER ROLE %I RESET ALL', found.rolname);
+    EXCEPTION WHEN insufficient_privilege THEN
+      RAISE WARNING 'the user % has settings that the owner may not reset', found.rolname;
+    END;
+  END LOOP;
+  FOR found IN SELECT r.rolname FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole JOIN pg_database d ON d.oid = s.setdatabase
+    WHERE d.datname = current_database() AND r.rolname <> current_user
+      AND EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid
+                   WHERE m.member = r.oid AND g.rolname = ANY (ARRAY['${GROUPS.join("', '")}']))
+  LOOP
+    BEGIN
+      EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET ALL', found.rolname, current_database());
+    EXCEPTION WHEN insufficient_privilege THEN
+      RAISE WARNING 'the user % has settings that the owner may not reset', found.rolname;
+    END;
+  END LOOP;
+  IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+    FOR found IN SELECT p.oid::regprocedure AS name FROM pg_proc p
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace
+        AND (p.proname LIKE 'lo\\_%' OR p.proname IN ('loread', 'lowrite', 'pg_logical_emit_message'))
+    LOOP
+      EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', found.name);
+    END LOOP;
+  END IF;
+END $$`
 
 async function makeGroups(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(

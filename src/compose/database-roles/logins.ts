@@ -13,6 +13,8 @@ export type DatabaseLogin = {
   /** ASCII only. */
   readonly password: string
   readonly roles: readonly DatabaseRole[]
+  /** Under which it alone writes heartbeats, where several users have its role. */
+  readonly process?: string
 }
 
 /** PostgreSQL's own number of iterations, supported by every client (RFC 5802, RFC 7677). */
@@ -26,7 +28,10 @@ function loginUser(name: LoginName): string {
 }
 
 export function loginOf({ name, password }: { readonly name: LoginName; readonly password: string }): DatabaseLogin {
-  return { user: loginUser(name), password, roles: [isParty(name) ? 'party' : name] }
+  const user = loginUser(name)
+  return isParty(name)
+    ? { user, password, roles: ['party'], process: `mpc-${name}` }
+    : { user, password, roles: [name] }
 }
 
 function isParty(name: LoginName): name is `party-${number}` {
@@ -39,6 +44,7 @@ function isParty(name: LoginName): name is `party-${number}` {
  * @throws Conflict `roles_not_allowed`, `login_too_powerful`
  */
 export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): Promise<void> {
+  await bindProcesses(pool, logins)
   for (const login of logins) {
     await requireHarmless(pool, login.user)
     const user = escapeIdentifier(login.user)
@@ -57,6 +63,18 @@ export async function makeLogins(pool: Pool, logins: readonly DatabaseLogin[]): 
       )
     }
   }
+}
+
+/** Other users are bound again by their next report. */
+async function bindProcesses(pool: Pool, logins: readonly DatabaseLogin[]): Promise<void> {
+  const bound = logins.flatMap(({ process, user }) => (process === undefined ? [] : [{ process, user }]))
+  if (bound.length === 0) return
+  await pool.query(
+    `WITH others AS (DELETE FROM process_logins WHERE process <> ALL ($1))
+     INSERT INTO process_logins SELECT process, login, true FROM unnest($1::text[], $2::text[]) AS made(process, login)
+         ON CONFLICT (process) DO UPDATE SET login = excluded.login, is_made = true`,
+    [bound.map(({ process }) => process), bound.map(({ user }) => user)],
+  )
 }
 
 /** A user of that name may have existed before. */

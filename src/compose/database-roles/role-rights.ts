@@ -12,6 +12,8 @@ type RoleTerms = {
   readonly leases: readonly string[]
   /** The names under which it writes heartbeats: patterns of LIKE. */
   readonly processes: readonly string[]
+  /** The names of its checkpoints. */
+  readonly checkpoints?: readonly string[]
   /** Whether it uses the queues, when those are in PostgreSQL. */
   readonly queues: boolean
   /** Whether it may see the transactions that delay readers of the log. */
@@ -24,13 +26,20 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
     rows: [],
     leases: ['dispatcher', 'sweeper', ...TASK_NAMES],
     processes: ['dispatcher'],
+    checkpoints: ['dispatcher'],
     queues: true,
   },
   signer: { rows: [], leases: ['sign-%', 'mpc-pool'], processes: ['signer'], queues: true },
   submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
   follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
   auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
-  sender: { rows: [], leases: ['webhook-%', 'webhooks'], processes: ['webhook-sender'], queues: true },
+  sender: {
+    rows: [],
+    leases: ['webhook-%', 'webhooks'],
+    processes: ['webhook-sender'],
+    checkpoints: ['webhooks'],
+    queues: true,
+  },
   party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false },
   operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true, sessions: true },
 }
