@@ -256,6 +256,10 @@ BEGIN
   INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash, environment)
     SELECT * FROM unnest(stream_ids, stream_versions, types, schema_versions, all_data, all_metadata, times, hashes, environments);
 
+  -- Rows, holds and keys that do not follow from these events. From here on nobody else extends their streams.
+  IF NOT unlimited THEN
+    PERFORM refuse_foreign_rows(guards, rows, may.leases, stream_ids, stream_versions, types, all_data::jsonb[], all_metadata::jsonb[]);
+  END IF;
   PERFORM put_rows(rows);
 
   IF guards ? 'releases' THEN PERFORM apply_holds(guards->'releases', '{}'); END IF;
