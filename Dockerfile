@@ -10,7 +10,7 @@ COPY prisma ./prisma
 COPY src ./src
 COPY workers ./workers
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
-RUN npm run build && node scripts/trim-packages.mjs
+RUN npm run build
 # Without packages for the build or the sandbox only, and without the query compilers of other databases.
 RUN npm pkg delete dependencies.prisma dependencies.@prisma/dev dependencies.@prisma/studio-core dependencies.mysql2 dependencies.postgres \
       dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \

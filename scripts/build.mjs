@@ -11,6 +11,7 @@ import { bundle } from './bundle.mjs'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
 import { generateDocsPage } from './generate-docs-page.mjs'
 import { generatePrisma, readStamp } from './generate-prisma.mjs'
+import { trimPackages } from './trim-packages.mjs'
 
 const require = createRequire(import.meta.url)
 
@@ -50,6 +51,7 @@ export async function build(root) {
   for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
   removeOrphans(root, dist)
   await bundle(dist)
+  trimPackages(root)
   writeFileSync(stamp, wanted)
   return true
 }

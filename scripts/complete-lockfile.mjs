@@ -1,6 +1,7 @@
 // Makes package-lock.json name every optional platform package that a dependency names, so that `npm ci` accepts the
 // lock on every platform. npm leaves out those that a registry did not offer when the lock was made, and `npm ci` then
-// refuses the lock as incomplete. Download addresses are dropped: the reader's own registry is the one to ask.
+// refuses the lock as incomplete. Download addresses are dropped: the reader's own registry is the one to ask. Every
+// package has the digest of its contents, so that a registry cannot offer others.
 //
 //   node scripts/complete-lockfile.mjs           repair (run it after every change of dependencies)
 //   node scripts/complete-lockfile.mjs --check   only report; exit 1 when a repair is needed
@@ -12,7 +13,7 @@ import { promisify } from 'node:util'
 
 /**
  * @typedef {{
- *   version?: string, resolved?: string, integrity?: string, dev?: boolean, optional?: boolean, devOptional?: boolean,
+ *   version?: string, resolved?: string, integrity?: string, link?: boolean, inBundle?: boolean, dev?: boolean, optional?: boolean, devOptional?: boolean,
  *   os?: string[], cpu?: string[], libc?: string[], engines?: Record<string, string>, license?: string,
  *   dependencies?: Record<string, string>, devDependencies?: Record<string, string>,
  *   optionalDependencies?: Record<string, string>,
@@ -108,7 +109,18 @@ export function defects(packages) {
   )
   for (const [key, entry] of Object.entries(packages))
     if (/^https?:/.test(entry.resolved ?? '')) found.push(`${key} contains the URL of its download`)
+  for (const key of unverified(packages)) found.push(`${key} has no digest of its contents`)
   return found
+}
+
+/**
+ * @param {Record<string, Entry>} packages
+ * @returns {string[]} the packages of a registry whose contents npm does not check
+ */
+function unverified(packages) {
+  return Object.entries(packages).flatMap(([key, { link, inBundle, integrity }]) =>
+    key.includes('node_modules/') && !link && !inBundle && integrity === undefined ? [key] : [],
+  )
 }
 
 /** @param {{ packages: Record<string, Entry> }} lock */
@@ -122,6 +134,12 @@ async function repair(lock) {
     // In npm's own order, so that its next write changes nothing. Undefined values are not written.
     const entry = { version, integrity, cpu, dev, libc, license, optional: true, os, engines }
     lock.packages[`node_modules/${missing.name}`] = JSON.parse(JSON.stringify(entry))
+  }
+  for (const key of unverified(lock.packages)) {
+    const { version = '', ...entry } = lock.packages[key] ?? {}
+    const name = key.slice(key.lastIndexOf('node_modules/') + 'node_modules/'.length)
+    const { integrity } = await describe({ parent: '', name, version })
+    lock.packages[key] = JSON.parse(JSON.stringify({ version, integrity, ...entry }))
   }
   const keys = Object.keys(lock.packages).sort((a, b) => a.localeCompare(b, 'en'))
   lock.packages = Object.fromEntries(keys.map((key) => [key, lock.packages[key] ?? {}]))

@@ -11,7 +11,7 @@ export type PostgresBinaries = {
 
 /**
  * Locates `initdb` and `postgres`. Creates the symbolic links that the package's install script would create, so that
- * `npm ci --ignore-scripts` is enough.
+ * `npm ci` is enough.
  *
  * @throws Error when npm has no PostgreSQL for this platform
  */

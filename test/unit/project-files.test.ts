@@ -1,11 +1,10 @@
-// Checks the files beside the code against the code: the dependency page, the production setup, the scripts, the lock.
+// Checks the production setup against the code: docker-compose.yml, the image, the secrets, .env.example.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parse } from 'yaml'
-import { defects, missingOptionals, platformOf } from '../../scripts/complete-lockfile.mjs'
 import { loginOf } from '../../src/compose/database-roles/logins.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -27,73 +26,12 @@ type Service = {
   readonly cap_drop?: readonly string[]
   readonly cap_add?: readonly string[]
   readonly security_opt?: readonly string[]
+  readonly ulimits?: Readonly<Record<string, number>>
   readonly deploy?: { readonly resources?: { readonly limits?: Readonly<Record<string, string | number>> } }
-}
-type PackageJson = {
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly devDependencies: Readonly<Record<string, string>>
-  readonly scripts: Readonly<Record<string, string>>
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
-const packageJson = JSON.parse(read('package.json')) as PackageJson
-const declared = { ...packageJson.dependencies, ...packageJson.devDependencies }
-
-t.test('every dependency is pinned and has its reason, and no reason is left without its dependency', (t) => {
-  const page = read('docs/dependencies.md')
-  const lines = [...page.matchAll(/^\| `([^`]+)` \| (\S.*?) \|/gm)].map(([, name]) => name ?? '')
-  t.strictSame(lines.toSorted(), Object.keys(declared).toSorted())
-  t.strictSame(
-    Object.entries(declared).filter(([, version]) => !/^(\d+\.\d+\.\d+(-[\w.]+)?|file:stubs\/[\w-]+)$/.test(version)),
-    [],
-  )
-  const runTime = page.slice(0, page.indexOf('## For development'))
-  t.strictSame(
-    Object.keys(packageJson.dependencies).filter((name) => !runTime.includes(`| \`${name}\` |`)),
-    [],
-    'each run-time dependency stands in its section',
-  )
-  t.end()
-})
-
-t.test('a stub takes the place of its package everywhere', (t) => {
-  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { link?: boolean }> }
-  for (const name of Object.keys(declared).filter((each) => declared[each]?.startsWith('file:'))) {
-    const installed = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
-    t.match(installed, [[`node_modules/${name}`, { link: true }]], `${name} has the required version`)
-  }
-  t.end()
-})
-
-t.test('every script names files that exist', (t) => {
-  const words = Object.values(packageJson.scripts).flatMap((script) => script.split(' '))
-  const paths = words.filter((word) => /\.(ts|mjs)$/.test(word) && !word.includes('*'))
-  const built = words.filter((_, index) => words[index - 1] === 'scripts/run.mjs').map((entry) => `workers/${entry}.ts`)
-  t.ok(paths.length > 0 && built.length > 0)
-  t.strictSame(
-    [...paths, ...built].filter((path) => !existsSync(`${root}${path}`)),
-    [],
-  )
-  t.end()
-})
-
-t.test('the lock file has every platform and no download addresses', (t) => {
-  t.strictSame(defects(JSON.parse(read('package-lock.json')).packages), [])
-
-  const packages = {
-    '': {},
-    'node_modules/a': { optionalDependencies: { 'a-linux-x64': '1.0.0', 'a-darwin-arm64': '1.0.0' } },
-    'node_modules/a/node_modules/a-linux-x64': { version: '1.0.0', resolved: 'https://registry.example/a.tgz' },
-  }
-  t.strictSame(missingOptionals(packages), [{ parent: 'node_modules/a', name: 'a-darwin-arm64', version: '1.0.0' }])
-  t.equal(defects(packages).length, 2)
-  t.strictSame(platformOf('@x/cli-linux-x64-musl'), { cpu: ['x64'], os: ['linux'], libc: ['musl'] })
-  t.strictSame(platformOf('@x/tool-win32-amd64'), { cpu: ['x64'], os: ['win32'] })
-  t.throws(() => platformOf('@x/tool'), /has no platform in its name/)
-  t.end()
-})
-
 const compose = read('docker-compose.yml')
 const { services, networks, secrets } = parse(compose, { merge: true }) as {
   readonly services: Readonly<Record<string, Service>>
@@ -175,6 +113,7 @@ t.test('every container is confined, and every image is pinned by its digest', (
     t.strictSame(service.cap_drop, ['ALL'], `${name} drops all capabilities`)
     t.strictSame(service.cap_add, name === 'caddy' ? ['NET_BIND_SERVICE'] : undefined, `only Caddy has one: ${name}`)
     t.strictSame(service.security_opt, ['no-new-privileges:true'], `${name} cannot gain privileges`)
+    t.strictSame(service.ulimits, { core: 0 }, `${name} writes its memory to no core dump`)
     const limits = service.deploy?.resources?.limits ?? {}
     for (const limit of ['cpus', 'memory', 'pids']) t.ok(limits[limit], `${name} has the limit ${limit}`)
     if (service.image !== 'bursar') t.match(service.image, /^[a-z]+:[^@]+@sha256:[0-9a-f]{64}$/, `${name} has a digest`)
