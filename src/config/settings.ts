@@ -95,6 +95,12 @@ export const GENERAL_SETTINGS = {
         'Recipients that wallet keys can be exported to. If it is not set, exports are off, except in the sandbox, which accepts any recipient. Set it for the API and the signers.',
     },
   ),
+  SIGN_SPENDING_TYPED_DATA: Type.Optional(
+    word(['refuse', 'allow'], {
+      description:
+        'API only: what happens to typed data that lets others spend, such as permits, orders and signed transfers: `refuse`: 422 `typed_data_spends`; `allow`: it is signed. If it is not set, it is refused, except in the sandbox.',
+    }),
+  ),
   ...AUDIT_SETTINGS,
   RPC_TIMEOUT_MS: milliseconds(
     { minimum: 100, maximum: 2 * MINUTE, default: 10 * SECOND },

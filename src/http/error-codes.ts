@@ -103,6 +103,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     too_small: 'Send a larger value.',
     type_not_sent: 'Use types of the webhook, or add the type to it.',
     type_without_wallet: 'Omit the type, or `wallet_ids`: they never match together.',
+    typed_data_spends: 'Send a transfer or a contract call, or ask the operator to allow such signatures.',
     typed_data_too_large: 'Send smaller typed data.',
     types_too_complex: 'Use fewer or simpler types.',
     unknown_asset: 'Use an asset from `GET /v1/assets`, or register the token.',

@@ -3,6 +3,7 @@
  * append. A refused request leaves no trace. No key is needed or available here.
  */
 import { Conflict, ValidationFailed } from '../core/errors.ts'
+import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
@@ -14,9 +15,10 @@ import { eip191Digest } from '../keys/eip191.ts'
 import { eip712Digest } from '../keys/eip712.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { signatureAggregate } from './aggregate.ts'
-import type { SignatureRequested } from './events.ts'
+import type { SignatureRequested, SignedTypedData } from './events.ts'
 import { type Encoding, readMessage } from './read-message.ts'
 import { readTypedData, type SentTypedData } from './read-typed-data.ts'
+import { spendingTypeIn } from './spending-types.ts'
 
 export type Wanted =
   | { readonly type: 'message'; readonly text: string; readonly encoding: Encoding }
@@ -33,16 +35,19 @@ export type RequestSignaturePorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly findWallet: FindWallet
+  /** What is done with typed data that lets somebody else spend. */
+  readonly spendingTypedData: 'refuse' | 'allow'
 }
 
 /**
- * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data),
+ * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data, among them
+ *   `typed_data_spends`),
  *   Conflict `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
  */
 export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>
 
 export function createRequestSignature(ports: RequestSignaturePorts): RequestSignature {
-  const { log, accept, newId, findWallet } = ports
+  const { log, accept, newId, findWallet, spendingTypedData } = ports
   return ({ environment, walletId, wanted }, metadata) =>
     accept(metadata, async (append) => {
       const { tenantId } = metadata
@@ -54,7 +59,10 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
       const { network, chainId, address } = withAddress(found)
       const now = log.now()
       const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
-      const command = { type: 'RequestSignature', requested: readWanted(wanted, place) } as const
+      const requested = readWanted(wanted, place)
+      if (requested.type === 'TypedDataSignatureRequested' && spendingTypedData === 'refuse')
+        refuseSpending(requested.data.typedData)
+      const command = { type: 'RequestSignature', requested } as const
       const id = newId('signature')
       const changes = [opened(signatureAggregate, id, command, { metadata, now })]
       const guards = { wallet: { walletId, require: 'active' } } as const
@@ -65,6 +73,15 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
 function explain(refusal: unknown): unknown {
   if (!(refusal instanceof WalletGuardRefused)) return refusal
   return new Conflict('wallet_archived', 'The wallet is archived: restore it first.')
+}
+
+/** @throws ValidationFailed `typed_data_spends` */
+function refuseSpending({ types }: SignedTypedData): void {
+  const spending = spendingTypeIn(types)
+  if (spending === null) return
+  const field = fieldPath(['types', spending.struct])
+  const rule = `${field} ${spending.reason}, and this installation signs no typed data that lets others spend: send a transfer or a contract call, or ask the operator to set SIGN_SPENDING_TYPED_DATA=allow.`
+  throw ValidationFailed.field(field, 'typed_data_spends', rule)
 }
 
 type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData'>

@@ -42,8 +42,10 @@ const typedData = {
   summary: 'Sign typed data',
   description:
     'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body has the format of `eth_signTypedData_v4`. ' +
-    'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. Such a signature can move ' +
-    'tokens (permits, orders): sign only what you understand.',
+    'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. A signature can let others ' +
+    'spend what the wallet holds (permits, orders, signed transfers, calls in its name). Unless the operator has set ' +
+    '`SIGN_SPENDING_TYPED_DATA=allow`, or in the sandbox, types of these known forms are refused with `typed_data_spends`. Sign ' +
+    'only what you understand.',
   params: walletParams,
   body: typedDataBody,
   response: asked,

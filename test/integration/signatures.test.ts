@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
+import { type Environ, loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { buildSignatures } from '../../src/signatures/build.ts'
 import { signatureWork } from '../../src/signatures/jobs.ts'
@@ -14,6 +15,7 @@ import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
+import { PRODUCTION } from '../support/config.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { MAIL } from '../support/typed-data.ts'
@@ -31,10 +33,11 @@ const { EIP712Domain: _, ...TYPES } = MAIL.types
 type Data = Readonly<Record<string, string | number | null>>
 const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
 
-async function withSigning(t: Test, { signer = true } = {}) {
+async function withSigning(t: Test, { signer = true, env = {} as Environ } = {}) {
   const parts = await withWallets(t)
   if (signer) await runSigner(t, parts)
-  const routes = [openingRoutes(parts), walletRoutes(parts), buildSignatures({ ...parts, newId })]
+  const config = loadConfig({ ...PRODUCTION, ...env })
+  const routes = [openingRoutes(parts), walletRoutes(parts), buildSignatures({ ...parts, newId, config })]
   const { send } = await startTestApp({
     routes: (app) => {
       for (const add of routes) add(app)
@@ -140,6 +143,43 @@ t.test('an invalid request is refused by its field, and nothing is recorded', as
     t.strictSame([answer.status, ...told(answer)], [422, ...refusals], JSON.stringify(body).slice(0, 60))
   }
   t.strictSame(await events(), [])
+})
+
+/** EIP-2612, without a chain: valid on each chain where the token has this address. */
+const PERMIT = {
+  domain: { name: 'Token', verifyingContract: MAIL.domain.verifyingContract },
+  types: {
+    Permit: [
+      { name: 'owner', type: 'address' },
+      { name: 'spender', type: 'address' },
+      { name: 'value', type: 'uint256' },
+      { name: 'nonce', type: 'uint256' },
+      { name: 'deadline', type: 'uint256' },
+    ],
+  },
+  message: {
+    owner: MAIL.message.from.wallet,
+    spender: MAIL.message.to.wallet,
+    value: (2n ** 256n - 1n).toString(),
+    nonce: '0',
+    deadline: '9999999999',
+  },
+}
+
+t.test('a permit is signed only where the operator allows it, and in the sandbox', async (t) => {
+  const production = await withSigning(t)
+  const refused = await production.post(`${(await production.wallet()).path}/sign/typed-data`, PERMIT)
+  t.strictSame([refused.status, ...told(refused)], [422, 'types.Permit typed_data_spends'])
+  t.match(refused.body, { message: /^types\.Permit is named like a permit.*set SIGN_SPENDING_TYPED_DATA=allow\.$/ })
+  t.strictSame(await production.events(), [], 'nothing is recorded')
+  for (const env of [{ SIGN_SPENDING_TYPED_DATA: 'allow' }, { SANDBOX: 'true' }]) {
+    const open = await withSigning(t, { env })
+    const { path, address } = await open.wallet()
+    const { domain, types, message } = PERMIT
+    const signed = await open.post(`${path}/sign/typed-data`, PERMIT)
+    t.equal(signed.status, 201, signed.text)
+    t.equal(verifyTypedData(domain, types, message, String(dataOf(signed).signature)), address)
+  }
 })
 
 t.test('only the owner of an active wallet with a key has it sign', async (t) => {
