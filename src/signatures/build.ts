@@ -1,13 +1,12 @@
 /** The routes of signatures, with their use cases. */
 import type { RouteNeeds } from '../capability.ts'
-import type { Config } from '../config.ts'
 import { createSignatureReads } from './read-signatures.ts'
 import { createRequestSignature } from './request-signature.ts'
 import { signatureRoutes } from './routes.ts'
 import { createWaitForSignature } from './wait-for-signature.ts'
 
 type Needs = Pick<RouteNeeds, 'log' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet'> & {
-  readonly config: Pick<Config, 'spendingTypedData'>
+  readonly config: Pick<RouteNeeds['config'], 'spendingTypedData'>
 }
 
 export function buildSignatures({ log, pool, wakeUps, newId, accept, findWallet, config }: Needs) {
