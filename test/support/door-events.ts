@@ -12,7 +12,7 @@ import { type Aggregate, type Change, change, type Loaded, unopened, upcast } fr
 import { encodeBatch } from '../../src/event-log/commit.ts'
 
 type AnyStream = Aggregate<unknown, object, Event>
-type GoldenEvent = {
+export type GoldenEvent = {
   readonly stream_id: string
   readonly type: string
   readonly schema_version: number
@@ -31,6 +31,9 @@ export const EVENT_NAMES: readonly string[] = Object.entries(STREAMS)
   .flatMap(([category, { events }]) => Object.keys(events).map((type) => `${category}:${type}`))
   .sort()
 
+/** The streams of a log, as far as they were written. */
+export type Streams = Map<string, Loaded<unknown>>
+
 /**
  * @param owner of the tables, of a database without events
  * @param before called with the append of each event, before the owner appends it
@@ -39,43 +42,55 @@ export const EVENT_NAMES: readonly string[] = Object.entries(STREAMS)
 export async function writeGoldenLog(
   owner: Pool,
   before: (name: string, statement: string) => Promise<void> = async () => undefined,
-): Promise<void> {
-  const streams = new Map<string, Loaded<unknown>>()
+): Promise<Streams> {
+  const streams: Streams = new Map()
   const missing = new Set(EVENT_NAMES)
   for (const event of goldenEvents()) {
-    const category = event.stream_id.split('-', 1)[0] ?? ''
-    const changed = changeOf(event, category, streams)
+    const changed = changeOf(event, streams)
+    streams.set(event.stream_id, changed.after)
     await makeRoom(owner, changed)
-    const name = `${category}:${event.type}`
+    const name = `${categoryOf(event)}:${event.type}`
     missing.delete(name)
     await before(name, appendStatement(changed))
     await owner.query(appendStatement(changed))
   }
   if (missing.size > 0) throw new Error(`the golden log has no ${[...missing].join(', ')}: run npm run golden-log`)
+  return streams
 }
 
-function goldenEvents(): readonly GoldenEvent[] {
+function categoryOf({ stream_id }: GoldenEvent): string {
+  return stream_id.split('-', 1)[0] ?? ''
+}
+
+export function goldenEvents(): readonly GoldenEvent[] {
   return readFileSync(LOG, 'utf8')
     .split('\n')
     .slice(1, -2)
     .map((line) => JSON.parse(line))
 }
 
-function changeOf(event: GoldenEvent, category: string, streams: Map<string, Loaded<unknown>>): Change {
+/**
+ * The append of an event of the golden log, or of one like it, at the end of its stream.
+ *
+ * @param schemaVersion of the appended event; by default that of this version of Bursar
+ */
+export function changeOf(event: GoldenEvent, streams: Streams, schemaVersion?: number): Change {
+  const category = categoryOf(event)
   const aggregate = AGGREGATES.get(category)
   if (aggregate === undefined) throw new Error(`no aggregate has streams ${category}`)
-  const id = event.stream_id.slice(category.length + 1)
-  const loaded = streams.get(event.stream_id) ?? unopened(aggregate, id)
-  const decide = () => [upcast<Event>(aggregate.schemas, event.type, event.schema_version, event.data)]
+  const loaded = streams.get(event.stream_id) ?? unopened(aggregate, event.stream_id.slice(category.length + 1))
+  const data = upcast<Event>(aggregate.schemas, event.type, event.schema_version, event.data)
+  const known = aggregate.schemas[event.type]
+  if (known === undefined) throw new Error(`streams ${category} have no ${event.type}`)
+  const schemas = { ...aggregate.schemas, [event.type]: { ...known, version: schemaVersion ?? known.version } }
   const context = { metadata: event.metadata, now: event.recorded_at }
-  const changed = change({ ...aggregate, decide }, loaded, {}, context)
+  const changed = change({ ...aggregate, schemas, decide: () => [data] }, loaded, {}, context)
   if (changed === null) throw new Error(`${event.type} is no change`)
-  streams.set(event.stream_id, changed.after)
   return changed
 }
 
 /** A balance for what the change holds. */
-async function makeRoom(owner: Pool, { readModels }: Change): Promise<void> {
+export async function makeRoom(owner: Pool, { readModels }: Change): Promise<void> {
   for (const { walletId, assetId, mustFit } of readModels.holds) {
     if (!mustFit) continue
     await owner.query(
@@ -86,8 +101,22 @@ async function makeRoom(owner: Pool, { readModels }: Change): Promise<void> {
   }
 }
 
-/** The statement with which Bursar appends. */
-export function appendStatement(...changes: readonly Change[]): string {
-  const values = encodeBatch([{ changes }], true)
+/** The arguments of an append, which an attacker can change. */
+export type AppendArguments = {
+  guards: Record<string, object[]>
+  events: Record<string, unknown>[]
+  rows: Record<string, object[]>
+}
+
+/** The statement with which Bursar appends. @param tamper changes its arguments */
+export function appendStatement(change: Change, tamper?: (values: AppendArguments) => void): string {
+  const [guards, events, rows] = encodeBatch([{ changes: [change] }], true)
+  if (tamper === undefined) return statementOf([guards, events, rows])
+  const values = { guards: JSON.parse(guards), events: JSON.parse(events), rows: JSON.parse(rows) } as AppendArguments
+  tamper(values)
+  return statementOf([values.guards, values.events, values.rows].map((value) => JSON.stringify(value)))
+}
+
+function statementOf(values: readonly string[]): string {
   return `SELECT append_commits(${values.map((value) => pg.escapeLiteral(value)).join(', ')})`
 }

@@ -1,0 +1,134 @@
+/**
+ * Attacks with the database login of one process, on a real PostgreSQL with the golden log. The database refuses them,
+ * or whoever signs does: it believes no event because of its type.
+ */
+import pg from 'pg'
+import t from 'tap'
+import type { ChainClients } from '../../src/chain/client-set.ts'
+import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
+import { DISPATCHER } from '../../src/compose/dispatcher.ts'
+import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import type { DatabaseRole } from '../../src/core/database-roles.ts'
+import { createEventLog } from '../../src/event-log/log.ts'
+import { createWakeUps } from '../../src/event-log/wake-ups.ts'
+import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
+import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { attempt, openSession } from '../support/door-attempts.ts'
+import { appendStatement, changeOf, type GoldenEvent, makeRoom, writeGoldenLog } from '../support/door-events.ts'
+import { claimed, FORGERIES, LEASE, MISPLACED, statements, TAMPERINGS } from '../support/login-attacks.ts'
+import { MIGRATIONS, withDatabase } from '../support/postgres.ts'
+import { makeProcessLogins } from '../support/process-logins.ts'
+
+/** Attacks that succeed today: whoever closes one removes its line here. */
+const OPEN: ReadonlySet<string> = new Set([
+  'an event whose hash is not that of its content',
+  'an event that does not name the event before it',
+  'an event of version 2,000,000,000',
+  'an event of a schema version that no program knows',
+  '600 rows of other transactions',
+  'a row that ends a transaction of another stream',
+  'a hold of 10^30 on a wallet',
+  'the key of a request that another tenant will send',
+  'another digest of an API key in the row of its revocation',
+  'the cancellation of a confirmed transaction',
+  'a refresh of shares that nobody has requested',
+  'the lane of a signer, locked by an append',
+  'the checkpoint of the dispatcher',
+  'the heartbeat of another party',
+  'a large object',
+  'a large object with content',
+  'a filler of a nonce that sends 9 ETH',
+  'an anchor of a checkpoint that sends 9 ETH',
+  'bytes that nobody has signed, with 225 times the fee and a nonce of 5000',
+  "a wallet of the thief with the key of another tenant's wallet",
+  'the settings of its own login',
+])
+const todo = (name: string) => ({ todo: OPEN.has(name) })
+
+/** Of a statement that is wrong, and not refused: syntax, and names that do not exist. */
+const MISTAKES = new Set(['42601', '42883', '42703', '42P01', '22P02'])
+
+const { pool: owner, url } = await withDatabase(t)
+const logins = await makeProcessLogins(owner, url)
+t.teardown(logins.drop)
+const streams = await writeGoldenLog(owner)
+const sessions = new Map<DatabaseRole, pg.Client>()
+
+async function outcomeOf(login: DatabaseRole, statement: string): Promise<string | null> {
+  const session = sessions.get(login) ?? (await openSession(logins.urlOf(login)))
+  if (!sessions.has(login)) t.teardown(() => session.end())
+  sessions.set(login, session)
+  const [outcome] = await attempt(session, [statement])
+  if (outcome === undefined || MISTAKES.has(outcome.code ?? ''))
+    throw new Error(`${outcome?.code} ${outcome?.message}: ${statement.slice(0, 200)}`)
+  return outcome.code
+}
+
+for (const attack of [...TAMPERINGS, ...MISPLACED]) {
+  const { name, login, event, schemaVersion, tamper } = attack
+  t.test(`the database refuses ${name} from the login of the ${login}`, async (t) => {
+    const sent = changeOf(event, claimed(attack, streams), schemaVersion)
+    const honest = changeOf(event, streams)
+    await makeRoom(owner, honest)
+    if (!MISPLACED.includes(attack))
+      t.equal(await outcomeOf(login, appendStatement(honest)), null, 'as it is, the append is accepted')
+    t.not(await outcomeOf(login, appendStatement(sent, tamper)), null, name, todo(name))
+  })
+}
+
+t.test('the database refuses statements that take what belongs to another process', async (t) => {
+  await owner.query("INSERT INTO swap_quotes VALUES ('quo_1', 'acme', 'wal_1', '{}', now() + interval '1 hour')")
+  await owner.query(`INSERT INTO checkpoints VALUES ('${DISPATCHER}', '1', 1, now()) ON CONFLICT DO NOTHING`)
+  const { rows } = await owner.query<{ fence: string }>(`SELECT acquire_lease('${LEASE}', 'signer', 600000) AS fence`)
+  for (const { name, login, text } of statements(rows[0]?.fence ?? ''))
+    t.equal(await outcomeOf(login, text), '42501', `${login}: ${name}`, todo(name))
+})
+
+/** The check of a party: with its own login, of a chain whose node it does not need. */
+function checkOfParty() {
+  const pool = new pg.Pool({ connectionString: logins.urlOf('party'), max: 2 })
+  t.teardown(() => pool.end())
+  const wakeUps = createWakeUps(pool, logins.urlOf('party'))
+  t.teardown(() => wakeUps.close())
+  const log = createEventLog({ pool, wakeUps, clock: Date.now })
+  const chains = { byChainId: () => undefined } as unknown as ChainClients
+  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  return composeCheckRecorded({ log, pool, chains }, walletOf, null)
+}
+
+async function append(event: GoldenEvent, session: pg.ClientBase | pg.Pool = owner): Promise<void> {
+  const changed = changeOf(event, streams)
+  await makeRoom(owner, changed)
+  await session.query(appendStatement(changed))
+  streams.set(event.stream_id, changed.after)
+}
+
+t.test('whoever signs refuses what a login can append', async (t) => {
+  const check = checkOfParty()
+  const problemOf = async (id: string) => (await check([id]))[0]?.problem
+  for (const { name, login, before, forged, after, transactionId, honest, honestId } of FORGERIES) {
+    for (const event of honest) await append(event)
+    t.equal(await problemOf(honestId), null, `an honest one may be signed: ${name}`)
+    for (const event of before) await append(event)
+    const session = await openSession(logins.urlOf(login))
+    await append(forged, session).finally(() => session.end())
+    for (const event of after) await append(event)
+    t.type(await problemOf(transactionId), 'string', `${login}: ${name}`, todo(name))
+  }
+})
+
+t.test('what a login has changed of itself does not survive the next migration', async (t) => {
+  const name = 'the settings of its own login'
+  const url = new URL(logins.urlOf('signer'))
+  const own = new pg.Client({ connectionString: url.href })
+  await own.connect()
+  await own.query("ALTER ROLE CURRENT_USER SET search_path = 'pg_temp'")
+  await own.query("ALTER ROLE CURRENT_USER SET default_transaction_read_only = 'on'")
+  await own.end()
+  const login = { user: url.username, password: url.password, roles: ['signer'] } as const
+  await migrateDatabase(owner, { databaseUrl: url.href, directory: MIGRATIONS, queues: false, logins: [login] })
+  const { rows } = await owner.query('SELECT setconfig FROM pg_db_role_setting WHERE setrole = $1::regrole', [
+    url.username,
+  ])
+  t.strictSame(rows, [], name, todo(name))
+})
