@@ -15,7 +15,7 @@ import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { attempt, openSession } from '../support/door-attempts.ts'
 import { appendStatement, changeOf, type GoldenEvent, makeRoom, writeGoldenLog } from '../support/door-events.ts'
-import { claimed, FORGERIES, LEASE, MISPLACED, statements, TAMPERINGS } from '../support/login-attacks.ts'
+import { claimed, FORGERIES, LEASE, like, MISPLACED, statements, TAMPERINGS } from '../support/login-attacks.ts'
 import { MIGRATIONS, withDatabase } from '../support/postgres.ts'
 import { makeProcessLogins } from '../support/process-logins.ts'
 
@@ -114,6 +114,23 @@ t.test('whoever signs refuses what a login can append', async (t) => {
     await append(forged, session).finally(() => session.end())
     for (const event of after) await append(event)
     t.type(await problemOf(transactionId), 'string', `${login}: ${name}`, todo(name))
+  }
+})
+
+t.test('no append and no lease waits for an advisory lock, which any login can take', async (t) => {
+  const holder = await openSession(logins.urlOf('party'))
+  try {
+    await holder.query('SELECT pg_advisory_lock(n) FROM generate_series(4117000, 4117099) AS n')
+    const event = changeOf(like('TransferRequested', 'tx_locked'), streams)
+    await makeRoom(owner, event)
+    t.equal(await outcomeOf('api', appendStatement(event)), null)
+    t.equal(await outcomeOf('signer', "SELECT acquire_lease('sign-1-0xc', 'signer', 1000)"), null)
+    const { rows } = await owner.query(
+      "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosrc LIKE '%advisory%'",
+    )
+    t.strictSame(rows, [], 'no function of Bursar takes one')
+  } finally {
+    await holder.end()
   }
 })
 

@@ -38,7 +38,7 @@ const NINE_ETHER = '9000000000000000000'
 const EVENTS = goldenEvents()
 
 /** The newest event of a type, with changes, in a stream of another id. */
-function like(type: string, id: string, changes: object = {}, tenantId?: string): GoldenEvent {
+export function like(type: string, id: string, changes: object = {}, tenantId?: string): GoldenEvent {
   const found = EVENTS.findLast((event) => event.type === type)
   if (found === undefined) throw new Error(`the golden log has no ${type}`)
   const metadata = tenantId === undefined ? found.metadata : { ...found.metadata, tenantId }
