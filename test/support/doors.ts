@@ -195,7 +195,7 @@ async function openFunctions(owner: Pool, session: pg.Client, functions: readonl
   functions.forEach(({ oid, name }, n) => {
     const outcome = outcomes[n]
     // A function that is called may itself refuse what the session asks for.
-    const isDenied = /^permission denied for (function|procedure|schema)/.test(outcome?.message ?? '')
+    const isDenied = /^permission denied for (function|procedure|aggregate|schema)/.test(outcome?.message ?? '')
     if (outcome === undefined || isDenied === may.has(oid))
       throw new Error(`${session.user} calls ${name}: the catalogue and the call disagree: ${outcome?.message}`)
   })
