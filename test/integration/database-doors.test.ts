@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
+import { STREAMS } from '../../src/declarations.ts'
 import { roleUrls } from '../support/database-login.ts'
 import { openSession } from '../support/door-attempts.ts'
 import { findObjects } from '../support/door-objects.ts'
@@ -26,6 +28,12 @@ t.test('each login does what its line says and nothing else, and every object ha
   t.strictSame(Object.keys(EXPECTED.tried), Object.keys(tried))
   for (const [login, doors] of Object.entries(found)) t.strictSame(doors, EXPECTED.logins[login], `${login}: ${ADVICE}`)
   t.strictSame(Object.keys(EXPECTED.logins), Object.keys(found))
+  for (const role of DATABASE_ROLES) {
+    const declared = Object.entries(STREAMS).flatMap(([category, { events }]) =>
+      Object.keys(events).flatMap((type) => (events[type]?.includes(role) ? [`${category}:${type}`] : [])),
+    )
+    t.strictSame(found[role].appends, declared.sort(), `${role} can append what its declarations say, valid as it is`)
+  }
 })
 
 t.test('a door that somebody opens is found: a column, a row to delete, and a new table in any schema', async (t) => {
