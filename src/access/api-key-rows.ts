@@ -7,15 +7,13 @@
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
-import { upcast } from '../event-log/aggregate.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
-import { createChainCheck } from '../event-log/chain-check.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
-import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
+import { readNext, startOf } from '../event-log/read-next.ts'
+import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from '../event-log/rows.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { apiKeyAggregate } from './aggregate.ts'
-import type { ApiKeyState, KnownApiKey } from './decider.ts'
-import type { ApiKeyEvent } from './events.ts'
+import type { KnownApiKey } from './decider.ts'
 
 export type ApiKey = {
   readonly keyId: string
@@ -58,7 +56,7 @@ export function createApiKeyRows(
 ): ApiKeyRows {
   async function query<Found extends object>(name: string, text: string, values: unknown[]): Promise<Found[]> {
     try {
-      return (await pool.query<Found>({ name, text, values })).rows
+      return (await pool.query<Found>({ name, text, values, types: STORED_TEXTS })).rows
     } catch (error) {
       if (!isConnectionFailure(error) && !isTransient(error)) throw error
       throw new Unavailable('database_unavailable', 'The database is not available: try again.', { cause: error })
@@ -72,13 +70,11 @@ export function createApiKeyRows(
     const found = new Map<string, ApiKey>()
     for (const [streamId, ofKey] of events) {
       const keyId = streamId.slice(STREAM_PREFIX.length)
-      try {
-        const state = fold(ofKey)
-        // A foreign digest that was written into the row of this key finds nothing.
-        if (state.status !== 'unknown') found.set(state.digest, toKey(keyId, state))
-      } catch (error) {
-        onBroken(keyId, error)
-      }
+      const key = startOf(apiKeyAggregate.initialState)
+      for (const row of ofKey) readNext(apiKeyAggregate, key, row, { hashes: true })
+      if (key.held !== null) onBroken(keyId, key.held)
+      // A foreign digest that was written into the row of this key finds nothing.
+      else if (key.state.status !== 'unknown') found.set(key.state.digest, toKey(keyId, key.state))
     }
     return found
   }
@@ -92,16 +88,6 @@ export function createApiKeyRows(
         [tenantId ?? null, limit],
       ),
   }
-}
-
-/** @throws BrokenChain; an error for an event that this version does not know */
-function fold(events: readonly EventRow[]): ApiKeyState {
-  const check = createChainCheck()
-  return events.reduce<ApiKeyState>((before, row) => {
-    check(row)
-    const { type, schema_version: version, data } = row
-    return apiKeyAggregate.evolve(before, upcast<ApiKeyEvent>(apiKeyAggregate.schemas, type, version, data))
-  }, apiKeyAggregate.initialState)
 }
 
 function toKey(keyId: string, key: KnownApiKey): ApiKey {

@@ -6,7 +6,7 @@
 import { toChecksumAddress } from '../chain/address.ts'
 import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Change, change, type Loaded, notHeld } from '../event-log/aggregate.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
@@ -58,7 +58,7 @@ export async function observeTransfers(ports: ObserveTransfersPorts, walked: Wal
   ])
   const now = ports.log.now()
   return decided(
-    loaded.map((item) => {
+    notHeld(loaded).map((item) => {
       const transfer = found.get(item.id)
       if (transfer === undefined) return null
       return changeOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now })
@@ -92,7 +92,7 @@ async function changeEach(
   command: TransferCommand,
 ): Promise<Change[]> {
   const loaded = await log.loadMany(observedTransferAggregate, ids)
-  return decided(loaded.map((item) => changeOf(item, command)))
+  return decided(notHeld(loaded).map((item) => changeOf(item, command)))
 }
 
 function changeOf(loaded: Loaded<TransferState>, command: TransferCommand): Change | null {

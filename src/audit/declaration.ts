@@ -1,6 +1,7 @@
 /** The declaration of the audit: the tree over the log and its signed checkpoints. */
 import { readBy } from '../core/database-roles.ts'
-import type { Declaration } from '../core/declaration.ts'
+import type { Declaration, EventWriters } from '../core/declaration.ts'
+import type { EventSetAside } from './set-aside/events.ts'
 
 // The operator can take checkpoints manually with the auditor's key; replacing that key replaces a checkpoint.
 const WRITTEN = { auditor: 'SELECT, INSERT, UPDATE', operator: 'SELECT, INSERT, UPDATE' }
@@ -11,6 +12,14 @@ export const audit = {
   // An operator anchors a signed checkpoint of the log on chain.
   openings: { CheckpointAnchorRequested: { type: 'AUDIT_ANCHOR', writers: ['operator'], since: 3 } },
   subjects: ['checkpoint'],
+  streams: {
+    // An operator has examined a bad event of the log: from then on it has no effect.
+    setaside: {
+      rows: {},
+      readScope: '*',
+      events: { EventSetAside: ['operator'] } satisfies EventWriters<EventSetAside>,
+    },
+  },
   tables: {
     audit_checkpoints: {
       beside: 'signed checkpoints; the auditor of another installation signs its own',
@@ -19,6 +28,10 @@ export const audit = {
     audit_tiles: {
       beside: 'the Merkle tree over the log; the auditor of another installation rebuilds it with the same root',
       grants: readBy(['api', 'signer'], WRITTEN),
+    },
+    bad_events: {
+      beside: 'bad events that the auditor found in the log; another installation finds them again',
+      grants: readBy([], { auditor: 'SELECT, INSERT', operator: 'SELECT, INSERT' }),
     },
     audit_tree: {
       beside: 'the position of the auditor',

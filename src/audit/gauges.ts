@@ -1,8 +1,16 @@
-/** The age of the newest checkpoint, and how much of the log it covers. */
+/** The age of the newest checkpoint, how much of the log it covers, and bad events. */
 import type { Gauge } from '../capability.ts'
 import { createCheckpointRows } from './checkpoints/checkpoint-rows.ts'
+import { readOpenBadEvents } from './found-bad.ts'
 
 export const auditGauges: readonly Gauge[] = [
+  {
+    process: 'auditor',
+    name: 'bursar_audit_bad_events',
+    help: 'Bad events in the log that no operator has set aside.',
+    labels: [],
+    read: async ({ pool }) => [{ labels: {}, value: (await readOpenBadEvents(pool)).count }],
+  },
   {
     process: 'auditor',
     name: 'bursar_audit_checkpoint_size',

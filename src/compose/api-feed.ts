@@ -42,7 +42,7 @@ export async function composeFeed(
   { streams: streamLimits, ...limits }: FeedLimits,
 ): Promise<Feed> {
   const catalogue = await composeCatalogue()
-  const render = composeRender(catalogue, pool)
+  const render = composeRender(catalogue, { pool, logger })
   const tail = createTail({ pool, wakeUps, catalogue, render, clock, logger, ...limits })
   const streams = createStreams(streamLimits)
   const gauge = (name: string, help: string, read: () => number) =>

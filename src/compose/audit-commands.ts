@@ -5,13 +5,15 @@ import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
 import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
 import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
 import { rotateAuditKeyCommand } from '../audit/commands/rotate-key-command.ts'
+import { setAsideCommand } from '../audit/commands/set-aside-command.ts'
 import { verifyCommand } from '../audit/commands/verify-command.ts'
 import { createProveEvent } from '../audit/proof/prove-event.ts'
+import { judgeEvent } from '../audit/set-aside/judge-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { apiParts } from './api-parts.ts'
 import { composeRotateAuditKey, composeTakeCheckpoint } from './auditor.ts'
-import { CHECKED_MODELS } from './capabilities.ts'
+import { ALL_AGGREGATES, CHECKED_MODELS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 import { transactionParts } from './transaction-parts.ts'
@@ -26,6 +28,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       within(({ config, chains }) => ({
         chains: chains.all.map(({ settings: { chainId, network }, client }) => ({ chainId, network, client })),
         models: CHECKED_MODELS,
+        aggregates: ALL_AGGREGATES,
         databaseUrl: config.databaseUrl ?? '',
         publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
         checkpointFile: config.audit.checkpointFile,
@@ -45,6 +48,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       })),
     ),
     checkCommand(),
+    setAsideCommand(within(({ log, pool }) => ({ log, judgeEvent: (name) => judgeEvent(pool, ALL_AGGREGATES, name) }))),
     rotateAuditKeyCommand(
       within((kernel) => ({
         rotateAuditKey: composeRotateAuditKey(kernel),

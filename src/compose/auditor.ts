@@ -2,20 +2,23 @@
  * The auditor process: signs the log on a schedule. One leads; run a second one, with the same key and file, as a
  * standby.
  */
+
 import { finishKeyRotation, openAuditKey, openNextKey } from '../audit/checkpoints/audit-key.ts'
 import { type CheckpointFile, createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createTakeCheckpoint, type TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
 import type { RotateAuditKey } from '../audit/commands/rotate-key-command.ts'
+import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
 import { keyHistory } from '../audit/note/key-history.ts'
 import type { NoteSigner } from '../audit/note/note-keys.ts'
+import type { GrowTreeSettings } from '../audit/tree/grow-tree.ts'
 import { TreeDamaged } from '../audit/tree/tree-damaged.ts'
 import type { Config } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
 import { createLeases } from '../event-log/leases.ts'
-import { addGauges } from './capabilities.ts'
+import { addGauges, KNOWN_EVENTS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -27,13 +30,14 @@ const REPORTED_FAILURES = 5
 const LEASE_MS = 15_000
 
 /** The parts of a process that signing the log uses. */
-type AuditParts = Pick<Kernel, 'pool' | 'clock'> & { readonly config: Pick<Config, 'audit'> }
+type AuditParts = Pick<Kernel, 'pool' | 'clock' | 'logger'> & { readonly config: Pick<Config, 'audit'> }
 
 /** Opens the key, which is created on the first start of an installation, and the checkpoint file. */
 export async function composeTakeCheckpoint(kernel: AuditParts): Promise<TakeCheckpoint> {
   const { pool, clock } = kernel
   await finishAuditKeyRotation(kernel)
-  return createTakeCheckpoint({ pool, signer: await openSigner(kernel), file: fileOf(kernel), clock })
+  const growing = growingOf(kernel)
+  return createTakeCheckpoint({ pool, signer: await openSigner(kernel), file: fileOf(kernel), clock, growing })
 }
 
 /** Completes a key rotation that was killed after its checkpoint. Returns whether there was one. */
@@ -54,10 +58,23 @@ export function composeRotateAuditKey(kernel: AuditParts): RotateAuditKey {
     }
     const from = await openSigner(kernel)
     const to = await openNextKey(keyFile, from)
-    const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock })
+    const growing = growingOf(kernel)
+    const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock, growing })
     const checkpoint = await take(undefined, onProgress)
     await finishAuditKeyRotation(kernel)
     return { checkpoint, from, to }
+  }
+}
+
+/** What is bad is logged once: the auditor goes on, and `stuck` reports it until an operator has set it aside. */
+function growingOf({ logger }: AuditParts): GrowTreeSettings {
+  return {
+    known: KNOWN_EVENTS,
+    onBad: ({ place, streamId, streamVersion, problem }) =>
+      logger.fatal(
+        { position: place.position.toString(), stream: streamId, version: streamVersion, problem },
+        'ALERT: the event log has a bad event; see docs/operations.md, "A bad event"',
+      ),
   }
 }
 
@@ -95,6 +112,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
   let refusal: string | null = null
   let failures = 0
   let problem: string | null = null
+  let bad: string | null = null
 
   /** Returns the pause until the next attempt, ms. */
   async function attempt(stop: AbortSignal): Promise<number> {
@@ -103,6 +121,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
       refusal = null
       problem = null
       failures = 0
+      bad = badEventsText(await readOpenBadEvents(pool))
       if (isNew) logger.info({ size, root: root.toString('base64') }, 'checkpoint signed')
       return config.audit.checkpointIntervalMs
     } catch (error) {
@@ -140,6 +159,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
     name: 'audit',
     check: async () => {
       if (refusal !== null) throw new Error(refusal)
+      if (bad !== null) throw new Error(`${bad} Run audit verify, and set aside what it names: docs/operations.md.`)
     },
   }
   return { drain: () => leading, checks: [agrees], problem: () => problem }

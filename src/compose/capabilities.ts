@@ -3,10 +3,13 @@ import { access } from '../access/capability.ts'
 import { activity } from '../activity/capability.ts'
 import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
+import type { KnownEvents } from '../audit/chain/chain-check.ts'
 import { balances } from '../balances/capability.ts'
 import type { Capability, Gauge, JobNeeds, SigningNeeds } from '../capability.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
+import { mapValues } from '../core/map-values.ts'
 import { mpcQueue, OPENINGS } from '../declarations.ts'
+import type { EventSchemas } from '../event-log/aggregate.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
@@ -44,6 +47,14 @@ export const CAPABILITIES: readonly Capability[] = [
 
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */
 export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)
+
+/** The event types that this version of Bursar reads. */
+export const KNOWN_EVENTS: KnownEvents = new Map(
+  ALL_AGGREGATES.map(({ category, schemas }) => [
+    category,
+    mapValues(schemas as EventSchemas<string>, ({ version }) => version),
+  ]),
+)
 
 /** The read models that money depends on, which `audit verify` compares with the log. */
 export const CHECKED_MODELS = CAPABILITIES.flatMap(({ verified = [] }) => verified)

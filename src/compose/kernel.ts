@@ -2,6 +2,7 @@
  * The common parts of every process: the database, the log, the chains, the queues. The only place that composes them.
  */
 import { hostname } from 'node:os'
+import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { type ChainClient, type ChainClients, createChainClients } from '../chain/client-set.ts'
@@ -108,6 +109,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       clock,
       onBatch: metrics.observeAppend,
       onCommit: createCountOutcomes(metrics),
+      onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),
       verifies: VERIFYING.test(processName),
     }),
@@ -143,6 +145,20 @@ export const SESSION_OPTIONS = Object.entries({
 })
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ')
+
+/** Streams that were reported, so that each is logged once for each reason. */
+const MOST_REPORTED = 1_000
+
+/** A stream with an event that cannot be read: nothing is added to it until an operator has examined it. */
+function createReportHeld({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'>) {
+  const reported = new LRUCache<string, string>({ max: MOST_REPORTED })
+  return (stream: string, reason: string): void => {
+    if (reported.get(stream) === reason) return
+    reported.set(stream, reason)
+    metrics.countHeldStream()
+    logger.error({ stream, reason }, 'a stream is held; see docs/operations.md, "A bad event"')
+  }
+}
 
 function createPool(connectionString: string, config: Config, processName: string, logger: Logger): pg.Pool {
   const pool = new pg.Pool({

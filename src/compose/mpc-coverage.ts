@@ -1,6 +1,7 @@
 /**
  * The check of a party before it signs: whether the log, read through its own connection, contains exactly the request.
  */
+import { notHeld } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/chain-check.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
@@ -24,7 +25,7 @@ import { composeRecordedWallets } from './recorded-wallets.ts'
 /** Transactions that failed or were cancelled before a signature was recorded. */
 export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   return async (transactionIds) => {
-    const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
+    const loaded = notHeld(await log.loadMany(transactionAggregate, [...new Set(transactionIds)]))
     return loaded.flatMap(({ id, state }) => {
       if (state.state === 'unknown') return []
       const unsigned = state.attempts.length === 0 && state.abandoned.length === 0
@@ -36,7 +37,7 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
 /** Transactions without events in the log: they were signed, then the database was restored to an earlier state. */
 export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
   return async (transactionIds) => {
-    const loaded = await log.loadMany(transactionAggregate, [...new Set(transactionIds)])
+    const loaded = notHeld(await log.loadMany(transactionAggregate, [...new Set(transactionIds)]))
     return loaded.flatMap(({ id, state }) => (state.state === 'unknown' ? [id] : []))
   }
 }

@@ -2,6 +2,7 @@
  * The periodic tasks of a party: deletes ended transactions from the journal, and removes unused shares. Errors never
  * end the process.
  */
+import { notHeld } from '../event-log/aggregate.ts'
 import { pause } from '../event-log/lead.ts'
 import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
 import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
@@ -69,7 +70,7 @@ export function startMpcUpkeep(
 
 function endedForGood({ log, clock }: Kernel): (transactionIds: readonly string[]) => Promise<readonly string[]> {
   return async (transactionIds) => {
-    const loaded = await log.loadMany(transactionAggregate, transactionIds)
+    const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
     return loaded.flatMap(({ id, state }) => (hasEndedForGood(state, clock()) ? [id] : []))
   }
 }

@@ -1,6 +1,8 @@
 /** The read-only operator commands: what is stuck, lanes, queues, the history of a transaction. */
+import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
+import { eventIdOf } from '../core/event-ids.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
@@ -67,6 +69,11 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
     })),
     explained: EXPLAINED,
     readDatabase: () => readDatabaseFacts(pool),
+    async readBadEvents() {
+      const open = await readOpenBadEvents(pool)
+      const text = badEventsText(open)
+      return open.first === null || text === null ? null : { eventId: eventIdOf(open.first), text }
+    },
     findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf, null)),
     readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,

@@ -28,7 +28,7 @@ const RETENTION_INTERVAL_MS = 60 * 60_000
 
 export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, jobs, leases, logger, pool, metrics, clock } = kernel
-  const render = composeRender(await composeCatalogue(), pool)
+  const render = composeRender(await composeCatalogue(), kernel)
   const bodies = createBodies(createReadEvents(pool, render))
   const running = createRunningDrains()
   const { drain, close } = await composeDrainWebhook(kernel, running, bodies.bodiesOf)

@@ -3,6 +3,7 @@
  * still reads, and the read-model rows derived from its state.
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
+import { BrokenChain } from './chain-check.ts'
 import { changedColumns } from './changed-columns.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import { isStorable, storable } from './storable.ts'
@@ -67,6 +68,12 @@ export type Aggregate<State, Command, Evt extends Event, Table extends AppendedT
    * the columns that changed.
    */
   readonly rowKey?: string
+  /**
+   * For streams whose events say what was signed, or with which key. Behind an event that an operator has set aside they
+   * end: nothing is added, since a signature may be hidden there. `hold`: nothing is signed for such a stream either.
+   * Other streams go on without the event.
+   */
+  readonly whenSetAside?: 'end' | 'hold'
   /** Whether its stream has probably got its last event: processes do not cache such a state. */
   readonly hasEnded?: (state: State) => boolean
   /**
@@ -93,6 +100,16 @@ export type Loaded<State> = {
   readonly version: number
   /** Hash of the newest event, or the empty string. */
   readonly hash: string
+  /**
+   * Why nothing can be added, as a sentence: the stream has an event behind this version that cannot be read. The state is
+   * the one before it.
+   */
+  readonly held?: string | null
+}
+
+/** Of many streams those that can go on. */
+export function notHeld<State>(loaded: readonly Loaded<State>[]): Loaded<State>[] {
+  return loaded.filter(({ held }) => held == null)
 }
 
 /** New events of one stream to append, with the rows and holds derived from them. */
@@ -116,7 +133,7 @@ export type Change<State = unknown> = {
  * Decides a command on a loaded aggregate.
  *
  * @returns the change to append, or `null` when the command is already fulfilled
- * @throws BursarError when the command is refused
+ * @throws BursarError when the command is refused; BrokenChain for a stream that is held
  */
 export function change<State, Command, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
@@ -124,6 +141,7 @@ export function change<State, Command, Evt extends Event>(
   command: Command,
   context: { readonly metadata: Metadata; readonly now: string },
 ): Change<State> | null {
+  if (loaded.held != null) throw new BrokenChain(loaded.held)
   const decided = aggregate.decide(command, loaded.state)
   if (decided.length === 0) return null
   const streamId = `${aggregate.category}-${loaded.id}`

@@ -1,31 +1,18 @@
-/** Checks the hash chains of streams that are read one after the other, each from its first event. */
+/** Checks that an event continues the hash chain of its stream. */
 
 import { canonicalJson } from '../core/canonical-json.ts'
 import { BursarError } from '../core/errors.ts'
 import { chainHash, eventText } from './hash-chain.ts'
 import { type EventRow, storedText } from './rows.ts'
 
-/** An event was changed after it was appended, or an event before it is missing. */
+/** A stream cannot be read past one of its events: it was changed after it was appended, or never was a valid one. */
 export class BrokenChain extends BursarError {
   override readonly type = 'conflict'
   override readonly code = 'broken_chain'
-}
 
-/** @throws BrokenChain (from the function) at the first event that does not continue the chain */
-export function createChainCheck(): (event: EventRow) => void {
-  let streamId = ''
-  let version = 0
-  let hash = ''
-  return (event) => {
-    if (event.stream_id !== streamId) {
-      streamId = event.stream_id
-      version = 0
-      hash = ''
-    }
-    const problem = chainProblem({ version, hash }, event)
-    if (problem !== null) throw new BrokenChain(problem)
-    version = event.stream_version
-    hash = event.hash.toString('hex')
+  /** @param problem as a sentence */
+  constructor(problem: string) {
+    super(`${problem} An operator must examine it: npm run bursar -- audit verify; docs/operations.md, "A bad event".`)
   }
 }
 
@@ -38,14 +25,26 @@ export function chainProblem(
   before: { readonly version: number; readonly hash: string },
   event: EventRow,
 ): string | null {
-  const place = `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
-  if (event.stream_version !== before.version + 1) {
-    return `${place} comes after version ${before.version} of its stream: the events between them are missing.`
-  }
+  const problem = versionProblem(before, event)
+  if (problem !== null) return problem
   const hash = event.hash.toString('hex')
   if (hash === hashOf(before.hash, event, storedText) || hash === hashOf(before.hash, event, canonicalOrNone))
     return null
-  return `${place} does not have the hash of its content and of the previous event: one of the two events was changed.`
+  return `${placeOf(event)} does not have the hash of its content and of the previous event: one of the two events was changed.`
+}
+
+/** What is wrong with the version of an event that is read after another; `null` when it is the next one. */
+export function versionProblem(
+  before: { readonly version: number },
+  event: Pick<EventRow, 'position' | 'stream_id' | 'stream_version'>,
+): string | null {
+  if (event.stream_version === before.version + 1) return null
+  return `${placeOf(event)} comes after version ${before.version} of its stream: the events between them are missing.`
+}
+
+/** An event for people: its position, its stream and its version. */
+export function placeOf(event: Pick<EventRow, 'position' | 'stream_id' | 'stream_version'>): string {
+  return `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
 }
 
 /** @param textOf the text of data and metadata; undefined where they have none in that form */

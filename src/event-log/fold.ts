@@ -1,11 +1,14 @@
 /**
  * Folds the log stream by stream: each event through its aggregate and its projection. For each stream it returns the
- * final rows, the holds, and the requests that opened a resource. Only one stream is in memory at a time.
+ * final rows, the holds, and the requests that opened a resource. Only one stream is in memory at a time. A stream ends
+ * before an event that cannot be read, and the others go on.
  */
-import { BursarError } from '../core/errors.ts'
 import type { Event } from '../core/messages.ts'
-import { type Aggregate, upcast } from './aggregate.ts'
+import type { Aggregate, ReadModelChanges } from './aggregate.ts'
+import { placeOf } from './chain-check.ts'
+import { readNext, startOf } from './read-next.ts'
 import type { StreamEvent } from './read-streams.ts'
+import { NOTHING_SET_ASIDE, type SetAside } from './set-aside.ts'
 
 /** Any aggregate; the fold passes each one only its own events. */
 export type AnyAggregate = Aggregate<never, never, never>
@@ -17,11 +20,17 @@ export function anyAggregate<State, Command, Evt extends Event>(
   return aggregate as unknown as AnyAggregate
 }
 
-/** The log holds an event that this version of Bursar does not know. */
-class UnknownEvent extends BursarError {
-  override readonly type = 'conflict'
-  override readonly code = 'unknown_event'
+/** A stream that ends before one of its events. */
+export type HeldStream = {
+  readonly streamId: string
+  /** The event that cannot be read. */
+  readonly streamVersion: number
+  /** What is wrong with it, as a sentence. */
+  readonly reason: string
 }
+
+/** At most these are named; all are counted. */
+const MOST_HELD = 100
 
 /** What a client's request created, from one stream. Of several claims on a key, the lowest rank counts. */
 export type KeyClaim = {
@@ -44,8 +53,17 @@ export type Fold = {
   readonly take: (event: StreamEvent) => FoldedStream | null
   /** The last stream; `null` when there was none. */
   readonly end: () => FoldedStream | null
-  /** The number of events and streams folded so far. */
-  readonly taken: () => { readonly events: number; readonly streams: number; readonly position: bigint | null }
+  /** The number of events and streams folded so far, and the streams that end before their last event. */
+  readonly taken: () => Folded
+}
+
+export type Folded = {
+  readonly events: number
+  readonly streams: number
+  readonly position: bigint | null
+  /** The first ones. */
+  readonly held: readonly HeldStream[]
+  readonly heldStreams: number
 }
 
 export type FoldSettings = {
@@ -53,10 +71,18 @@ export type FoldSettings = {
   readonly primaryKeys: ReadonlyMap<string, readonly string[]>
   /** Each stream ends before its first event recorded after this time. */
   readonly until?: Date
+  readonly setAside?: SetAside
+  /** Whether every event's hash is computed too. */
+  readonly hashes?: boolean
 }
 
-/** @throws UnknownEvent (from `take`) for a stream, type or version that no aggregate knows */
-export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fold {
+export function createFold({
+  aggregates,
+  primaryKeys,
+  until,
+  setAside = NOTHING_SET_ASIDE,
+  hashes = false,
+}: FoldSettings): Fold {
   const byCategory = new Map(
     aggregates.map((aggregate) => [aggregate.category, aggregate as unknown as Aggregate<unknown, unknown, Event>]),
   )
@@ -64,10 +90,22 @@ export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fo
   let events = 0
   let streams = 0
   let position: bigint | null = null
+  let heldStreams = 0
+  const held: HeldStream[] = []
+  const settings = {
+    byCategory,
+    primaryKeys,
+    setAside,
+    hashes,
+    onHeld(found: HeldStream) {
+      heldStreams += 1
+      if (held.length < MOST_HELD) held.push(found)
+    },
+  }
   return {
     take(event) {
       const ended = current !== null && current.streamId !== event.stream_id ? current.close() : null
-      if (current === null || ended !== null) current = openStream(event, byCategory, primaryKeys)
+      if (current === null || ended !== null) current = openStream(event.stream_id, settings)
       if (until !== undefined && event.recorded_at > until) current.cut()
       if (current.take(event)) {
         events += 1
@@ -82,32 +120,57 @@ export function createFold({ aggregates, primaryKeys, until }: FoldSettings): Fo
       current = null
       return ended
     },
-    taken: () => ({ events, streams, position }),
+    taken: () => ({ events, streams, position, held, heldStreams }),
   }
 }
 
 type OpenStream = {
   readonly streamId: string
-  /** False once the stream has reached `until`. */
+  /** Whether the event was read: false once the stream has ended. */
   readonly take: (event: StreamEvent) => boolean
+  /** Ends the stream: it has reached `until`. */
   readonly cut: () => void
   readonly close: () => FoldedStream
 }
 
-function openStream(
-  { stream_id: streamId, position }: StreamEvent,
-  byCategory: ReadonlyMap<string, Aggregate<unknown, unknown, Event>>,
-  primaryKeys: ReadonlyMap<string, readonly string[]>,
-): OpenStream {
+type OpenSettings = Required<Pick<FoldSettings, 'primaryKeys' | 'setAside' | 'hashes'>> & {
+  readonly byCategory: ReadonlyMap<string, Aggregate<unknown, unknown, Event>>
+  readonly onHeld: (held: HeldStream) => void
+}
+
+function openStream(streamId: string, settings: OpenSettings): OpenStream {
   const dash = streamId.indexOf('-')
   const id = streamId.slice(dash + 1)
-  const aggregate = byCategory.get(streamId.slice(0, dash))
-  if (aggregate === undefined) {
-    throw new UnknownEvent(
-      `Event ${position} belongs to the stream ${streamId}, which this version of Bursar does not know: use a newer version.`,
-    )
+  const aggregate = settings.byCategory.get(streamId.slice(0, dash))
+  return aggregate === undefined
+    ? unknownStream(streamId, settings)
+    : knownStream({ streamId, id }, aggregate, settings)
+}
+
+/** No part of a stream that no aggregate knows is read. */
+function unknownStream(streamId: string, { onHeld, setAside }: OpenSettings): OpenStream {
+  let isReported = false
+  return {
+    streamId,
+    take(event) {
+      const { stream_version: streamVersion, hash } = event
+      if (isReported || setAside.has({ streamId, streamVersion, hash: hash.toString('hex') })) return false
+      isReported = true
+      const reason = `${placeOf(event)} belongs to a stream that this version of Bursar does not know.`
+      onHeld({ streamId, streamVersion, reason })
+      return false
+    },
+    cut: () => undefined,
+    close: () => ({ rows: new Map(), holds: [], claims: [] }),
   }
-  let state = aggregate.initialState
+}
+
+function knownStream(
+  { streamId, id }: { readonly streamId: string; readonly id: string },
+  aggregate: Aggregate<unknown, unknown, Event>,
+  { primaryKeys, setAside, hashes, onHeld }: OpenSettings,
+): OpenStream {
+  const part = startOf(aggregate.initialState)
   let isCut = false
   const rows = new Map<string, Map<string, Readonly<Record<string, unknown>>>>()
   const holds = createHolds()
@@ -121,49 +184,43 @@ function openStream(
     rows.set(table, kept.set(key.map((column) => String(row[column])).join(' '), row))
   }
 
+  function noteClaim(known: Event, { metadata, stream_version: version }: StreamEvent): void {
+    const { tenantId, idempotency } = metadata
+    const opened = idempotency && aggregate.opens?.(known, { id, version })
+    if (!opened) return
+    const { key, fingerprint, resourceId } = idempotency
+    claims.push({ tenant_id: tenantId, key, fingerprint, resource_id: resourceId ?? opened.id, rank: opened.rank })
+  }
+
   return {
     streamId,
     cut() {
       isCut = true
     },
     take(event) {
-      if (isCut) return false
-      const known = read(aggregate, event)
-      const after = aggregate.evolve(state, known)
+      if (isCut || part.held !== null) return false
       const { stream_version: version, metadata } = event
-      const changes = aggregate.project(state, after, {
-        id,
-        tenantId: metadata.tenantId,
-        version,
-        recordedAt: event.recorded_at.toISOString(),
+      const before = part.state
+      let changes: ReadModelChanges = { rows: [], holds: [] }
+      const known = readNext(aggregate, part, event, { hashes, setAside }, (_, after) => {
+        changes = aggregate.project(before, after, {
+          id,
+          tenantId: metadata.tenantId,
+          version,
+          recordedAt: event.recorded_at.toISOString(),
+        })
       })
-      state = after
+      if (part.held !== null) {
+        if (!part.isSetAside) onHeld({ streamId, streamVersion: version, reason: part.held })
+        return false
+      }
       for (const { table, row } of changes.rows) keep(table, row)
-      if (!event.fresh) return true
+      if (known === null || !event.fresh) return true
       for (const { walletId, assetId, delta } of changes.holds) holds.add(walletId, assetId, delta)
-      const { tenantId, idempotency } = metadata
-      const opened = idempotency && aggregate.opens?.(known, { id, version })
-      if (!opened) return true
-      const { key, fingerprint, resourceId } = idempotency
-      claims.push({ tenant_id: tenantId, key, fingerprint, resource_id: resourceId ?? opened.id, rank: opened.rank })
+      noteClaim(known, event)
       return true
     },
     close: () => ({ rows, holds: holds.all(), claims }),
-  }
-}
-
-function read(aggregate: Aggregate<unknown, unknown, Event>, event: StreamEvent): Event {
-  const { type, schema_version: version, data } = event
-  try {
-    return upcast<Event>(aggregate.schemas, type, version, data)
-  } catch (cause) {
-    const place = `Event ${event.position} (${event.stream_id}, version ${event.stream_version})`
-    throw new UnknownEvent(
-      `${place} is ${type} in schema version ${version}, which this version of Bursar does not know: use a newer version.`,
-      {
-        cause,
-      },
-    )
   }
 }
 

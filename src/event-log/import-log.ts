@@ -9,14 +9,15 @@ import { createHash } from 'node:crypto'
 import type { Client, Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import { READ_MODEL_NAMES, type ReadModel } from '../declarations.ts'
-import { createChainCheck } from './chain-check.ts'
+import { BrokenChain } from './chain-check.ts'
 import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { passIds } from './pass-ids.ts'
 import { type ExportLine, readExport } from './read-export.ts'
-import { readStreams, type StreamEvent } from './read-streams.ts'
+import { readStreams } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
 import { requireOwner, withSessions } from './session.ts'
+import { readSetAside } from './set-aside.ts'
 import { createShadow, nameIn } from './shadow.ts'
 import { liveSchema, readPrimaryKeys } from './table-shape.ts'
 
@@ -45,8 +46,8 @@ export type Imported = {
 
 /**
  * @param lines of the file, without their line feeds
- * @throws Conflict `owner_required`, `log_not_empty`; BadExport; BrokenChain; UnknownEvent. In these cases nothing
- *   changes.
+ * @throws Conflict `owner_required`, `log_not_empty`; BadExport; BrokenChain for an event that cannot be
+ *   read and was not set aside. In these cases nothing changes.
  */
 export async function importLog(
   pool: Pool,
@@ -167,9 +168,11 @@ async function buildReadModels(
   const live = await liveSchema(writer)
   const primaryKeys = await readPrimaryKeys(writer, live)
   const shadow = await createShadow({ writer, live, schema: 'pg_temp', tables: READ_MODEL_NAMES, primaryKeys })
-  const batches = readStreams(writer, {})
-  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
-  const { streams } = await foldInto(shadow, verify ? checked(batches) : batches, fold, () => undefined)
+  const setAside = await readSetAside(writer)
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys), setAside, hashes: verify })
+  const { streams, held } = await foldInto(shadow, readStreams(writer, {}), fold, () => undefined)
+  const [first] = held
+  if (first !== undefined) throw new BrokenChain(first.reason)
   await shadow.fill()
   const rows: Partial<Record<ReadModel, number>> = {}
   for (const table of READ_MODEL_NAMES) {
@@ -184,12 +187,4 @@ async function buildReadModels(
     `INSERT INTO ${nameIn(live, 'nft_pins')} (cid, due_at) SELECT cid, now() FROM ${nameIn(live, 'nft_metadata')} ON CONFLICT DO NOTHING`,
   )
   return { streams, rows }
-}
-
-async function* checked(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<readonly StreamEvent[]> {
-  const check = createChainCheck()
-  for await (const batch of batches) {
-    for (const event of batch) check(event)
-    yield batch
-  }
 }

@@ -1,57 +1,63 @@
 /**
- * Loads streams and recomputes their hash chains: two or three hashes for a transaction. It detects an event that was
- * edited, removed or inserted. It cannot detect a whole stream that was forged with valid hashes: forging one needs the
- * right to append, which database roles restrict, and the signed tree shows it later.
+ * Loads streams as far as they can be read, each from its first event, with their hash chains: two or three hashes for a
+ * transaction. It detects an event that was edited, removed or inserted. It cannot detect a whole stream that was forged
+ * with valid hashes: forging one needs the right to append, which database roles restrict, and the signed tree shows it
+ * later.
  */
 import type { Pool } from 'pg'
 import type { Event } from '../core/messages.ts'
-import { type Aggregate, type Loaded, upcast } from './aggregate.ts'
-import { chainProblem } from './chain-check.ts'
+import type { Aggregate, Loaded } from './aggregate.ts'
+import { readNext, type StreamPart, startOf } from './read-next.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from './rows.ts'
+import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from './set-aside.ts'
 
-/** A loaded stream with the result of its hash chain check. */
+/** A loaded stream with the result of its check. */
 export type Checked<State> = Loaded<State> & {
-  /** What is wrong with the chain, or `null`. When set, the state is the one before the bad event. */
+  /** Why nothing may be signed for it, or `null`. When set, the state is the one before the bad event. */
   readonly broken: string | null
   /** From the metadata of the first event; `null` when the stream does not exist. */
   readonly tenantId: string | null
 }
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
-
-export function createLoadChecked(pool: Pool) {
+/** @param hashes false to compute hashes only of streams with an event that was set aside */
+export function createLoadChecked(pool: Pool, hashes = true) {
   return async <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],
   ): Promise<Checked<S>[]> => {
-    const loaded = new Map<string, Mutable<Checked<S>>>()
-    for (const id of ids)
-      loaded.set(`${aggregate.category}-${id}`, {
-        id,
-        state: aggregate.initialState,
-        version: 0,
-        hash: '',
-        broken: null,
-        tenantId: null,
-      })
     const { rows } = await pool.query<EventRow>({
       name: 'check_streams',
       // As `load_streams`: one index lookup for each stream.
       text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
                (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
-      values: [[...loaded.keys()]],
+      values: [ids.map((id) => `${aggregate.category}-${id}`)],
       types: STORED_TEXTS,
     })
-    for (const row of rows) {
-      const before = loaded.get(row.stream_id)
-      if (before === undefined || before.broken !== null) continue
-      before.broken = chainProblem(before, row)
-      if (before.broken !== null) continue
-      before.state = aggregate.evolve(before.state, upcast(aggregate.schemas, row.type, row.schema_version, row.data))
-      before.version = row.stream_version
-      before.hash = row.hash.toString('hex')
-      before.tenantId ??= row.metadata.tenantId
-    }
-    return [...loaded.values()]
+    const read = (setAside: SetAside) => readAll(aggregate, ids, rows, { hashes, setAside })
+    const first = read(NOTHING_SET_ASIDE)
+    // Almost always nothing is wrong, or nothing was set aside.
+    if (hashes && first.every(({ held }) => held === null)) return first
+    const setAside = await readSetAside(pool)
+    return setAside.streams.size === 0 ? first : read(setAside)
   }
+}
+
+function readAll<S, C, E extends Event>(
+  aggregate: Aggregate<S, C, E>,
+  ids: readonly string[],
+  rows: readonly EventRow[],
+  settings: { readonly hashes: boolean; readonly setAside: SetAside },
+): Checked<S>[] {
+  const parts = new Map<string, StreamPart<S> & { readonly id: string; tenantId: string | null }>(
+    ids.map((id) => [`${aggregate.category}-${id}`, { ...startOf(aggregate.initialState), id, tenantId: null }]),
+  )
+  for (const row of rows) {
+    const part = parts.get(row.stream_id)
+    if (part === undefined) continue
+    if (readNext(aggregate, part, row, settings) !== null) part.tenantId ??= row.metadata.tenantId
+  }
+  return Array.from(parts.values(), ({ isSetAside, ...part }) => ({
+    ...part,
+    broken: isSetAside && aggregate.whenSetAside === 'end' ? null : part.held,
+  }))
 }

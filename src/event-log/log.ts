@@ -6,24 +6,46 @@ import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
-import { type Aggregate, type Change, change, type EventSchemas, type Loaded, unopened, upcast } from './aggregate.ts'
-import { BrokenChain, createChainCheck } from './chain-check.ts'
+import { type Aggregate, type Change, change, type Loaded, unopened } from './aggregate.ts'
+import { BrokenChain } from './chain-check.ts'
 import type { Commit, Guards } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
-import { type Checked, createLoadChecked } from './load-checked.ts'
+import type { Checked } from './load-checked.ts'
+import { createLoadStreams } from './load-streams.ts'
+import { readNext, startOf } from './read-next.ts'
 import { createRecentStates, type RecentSettings } from './recent-states.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS, toRecorded } from './rows.ts'
+import { readSetAside } from './set-aside.ts'
 import type { OrNull } from './table-rows.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** The newest version and hash of a stream, without its events. */
 export type StreamHead = { readonly version: number; readonly hash: string }
 
+/** What a stream is read with. */
+type StreamReads<E extends Event> = Pick<Aggregate<unknown, never, E>, 'category' | 'schemas' | 'whenSetAside'> & {
+  readonly initialState: unknown
+  readonly evolve: (state: never, event: never) => unknown
+}
+
+/** `held`: why the events end there, as a sentence; `null` if they are all that the stream has. */
+export type SoundEvents<E extends Event> = {
+  readonly events: readonly RecordedEvent<E>[]
+  readonly held: string | null
+}
+
 export type EventLog = {
-  /** Loads one aggregate; a stream that does not exist gives the initial state at version 0. */
+  /**
+   * Loads one aggregate; a stream that does not exist gives the initial state at version 0.
+   *
+   * @throws BrokenChain when it has an event that cannot be read
+   */
   readonly load: <S, C, E extends Event>(aggregate: Aggregate<S, C, E>, id: string) => Promise<Loaded<S>>
-  /** Loads many aggregates in one round trip, in the order of `ids`. */
+  /**
+   * Loads many aggregates in one round trip, in the order of `ids`. A stream with an event that cannot be read is `held`,
+   * and does not stop the others.
+   */
   readonly loadMany: <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],
@@ -50,11 +72,14 @@ export type EventLog = {
     command: C,
     context: { readonly metadata: Metadata; readonly guards?: Guards },
   ) => Promise<S>
-  /** Every event of a stream, oldest first, upcast to the newest schema version. */
-  readonly readStream: <E extends Event>(
-    aggregate: { readonly category: string; readonly schemas: EventSchemas<E['type']> },
-    id: string,
-  ) => Promise<RecordedEvent<E>[]>
+  /**
+   * Every event of a stream, oldest first, upcast to the newest schema version.
+   *
+   * @throws BrokenChain as `load`
+   */
+  readonly readStream: <E extends Event>(aggregate: StreamReads<E>, id: string) => Promise<RecordedEvent<E>[]>
+  /** As `readStream`, up to an event that cannot be read, and what is wrong with it. */
+  readonly readSound: <E extends Event>(aggregate: StreamReads<E>, id: string) => Promise<SoundEvents<E>>
   readonly now: () => string
 }
 
@@ -69,11 +94,10 @@ export function createEventLog(settings: {
   readonly onCommit?: (changes: readonly Change[]) => void
   /** Which states are cached after an append: for processes that write the same streams again. None by default. */
   readonly recentStreams?: RecentSettings
-  /**
-   * Every load recomputes hash chains and throws BrokenChain on a mismatch: for signing processes, which must not act
-   * on an edited event.
-   */
+  /** Every load recomputes hash chains: for signing processes, which must not act on an edited event. */
   readonly verifies?: boolean
+  /** Called for each stream that is found held. Must not throw. */
+  readonly onHeld?: (streamId: string, reason: string) => void
 }): EventLog {
   const { pool, wakeUps, clock, verifies = false } = settings
   const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
@@ -86,45 +110,30 @@ export function createEventLog(settings: {
     settings.onCommit?.(commit.changes)
   }
 
-  const loadChecked = createLoadChecked(pool)
-
-  const loadMany: EventLog['loadMany'] = async (aggregate, ids) => {
-    if (ids.length === 0) return []
-    if (verifies) return (await loadChecked(aggregate, ids)).map(requireWhole)
-    const loaded = new Map(
-      ids.map((id) => {
-        const streamId = `${aggregate.category}-${id}`
-        const known = recent.of(streamId) as Loaded<typeof aggregate.initialState> | undefined
-        return [streamId, { ...(known ?? unopened(aggregate, id)) }]
-      }),
-    )
-    const { rows } = await pool.query<LoadedRow>({
-      name: 'load_streams',
-      // LATERAL with OFFSET: one index lookup for each stream, whatever the statistics of a fast growing table say.
-      text: `SELECT e.* FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
-               (SELECT stream_id, stream_version, type, schema_version, hash,
-                       CASE WHEN stream_version > wanted.version THEN data END AS data FROM events
-                 WHERE stream_id = wanted.id AND stream_version >= wanted.version ORDER BY stream_version OFFSET 0) AS e`,
-      values: [[...loaded.keys()], Array.from(loaded.values(), ({ version }) => version)],
-    })
-    const forgotten = forgottenOf(loaded, rows)
-    if (forgotten.length > 0) {
-      recent.forget(forgotten)
-      return loadMany(aggregate, ids)
-    }
-    for (const row of rows) {
-      const before = loaded.get(row.stream_id)
-      if (before === undefined || row.stream_version <= before.version) continue
-      before.state = aggregate.evolve(before.state, upcast(aggregate.schemas, row.type, row.schema_version, row.data))
-      before.version = row.stream_version
-      before.hash = row.hash.toString('hex')
-    }
-    return [...loaded.values()]
-  }
+  const onHeld = settings.onHeld ?? (() => undefined)
+  const { loadMany, loadChecked } = createLoadStreams({ pool, recent, verifies, onHeld })
 
   const load: EventLog['load'] = async (aggregate, id) => {
     const [loaded] = await loadMany(aggregate, [id])
+    if (loaded?.held != null) throw new BrokenChain(loaded.held)
     return loaded ?? unopened(aggregate, id)
+  }
+
+  const readSound: EventLog['readSound'] = async (aggregate, id) => {
+    const { rows } = await pool.query<EventRow>({
+      name: 'read_stream',
+      text: `SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = $1 ORDER BY stream_version`,
+      values: [`${aggregate.category}-${id}`],
+      types: STORED_TEXTS,
+    })
+    const setAside = await readSetAside(pool)
+    const part = startOf(aggregate.initialState as never)
+    const events = rows.flatMap((row) => {
+      const event = readNext<never, never>(aggregate, part, row, { hashes: verifies, setAside })
+      return event === null ? [] : [toRecorded(row, event)]
+    })
+    if (part.held !== null) onHeld(`${aggregate.category}-${id}`, part.held)
+    return { events, held: part.held }
   }
 
   const execute: EventLog['execute'] = (aggregate, id, command, { metadata, guards }) =>
@@ -144,17 +153,11 @@ export function createEventLog(settings: {
     now,
     append,
     heads: (streamIds) => readHeads(pool, streamIds),
+    readSound,
     async readStream(aggregate, id) {
-      const { rows } = await pool.query<EventRow>({
-        name: 'read_stream',
-        text: `SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = $1 ORDER BY stream_version`,
-        values: [`${aggregate.category}-${id}`],
-        types: STORED_TEXTS,
-      })
-      if (verifies) rows.forEach(createChainCheck())
-      return rows.map((row) =>
-        toRecorded(row, upcast<never>(aggregate.schemas, row.type, row.schema_version, row.data)),
-      )
+      const { events, held } = await readSound(aggregate, id)
+      if (held !== null) throw new BrokenChain(held)
+      return [...events]
     },
   }
 }
@@ -171,21 +174,6 @@ async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<Stre
   })
   return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
 }
-
-/** Streams whose remembered state is not in the log: the database was restored to an earlier state. */
-function forgottenOf(loaded: ReadonlyMap<string, Loaded<unknown>>, rows: readonly LoadedRow[]): string[] {
-  const known = new Map(rows.map((row) => [`${row.stream_id} ${row.stream_version}`, row.hash.toString('hex')]))
-  return [...loaded].flatMap(([streamId, { version, hash }]) =>
-    version === 0 || known.get(`${streamId} ${version}`) === hash ? [] : [streamId],
-  )
-}
-
-function requireWhole<State>({ broken, tenantId: _, ...loaded }: Checked<State>): Loaded<State> {
-  if (broken !== null) throw new BrokenChain(broken)
-  return loaded
-}
-
-type LoadedRow = Pick<EventRow, 'stream_id' | 'stream_version' | 'type' | 'schema_version' | 'data' | 'hash'>
 
 /** The changes of a list without its null entries. */
 export function decided(changes: readonly (Change | null)[]): Change[] {

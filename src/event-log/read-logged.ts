@@ -35,6 +35,7 @@ type LoggedRow = Pick<
 }
 
 const COLUMNS = `transaction_id::text, position, stream_id, stream_version, type, recorded_at, environment, metadata->>'tenantId' AS tenant_id`
+const NO_TIME = '1970-01-01T00:00:00.000Z'
 const READABLE = 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())'
 
 /** The next events of one tenant in one environment. */
@@ -196,16 +197,25 @@ const RANGE_COLUMNS = ['stream_id', 'stream_version', 'type', 'schema_version', 
 
 export type RangeRow = Pick<EventRow, (typeof RANGE_COLUMNS)[number]>
 
-/** Parts of streams with their data, each in the order of versions. */
-export async function readRanges(pool: Pool, ranges: readonly StreamRange[]): Promise<RangeRow[]> {
+/**
+ * Parts of streams with their data, each in the order of versions.
+ *
+ * @param mostOfEach a range may be far longer than its events: versions can have gaps
+ */
+export async function readRanges(pool: Pool, ranges: readonly StreamRange[], mostOfEach: number): Promise<RangeRow[]> {
   if (ranges.length === 0) return []
   const { rows } = await pool.query<RangeRow>({
     name: 'read_stream_ranges',
     // LATERAL with OFFSET: one index lookup for each stream, as in `load_streams`.
     text: `SELECT e.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS wanted(id, first, last) CROSS JOIN LATERAL
              (SELECT ${RANGE_COLUMNS} FROM events WHERE stream_id = wanted.id AND stream_version BETWEEN wanted.first AND wanted.last
-               ORDER BY stream_version OFFSET 0) AS e`,
-    values: [ranges.map(({ streamId }) => streamId), ranges.map(({ from }) => from), ranges.map(({ to }) => to)],
+               ORDER BY stream_version LIMIT $4 OFFSET 0) AS e`,
+    values: [
+      ranges.map(({ streamId }) => streamId),
+      ranges.map(({ from }) => from),
+      ranges.map(({ to }) => to),
+      mostOfEach,
+    ],
   })
   return rows
 }
@@ -223,6 +233,7 @@ function toLogged(row: LoggedRow): LoggedEvent {
     tenantId,
     environment,
     place: placeOf(row),
-    recordedAt: row.recorded_at.toISOString(),
+    // A time that JavaScript does not have is of an event that nobody appended through Bursar.
+    recordedAt: row.recorded_at instanceof Date ? row.recorded_at.toISOString() : NO_TIME,
   }
 }

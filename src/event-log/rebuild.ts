@@ -9,11 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import type { ReadModel } from '../declarations.ts'
-import { type AnyAggregate, createFold } from './fold.ts'
+import { type AnyAggregate, createFold, type HeldStream } from './fold.ts'
 import { IDLE_IN_TRANSACTION_MS } from './open-transactions.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
 import { requireOwner, withSessions } from './session.ts'
+import { readSetAside } from './set-aside.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { type KeyColumn, liveSchema, quoted, readPrimaryKeys, readShape, type TableShape } from './table-shape.ts'
 
@@ -44,6 +45,9 @@ export type Rebuilt = {
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
   /** The longest time that a table was locked, in milliseconds. */
   readonly longestSwapMs: number
+  /** The first streams that end before an event that cannot be read: their rows are those before it. */
+  readonly held: readonly HeldStream[]
+  readonly heldStreams: number
 }
 
 type Rebuilding = {
@@ -60,7 +64,7 @@ type Rebuilding = {
 
 /**
  * @throws Conflict `owner_required`, `rebuild_running`, `schema_changed`; Unavailable `table_busy` when a session keeps
- *   reading a table; UnknownEvent. Tables swapped before the error stay swapped and are correct.
+ *   reading a table. Tables swapped before the error stay swapped and are correct.
  */
 export async function rebuild(
   pool: Pool,
@@ -100,7 +104,8 @@ async function rebuildBeside(
 
   const since = await beginSnapshot(reader)
   const total = await countEvents(reader, {})
-  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
+  const setAside = await readSetAside(reader)
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys), setAside })
   const folded = await foldInto(shadow, readStreams(reader, {}), fold, (done) => onProgress?.(done, total))
   await shadow.fill()
   await reader.query('ROLLBACK')
@@ -115,8 +120,8 @@ async function rebuildBeside(
     const counted = await writer.query<{ n: string }>(`SELECT count(*) AS n FROM ${nameIn(live, table)}`)
     rows[table] = Number(counted.rows[0]?.n)
   }
-  const { events, streams } = folded
-  return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs }
+  const { events, streams, held, heldStreams } = folded
+  return { events, streams, caughtUp: work.caughtUp, rows, longestSwapMs, held, heldStreams }
 }
 
 /** Creates the live table's keys, indexes, storage parameters and grants, and collects statistics for the planner. */
@@ -132,7 +137,8 @@ async function catchUp(work: Rebuilding): Promise<number> {
   const { reader, aggregates, primaryKeys, shadow } = work
   const snapshot = await beginSnapshot(reader)
   const filter: StreamFilter = { since: work.since }
-  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys) })
+  const setAside = await readSetAside(reader)
+  const fold = createFold({ aggregates, primaryKeys: namesOf(primaryKeys), setAside })
   let fresh = 0
   const batches = (async function* counted() {
     for await (const batch of readStreams(reader, filter)) {

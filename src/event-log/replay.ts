@@ -7,7 +7,7 @@ import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from '../declarations.ts'
 import { compareShadow, type Difference } from './compare-shadow.ts'
-import { type AnyAggregate, createFold, type Fold } from './fold.ts'
+import { type AnyAggregate, createFold, type Fold, type Folded, type HeldStream } from './fold.ts'
 import {
   beginSnapshot,
   countEvents,
@@ -17,6 +17,7 @@ import {
   transactionOf,
 } from './read-streams.ts'
 import { withSessions } from './session.ts'
+import { readSetAside } from './set-aside.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { liveSchema, quoted, readPrimaryKeys } from './table-shape.ts'
 
@@ -41,11 +42,14 @@ export type Replayed = {
   readonly position: string | null
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
   readonly differences: number
+  /** The first streams that end before an event that cannot be read. */
+  readonly held: readonly HeldStream[]
+  readonly heldStreams: number
 }
 
 /**
  * @param aggregates every aggregate whose streams the log holds
- * @throws NotFound `unknown_position` or `unknown_stream`; UnknownEvent
+ * @throws NotFound `unknown_position` or `unknown_stream`
  */
 export async function replay(
   pool: Pool,
@@ -90,11 +94,10 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
   const fold = createFold({
     aggregates,
     primaryKeys: namesOf(keyColumns),
+    setAside: await readSetAside(reader),
     ...(to instanceof Date ? { until: to } : {}),
   })
-  const { events, streams, position } = await foldInto(shadow, readStreams(reader, filter), fold, (done) =>
-    onProgress?.(done, total),
-  )
+  const folded = await foldInto(shadow, readStreams(reader, filter), fold, (done) => onProgress?.(done, total))
   await shadow.fill()
   const rows: Partial<Record<ReadModel, number>> = {}
   let differences = 0
@@ -120,7 +123,7 @@ async function replayBetween({ reader, writer, aggregates, settings }: Replaying
     await writer.query('COMMIT')
   }
   await reader.query('ROLLBACK')
-  return { events, streams, position: position?.toString() ?? null, rows, differences }
+  return { ...folded, position: folded.position?.toString() ?? null, rows, differences }
 }
 
 /** Folds the events that are read into a shadow. */
@@ -129,7 +132,7 @@ export async function foldInto(
   batches: AsyncIterable<readonly StreamEvent[]>,
   fold: Fold,
   onProgress: (events: number) => void,
-): Promise<ReturnType<Fold['taken']>> {
+): Promise<Folded> {
   let read = 0
   for await (const batch of batches) {
     for (const event of batch) {

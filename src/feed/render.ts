@@ -1,9 +1,9 @@
 /**
  * Renders public events. They follow from the log alone: an event that is rendered again after years has the same
- * bytes, so they are not stored.
+ * bytes, so they are not stored. An event that cannot be read causes none, is reported, and stops no other.
  */
 import type { FirstEvent, Published, PublishSource } from '../capability.ts'
-import { publicEventIdOf } from '../core/event-ids.ts'
+import { type EventName, publicEventIdOf } from '../core/event-ids.ts'
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { upcast } from '../event-log/aggregate.ts'
@@ -11,7 +11,7 @@ import type { AnyAggregate } from '../event-log/fold.ts'
 import type { LoggedEvent, RangeRow, StreamRange } from '../event-log/read-logged.ts'
 import { type Catalogue, categoryOf } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { createFoldStreams } from './fold-streams.ts'
+import { createFoldStreams, type Folded, MOST_READ } from './fold-streams.ts'
 
 /** What a tenant is told. The order of the fields is that of the JSON. */
 export type PublicEvent = {
@@ -45,7 +45,10 @@ export type Render = (
 export type RenderPorts = {
   readonly catalogue: Catalogue
   readonly aggregates: readonly AnyAggregate[]
-  readonly readRanges: (ranges: readonly StreamRange[]) => Promise<readonly RangeRow[]>
+  /** At most so many events of each range. */
+  readonly readRanges: (ranges: readonly StreamRange[], mostOfEach: number) => Promise<readonly RangeRow[]>
+  /** Called for an event whose public events are left out. Must not throw. */
+  readonly onUnreadable: (event: EventName, error: unknown) => void
   /** For states of streams, in memory, estimated. */
   readonly checkpointBytes?: number
 }
@@ -61,6 +64,7 @@ export function createRender({
   catalogue,
   aggregates,
   readRanges,
+  onUnreadable,
   checkpointBytes = CHECKPOINT_BYTES,
 }: RenderPorts): Render {
   const schemas = new Map(aggregates.map((aggregate) => [aggregate.category, aggregate.schemas]))
@@ -68,7 +72,7 @@ export function createRender({
     foldOf: (streamId) => catalogue.foldOf(categoryOf(streamId)),
     checkpoints: createCheckpoints(checkpointBytes),
     readRanges: async (ranges) =>
-      (await readRanges(ranges)).map((row) => ({
+      (await readRanges(ranges, MOST_READ)).map((row) => ({
         streamId: row.stream_id,
         streamVersion: row.stream_version,
         hash: row.hash,
@@ -76,21 +80,41 @@ export function createRender({
       })),
   })
 
-  function toEvent({ stream_id, type, schema_version, data }: RangeRow): Event {
-    const known = schemas.get(categoryOf(stream_id))
-    if (known === undefined) throw new Error(`no aggregate reads the stream ${stream_id}`)
-    return upcast<Event>(known, type, schema_version, data)
+  function toEvent({ stream_id, stream_version, type, schema_version, data }: RangeRow): Event | null {
+    try {
+      const known = schemas.get(categoryOf(stream_id))
+      if (known === undefined) throw new Error(`no aggregate reads the stream ${stream_id}`)
+      return upcast<Event>(known, type, schema_version, data)
+    } catch (error) {
+      onUnreadable({ streamId: stream_id, streamVersion: stream_version }, error)
+      return null
+    }
+  }
+
+  function attempt<T>(event: EventName, otherwise: T, work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      onUnreadable(event, error)
+      return otherwise
+    }
   }
 
   async function readFirsts(sources: readonly Source[], firsts: Firsts): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const missing = new Set<string>()
-      for (const { publisher, source } of sources)
-        for (const streamId of publisher.related(source as never)) if (!firsts.has(streamId)) missing.add(streamId)
+      for (const { logged, publisher, source } of sources)
+        for (const streamId of attempt(logged, [], () => publisher.related(source as never)))
+          if (!firsts.has(streamId)) missing.add(streamId)
       if (missing.size === 0) return
       for (const streamId of missing) firsts.set(streamId, undefined)
-      for (const row of await readRanges([...missing].map((streamId) => ({ streamId, from: 1, to: 1 }))))
-        firsts.set(row.stream_id, { ...toEvent(row), recordedAt: row.recorded_at.toISOString() })
+      for (const row of await readRanges(
+        [...missing].map((streamId) => ({ streamId, from: 1, to: 1 })),
+        1,
+      )) {
+        const event = toEvent(row)
+        if (event !== null) firsts.set(row.stream_id, { ...event, recordedAt: row.recorded_at.toISOString() })
+      }
     }
   }
 
@@ -106,12 +130,16 @@ export function createRender({
       if (publishers.length === 0) return []
       const { streamId, tenantId, streamVersion: version, recordedAt } = event
       const id = streamId.slice(streamId.indexOf('-') + 1)
-      const { event: own, first, before, after } = foldedAt(event)
+      const folded: Folded | null = foldedAt(event)
+      if (folded === null) return []
+      const { event: own, first, before, after } = folded
       const source = { id, tenantId, version, recordedAt, event: own, first, before, after, firstOf } as PublishSource
       return publishers.map((publisher) => ({ logged: event, publisher, source }))
     })
     await readFirsts(sources.flat(), firsts)
-    return sources.map((each) => each.flatMap(renderOne).sort((a, b) => a.index - b.index))
+    return sources.map((each) =>
+      each.flatMap((one) => attempt(one.logged, [], () => renderOne(one))).sort((a, b) => a.index - b.index),
+    )
   }
 }
 

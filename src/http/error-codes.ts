@@ -182,6 +182,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     ambiguous_asset: 'Use the contract address instead of the symbol.',
     asset_has_pending_transactions: 'Wait for the pending transactions of the asset.',
     asset_not_registered: 'Only tokens that you registered can be removed.',
+    broken_chain: 'Write to the operator: the resource cannot be changed until the log was examined.',
     cancellation_requested: 'Wait for the cancellation.',
     collection_failed: 'Create another collection: this one was not deployed.',
     collection_not_dynamic: 'Only metadata in DYNAMIC collections can be updated.',

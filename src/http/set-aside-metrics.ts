@@ -6,6 +6,8 @@ export type SetAsideMetrics = {
   readonly countSetAside: () => void
   /** One transaction that no node could simulate: it waits, and is tried again. */
   readonly countNotSimulated: (network: string) => void
+  /** One stream with an event that cannot be read: nothing is added to it. */
+  readonly countHeldStream: () => void
 }
 
 export function createSetAsideMetrics(registry: Registry): SetAsideMetrics {
@@ -21,7 +23,13 @@ export function createSetAsideMetrics(registry: Registry): SetAsideMetrics {
     labelNames: ['network'],
     registers,
   })
+  const heldStreams = new Counter({
+    name: 'bursar_held_streams_total',
+    help: 'Streams that this process found with an event that cannot be read.',
+    registers,
+  })
   return {
+    countHeldStream: () => heldStreams.inc(),
     countSetAside: () => changes.inc(),
     countNotSimulated: (network) => notSimulated.inc({ network }),
   }

@@ -9,6 +9,7 @@ const first = { version: 1, upcasters: [] }
 export const mpcKeyAggregate: Aggregate<MpcKeyState, MpcKeyCommand, MpcKeyEvent, 'mpc_keys' | 'mpc_refreshes'> = {
   ...mpcKeyDecider,
   category: 'mpckey',
+  whenSetAside: 'end',
   schemas: {
     MpcKeyGenerated: first,
     MpcKeyAssigned: first,

@@ -15,6 +15,7 @@ export const FINDING_KINDS = {
   subscription_behind: 'a subscription is behind the log',
   feed_behind: 'the event streams of an API process are behind the log',
   audit_stopped: 'the auditor signs no checkpoints',
+  bad_event: 'the log has an event that is not what was appended, or that cannot be read',
   follower_halted: 'a chain is not followed',
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed, but no signer holds their lane',

@@ -16,7 +16,7 @@ import type { WaitingSource } from './stuck/service-facts.ts'
 
 export type OperatorPorts = {
   readonly pool: Pool
-  readonly log: Pick<EventLog, 'loadMany' | 'readStream'>
+  readonly log: Pick<EventLog, 'loadMany' | 'readSound'>
   readonly jobs: Pick<Jobs, 'counts' | 'failed' | 'oldest'>
   /** The back end of the queues. */
   readonly queueBackend: 'PostgreSQL' | 'Redis'
@@ -26,6 +26,8 @@ export type OperatorPorts = {
   readonly explained: readonly Explained[]
   readonly findUnsound: FindUnsound
   readonly readDatabase: () => Promise<DatabaseFacts>
+  /** What the auditor found and nobody has set aside, as one line; `null` for nothing. */
+  readonly readBadEvents: () => Promise<BadEventsNow | null>
   /** Webhooks that are not deleted, of all tenants. */
   readonly readWebhooks: () => Promise<WebhooksNow>
   readonly hasIpfs: boolean
@@ -34,6 +36,9 @@ export type OperatorPorts = {
   readonly settings: OperatorSettings
   readonly clock: Clock
 }
+
+/** Bad events of the log: the first of them by its id, and one line about all. */
+export type BadEventsNow = { readonly eventId: string; readonly text: string }
 
 /** A dependency that did not answer, in place of its facts. */
 export type Down = { readonly down: string }

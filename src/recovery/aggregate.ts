@@ -10,6 +10,7 @@ const first = { version: 1, upcasters: [] }
 export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent, 'wallet_exports'> = {
   ...exportDecider,
   category: 'export',
+  whenSetAside: 'hold',
   schemas: { WalletExportRequested: first, WalletExported: first, WalletExportRefused: first },
   opens: opensItself<ExportEvent>('WalletExportRequested'),
   project: (_before, after, context) => ({

@@ -3,7 +3,7 @@ import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, ty
 import { isReadModel, READ_MODEL_NAMES, type ReadModel, TABLES } from '../declarations.ts'
 import { rebuild } from '../event-log/rebuild.ts'
 import type { ReplayPorts } from './ports.ts'
-import { count, progressOf, rowsTable } from './show.ts'
+import { count, heldText, progressOf, rowsTable } from './show.ts'
 
 export function rebuildCommand(within: Within<ReplayPorts>): CliCommand {
   return {
@@ -11,7 +11,8 @@ export function rebuildCommand(within: Within<ReplayPorts>): CliCommand {
     summary: 'rebuild one or all read models from the log while the service runs',
     details:
       'Fills a new table beside the live one, adds the events that are appended meanwhile, and swaps the tables in one commit.\n' +
-      'If it is killed, the live tables are unchanged: run it again.\n\n' +
+      'If it is killed, the live tables are unchanged: run it again. The rows of a stream with an event that cannot be read are those\n' +
+      'before it: each such stream is named, and the exit code is 1.\n\n' +
       `Read models: ${READ_MODEL_NAMES.join(', ')}\n\n` +
       'Examples: rebuild transactions\n' +
       '          rebuild --all',
@@ -41,6 +42,6 @@ async function run({ pool, aggregates }: ReplayPorts, tables: readonly ReadModel
   const { events, streams, caughtUp, rows, longestSwapMs } = rebuilt
   const read = `${count(events)} events of ${count(streams)} streams, and ${count(caughtUp)} that were appended meanwhile`
   const locked = `A table was locked for at most ${Math.ceil(longestSwapMs)} ms.`
-  io.print(rebuilt, `${read}\n\n${rowsTable(io, rows)}\n${locked}\n`)
-  return 0
+  io.print(rebuilt, `${read}\n\n${rowsTable(io, rows)}\n${locked}\n${heldText(io, rebuilt)}`)
+  return rebuilt.heldStreams > 0 ? 1 : 0
 }

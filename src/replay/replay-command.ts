@@ -4,7 +4,7 @@ import { textOf } from '../cli/option-values.ts'
 import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
 import { readPlace } from './place.ts'
 import type { ReplayPorts } from './ports.ts'
-import { count, describe, progressOf, rowsTable } from './show.ts'
+import { count, describe, heldText, progressOf, rowsTable } from './show.ts'
 
 export function replayCommand(within: Within<ReplayPorts>): CliCommand {
   return {
@@ -12,7 +12,8 @@ export function replayCommand(within: Within<ReplayPorts>): CliCommand {
     summary: 'compute all read models from the log; with --diff, compare them with the live tables',
     details:
       'Reads one snapshot of the database while the service runs, and changes nothing: it writes to temporary tables.\n' +
-      'With --diff prints each difference and exits with 1 if there is any; rebuild <read-model> fixes it.\n\n' +
+      'With --diff prints each difference and exits with 1 if there is any; rebuild <read-model> fixes it. A stream ends before an\n' +
+      'event that cannot be read: each is named, and the exit code is 1.\n\n' +
       'Examples: replay --diff\n' +
       '          replay --to 2026-01-31T12:00:00Z\n' +
       '          replay --stream transaction-tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11 --diff',
@@ -41,14 +42,15 @@ async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInp
   }
   const replayed = await replay(pool, aggregates, settings).finally(progress.end)
   io.print(summaryOf(replayed, diff), textOfSummary(io, replayed, diff))
-  return replayed.differences > 0 ? 1 : 0
+  return replayed.differences + replayed.heldStreams > 0 ? 1 : 0
 }
 
 function summaryOf({ differences, ...replayed }: Replayed, diff: boolean): unknown {
   return diff ? { ...replayed, differences } : replayed
 }
 
-function textOfSummary(io: CliIo, { events, streams, position, rows, differences }: Replayed, diff: boolean): string {
+function textOfSummary(io: CliIo, replayed: Replayed, diff: boolean): string {
+  const { events, streams, position, rows, differences } = replayed
   const read = `${count(events)} events of ${count(streams)} streams, up to position ${position ?? 'none'}\n\n`
   const found =
     differences === 0
@@ -56,5 +58,5 @@ function textOfSummary(io: CliIo, { events, streams, position, rows, differences
       : io.paint.red(
           `${count(differences)} ${differences === 1 ? 'row differs' : 'rows differ'}: rebuild their read models.`,
         )
-  return `${read}${rowsTable(io, rows)}${diff ? `\n${found}\n` : ''}`
+  return `${read}${rowsTable(io, rows)}${diff ? `\n${found}\n` : ''}${heldText(io, replayed)}`
 }

@@ -9,6 +9,7 @@ const first = { version: 1, upcasters: [] }
 export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, SignatureEvent, 'signatures'> = {
   ...signatureDecider,
   category: 'signature',
+  whenSetAside: 'hold',
   schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },
   opens: opensItself<SignatureEvent>('MessageSignatureRequested', 'TypedDataSignatureRequested'),
   project: (_before, after, context) => ({

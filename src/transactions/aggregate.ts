@@ -36,6 +36,7 @@ const openings = mapValues(OPENINGS, ({ since }) => {
 export const transactionAggregate: Aggregate<TransactionState, TransactionCommand, TransactionEvent, 'transactions'> = {
   ...transactionDecider,
   category: 'transaction',
+  whenSetAside: 'hold',
   rowKey: 'transaction_id',
   hasEnded: ({ state }) => (FINAL_STATES as readonly string[]).includes(state),
   schemas: {

@@ -104,8 +104,8 @@ type Work = DrainLanePorts & {
   readonly lease: Lease
   readonly setAside: SetAside
   /**
-   * Requests that a transaction on chain may fulfil, and fillers without a proven gap: they wait, and the next pass
-   * compares them again.
+   * Requests that wait, so that others are signed: a transaction on chain may fulfil them, they may not be signed, or they
+   * are fillers without a proven gap. The next pass compares or checks them again.
    */
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
@@ -153,7 +153,11 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   if (held !== null || ids.length === 0) return held === null && unclear.length > 0
   const waiting = await loadWaiting(work, lane, ids)
   const loadedIds = new Set(waiting.map(({ loaded }) => loaded.id))
-  for (const id of ids) if (!loadedIds.has(id)) setAside.forget(id)
+  const left = ids.filter((id) => !loadedIds.has(id))
+  for (const id of left) {
+    setAside.forget(id)
+    work.unclear.add(id)
+  }
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
@@ -178,8 +182,8 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const appended = await appendApart(log, changes, { guards: { fence: lease }, onSetAside })
   for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
   if (appended > 0) work.onSigned(lane.chainId, signed.length)
-  // What was set aside makes room for what waits behind it; if nothing else could be judged, the node is at fault.
-  return appended > 0 || unknown.length > 0
+  // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
+  return appended + left.length + unknown.length > 0
 }
 
 type Sorted = { readonly needed: readonly Ready[]; readonly idle: readonly Ready[]; readonly unknown: readonly Ready[] }

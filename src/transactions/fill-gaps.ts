@@ -8,7 +8,7 @@ import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { notHeld, opened } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -17,6 +17,9 @@ import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
+
+/** Stuck transactions of which one names the wallet: others may be held by an event that cannot be read. */
+const MOST_ASKED = 16
 
 export type FillGapsPorts = {
   readonly log: EventLog
@@ -48,11 +51,12 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     const gaps = await lanes.gaps(lane, await ports.nonceOf(lane), replaceAfterMs)
     if (gaps.length === 0) return 0
     const waiting = await lanes.waiting(lane, gaps.length, setAside)
-    const [stuck] = await lanes.stuck(lane, replaceAfterMs, 1)
+    const stuck = await lanes.stuck(lane, replaceAfterMs, MOST_ASKED)
     const unfilled = gaps.slice(waiting.length)
-    if (unfilled.length === 0 || stuck === undefined) return gaps.length
-    const { state } = await log.load(transactionAggregate, stuck)
-    if (state.state === 'unknown') return 0
+    if (unfilled.length === 0 || stuck.length === 0) return gaps.length
+    const states = notHeld(await log.loadMany(transactionAggregate, stuck)).map(({ state }) => state)
+    const state = states.find((one) => one.state !== 'unknown')
+    if (state === undefined) return 0
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return gaps.length
     const minTipWei = ports.minTipOf(lane.chainId)

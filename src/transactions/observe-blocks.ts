@@ -6,7 +6,7 @@ import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
 import { LOGGED_TYPES } from '../declarations.ts'
-import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
+import { type Change, change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -102,7 +102,7 @@ export async function settleTransactions(
 ): Promise<Change[]> {
   const { reads, log } = ports
   const ids = await reads.minedUpTo(chainId, head - requiredConfirmations + 1)
-  const loaded = await log.loadMany(transactionAggregate, ids)
+  const loaded = notHeld(await log.loadMany(transactionAggregate, ids))
   const reasons = new Map(
     await Promise.all(loaded.map(async (item) => [item.id, await reasonOf(ports, chainId, item)] as const)),
   )
@@ -127,7 +127,7 @@ async function reasonOf(
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null
 
 async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change<TransactionState>[]> {
-  return ids.length === 0 ? [] : decideEach(log, await log.loadMany(transactionAggregate, ids), choose)
+  return ids.length === 0 ? [] : decideEach(log, notHeld(await log.loadMany(transactionAggregate, ids)), choose)
 }
 
 /** Decides a command on each of many transactions; one that a restored database has forgotten since has none. */

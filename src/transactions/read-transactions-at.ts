@@ -46,8 +46,7 @@ export function createTransactionReadsAt(ports: {
 
   /** @param now the current view: its owner never changes. Null when nothing was recorded by then. */
   async function viewAt(tenantId: string, now: TransactionView, until: Date): Promise<TransactionView | null> {
-    const { category, schemas } = transactionAggregate
-    const events = await log.readStream<TransactionEvent>({ category, schemas }, now.transaction_id)
+    const events = await log.readStream<TransactionEvent>(transactionAggregate, now.transaction_id)
     return viewOfEvents(
       events.filter(({ recordedAt }) => recordedAt <= until.toISOString()),
       { tenantId, id: now.transaction_id, required: now.required_confirmations },

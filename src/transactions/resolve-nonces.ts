@@ -12,7 +12,7 @@ import { type Block, readBlocks } from '../chain/blocks.ts'
 import { readCount, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Change, Loaded, ReadModelRow } from '../event-log/aggregate.ts'
+import { type Change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -158,7 +158,7 @@ async function statesOf(
   items: readonly QuietTransaction[],
 ): Promise<Map<string, KnownTransaction>> {
   if (items.length === 0) return new Map()
-  const loaded = await log.loadMany(transactionAggregate, [...new Set(items.map(({ id }) => id))])
+  const loaded = notHeld(await log.loadMany(transactionAggregate, [...new Set(items.map(({ id }) => id))]))
   return new Map(
     loaded.flatMap(({ id, state }) => (state.state === 'unknown' || !isUnmined(state) ? [] : [[id, state] as const])),
   )
@@ -173,7 +173,7 @@ async function settle(
 ): Promise<Resolved> {
   if (consumers.size === 0) return { lost: 0, found: 0 }
   const { log } = ports
-  const loaded = await log.loadMany(transactionAggregate, [...consumers.keys()])
+  const loaded = notHeld(await log.loadMany(transactionAggregate, [...consumers.keys()]))
   const blocks = await missedBlocks(ports, loaded, consumers)
   // Serialized: between reading the processed blocks and the append, no processed block may be undone.
   return ports.inTurn(async () => {

@@ -185,8 +185,8 @@ async function record(
       const changes = decided(
         recorded.flatMap(({ outcome }, index) => {
           const loaded = current[index]
-          // Unknown: a database restored since has forgotten it.
-          if (loaded === undefined || loaded.state.state === 'unknown') return []
+          // Unknown: a database restored since has forgotten it. Held: the same bytes are sent, and nothing is recorded.
+          if (loaded === undefined || loaded.state.state === 'unknown' || loaded.held != null) return []
           const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
           return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
         }),

@@ -10,6 +10,7 @@ const first = { version: 1, upcasters: [] }
 export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent, 'wallets'> = {
   ...walletDecider,
   category: 'wallet',
+  whenSetAside: 'end',
   schemas: {
     WalletRequested: { version: 2, upcasters: [(data) => ({ ...data, mpc: null })] },
     WalletCreated: {

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { chainProblem } from '../event-log/chain-check.ts'
-import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
+import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from '../event-log/rows.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
@@ -59,6 +59,7 @@ async function readAllotments(pool: Pool, wallets: readonly HdWallet[]): Promise
                (SELECT ${EVENT_COLUMNS} FROM ${EVENTS} AS events WHERE type = '${'KeyIndexAllotted' satisfies KeyIndexAllotted['type']}'
                    AND stream_id = wanted.stream AND data->>'index' = wanted.key_index ORDER BY stream_version LIMIT 1) AS e`,
     values: [wallets.map(({ stream }) => stream), wallets.map(({ index }) => String(index))],
+    types: STORED_TEXTS,
   })
   return new Map(rows.map((row) => [nameOf(row.stream_id, (row.data as KeyIndexAllotted['data']).index), row]))
 }

@@ -77,6 +77,7 @@ const first = { version: 1, upcasters: [] }
 export const keyIndexesAggregate: Aggregate<KeyIndexesState, KeyIndexesCommand, KeyIndexesEvent> = {
   ...keyIndexesDecider,
   category: 'keyindexes',
+  whenSetAside: 'end',
   schemas: { KeyIndexAllotted: first, KeyIndexSkipped: first, KeyIndexRangeStarted: first },
   project: () => ({ rows: [], holds: [] }),
 }

@@ -95,7 +95,7 @@ export async function loadKeyIndexes(
 ): Promise<Loaded<KeyIndexesState>> {
   const streamId = `${keyIndexesAggregate.category}-${tenantId}`
   const eventAt = async (version: number) => {
-    const [row] = await readRanges(pool, [{ streamId, from: version, to: version }])
+    const [row] = await readRanges(pool, [{ streamId, from: version, to: version }], 1)
     if (row === undefined) return null
     const { type, schema_version, data } = row
     return upcast<KeyIndexesEvent>(keyIndexesAggregate.schemas, type, schema_version, data)

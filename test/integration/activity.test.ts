@@ -8,7 +8,9 @@ import { readActivity } from '../../src/activity/read-activity.ts'
 import { compareRows } from '../../src/audit/verify/compare-rows.ts'
 import { createRefreshPrices } from '../../src/balances/prices.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
+import { NOTHING_SET_ASIDE } from '../../src/event-log/set-aside.ts'
 import { setUpChain } from '../../src/sandbox/chain-setup.ts'
 import { addWallet, fresh, untilBalance, untilWalked } from '../support/balances.ts'
 import { deployToken } from '../support/demo-token.ts'
@@ -76,7 +78,10 @@ async function sameAsLog(t: Test, { pool }: FollowedChain): Promise<void> {
   const client = await pool.connect()
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
-    const { rows, differences } = await compareRows(client as never, activity.verified ?? [])
+    const { rows, differences } = await compareRows(client as never, activity.verified ?? [], {
+      aggregates: ALL_AGGREGATES,
+      setAside: NOTHING_SET_ASIDE,
+    })
     await client.query('COMMIT')
     t.ok(rows > 0)
     t.strictSame(differences, [])

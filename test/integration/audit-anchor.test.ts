@@ -10,7 +10,7 @@ import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoin
 import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import { apiParts } from '../../src/compose/api-parts.ts'
-import { CHECKED_MODELS } from '../../src/compose/capabilities.ts'
+import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
 import { transactionParts } from '../../src/compose/transaction-parts.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -32,7 +32,7 @@ t.test('anchors', async (t) => {
   const requestAnchor = createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(pool) })
   const chains = kernel.chains.all.map(({ settings, client }) => ({ ...settings, client }))
   const files = { publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }
-  const verifying = { databaseUrl: places.database_url, ...files, models: CHECKED_MODELS }
+  const verifying = { databaseUrl: places.database_url, ...files, models: CHECKED_MODELS, aggregates: ALL_AGGREGATES }
   const commands = [
     checkpointCommand((task) => task({ takeCheckpoint, checkpointFile, requestAnchor })),
     verifyCommand((task) => task({ ...verifying, chains })),

@@ -7,16 +7,19 @@ import { rotateAuditKeyCommand } from '../../src/audit/commands/rotate-key-comma
 import { signCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { keyHistory } from '../../src/audit/note/key-history.ts'
 import { composeRotateAuditKey, composeTakeCheckpoint } from '../../src/compose/auditor.ts'
+import { createLogger } from '../../src/logging.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { dyingAt } from '../support/dying-files.ts'
+
+const logger = createLogger({ level: 'error', processName: 'test' })
 
 /** The auditor's parts on a separate stage. */
 async function rotating(t: Test) {
   const own = await withAudit(t)
   const { pool, keyFile, checkpointFile } = own
   const audit = { keyFile, origin: null, checkpointFile, checkpointIntervalMs: 1_000 }
-  const parts = { pool, clock: Date.now, config: { audit } }
+  const parts = { pool, clock: Date.now, logger, config: { audit } }
   return { ...own, parts, rotate: () => composeRotateAuditKey(parts)(() => undefined) }
 }
 

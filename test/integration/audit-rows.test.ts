@@ -6,7 +6,7 @@ import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-key.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
-import { CHECKED_MODELS } from '../../src/compose/capabilities.ts'
+import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { ACME, makeWallet, withWallets } from '../support/wallet-parts.ts'
@@ -30,6 +30,7 @@ t.test(
         checkpointFile: join(directory, 'checkpoints'),
         chains: [],
         models: CHECKED_MODELS,
+        aggregates: ALL_AGGREGATES,
       }),
     )
     const run = (options = '') => runCommandLine([command], `audit verify ${options}`)

@@ -8,11 +8,11 @@ import type { ChainClients } from '../../src/chain/client-set.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
 import { DISPATCHER } from '../../src/compose/dispatcher.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
+import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
-import { createRecordedWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { attempt, openSession } from '../support/door-attempts.ts'
 import { appendStatement, changeOf, type GoldenEvent, makeRoom, writeGoldenLog } from '../support/door-events.ts'
 import { claimed, FORGERIES, LEASE, like, MISPLACED, statements, TAMPERINGS } from '../support/login-attacks.ts'
@@ -92,7 +92,7 @@ function checkOfParty() {
   t.teardown(() => wakeUps.close())
   const log = createEventLog({ pool, wakeUps, clock: Date.now })
   const chains = { byChainId: () => undefined } as unknown as ChainClients
-  const walletOf = createSigningWalletOf(createRecordedWalletFacts(log))
+  const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
   return composeCheckRecorded({ log, pool, chains }, walletOf, null)
 }
 

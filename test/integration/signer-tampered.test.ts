@@ -6,6 +6,7 @@ import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
+import { BAD_EVENTS, insertBad } from '../support/bad-events.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { createWallet, type LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -130,6 +131,30 @@ t.test('a message that was edited is not signed', async (t) => {
   const { log } = service.workerOf('signer')
   await t.rejects(log.load(signatureAggregate, id), { code: 'broken_chain' })
   t.equal((await service.kernel.log.readStream(signatureAggregate, id)).length, 1)
+})
+
+t.test('a bad event of one transaction stops neither its lane nor the blocks of the others', async (t) => {
+  const id = await waiting(other, '0.1')
+  await insertBad(pool, `transaction-${id}`, BAD_EVENTS['an unknown type'] ?? {})
+  const next = await stage.send(other, '0.2')
+  await service.startWorker('signer')
+  t.match((await refused(id))?.reason, /TransactionTeleported in schema version 1, cannot be read/)
+  await stage.until(other, next, 'submitted')
+  await insertBad(pool, `transaction-${next}`, BAD_EVENTS['data that cannot be read'] ?? {})
+  const last = await stage.send(other, '0.3')
+  await stage.until(other, last, 'submitted')
+  await stage.mine(8)
+  await stage.until(other, last, 'confirmed')
+  t.match(await stage.read(other, id), { state: 'requested', hash: null }, 'nothing was signed for it')
+  t.match(await stage.read(other, next), { state: 'submitted' }, 'its row stays as it was')
+  t.equal((await onChain(stage, other)).length, 2, 'each of the others was paid once')
+  const cancelled = await service.api.insist({
+    method: 'POST',
+    path: `/v1/wallets/${other.id}/transactions/${id}/cancel`,
+    key: 'cancel-held',
+  })
+  t.equal(cancelled.status, 409)
+  t.match(JSON.stringify(cancelled.body), /cannot be read.*operator must examine it.*broken_chain/)
 })
 
 t.end()

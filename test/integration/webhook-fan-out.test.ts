@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
+import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { WebhookTerms } from '../../src/webhooks/events.ts'
@@ -24,7 +25,8 @@ async function withFanOut(t: Test) {
   const { pool, log, url } = stage
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
-  const render = composeRender(await composeCatalogue(), pool)
+  const logger = createLogger({ level: 'error', processName: 'test' })
+  const render = composeRender(await composeCatalogue(), { pool, logger })
   const reads = { events: 0 }
   const ports: FanOutPorts = {
     pool,

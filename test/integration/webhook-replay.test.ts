@@ -4,6 +4,7 @@ import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { earliestIdAt } from '../../src/core/ids.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
+import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { Replay, WebhookTerms } from '../../src/webhooks/events.ts'
@@ -20,7 +21,8 @@ const ALL: Omit<Replay, 'replayId'> = { after: null, from: null, to: null, types
 async function withReplays(t: Test) {
   const stage = await withAudit(t)
   const { pool, log, url } = stage
-  const render = composeRender(await composeCatalogue(), pool)
+  const logger = createLogger({ level: 'error', processName: 'test' })
+  const render = composeRender(await composeCatalogue(), { pool, logger })
   const ports: RunReplaysPorts = { pool, render, newId, clock: Date.now, tell: () => undefined }
   const execute = async (id: string, command: WebhookCommand) => {
     await log.execute(webhookAggregate, id, command, { metadata: { tenantId: 'acme', actor: 'test' } })

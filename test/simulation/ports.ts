@@ -71,6 +71,18 @@ export function createLogPort(ports: PortsOf): EventLog {
     return call(`append ${types.join(' ') || 'rows'}`, () => store.append(commit))
   }
   const load: EventLog['load'] = (aggregate, id) => call(`load ${id}`, () => fold(aggregate, id))
+  const readStream = <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
+    call(`read ${id}`, () =>
+      (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
+        ...upcast<E>(aggregate.schemas, event.type, event.schemaVersion, event.data),
+        position: BigInt(index),
+        streamId: event.streamId,
+        streamVersion: event.version,
+        metadata: { tenantId: event.tenantId, actor: 'simulated' },
+        recordedAt: event.recordedAt,
+        hash: event.hash,
+      })),
+    )
   return {
     now,
     append,
@@ -103,18 +115,8 @@ export function createLogPort(ports: PortsOf): EventLog {
         },
         { pause: async () => undefined },
       ),
-    readStream: <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
-      call(`read ${id}`, () =>
-        (store.streams.get(`${aggregate.category}-${id}`) ?? []).map((event, index) => ({
-          ...upcast<E>(aggregate.schemas, event.type, event.schemaVersion, event.data),
-          position: BigInt(index),
-          streamId: event.streamId,
-          streamVersion: event.version,
-          metadata: { tenantId: event.tenantId, actor: 'simulated' },
-          recordedAt: event.recordedAt,
-          hash: event.hash,
-        })),
-      ),
+    readSound: async (aggregate, id) => ({ events: await readStream(aggregate, id), held: null }),
+    readStream,
   }
 }
 

@@ -9,6 +9,7 @@ import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-fil
 import { createTakeCheckpoint, type TakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoint.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import type { NoteSigner } from '../../src/audit/note/note-keys.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -49,7 +50,14 @@ export async function withAudit(t: Test): Promise<AuditStage> {
     clock: Date.now,
   })
   const command = verifyCommand((task) =>
-    task({ databaseUrl: url, publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile, chains: [], models: [] }),
+    task({
+      databaseUrl: url,
+      publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`,
+      checkpointFile,
+      chains: [],
+      models: [],
+      aggregates: ALL_AGGREGATES,
+    }),
   )
   return {
     pool,

@@ -25,4 +25,5 @@ export const RESTORES: readonly (readonly Step[])[] = [
   [['database-main', 'RestoreDetected.v1']],
   [['keyindexes-acme', 'KeyIndexRangeStarted.v1']],
   [['keyindexes-acme', 'KeyIndexSkipped.v1', { index: 5242880 }]],
+  [['setaside-main', 'EventSetAside.v1', { streamId: 'balance-wal_gone' }]],
 ]

@@ -12,7 +12,7 @@ const auditor = (problem: string) => () =>
   service({ processes: SERVICE.processes.map((one) => (one.process === 'auditor' ? { ...one, problem } : one)) })
 
 export const DATABASE_CASES: Readonly<
-  Record<'database_unfit' | 'database_not_durable' | 'audit_stopped', readonly Case[]>
+  Record<'database_unfit' | 'database_not_durable' | 'audit_stopped' | 'bad_event', readonly Case[]>
 > = {
   database_unfit: [
     [refused('log_ids_behind'), 'database', /It does not fit.*end within a minute/, /"npm run migrate"/],
@@ -28,6 +28,14 @@ export const DATABASE_CASES: Readonly<
       'database',
       /fsync is off: a crash/,
       /ALTER SYSTEM SET fsync = on;/,
+    ],
+  ],
+  bad_event: [
+    [
+      () => stuck({ badEvents: { eventId: 'evt_wallet-wal_1.4', text: 'The event at position 9 does not match.' } }),
+      'event evt_wallet-wal_1.4',
+      /position 9.*Only its stream is held/,
+      /audit verify.*audit set-aside evt_wallet-wal_1\.4/,
     ],
   ],
   audit_stopped: [

@@ -67,7 +67,15 @@ export const SERVICE: ServiceFacts = {
 
 /** Every setting is durable, and processes use the database. */
 export const DATABASE: DatabaseFacts = { user: 'bursar', owns: false, refusal: null, weak: [] }
-const HEALTHY: Facts = { chains: [CHAIN], database: DATABASE, service: SERVICE, unsound: [], lanes: [], failedJobs: [] }
+const HEALTHY: Facts = {
+  chains: [CHAIN],
+  database: DATABASE,
+  service: SERVICE,
+  badEvents: null,
+  unsound: [],
+  lanes: [],
+  failedJobs: [],
+}
 export const CONTEXT = {
   limits: LIMITS,
   parties: [1, 2],

@@ -128,9 +128,14 @@ export function renderFrom(
   return createRender({
     catalogue: CATALOGUE,
     aggregates: ALL_AGGREGATES,
-    async readRanges(ranges) {
+    onUnreadable(_, error) {
+      throw error
+    },
+    async readRanges(ranges, mostOfEach) {
       const rows = ranges.flatMap(({ streamId, from, to }) =>
-        log.filter((row) => row.stream_id === streamId && row.stream_version >= from && row.stream_version <= to),
+        log
+          .filter((row) => row.stream_id === streamId && row.stream_version >= from && row.stream_version <= to)
+          .slice(0, mostOfEach),
       )
       onRead(rows.length)
       return rows

@@ -19,7 +19,7 @@ const NOT_FOUND = /new NotFound\(\s*'([a-z_0-9]+)'\s*\)/g
 
 /** Parts whose codes never reach a response of the API: commands, workers, signers and their dependencies. */
 const ELSEWHERE =
-  /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|restores|sandbox)/
+  /^(access\/decider|audit\/(anchor|chain|checkpoints|commands|note|set-aside|tree|verify)|cli|compose|event-log\/(?!group-commit)|follower|generated|jobs|key-rotation|keys|operator|replay|restores|sandbox)/
 
 /** Codes of warnings, of failed transactions or refreshes, and of states that the API maps to other codes. */
 const IN_NO_ERROR = new Set([

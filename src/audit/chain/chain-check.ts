@@ -9,19 +9,26 @@ import type { SubscriptionPosition } from '../../event-log/subscription.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import type { LogRow, Queryable } from './log-rows.ts'
 
-/** An event that differs from what was recorded. */
+/** An event that differs from what was recorded, or that no version of Bursar recorded. */
 export type BadEvent = {
   readonly place: SubscriptionPosition
   readonly streamId: string
   readonly streamVersion: number
+  /** Hex. */
+  readonly hash: string
+  /** Whether events before it are missing in its stream. */
+  readonly followsGap: boolean
   /** What is wrong with it, completing a sentence that starts with the event. */
   readonly problem: string
 }
 
 export type ChainCheck = {
-  /** Checks the next rows of the log. Returns the first bad event, or `null`. */
-  readonly check: (rows: readonly LogRow[]) => Promise<BadEvent | null>
+  /** Checks the next rows of the log. A bad event does not make those behind it bad. */
+  readonly check: (rows: readonly LogRow[]) => Promise<readonly BadEvent[]>
 }
+
+/** The event types that this version of Bursar reads, by category of streams, each with its newest schema version. */
+export type KnownEvents = ReadonlyMap<string, Readonly<Record<string, number>>>
 
 type Head = { readonly version: number; readonly hash: string }
 
@@ -29,7 +36,8 @@ type Head = { readonly version: number; readonly hash: string }
 const STREAMS_KEPT = 65_536
 const NO_HEAD: Head = { version: 0, hash: '' }
 
-export function createChainCheck(database: Queryable): ChainCheck {
+/** @param known to report events of other types and schema versions too */
+export function createChainCheck(database: Queryable, known: KnownEvents | null = null): ChainCheck {
   let young = new Map<string, Head>()
   let old = new Map<string, Head>()
 
@@ -56,13 +64,16 @@ export function createChainCheck(database: Queryable): ChainCheck {
     async check(rows) {
       makeRoom()
       await recall(rows)
+      const bad: BadEvent[] = []
       for (const row of rows) {
         const { streamId, streamVersion, hash, place } = row
-        const problem = problemOf(row, headOf(streamId) ?? NO_HEAD)
-        if (problem !== null) return { place, streamId, streamVersion, problem }
-        young.set(streamId, { version: streamVersion, hash })
+        const before = headOf(streamId) ?? NO_HEAD
+        const problem = problemOf(row, before) ?? (known && unknownProblem(row, known))
+        const followsGap = streamVersion > before.version + 1
+        if (problem !== null) bad.push({ place, streamId, streamVersion, hash, followsGap, problem })
+        if (streamVersion > before.version) young.set(streamId, { version: streamVersion, hash })
       }
-      return null
+      return bad
     },
   }
 }
@@ -106,6 +117,13 @@ function problemOf(row: LogRow, before: Head): string | null {
   }
   if (chainHashOf(row, before.hash) === row.hash || isCanonicalHash(row, before.hash)) return null
   return 'does not match its recorded hash: it was changed or forged'
+}
+
+function unknownProblem({ streamId, type, schemaVersion }: LogRow, known: KnownEvents): string | null {
+  const newest = known.get(streamId.slice(0, streamId.indexOf('-')))?.[type]
+  const version = Number(schemaVersion)
+  if (newest !== undefined && version >= 1 && version <= newest) return null
+  return `is ${type} in schema version ${schemaVersion}, which this version of Bursar does not know`
 }
 
 /** The newest event of each stream before the first of these rows, for streams that left the cache. */

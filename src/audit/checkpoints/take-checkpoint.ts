@@ -1,6 +1,7 @@
 /**
  * Takes a checkpoint: reads the log to its end, proves that the tree extends the last signed one, signs, writes the
- * file, then the database. A history that contradicts an earlier signature is never signed.
+ * file, then the database. A history that contradicts an earlier signature is never signed; a bad event behind it is signed
+ * as a part of what the log has, and reported.
  */
 import type { Pool } from 'pg'
 import { Unavailable } from '../../core/errors.ts'
@@ -10,7 +11,7 @@ import { extendsTree } from '../merkle/verify-proof.ts'
 import { type Checkpoint, rotationOf, signCheckpoint, signRotation } from '../note/checkpoint.ts'
 import { type KeyHistory, keyHistory } from '../note/key-history.ts'
 import type { NoteSigner, NoteVerifier } from '../note/note-keys.ts'
-import { createGrowTree } from '../tree/grow-tree.ts'
+import { createGrowTree, type GrowTreeSettings } from '../tree/grow-tree.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
@@ -31,6 +32,9 @@ export type TakenCheckpoint = Checkpoint & {
  */
 export type TakeCheckpoint = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TakenCheckpoint>
 
+/** For callers that report nothing: the auditor does. */
+const SILENT: GrowTreeSettings = { known: null, onBad: () => undefined }
+
 /** @param settings.next the successor of `signer`: the checkpoint then hands the log over to it */
 export function createTakeCheckpoint(settings: {
   readonly pool: Pool
@@ -38,10 +42,11 @@ export function createTakeCheckpoint(settings: {
   readonly next?: NoteSigner
   readonly file: CheckpointFile
   readonly clock: Clock
+  readonly growing?: GrowTreeSettings
 }): TakeCheckpoint {
-  const { pool, signer, next, file, clock } = settings
+  const { pool, signer, next, file, clock, growing = SILENT } = settings
   const rows = createCheckpointRows(pool)
-  const growTree = createGrowTree(pool)
+  const growTree = createGrowTree(pool, growing)
   const tree = createReadTree(createTileStore(pool))
 
   /** The newest checkpoint of file and database; one that only the file has is written back to the database. */

@@ -1,6 +1,7 @@
 /** `audit verify`: recomputes the whole log and compares it with everything that was signed. Changes nothing. */
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
+import type { AnyAggregate } from '../../event-log/fold.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
@@ -8,7 +9,7 @@ import { notesIn } from '../checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { keyHistory } from '../note/key-history.ts'
 import type { CheckedModel } from '../verify/compare-rows.ts'
-import type { LogVerdict } from '../verify/judge.ts'
+import type { Finding, LogVerdict } from '../verify/judge.ts'
 import { knownCheckpoints } from '../verify/known-checkpoints.ts'
 import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
 
@@ -20,6 +21,8 @@ export type VerifyPorts = {
   readonly chains: readonly AnchorChain[]
   /** Read models that are compared with the log. */
   readonly models: readonly CheckedModel[]
+  /** Every aggregate whose streams the log holds. */
+  readonly aggregates: readonly AnyAggregate[]
 }
 
 const MAX_THREADS = 16
@@ -31,9 +34,9 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
       'recompute the hash chains, the tree and the roots of the whole log, and compare the read models of wallets, keys and assets with it',
     details:
       'Reads one snapshot of the log and changes nothing. The service can keep running. It finds events that were changed, removed, inserted\n' +
-      'or reordered, a truncated log, and a history that was rewritten after a checkpoint was signed. In an intact log it finds\n' +
-      'each row of wallets, mpc_keys, api_keys and assets that differs from the log. If it finds a problem, it exits with code 1 and\n' +
-      'describes it. Keep copies of the key and the checkpoints on another machine, and pass them as options: docs/audit.md.',
+      'or reordered, events that cannot be read, a truncated log, a history that was rewritten after a checkpoint was signed, and\n' +
+      'each row of wallets, mpc_keys, api_keys and assets that differs from the log. It describes every problem, up to 100, and then\n' +
+      'exits with code 1. Events that an operator has set aside (audit set-aside) are listed and are no problem. Keep copies of the key and the checkpoints on another machine, and pass them as options: docs/audit.md.',
     options: [
       {
         flags: '--key <file|text>',
@@ -56,7 +59,7 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
         const threads = threadsOf(options.threads)
         const path = typeof options.checkpoints === 'string' ? options.checkpoints : ports.checkpointFile
         const notes = notesIn(await textOf(path, options.checkpoints === undefined))
-        const verify = createVerifyLog({ connectionString: ports.databaseUrl, threads, models: ports.models })
+        const verify = createVerifyLog({ ...ports, connectionString: ports.databaseUrl, threads })
         const startedAt = performance.now()
         const watch = createWatch(io)
         const verdict = await verify(async (database) => {
@@ -106,10 +109,12 @@ async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   })
 }
 
-function tell({ events, root, checkpoints, finding, rows }: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
+function tell(verdict: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
+  const { events, root, checkpoints, findings, problems, setAside, rows } = verdict
+  const [first] = findings
   const rate = Math.round(events / Math.max(seconds, 0.001))
   const value = {
-    ok: finding === null,
+    ok: first === undefined,
     events,
     root: root.toString('base64'),
     checkpoints,
@@ -117,26 +122,22 @@ function tell({ events, root, checkpoints, finding, rows }: LogVerdict, io: CliI
     events_per_second: rate,
     rows: rows.rows,
     row_differences: rows.differences,
-    finding:
-      finding === null
-        ? null
-        : {
-            kind: finding.kind,
-            message: finding.message,
-            position: finding.position,
-            stream_id: finding.streamId,
-            stream_version: finding.streamVersion,
-          },
+    finding: first === undefined ? null : jsonOf(first),
+    findings: findings.map(jsonOf),
+    problems,
+    set_aside: setAside.map(jsonOf),
   }
   const unsigned = checkpoints === 0 ? ' No checkpoint was signed yet, so a truncated log cannot be detected.' : ''
   const text =
-    finding === null
+    first === undefined
       ? `The log is intact: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events per second).${unsigned}\n`
-      : `${finding.kind === 'row_differs' ? lines(rows) : finding.message}\n`
-  io.print(value, text)
-  return finding === null ? 0 : 1
+      : `${findings.map(({ message }) => message).join('\n')}\n`
+  const more = problems > findings.length ? `${problems - findings.length} more problems are not listed.\n` : ''
+  const aside = setAside.map(({ message }) => `Set aside by an operator: ${message}\n`).join('')
+  io.print(value, `${text}${more}${aside}`)
+  return first === undefined ? 0 : 1
 }
 
-function lines({ differences }: LogVerdict['rows']): string {
-  return differences.map(({ message }) => message).join('\n')
+function jsonOf({ kind, message, position, streamId, streamVersion }: Finding) {
+  return { kind, message, position, stream_id: streamId, stream_version: streamVersion }
 }

@@ -1,10 +1,12 @@
 /**
- * Extends the tree by new events. Each new event is checked against the hash chain of its stream before it becomes a
- * leaf, and the last existing leaves against the log, so that a truncated or replaced tail is detected.
+ * Extends the tree by new events: the tree is over what the log has. Each new event is checked against the hash chain of
+ * its stream; a bad one is recorded before it becomes a leaf. The last existing leaves are checked against the log, so
+ * that a truncated or replaced tail is detected.
  */
 import { placeBefore, type SubscriptionPosition } from '../../event-log/subscription.ts'
-import { createChainCheck } from '../chain/chain-check.ts'
+import { type BadEvent, createChainCheck, type KnownEvents } from '../chain/chain-check.ts'
 import { type LogRow, type Queryable, readLogRows } from '../chain/log-rows.ts'
+import { recordBadEvents } from '../found-bad.ts'
 import { createTileBuilder, TILE_WIDTH, type Tile, unfinishedTiles } from '../merkle/tiles.ts'
 import { leafOf } from './leaf.ts'
 import { createTileStore, type TreeState, type WrittenTile } from './tile-store.ts'
@@ -17,11 +19,18 @@ const BATCH_SIZE = 5_000
  * Reads the log to its end and returns the tree's size. Concurrent writers are safe: one of them has to try again.
  *
  * @param signal stops it between two batches
- * @throws TreeDamaged when the log contradicts itself or the existing leaves
+ * @throws TreeDamaged when the log contradicts the existing leaves
  */
 export type GrowTree = (signal?: AbortSignal, onProgress?: (leaves: number) => void) => Promise<TreeState>
 
-export function createGrowTree(database: Queryable): GrowTree {
+export type GrowTreeSettings = {
+  /** Events of other types and schema versions are bad; `null` to judge only hashes and versions. */
+  readonly known: KnownEvents | null
+  /** Called once for each bad event. */
+  readonly onBad: (bad: BadEvent) => void
+}
+
+export function createGrowTree(database: Queryable, { known, onBad }: GrowTreeSettings): GrowTree {
   const store = createTileStore(database)
 
   async function step(before: TreeState): Promise<TreeState> {
@@ -29,12 +38,8 @@ export function createGrowTree(database: Queryable): GrowTree {
     const rows = await readLogRows(database, before.last, BATCH_SIZE)
     const last = rows.at(-1)
     if (last === undefined) return before
-    const bad = await createChainCheck(database).check(rows)
-    if (bad !== null) {
-      throw new TreeDamaged(
-        `The event at position ${bad.place.position}, ${bad.streamId} version ${bad.streamVersion}, ${bad.problem}`,
-      )
-    }
+    const bad = await createChainCheck(database, known).check(rows)
+    for (const one of await recordBadEvents(database, bad)) onBad(one)
     const unfinished = await store.tiles(unfinishedTiles(before.size))
     const builder = createTileBuilder(before.size, unfinished)
     for (const row of rows) builder.append(leafOf(row))

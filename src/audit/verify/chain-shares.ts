@@ -43,15 +43,18 @@ export async function checkChains(
   })
   try {
     const ended = await Promise.all(shares)
-    const bad = ended.flatMap((share) => share.bad ?? []).sort(byPlace)[0] ?? null
-    return { events: ended.reduce((sum, { events }) => sum + events, 0), bad }
+    return {
+      events: ended.reduce((sum, { events }) => sum + events, 0),
+      bad: ended.flatMap((share) => share.bad).sort(byPlace),
+      badEvents: ended.reduce((sum, { badEvents }) => sum + badEvents, 0),
+    }
   } finally {
     await Promise.all(workers.map((worker) => worker.terminate()))
   }
 }
 
 /** Log order. */
-export function byPlace(one: BadEvent, other: BadEvent): number {
+export function byPlace(one: Pick<BadEvent, 'place'>, other: Pick<BadEvent, 'place'>): number {
   const [a, b] = [one.place, other.place]
   if (a.transactionId !== b.transactionId) return a.transactionId < b.transactionId ? -1 : 1
   return a.position < b.position ? -1 : 1

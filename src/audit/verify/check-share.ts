@@ -9,9 +9,14 @@ const BATCH_SIZE = 4_000
 export type CheckedShare = {
   /** The number of events checked. */
   readonly events: number
-  /** The first bad event in log order, or `null`. */
-  readonly bad: BadEvent | null
+  /** The first bad events in log order. */
+  readonly bad: readonly BadEvent[]
+  /** How many there are. */
+  readonly badEvents: number
 }
+
+/** At most these are kept of a share. */
+const MOST_KEPT = 1_000
 
 export async function checkShare(
   database: Queryable,
@@ -19,14 +24,17 @@ export async function checkShare(
   onProgress: (events: number) => void,
 ): Promise<CheckedShare> {
   const chain = createChainCheck(database)
+  const found: BadEvent[] = []
   let events = 0
+  let badEvents = 0
   for (let after = LOG_START; ; ) {
     const rows = await readLogRows(database, after, BATCH_SIZE, share)
     const last = rows.at(-1)
-    if (last === undefined) return { events, bad: null }
+    if (last === undefined) return { events, bad: found, badEvents }
     events += rows.length
     const bad = await chain.check(rows)
-    if (bad !== null) return { events, bad }
+    badEvents += bad.length
+    found.push(...bad.slice(0, MOST_KEPT - found.length))
     after = last.place
     onProgress(events)
   }

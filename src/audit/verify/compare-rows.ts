@@ -1,12 +1,12 @@
 /**
  * Compares the read models that money depends on with the log: the key and address of each wallet, the scopes of API
- * keys, the contracts of assets. Folds only their streams, on one snapshot, in pages, so memory use is constant.
- * `replay --diff` compares every other table.
+ * keys, the contracts of assets. Folds every stream, on one snapshot, in pages, so memory use is constant, and finds the
+ * events that cannot be read. `replay --diff` compares every other table.
  */
 import type pg from 'pg'
-import { type AnyAggregate, createFold, type FoldedStream } from '../../event-log/fold.ts'
-import type { StreamEvent } from '../../event-log/read-streams.ts'
-import { EVENT_COLUMNS } from '../../event-log/rows.ts'
+import { type AnyAggregate, createFold, type FoldedStream, type HeldStream } from '../../event-log/fold.ts'
+import { readStreams } from '../../event-log/read-streams.ts'
+import type { SetAside } from '../../event-log/set-aside.ts'
 import { liveSchema, quoted, readPrimaryKeys } from '../../event-log/table-shape.ts'
 
 /** A table with one row for each stream of a category. */
@@ -29,9 +29,11 @@ export type ComparedRows = {
   readonly rows: number
   /** The first ones of each table. */
   readonly differences: readonly RowDifference[]
+  /** The first streams with an event that cannot be read. */
+  readonly held: readonly HeldStream[]
+  readonly heldStreams: number
 }
 
-const EVENTS_AT_ONCE = 2_000
 const ROWS_AT_ONCE = 500
 /** Maximum differences reported per table. */
 const MOST_NAMED = 100
@@ -39,9 +41,15 @@ const MOST_NAMED = 100
 type Row = Readonly<Record<string, unknown>>
 type Keys = ReadonlyMap<string, readonly string[]>
 
-/** @param client in a transaction with a fixed snapshot */
-export async function compareRows(client: pg.Client, models: readonly CheckedModel[]): Promise<ComparedRows> {
-  if (models.length === 0) return { rows: 0, differences: [] }
+/**
+ * @param client in a transaction with a fixed snapshot
+ * @param log.aggregates every aggregate whose streams the log holds
+ */
+export async function compareRows(
+  client: pg.Client,
+  models: readonly CheckedModel[],
+  { aggregates, setAside }: { readonly aggregates: readonly AnyAggregate[]; readonly setAside: SetAside },
+): Promise<ComparedRows> {
   const columns = await readPrimaryKeys(client, await liveSchema(client))
   const keys: Keys = new Map([...columns].map(([table, key]) => [table, key.map(({ name }) => name)]))
   const waiting = new Map(models.map(({ table }) => [table, [] as Row[]]))
@@ -57,41 +65,27 @@ export async function compareRows(client: pg.Client, models: readonly CheckedMod
     }
   }
 
-  for await (const { rows: folded } of foldStreams(client, models, keys)) {
+  const take = ({ rows: folded }: FoldedStream) => {
     for (const [table, expected] of waiting) expected.push(...(folded.get(table)?.values() ?? []))
+  }
+  const fold = createFold({ aggregates, primaryKeys: keys, setAside })
+  for await (const batch of readStreams(client, {})) {
+    for (const row of batch) {
+      const ended = fold.take(row)
+      if (ended !== null) take(ended)
+    }
     await compare(ROWS_AT_ONCE)
   }
+  const last = fold.end()
+  if (last !== null) take(last)
   await compare(1)
   for (const model of models) differences.push(...(await unrecorded(client, model, keys.get(model.table) ?? [])))
-  return { rows, differences: models.flatMap(({ table }) => firstOf(differences, table)) }
+  const { held, heldStreams } = fold.taken()
+  return { rows, differences: models.flatMap(({ table }) => firstOf(differences, table)), held, heldStreams }
 }
 
 function firstOf(differences: readonly RowDifference[], table: string): readonly RowDifference[] {
   return differences.filter((found) => found.table === table).slice(0, MOST_NAMED)
-}
-
-async function* foldStreams(
-  client: pg.Client,
-  models: readonly CheckedModel[],
-  primaryKeys: Keys,
-): AsyncGenerator<FoldedStream> {
-  const categories = models.map(({ aggregate }) => aggregate.category)
-  const fold = createFold({ aggregates: models.map(({ aggregate }) => aggregate), primaryKeys })
-  await client.query(
-    `DECLARE checked_streams NO SCROLL CURSOR FOR SELECT ${EVENT_COLUMNS}, true AS fresh FROM events
-      WHERE stream_id ~ '^(${categories.join('|')})-' ORDER BY stream_id, stream_version`,
-  )
-  for (;;) {
-    const { rows } = await client.query<StreamEvent>(`FETCH ${EVENTS_AT_ONCE} FROM checked_streams`)
-    if (rows.length === 0) break
-    for (const row of rows) {
-      const ended = fold.take(row)
-      if (ended !== null) yield ended
-    }
-  }
-  await client.query('CLOSE checked_streams')
-  const last = fold.end()
-  if (last !== null) yield last
 }
 
 /** Both sides are compared as the database prints them, so no column type is compared by JavaScript. */

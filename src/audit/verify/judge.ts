@@ -1,7 +1,9 @@
 /** Judges the evidence of a log: intact, or where and how it was changed. Pure. */
+
+import type { HeldStream } from '../../event-log/fold.ts'
 import type { BadEvent } from '../chain/chain-check.ts'
 import { byPlace } from './chain-shares.ts'
-import type { ComparedRows } from './compare-rows.ts'
+import type { ComparedRows, RowDifference } from './compare-rows.ts'
 import type { Evidence } from './evidence.ts'
 import type { LeafDifference } from './leaf-comparison.ts'
 
@@ -31,43 +33,76 @@ export type LogVerdict = {
   readonly root: Buffer
   /** Number of checkpoints that match the log. */
   readonly checkpoints: number
-  /** The first problem; `null` when there is none. */
-  readonly finding: Finding | null
-  /** Read model rows that were compared with the log; none when the log itself is damaged. */
+  /** The first problems: those that name an event in the order of the log, then those that only a root shows, then rows. */
+  readonly findings: readonly Finding[]
+  /** How many problems there are. */
+  readonly problems: number
+  /** The first bad events that an operator has set aside: they are no problem any more. */
+  readonly setAside: readonly Finding[]
+  /** Read model rows that were compared with the log. */
   readonly rows: ComparedRows
 }
 
+/** At most these problems are named. */
+const MOST_NAMED = 100
 const NOWHERE = { position: null, streamId: null, streamVersion: null } as const
 
-const NO_ROWS: ComparedRows = { rows: 0, differences: [] }
-
-export function judge(evidence: Evidence): LogVerdict {
-  const { tree, checkpoints } = evidence
+export function judge(evidence: Evidence, rows: ComparedRows): LogVerdict {
+  const { tree, checkpoints, bad, badEvents, setAside } = evidence
   const good = checkpoints.filter(({ size, root }) => tree.roots.get(size)?.equals(root) === true)
-  return { events: tree.size, root: tree.root, checkpoints: good.length, finding: findingOf(evidence), rows: NO_ROWS }
+  const isSetAside = (event: BadEvent) => setAside.has(event)
+  const events = eventFindings(
+    evidence,
+    bad.filter((event) => !isSetAside(event)),
+  )
+  const unread = rows.held.filter(({ streamId, streamVersion }) => !namesEvent(events, streamId, streamVersion))
+  const others = [...(signedFinding(evidence) ?? []), ...rows.differences.map(rowFinding)]
+  const findings = [...events, ...unread.map(unreadFinding), ...others]
+  const hidden = badEvents - bad.length + rows.heldStreams - rows.held.length
+  return {
+    events: tree.size,
+    root: tree.root,
+    checkpoints: good.length,
+    findings: findings.slice(0, MOST_NAMED),
+    problems: findings.length + hidden,
+    setAside: bad
+      .filter(isSetAside)
+      .slice(0, MOST_NAMED)
+      .map((event) => eventFinding(event, 'bad_event')),
+    rows,
+  }
 }
 
-/** Adds the result of the row comparison to the verdict on a log: an intact log does not excuse a wrong row. */
-export function judgeRows(verdict: LogVerdict, rows: ComparedRows): LogVerdict {
-  const [first] = rows.differences
-  if (first === undefined) return { ...verdict, rows }
-  return { ...verdict, rows, finding: { kind: 'row_differs', message: first.message, ...NOWHERE } }
+/** Every event that is wrong by its chain, and the first one that differs from the tree, in the order of the log. */
+function eventFindings(evidence: Evidence, bad: readonly BadEvent[]): Finding[] {
+  const { difference } = evidence.tree
+  const found = bad.map((event) => ({ event, kind: event.followsGap ? ('removed' as const) : ('bad_event' as const) }))
+  const isTampered = difference !== null && !isVouchedFor(evidence, difference.index)
+  const isNamed = bad.some(({ place }) => place.position === difference?.event.place.position)
+  if (isTampered && !isNamed) found.push({ event: badEventOf(difference), kind: difference.kind as 'removed' })
+  return found.sort((one, other) => byPlace(one.event, other.event)).map(({ event, kind }) => eventFinding(event, kind))
 }
 
-/** Problems that identify an event come first; those that only a root shows come last. */
-function findingOf(evidence: Evidence): Finding | null {
-  const { bad, tree } = evidence
-  const { difference } = tree
-  const treeIsDamaged = difference !== null && isVouchedFor(evidence, difference.index)
-  const tampered = difference === null || treeIsDamaged ? null : badEventOf(difference)
-  const [first] = [bad ?? [], tampered ?? []].flat().sort(byPlace)
-  if (first !== undefined)
-    return eventFinding(first, first === tampered ? (difference?.kind ?? 'changed') : 'bad_event')
+function namesEvent(findings: readonly Finding[], streamId: string, streamVersion: number): boolean {
+  return findings.some((one) => one.streamId === streamId && one.streamVersion === streamVersion)
+}
+
+function unreadFinding({ streamId, streamVersion, reason }: HeldStream): Finding {
+  return { kind: 'bad_event', message: reason, position: null, streamId, streamVersion }
+}
+
+function rowFinding({ message }: RowDifference): Finding {
+  return { kind: 'row_differs', message, ...NOWHERE }
+}
+
+/** What only the signed roots or the stored tree show. */
+function signedFinding(evidence: Evidence): Finding[] | null {
   const signed = truncation(evidence) ?? fork(evidence)
-  if (signed !== null) return signed
-  if (difference === null || !treeIsDamaged) return null
+  if (signed !== null) return [signed]
+  const { difference } = evidence.tree
+  if (difference === null || !isVouchedFor(evidence, difference.index)) return null
   const message = `The tree in the table audit_tiles is damaged at leaf ${difference.index}; the log itself matches the checkpoints.`
-  return { kind: 'tree_damaged', message, ...NOWHERE }
+  return [{ kind: 'tree_damaged', message, ...NOWHERE }]
 }
 
 /** Whether a signed root covers a leaf and matches the log: then the stored tree is wrong. */
@@ -85,8 +120,7 @@ const LEAF_PROBLEMS: Readonly<Record<LeafDifference['kind'], (index: number) => 
 }
 
 function badEventOf({ index, event, kind }: LeafDifference): BadEvent {
-  const { place, streamId, streamVersion } = event
-  return { place, streamId, streamVersion, problem: LEAF_PROBLEMS[kind](index) }
+  return { ...event, followsGap: false, problem: LEAF_PROBLEMS[kind](index) }
 }
 
 function eventFinding({ place, streamId, streamVersion, problem }: BadEvent, kind: FindingKind): Finding {

@@ -1,16 +1,17 @@
 /**
  * Verifies the whole log on one snapshot of the database, without changing anything: every stream's hash chain, every
- * leaf of the tree, every signed checkpoint, and the rows that money depends on. For a damaged log it reports the first
- * difference.
+ * leaf of the tree, every signed checkpoint, and the rows that money depends on. It never stops at a problem.
  */
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
+import type { AnyAggregate } from '../../event-log/fold.ts'
+import { readSetAside } from '../../event-log/set-aside.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { checkChains } from './chain-shares.ts'
 import { checkShare } from './check-share.ts'
 import { type CheckedModel, compareRows } from './compare-rows.ts'
 import type { KnownCheckpoint } from './evidence.ts'
-import { judge, judgeRows, type LogVerdict } from './judge.ts'
+import { judge, type LogVerdict } from './judge.ts'
 import { verifyTree } from './verify-tree.ts'
 
 /** More threads gain nothing: the database needs CPU too. */
@@ -30,12 +31,11 @@ export type VerifyLog = (
 export function createVerifyLog(settings: {
   readonly connectionString: string
   readonly threads: number | null
-  /** Read models that are compared with the log if the log itself is intact. */
+  /** Read models that are compared with the log. */
   readonly models: readonly CheckedModel[]
+  /** Every aggregate whose streams the log holds. */
+  readonly aggregates: readonly AnyAggregate[]
 }): VerifyLog {
-  const withRows = async (client: pg.Client, verdict: LogVerdict): Promise<LogVerdict> =>
-    verdict.finding === null ? judgeRows(verdict, await compareRows(client, settings.models)) : verdict
-
   return async (checkpointsOf, watch) => {
     const client = new pg.Client({
       connectionString: settings.connectionString,
@@ -51,18 +51,22 @@ export function createVerifyLog(settings: {
       watch?.onStart(estimate)
       const checkpoints = await checkpointsOf(client)
       const state = await createTileStore(client).state()
+      const setAside = await readSetAside(client)
+      const { aggregates } = settings
       const sizes = checkpoints.map(({ size }) => size)
       const onProgress = watch?.onProgress ?? (() => undefined)
       if (settings.threads === null && estimate < SMALL_LOG) {
-        const { bad } = await checkShare(client, { index: 0, of: 1 }, onProgress)
-        return await withRows(client, judge({ bad, tree: await verifyTree(client, sizes), state, checkpoints }))
+        const chains = await checkShare(client, { index: 0, of: 1 }, onProgress)
+        const evidence = { ...chains, tree: await verifyTree(client, sizes), state, checkpoints, setAside }
+        return judge(evidence, await compareRows(client, settings.models, { aggregates, setAside }))
       }
       const threads = settings.threads ?? DEFAULT_THREADS
-      const [{ bad }, tree] = await Promise.all([
+      const [chains, tree] = await Promise.all([
         checkChains({ connectionString: settings.connectionString, snapshot, threads }, onProgress),
         verifyTree(client, sizes),
       ])
-      return await withRows(client, judge({ bad, tree, state, checkpoints }))
+      const rows = await compareRows(client, settings.models, { aggregates, setAside })
+      return judge({ ...chains, tree, state, checkpoints, setAside }, rows)
     } finally {
       await client.end()
     }

@@ -11,6 +11,7 @@ type Tables = 'nft_mints' | 'nft_tokens' | 'nft_vouchers' | 'nft_metadata' | 'nf
 export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables> = {
   ...mintDecider,
   category: 'mint',
+  whenSetAside: 'hold',
   schemas: {
     MintRecorded: { version: 1, upcasters: [] },
     VoucherRequested: { version: 1, upcasters: [] },

@@ -24,7 +24,7 @@ Exit code 0: found; 2: no object with this id or hash; 3: the database does not 
 lacks what only a node can report.
 
 JSON: {"transaction_id", "type", "tenant_id", "wallet_id", "network", "chain_id", "story": [{"at", "after_ms", "event", "who", "text",
-"details": [{"name", "value", "source": "recorded" | "derived" | "now"}]}], "depends_on", "dependents", "now": {"state", "status",
+"details": [{"name", "value", "source": "recorded" | "derived" | "now"}]}], "held", "depends_on", "dependents", "now": {"state", "status",
 "for_ms", "confirmations", "required_confirmations", "says", "next": [{"say", "run"}]}}; of another
 resource {"of", "story": [{"at", "event", "who", "text"}], "transactions": [{"id", "type", "state", "createdAt"}]}.`,
     arguments: [

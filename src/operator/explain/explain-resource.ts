@@ -6,8 +6,9 @@ import type { Pool } from 'pg'
 import type { Explained } from '../../capability.ts'
 import type { CliIo, ExitCode } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
-import type { Event, RecordedEvent } from '../../core/messages.ts'
-import type { EventLog } from '../../event-log/log.ts'
+import type { Event } from '../../core/messages.ts'
+import { BrokenChain } from '../../event-log/chain-check.ts'
+import type { EventLog, SoundEvents } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
@@ -31,8 +32,9 @@ export async function explainResource(
 ): Promise<ExitCode> {
   const { noun, aggregate, texts, transactionsOf } = resource
   const transactions = transactionsOf === undefined ? [] : await readTransactions(pool, transactionsOf, id)
-  const events =
-    aggregate === null ? await readOpening(log, transactions.at(-1)) : await log.readStream<Event>(aggregate, id)
+  const { events, held } =
+    aggregate === null ? await readOpening(log, transactions.at(-1)) : await log.readSound<Event>(aggregate, id)
+  if (held !== null && events.length === 0) throw new BrokenChain(held)
   if (events.length === 0) throw new NotFound(noun, undefined, `There is no ${noun} ${id}.`)
   const labels = await readKeyLabels(pool, events)
   const textOf = ({ type, data }: Event) =>
@@ -51,17 +53,19 @@ export async function explainResource(
       ? ''
       : `\nIts transactions, newest first:\n\n${io.table(['transaction', 'type', 'state', 'requested at'], rows)}\n   → Read the history of one.\n     ${bursar(`explain ${newest.id}`)}\n`
   const lines = story.map(({ at, who, text }) => `${at}  ${io.paint.bold(text)}\n      ${io.paint.dim(`by ${who}`)}\n`)
-  io.print({ of, story, transactions }, `${io.paint.bold(of)}\n\n${lines.join('')}${list}`)
+  const end = held === null ? '' : `${io.paint.red('held')}  ${held}\n`
+  io.print({ of, story, held, transactions }, `${io.paint.bold(of)}\n\n${lines.join('')}${end}${list}`)
   return 0
 }
 
 /** The event that opened a transaction; none without a transaction. */
 async function readOpening(
-  log: Pick<EventLog, 'readStream'>,
+  log: Pick<EventLog, 'readSound'>,
   transaction: Listed | undefined,
-): Promise<readonly RecordedEvent[]> {
-  if (transaction === undefined) return []
-  return (await log.readStream<TransactionEvent>(transactionAggregate, transaction.id)).slice(0, 1)
+): Promise<SoundEvents<Event>> {
+  if (transaction === undefined) return { events: [], held: null }
+  const { events, held } = await log.readSound<TransactionEvent>(transactionAggregate, transaction.id)
+  return { events: events.slice(0, 1), held }
 }
 
 async function readTransactions(

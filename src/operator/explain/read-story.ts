@@ -6,6 +6,7 @@ import type { Pool } from 'pg'
 import { nativeAsset } from '../../core/assets.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
+import { BrokenChain } from '../../event-log/chain-check.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { EVENTS } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
@@ -25,6 +26,8 @@ export type ReorgOfChain = { readonly depth: number; readonly fromBlock: number;
 export type StoryFacts = {
   readonly id: string
   readonly events: readonly RecordedEvent<TransactionEvent>[]
+  /** Why its events end there; `null` if they are all that the log has. */
+  readonly held: string | null
   readonly transaction: KnownTransaction
   /** The label of the wallet, and how its key is found. */
   readonly wallet: { readonly label: string; readonly type: WalletType; readonly key: WalletKey | null } | null
@@ -41,13 +44,14 @@ export type StoryFacts = {
 
 const MAX_DEPENDENTS = 20
 
-export type StoryPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'readStream'> }
+export type StoryPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'readSound'> }
 
 /** @throws NotFound when the log has no such transaction */
 export async function readStory({ pool, log }: StoryPorts, id: string): Promise<StoryFacts> {
-  const events = await log.readStream<TransactionEvent>(transactionAggregate, id)
+  const { events, held } = await log.readSound<TransactionEvent>(transactionAggregate, id)
   const transaction = events.reduce(transactionAggregate.evolve, transactionAggregate.initialState)
   const [opening] = events
+  if (held !== null && opening === undefined) throw new BrokenChain(held)
   if (opening === undefined || transaction.state === 'unknown') throw new NotFound('transaction')
   const { intent } = transaction
   const native = nativeAsset(intent.network, intent.chainId).assetId
@@ -67,7 +71,7 @@ export async function readStory({ pool, log }: StoryPorts, id: string): Promise<
     readOthers(pool, id, intent.dependsOn),
     readHead(pool, intent.chainId),
   ])
-  return { id, events, transaction, wallet, keyLabels, funds, reorgs, ...others, head }
+  return { id, events, held, transaction, wallet, keyLabels, funds, reorgs, ...others, head }
 }
 
 async function readWallet(pool: Pool, walletId: string): Promise<StoryFacts['wallet']> {

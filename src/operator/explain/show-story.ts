@@ -25,6 +25,7 @@ export function storyJson({ facts, steps, standing }: Story) {
       text,
       details,
     })),
+    held: facts.held,
     depends_on: facts.dependsOn,
     dependents: facts.dependents,
     now: {
@@ -50,13 +51,14 @@ export function storyText({ facts, steps, standing }: Story, paint: Paint): stri
     ...(facts.dependsOn === null ? [] : [`depends on ${describeOther(facts.dependsOn)}`]),
     ...facts.dependents.map((one) => `${describeOther(one)} depends on it`),
   ]
+  const held = facts.held === null ? '' : `\n${paint.red('held')}  ${facts.held} Nothing is added or signed.\n`
   const related = others.length === 0 ? '' : `\n${others.join('\n')}\n`
   const next = standing.next.flatMap(({ say, run }) => [
     `   → ${say}`,
     ...(run === null ? [] : [`     ${paint.bold(run)}`]),
   ])
   const now = `${paint.yellow('now')}  ${standing.state} (${standing.status}) for ${duration(standing.forMs)}. ${standing.says}`
-  return `${head}\n${told}${related}\n${now}\n${next.join('\n')}\n`
+  return `${head}\n${told}${held}${related}\n${now}\n${next.join('\n')}\n`
 }
 
 function describeStep({ at, waited, who, text, details }: StoryStep, paint: Paint): string {

@@ -2,7 +2,7 @@
 import { type Finding, step } from '../finding.ts'
 import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
 import type { Limits } from '../limits.ts'
-import { isDown } from '../ports.ts'
+import { type BadEventsNow, isDown } from '../ports.ts'
 import { bursar, gwei, startProcess } from '../words.ts'
 import type { Unsound } from './find-unsound.ts'
 import { judgeDatabase } from './judge-database.ts'
@@ -18,7 +18,7 @@ export type JudgeContext = {
 }
 
 export function judge(facts: Facts, context: JudgeContext): Finding[] {
-  const { chains, database, service, unsound, lanes, failedJobs } = facts
+  const { chains, database, service, badEvents, unsound, lanes, failedJobs } = facts
   const { limits, parties, nowMs } = context
   const live = isDown(service)
     ? null
@@ -27,6 +27,7 @@ export function judge(facts: Facts, context: JudgeContext): Finding[] {
     ...judgeOutages(facts, context),
     ...(isDown(database) ? [] : judgeDatabase(database)),
     ...(isDown(service) ? [] : judgeService(service, { chains, limits, parties })),
+    ...(isDown(badEvents) || badEvents === null ? [] : [badEvent(badEvents)]),
     ...(isDown(unsound) ? [] : unsound).map(notAsRecorded),
     ...(isDown(service) ? [] : judgeTokens(service.unreadTokens, chains)),
     ...chains.filter(isOverCap).map(overCap),
@@ -93,6 +94,22 @@ function judgeOutages({ chains, service, lanes, failedJobs }: Facts, { queueBack
     })
   }
   return found
+}
+
+function badEvent({ eventId, text }: BadEventsNow): Finding {
+  return {
+    kind: 'bad_event',
+    subject: `event ${eventId}`,
+    problem: `${text} Only its stream is held; everything else goes on.`,
+    forMs: null,
+    next: [
+      step(
+        'List every bad event, and find out who appended it: docs/operations.md, "A bad event".',
+        bursar('audit verify'),
+      ),
+      step('When it is clear how it came there, set it aside.', bursar(`audit set-aside ${eventId} --reason "…"`)),
+    ],
+  }
 }
 
 function notAsRecorded({ id, reason }: Unsound): Finding {

@@ -7,7 +7,7 @@ import { type ChainNow, readChain } from '../chain-now.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { limitsOf } from '../limits.ts'
-import { type Down, isDown, type OperatorPorts, orDown } from '../ports.ts'
+import { type BadEventsNow, type Down, isDown, type OperatorPorts, orDown } from '../ports.ts'
 import type { Unsound } from './find-unsound.ts'
 import { readServiceFacts, type ServiceFacts } from './service-facts.ts'
 
@@ -18,6 +18,7 @@ export type Facts = {
   readonly chains: readonly ChainNow[]
   readonly service: ServiceFacts | Down
   readonly lanes: readonly LaneNow[] | Down
+  readonly badEvents: BadEventsNow | null | Down
   /** Waiting and not signed, because the records are inconsistent. */
   readonly unsound: readonly Unsound[] | Down
   /** Only queues with failed jobs. */
@@ -32,10 +33,11 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
   const { workMs } = limitsOf(ports.settings)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
-  const [chains, database, service, unsound, rows] = await Promise.all([
+  const [chains, database, service, badEvents, unsound, rows] = await Promise.all([
     readingChains,
     orDown(ports.readDatabase()),
     orDown(readServiceFacts({ pool, sources, hasIpfs, readWebhooks, confirmations }, new Date(clock() - workMs))),
+    orDown(ports.readBadEvents()),
     orDown(ports.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
   ])
@@ -44,7 +46,7 @@ export async function readFacts(ports: OperatorPorts): Promise<Facts> {
     // Queues in an unavailable database are not queried.
     isDown(service) && ports.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ports)),
   ])
-  return { chains, database, service, unsound, lanes, failedJobs }
+  return { chains, database, service, badEvents, unsound, lanes, failedJobs }
 }
 
 async function readFailedJobs({ jobs }: OperatorPorts): Promise<FailedJobs[]> {
