@@ -28,6 +28,11 @@ const AGGREGATES = new Map(ALL_AGGREGATES.map((aggregate) => [aggregate.category
 /** More than any transaction of the golden log holds, which was written without a check of balances. */
 const AMPLE = '1'.padEnd(50, '0')
 
+/** Another form of an event, which roles append that may not append the one of the golden log. */
+const OTHER_FORMS: Readonly<Record<string, object>> = {
+  'mpckey:MpcSharesRefreshRequested': { party: null, reason: 'scheduled' },
+}
+
 /** Every event type that the declarations name: `<category>:<type>`. */
 export const EVENT_NAMES: readonly string[] = Object.entries(STREAMS)
   .flatMap(([category, { events }]) => Object.keys(events).map((type) => `${category}:${type}`))
@@ -49,10 +54,13 @@ export async function writeGoldenLog(
   const missing = new Set(EVENT_NAMES)
   for (const event of goldenEvents()) {
     const changed = changeOf(event, streams)
-    streams.set(event.stream_id, changed.after)
     await makeRoom(owner, changed)
     const name = `${categoryOf(event)}:${event.type}`
     missing.delete(name)
+    const form = OTHER_FORMS[name]
+    if (form !== undefined)
+      await before(name, appendStatement(changeOf({ ...event, data: { ...event.data, ...form } }, streams)))
+    streams.set(event.stream_id, changed.after)
     await before(name, appendStatement(changed))
     await owner.query(appendStatement(changed))
   }
