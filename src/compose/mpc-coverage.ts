@@ -2,7 +2,7 @@
  * The check of a party before it signs: whether the log, read through its own connection, contains exactly the request.
  */
 import { notHeld } from '../event-log/aggregate.ts'
-import { BrokenChain } from '../event-log/chain-check.ts'
+import { BrokenChain } from '../event-log/broken-chain.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'

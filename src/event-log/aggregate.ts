@@ -3,7 +3,7 @@
  * still reads, and the read-model rows derived from its state.
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
-import { BrokenChain } from './chain-check.ts'
+import { BrokenChain } from './broken-chain.ts'
 import { changedColumns } from './changed-columns.ts'
 import { canonicalEvent, chainHash } from './hash-chain.ts'
 import { isStorable, storable } from './storable.ts'

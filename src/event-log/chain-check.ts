@@ -1,20 +1,8 @@
 /** Checks that an event continues the hash chain of its stream. */
 
 import { canonicalJson } from '../core/canonical-json.ts'
-import { BursarError } from '../core/errors.ts'
 import { chainHash, eventText } from './hash-chain.ts'
 import { type EventRow, storedText } from './rows.ts'
-
-/** A stream cannot be read past one of its events: it was changed after it was appended, or never was a valid one. */
-export class BrokenChain extends BursarError {
-  override readonly type = 'conflict'
-  override readonly code = 'broken_chain'
-
-  /** @param problem as a sentence */
-  constructor(problem: string) {
-    super(`${problem} An operator must examine it: npm run bursar -- audit verify; docs/operations.md, "A bad event".`)
-  }
-}
 
 /**
  * What is wrong with an event that is read after `before` in its stream; `null` when it continues the chain.

@@ -5,7 +5,7 @@
  */
 import type { SwapSettings } from '../chain/settings.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
-import { BrokenChain } from '../event-log/chain-check.ts'
+import { BrokenChain } from '../event-log/broken-chain.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { SigningWallet, SigningWalletOf } from '../wallets/signing-wallet.ts'

@@ -1,6 +1,6 @@
 /** Wallets created from the seeds of tenants, according to the log; a keystore is compared with them. */
 import type { Pool } from 'pg'
-import { BrokenChain } from '../event-log/chain-check.ts'
+import { BrokenChain } from '../event-log/broken-chain.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { WalletFactsOf } from './wallet-facts.ts'
 

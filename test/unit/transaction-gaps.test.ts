@@ -16,7 +16,8 @@ type LaneState = { readonly gaps: readonly number[]; readonly waiting: readonly 
 async function fill(lane: LaneState) {
   const appended: Commit[] = []
   const log = {
-    load: async (_aggregate: unknown, id: string) => ({ id, state: fold([requested, signed]), version: 2, hash: '' }),
+    loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
+      ids.map((id) => ({ id, state: fold([requested, signed]), version: 2, hash: '' })),
     append: async (commit: Commit) => void appended.push(commit),
     now: () => '2026-11-21T12:00:00.000Z',
   } as unknown as EventLog

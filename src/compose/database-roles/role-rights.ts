@@ -59,7 +59,10 @@ export type RoleRights = {
 
 const NEWEST_VERSIONS: ReadonlyMap<string, number> = new Map(
   ALL_AGGREGATES.flatMap(({ category, schemas }) =>
-    Object.entries<{ readonly version: number }>(schemas).map(([type, { version }]) => [`${category}:${type}`, version]),
+    Object.entries<{ readonly version: number }>(schemas).map(([type, { version }]) => [
+      `${category}:${type}`,
+      version,
+    ]),
   ),
 )
 
