@@ -146,13 +146,18 @@ function observe(aggregate: Aggregate<unknown, unknown, Event>): ReadonlyMap<str
   const first = events.filter((one, index) => events.findIndex(({ stream }) => stream === one.stream) === index)
   const openings = new Set(first.map(({ event }) => event.type))
   const pool = events.map(({ event }) => event).filter(({ type }) => !openings.has(type) || isRepeated(category, type))
-  for (let walk = 0; walk < WALKS; walk += 1) {
+  const kinds = pool.filter(({ type }, index) => pool.findIndex((one) => one.type === type) === index)
+  // Each type after each other, which chance could miss, and then longer histories.
+  const pairs = kinds.flatMap((one) => kinds.map((next) => [one, next]))
+  const longer = Array.from({ length: WALKS }, () => Array.from({ length: LONGEST }, () => pool[pick(pool.length)]))
+  for (const [walk, later] of [...pairs, ...longer].entries()) {
     const start = first[walk % first.length]
     if (start === undefined) break
-    const later = pool.length === 0 ? [] : Array.from({ length: LONGEST }, () => pool[pick(pool.length)] ?? start.event)
     play(
       start.stream,
-      [start.event, ...later.map((event) => (event.type === start.event.type ? start.event : event))].map(varied),
+      [start.event, ...later.map((event) => event ?? start.event)]
+        .map((event) => (event.type === start.event.type ? start.event : event))
+        .map(varied),
       (state, { type }) => {
         const allowed = steps?.[type]?.from
         return allowed === undefined || allowed.includes((state as { readonly state: string }).state)
