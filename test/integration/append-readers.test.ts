@@ -22,7 +22,7 @@ import { loginAs } from '../support/database-login.ts'
 import { newTransactionId, seedWallet, transferIntent } from '../support/log.ts'
 import { exported, imported } from '../support/log-file.ts'
 import { MIGRATIONS, withDatabase } from '../support/postgres.ts'
-import { appendRaw, countOf, outcomesOf, rawCancellation } from '../support/raw-events.ts'
+import { appendRaw, countOf, outcomesOf, rawEvent } from '../support/raw-events.ts'
 
 const CONTEXT = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
 
@@ -89,8 +89,17 @@ t.test('bytes that are not canonical are stored as they are, and every reader ve
     await log.append({ changes: [made] })
     const streamId = `transaction-${id}`
     const metadata = '{"tenantId":"acme" ,"actor":"\\u0061"}'
-    const later = rawCancellation({ streamId, hash: made.after.hash }, { data, metadata })
-    await appendRaw(api, [later])
+    const later = rawEvent({
+      streamId,
+      streamVersion: 2,
+      type: 'CancellationRequested',
+      previous: made.after.hash,
+      data,
+      metadata,
+      recordedAt: CONTEXT.now,
+    })
+    const row = { transaction_id: id, after_version: 1, version: 2, updated_at: CONTEXT.now }
+    await appendRaw(api, [later], { transactions: [row] })
     const { rows } = await pool.query(
       'SELECT data::text, metadata::text FROM events WHERE stream_id = $1 AND stream_version = 2',
       [streamId],

@@ -3,7 +3,7 @@
  * of their stored bytes.
  */
 import t, { type Test } from 'tap'
-import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { loginAs } from '../support/database-login.ts'
 import { withDatabase } from '../support/postgres.ts'
 import {
@@ -11,8 +11,8 @@ import {
   countOf,
   outcomesOf,
   type RawEvent,
-  rawCancellation,
   rawEvent,
+  rawRelabelling,
   rawRequest,
 } from '../support/raw-events.ts'
 
@@ -38,12 +38,12 @@ t.test('an event with a hash that is not that of its content is refused, from th
     { recordedAt: '2026-01-01T00:00:00.001Z' },
     { recordedAt: '2026-01-01T00:00:00.000+01:00' },
     { schemaVersion: 2 },
-    { type: 'WithdrawalRequested' },
+    { type: 'WatchStarted' },
     { streamId: `${streamId}0` },
   ]
   for (const one of changed)
     await t.rejects(
-      appendRaw(pool, [rawEvent({ streamId, type: 'TransferRequested', ...one }, right.hash)]),
+      appendRaw(pool, [rawEvent({ streamId, type: 'WalletRequested', ...one }, right.hash)]),
       NO_EVENT_OF_ITS_STREAM,
       JSON.stringify(one),
     )
@@ -59,36 +59,36 @@ t.test('an event is accepted only behind the event of its stream that it names',
   const [first, other] = [rawRequest(), rawRequest()]
   await appendRaw(api, [first, other])
   const refused = (event: { readonly json: string }) => outcomesOf(appendRaw(api, [event]))
-  t.strictSame(await refused(rawCancellation(first, { namesPrevious: false })), ['BU003'], 'it names none')
-  t.strictSame(await refused(rawCancellation(first, { previous: '' })), ['BU003'], 'it has none')
+  t.strictSame(await refused(rawRelabelling(first, { namesPrevious: false })), ['BU003'], 'it names none')
+  t.strictSame(await refused(rawRelabelling(first, { previous: '' })), ['BU003'], 'it has none')
   t.strictSame(
-    await refused(rawCancellation(first, { previous: other.hash })),
+    await refused(rawRelabelling(first, { previous: other.hash })),
     ['0 stream_conflict'],
     'of another stream',
   )
-  t.strictSame(await refused(rawCancellation(rawRequest())), ['0 stream_conflict'], 'of a stream that does not exist')
+  t.strictSame(await refused(rawRelabelling(rawRequest())), ['0 stream_conflict'], 'of a stream that does not exist')
   for (const streamVersion of [3, 2_000_000_000])
     t.strictSame(
-      await refused(rawCancellation(first, { streamVersion })),
+      await refused(rawRelabelling(first, { streamVersion })),
       ['0 stream_conflict'],
       `version ${streamVersion}`,
     )
   for (const streamVersion of [0, -1])
-    t.strictSame(await refused(rawCancellation(first, { streamVersion })), ['BU003'], `version ${streamVersion}`)
+    t.strictSame(await refused(rawRelabelling(first, { streamVersion })), ['BU003'], `version ${streamVersion}`)
   t.strictSame(await refused(rawRequest({ previous: first.hash })), ['BU003'], 'a first event that names one')
   t.strictSame(await refused(rawRequest({ streamVersion: 0 })), ['BU003'], 'version 0')
   t.equal(await countOf(pool), 2)
-  await appendRaw(api, [rawCancellation(first)])
+  await appendRaw(api, [rawRelabelling(first)])
   t.equal(await countOf(pool), 3)
 })
 
 t.test('the events of one call continue each other without a gap, each within its commit', async (t) => {
   const { pool, api } = await withApi(t)
   const first = rawRequest()
-  const second = rawCancellation(first, { namesPrevious: false })
+  const second = rawRelabelling(first, { namesPrevious: false })
   const third = (replaced: Partial<RawEvent> = {}) =>
-    rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3, namesPrevious: false, ...replaced })
-  const gap = rawCancellation(first, { streamVersion: 3, namesPrevious: false })
+    rawRelabelling({ ...first, hash: second.hash }, { streamVersion: 3, namesPrevious: false, ...replaced })
+  const gap = rawRelabelling(first, { streamVersion: 3, namesPrevious: false })
   await t.rejects(appendRaw(api, [first, gap]), NO_EVENT_OF_ITS_STREAM, 'a gap')
   await t.rejects(appendRaw(api, [first, second, third({ previous: first.hash })]), NO_EVENT_OF_ITS_STREAM)
   await t.rejects(appendRaw(api, [first, second, third({ commit: 1 })]), NO_EVENT_OF_ITS_STREAM, 'of another commit')
@@ -100,8 +100,8 @@ t.test('the events of one call continue each other without a gap, each within it
 
 t.test('a role appends no type of another role, and no schema version that no program reads', async (t) => {
   const { pool, api } = await withApi(t)
-  const newest = transactionAggregate.schemas.TransferRequested.version
-  await t.rejects(appendRaw(api, [rawRequest({ type: 'TransactionSigned' })]), NOT_ALLOWED)
+  const newest = walletAggregate.schemas.WalletRequested.version
+  await t.rejects(appendRaw(api, [rawRequest({ type: 'WalletCreated' })]), NOT_ALLOWED)
   for (const schemaVersion of [-1, 0, newest + 1, 2_000_000_000])
     await t.rejects(appendRaw(api, [rawRequest({ schemaVersion })]), NOT_ALLOWED, `schema version ${schemaVersion}`)
   for (let schemaVersion = 1; schemaVersion <= newest; schemaVersion += 1)
@@ -139,15 +139,15 @@ t.test('JSON that two readers could read differently is refused', async (t) => {
 t.test('a commit that was appended before is recognised, alone and among others', async (t) => {
   const { pool, api } = await withApi(t)
   const first = rawRequest()
-  const second = rawCancellation(first, { namesPrevious: false })
+  const second = rawRelabelling(first, { namesPrevious: false })
   await appendRaw(api, [first, second])
   t.strictSame(await outcomesOf(appendRaw(api, [first, second])), ['0 appended_before', '0 appended_before'])
   const fresh = rawRequest({ commit: 1 })
   t.strictSame(await outcomesOf(appendRaw(api, [first, second, fresh])), ['0 appended_before', '0 appended_before'])
-  const third = rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3 })
+  const third = rawRelabelling({ ...first, hash: second.hash }, { streamVersion: 3 })
   await appendRaw(api, [third])
   t.strictSame(await outcomesOf(appendRaw(api, [third])), ['0 appended_before'])
-  const rival = rawCancellation({ ...first, hash: second.hash }, { streamVersion: 3, data: '{"rival":true}' })
+  const rival = rawRelabelling({ ...first, hash: second.hash }, { streamVersion: 3, data: '{"rival":true}' })
   t.strictSame(await outcomesOf(appendRaw(api, [rival])), ['0 stream_conflict'])
   t.equal(await countOf(pool), 3)
 })

@@ -11,6 +11,7 @@ import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { saveCheckpoint } from '../../src/event-log/subscription.ts'
 import { loginAs } from '../support/database-login.ts'
 import { withDatabase } from '../support/postgres.ts'
+import { appendRaw, rawEvent } from '../support/raw-events.ts'
 
 const REFUSED = { code: '42501' }
 const PASSWORD = 'secret-of-a-party'
@@ -119,18 +120,8 @@ t.test(
     )
     const signer = await loginAs(t, database, 'signer')
     const ask = (key: string, data: object) => {
-      const event = {
-        commit: 0,
-        hash: '00',
-        stream_id: `mpckey-${key}`,
-        stream_version: 9,
-        type: 'MpcSharesRefreshRequested',
-        schema_version: 1,
-        data,
-        metadata: { tenantId: 'acme' },
-        recorded_at: '2026-01-01T00:00:00.000Z',
-      }
-      return signer.query("SELECT append_commits('{}', $1, '{}')", [JSON.stringify([event])])
+      const event = { streamId: `mpckey-${key}`, type: 'MpcSharesRefreshRequested', data: JSON.stringify(data) }
+      return appendRaw(signer, [rawEvent(event)])
     }
     const refused = { ...REFUSED, message: /may not request this refresh/ }
     await t.rejects(ask('used', { reason: 'recovery', party: 2 }), refused)

@@ -2,9 +2,9 @@
  * Events as whoever has a database login sends them to `append_commits`, text for text. Each is a valid first event of its
  * stream, but for the members that a test replaces.
  */
+import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import { chainHash, eventText } from '../../src/event-log/hash-chain.ts'
-import { newTransactionId } from './log.ts'
 
 export type RawEvent = {
   readonly streamId: string
@@ -60,19 +60,19 @@ export function appendRaw(
   return pool.query('SELECT append_commits($1, $2, $3)', [JSON.stringify(guards), array, JSON.stringify(rows)])
 }
 
-/** The first event of a new stream. */
+/** The first event of a new stream, which may come without a row. */
 export function rawRequest(replaced: Partial<RawEvent> = {}, hash?: string) {
-  const streamId = `transaction-${newTransactionId()}`
-  return { streamId, ...rawEvent({ streamId, type: 'TransferRequested', ...replaced }, hash) }
+  const streamId = `wallet-wal_${randomUUID()}`
+  return { streamId, ...rawEvent({ streamId, type: 'WalletRequested', ...replaced }, hash) }
 }
 
 /** The second event of its stream. */
-export function rawCancellation(
+export function rawRelabelling(
   first: { readonly streamId: string; readonly hash: string },
   replaced: Partial<RawEvent> = {},
 ) {
   const { streamId, hash: previous } = first
-  return rawEvent({ streamId, streamVersion: 2, type: 'CancellationRequested', previous, ...replaced })
+  return rawEvent({ streamId, streamVersion: 2, type: 'WalletRelabelled', previous, ...replaced })
 }
 
 /** The number of events of the log. */
