@@ -78,7 +78,7 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   t.equal(await authenticator().verify(revoked.token), null, 'a key that is issued again stays revoked')
   t.strictSame(broken, [])
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
-  await pool.query('UPDATE events SET data = data || \'{"tenantId": "evil"}\' WHERE stream_id = $1', [
+  await pool.query('UPDATE events SET data = data::jsonb || \'{"tenantId": "evil"}\' WHERE stream_id = $1', [
     `apikey-${narrow.keyId}`,
   ])
   await pool.query('ALTER TABLE events ENABLE TRIGGER USER')

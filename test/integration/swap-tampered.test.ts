@@ -52,7 +52,8 @@ t.test('a swap or an approval that names another contract than the settings is n
   const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
   const refusal = async (type: OpeningEvent['type'], changed: Partial<Intent>) => {
     const id = newId('transaction')
-    const intent = { ...shared, subject: null, ...changed, validUntil: null }
+    const subject = { type: 'swap', id: newId('swap') } as const
+    const intent = { ...shared, subject, ...changed, validUntil: null }
     await forge(thiefsLog, transactionAggregate, id, [{ type, data: recorded(intent) } as OpeningEvent], {
       metadata: ACME,
     })
@@ -61,16 +62,14 @@ t.test('a swap or an approval that names another contract than the settings is n
   }
   if (exchange === undefined) throw new Error('the swap is one')
   t.match(await refusal('SwapRequested', { to: THIEF, swap: exchange }), /SWAP_VENUES/)
-  t.match(
-    await refusal('SwapRequested', { to: contracts.usdc, swap: exchange }),
-    /SWAP_VENUES/,
-    'a token is no exchange',
-  )
+  t.match(await refusal('SwapRequested', { to: contracts.usdc, swap: exchange }), /must not call a token/)
+  t.match(await refusal('SwapRequested', { to: contracts.usdcFeed, swap: exchange }), /SWAP_VENUES/)
   const approval = (data: string, amount = 0n) =>
     refusal('TokenApprovalRequested', { to: contracts.usdc, data, amount })
   t.match(await approval(encodeApprove(THIEF, 10n ** 30n)), new RegExp(`lets ${THIEF.toLowerCase()} spend`))
-  t.match(await approval('0x'), /no call of approve/)
-  t.match(await approval(encodeApprove(state.intent.to, 1n), 1n), /no call of approve/, 'with value')
+  t.match(await approval('0x'), /must call a function/)
+  t.match(await approval(`${encodeApprove(state.intent.to, 1n)}00`), /must call approve.* and nothing else/)
+  t.match(await approval(encodeApprove(state.intent.to, 1n), 1n), /must not send an amount/)
   const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/transactions?limit=100` })
   t.ok(JSON.stringify(body).includes(accepted(reply)))
 })
