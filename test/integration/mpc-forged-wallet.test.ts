@@ -95,3 +95,5 @@ t.test('the wallet that has the key still signs, and nothing else was sent', asy
   const sent = (await onChain(stage, victim)).map(({ to }) => to)
   t.strictSame(sent, [RECIPIENT])
 })
+
+t.end()
