@@ -54,7 +54,7 @@ const NOT_CANONICAL = [
 async function readBy(t: Test, pool: Pool, ids: readonly string[]): Promise<void> {
   const rows = await readLogRows(pool, LOG_START, 10_000)
   t.equal(rows.length, await countOf(pool), 'the auditor reads every event')
-  t.equal(await createChainCheck(pool).check(rows), null, 'the auditor')
+  t.strictSame(await createChainCheck(pool).check(rows), [], 'the auditor')
   const log = logOf(pool)
   for (const { id, broken } of await log.loadChecked(transactionAggregate, ids)) t.equal(broken, null, `signers: ${id}`)
   for (const id of ids) await log.readStream(transactionAggregate, id)
@@ -164,7 +164,7 @@ t.test('a log from before the bytes were stored goes on, and is read, audited, e
   await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
   const stream = `transaction-${ids[1]}`
   await pool.query('UPDATE events SET data = (data::jsonb || \'{"amount":"2"}\')::json WHERE stream_id = $1', [stream])
-  t.match(await createChainCheck(pool).check(await readLogRows(pool, LOG_START, 100)), { streamId: stream })
+  t.match(await createChainCheck(pool).check(await readLogRows(pool, LOG_START, 100)), [{ streamId: stream }])
   t.match(
     (await logOf(pool).loadChecked(transactionAggregate, all)).filter(({ broken }) => broken !== null),
     [{ id: ids[1] }],
