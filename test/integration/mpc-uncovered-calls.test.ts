@@ -110,7 +110,8 @@ t.test('a swap that goes to no exchange of the settings of a party is not signed
   const { state } = await log.load(transactionAggregate, swapId)
   if (state.state === 'unknown') throw new Error('the swap is in the log')
   const id = newId('transaction')
-  const intent = { ...state.intent, to: THIEF, subject: null, idempotency: null }
+  const subject = { type: 'swap', id: newId('swap') } as const
+  const intent = { ...state.intent, to: THIEF, subject, idempotency: null }
   const metadata = { tenantId: 'acme', actor: 'test' }
   await forge(log, transactionAggregate, id, [{ type: 'SwapRequested', data: recorded(intent) }], { metadata })
   t.strictSame(await answer(id, await built(id, 2)), [['not_covered'], ['not_covered']])
