@@ -246,3 +246,5 @@ t.test('an event that was removed is named by its stream', async (t) => {
     { stream_id: `transaction-${inner}`, stream_version: 3, message: /version 2 missing/ },
   ])
 })
+
+t.end()

@@ -1,5 +1,6 @@
 /** A contract that records its calls in order, and calls of it: shows the effects of transactions with call data. */
 import type { Interface } from 'ethers/abi'
+import { toBeHex, zeroPadValue } from 'ethers/utils'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { compileProbes } from './probe-contracts.ts'
@@ -27,7 +28,7 @@ export async function deployRegister(url: string): Promise<Register> {
   return {
     address,
     abi,
-    enter: (id, afterId = 0) => abi.encodeFunctionData('enter', [id, afterId]),
+    enter: (id, afterId = 0) => abi.encodeFunctionData('mint', [address, id, zeroPadValue(toBeHex(afterId), 32)]),
     async entries() {
       const data = abi.encodeFunctionData('all')
       const answer = (await rpc('eth_call', { to: address, data }, 'latest')) as string

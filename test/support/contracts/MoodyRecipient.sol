@@ -26,6 +26,15 @@ contract MoodyRecipient {
     }
 
     receive() external payable {
+        answer();
+    }
+
+    /// Answers calls of any function alike.
+    fallback() external payable {
+        answer();
+    }
+
+    function answer() private {
         if (_mood == REVERTS) revert(_reason);
         if (_mood == LOOPS) this.burn();
         if (_mood == DRAINS) {
