@@ -132,13 +132,13 @@ export function composeKernel(config: Config, processName: string): Kernel {
 
 /**
  * Settings that decide what statements and their results mean. A user can set others for its own next sessions (ALTER ROLE):
- * those of the connection come first. The path needs none: no role can make objects that a path could lead to.
+ * those of the connection come first. The path needs none: no role can make objects that a path could lead to. Whether
+ * the database is read-only is not among them: an administrator sets that too.
  */
 export const SESSION_OPTIONS = Object.entries({
   bytea_output: 'hex',
   datestyle: 'ISO',
   default_transaction_isolation: 'read\\ committed',
-  default_transaction_read_only: 'off',
   intervalstyle: 'postgres',
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
