@@ -11,10 +11,18 @@ import type { EventRow } from './rows.ts'
 import { SET_ASIDE_STREAMS } from './set-aside.ts'
 
 export type LoadStreams = {
+  /**
+   * Loads many aggregates in one round trip, in the order of `ids`. A stream with an event that cannot be read is `held`,
+   * and does not stop the others.
+   */
   readonly loadMany: <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],
   ) => Promise<Loaded<S>[]>
+  /**
+   * As `loadMany`, but recomputes the hash chain of each stream from its first event: a signer must act only on what
+   * was appended. An edited stream is reported and does not stop the others.
+   */
   readonly loadChecked: <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],

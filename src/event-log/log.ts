@@ -10,8 +10,7 @@ import { type Aggregate, type Change, change, type Loaded, unopened } from './ag
 import { BrokenChain } from './broken-chain.ts'
 import type { Commit, Guards } from './commit.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
-import type { Checked } from './load-checked.ts'
-import { createLoadStreams } from './load-streams.ts'
+import { createLoadStreams, type LoadStreams } from './load-streams.ts'
 import { readNext, startOf } from './read-next.ts'
 import { createRecentStates, type RecentSettings } from './recent-states.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
@@ -35,29 +34,13 @@ export type SoundEvents<E extends Event> = {
   readonly held: string | null
 }
 
-export type EventLog = {
+export type EventLog = LoadStreams & {
   /**
    * Loads one aggregate; a stream that does not exist gives the initial state at version 0.
    *
    * @throws BrokenChain when it has an event that cannot be read
    */
   readonly load: <S, C, E extends Event>(aggregate: Aggregate<S, C, E>, id: string) => Promise<Loaded<S>>
-  /**
-   * Loads many aggregates in one round trip, in the order of `ids`. A stream with an event that cannot be read is `held`,
-   * and does not stop the others.
-   */
-  readonly loadMany: <S, C, E extends Event>(
-    aggregate: Aggregate<S, C, E>,
-    ids: readonly string[],
-  ) => Promise<Loaded<S>[]>
-  /**
-   * As `loadMany`, but recomputes the hash chain of each stream from its first event: a signer must act only on what
-   * was appended. An edited stream is reported and does not stop the others.
-   */
-  readonly loadChecked: <S, C, E extends Event>(
-    aggregate: Aggregate<S, C, E>,
-    ids: readonly string[],
-  ) => Promise<Checked<S>[]>
   /** Heads of streams whose state is known from elsewhere; streams that do not exist are at version 0. */
   readonly heads: (streamIds: readonly string[]) => Promise<StreamHead[]>
   /**

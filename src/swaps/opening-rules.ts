@@ -1,6 +1,5 @@
 /** What the transactions of a swap may be: approvals of an exact amount, and the swap itself. Pure. */
-import { encodeApprove } from '../chain/erc20.ts'
-import { wordAt } from '../chain/hex.ts'
+import { approvedSpender } from '../chain/erc20.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent, SwapIntent } from '../transactions/events.ts'
@@ -18,14 +17,9 @@ export const swapRules: OpeningRules<typeof swaps> = {
   TokenApprovalRequested(intent) {
     const bare = callWithoutValue(intent, 'swap')
     if (bare !== null) return bare
-    const data = intent.data ?? ''
-    const [spender, amount] = [wordAt(`0x${data.slice(10)}`, 0), wordAt(`0x${data.slice(10)}`, 1)]
-    const isApproval =
-      spender !== null &&
-      amount !== null &&
-      spender < 1n << 160n &&
-      sameHex(data, encodeApprove(`0x${spender.toString(16).padStart(40, '0')}`, amount))
-    return isApproval ? null : 'an approval must call approve(address,uint256), and nothing else'
+    return approvedSpender(intent.data ?? '') === null
+      ? 'an approval must call approve(address,uint256), and nothing else'
+      : null
   },
 }
 

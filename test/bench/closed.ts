@@ -4,12 +4,11 @@
  * transfer, and how long callers wait for the answer and for the confirmation.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { inNoBlock, inUnsettledBlock } from '../../src/transactions/sql.ts'
+import type { QueryResultRow } from 'pg'
 import { untilQuiet } from './accept.ts'
-import { fundTokens, ours, sum, TOKEN_TRANSFER, TRANSFER, transferPaths } from './cpu.ts'
+import { fundTokens, ours, PENDING, sum, TOKEN_TRANSFER, TRANSFER, transferPaths } from './cpu.ts'
 import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
-import { countStatements } from './database-counters.ts'
+import { countStatements, withClient } from './database-counters.ts'
 import { runLoad } from './load.ts'
 import { fundedMpcWallets } from './mpc.ts'
 import type { Figure } from './report.ts'
@@ -145,22 +144,13 @@ async function settle(subject: Subject, { paths, body, connections, count, rate,
   return { perSecond, p50Ms, p99Ms, confirmedP50Ms: Number(settled?.p50), confirmedP99Ms: Number(settled?.p99) }
 }
 
-async function query<Row extends pg.QueryResultRow>(
+function query<Row extends QueryResultRow>(
   subject: Subject,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: subject.service.state().database_url })
-  await client.connect()
-  try {
-    return (await client.query<Row>(text, [...values])).rows
-  } finally {
-    await client.end()
-  }
+  return withClient(subject, async (client) => (await client.query<Row>(text, [...values])).rows)
 }
-
-const PENDING = `SELECT (SELECT count(*) FROM transactions t WHERE ${inNoBlock('t')})
-  + (SELECT count(*) FROM transactions t WHERE ${inUnsettledBlock('t')}) AS n`
 
 /** From the record of the request to the record of the confirmation. */
 const CONFIRMED_SINCE = `

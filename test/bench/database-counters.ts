@@ -44,7 +44,7 @@ export async function readDatabaseCounters(subject: Subject): Promise<DatabaseCo
   return { walBytes: Number(row?.wal), statements: Number(row?.statements), rows: Number(row?.changed) }
 }
 
-async function withClient<T>(subject: Subject, work: (client: pg.Client) => Promise<T>): Promise<T> {
+export async function withClient<T>(subject: Subject, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: subject.service.state().database_url })
   await client.connect()
   try {

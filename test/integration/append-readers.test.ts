@@ -2,9 +2,6 @@
  * Every reader of whole events accepts what an append accepts, byte for byte, and the events of older versions, whose bytes
  * were not stored.
  */
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { createChainCheck } from '../../src/audit/chain/chain-check.ts'
@@ -14,14 +11,13 @@ import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { certainChange, opened } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
-import { migrate } from '../../src/event-log/migrate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { LOG_START, readAfter } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { loginAs } from '../support/database-login.ts'
 import { newTransactionId, seedWallet, transferIntent } from '../support/log.ts'
 import { exported, imported } from '../support/log-file.ts'
-import { MIGRATIONS, withDatabase } from '../support/postgres.ts'
+import { MIGRATIONS, withDatabase, withOlderDatabase } from '../support/postgres.ts'
 import { appendRaw, countOf, outcomesOf, rawEvent } from '../support/raw-events.ts'
 
 const CONTEXT = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
@@ -133,13 +129,7 @@ t.test('a batch of 64 commits is appended in one call, and refused whole for one
 })
 
 t.test('a log from before the bytes were stored goes on, and is read, audited, exported and replayed', async (t) => {
-  const { url, pool } = await withDatabase(t)
-  await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
-  t.after(() => rm(older, { recursive: true, force: true }))
-  for (const name of await readdir(MIGRATIONS))
-    if (name < '20261125000300') await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
-  await migrate(pool, older)
+  const { url, pool } = await withOlderDatabase(t, '20261125000300')
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 20n })
   const ids = Array.from({ length: 3 }, () => newTransactionId())
   const memo = { '10': 'é', '9': '\u0001"\\', nested: [{ b: '€😀', a: null }] }

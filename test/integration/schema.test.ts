@@ -1,6 +1,5 @@
 /** The schema on a real PostgreSQL: Prisma's schema file, and databases created before it. */
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -14,7 +13,7 @@ import * as transactions from '../../src/transactions/sql.ts'
 import * as wallets from '../../src/wallets/sql.ts'
 import * as webhooks from '../../src/webhooks/sql.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
-import { withDatabase } from '../support/postgres.ts'
+import { withDatabase, withOlderDatabase } from '../support/postgres.ts'
 
 const PRISMA = fileURLToPath(new URL('../../prisma', import.meta.url))
 const MIGRATIONS = join(PRISMA, 'migrations')
@@ -99,13 +98,7 @@ t.test('each partial index over a state contains the states that the queries ask
 })
 
 t.test('older events belong to the environment of their wallet, collection or stream', async (t) => {
-  const { pool } = await withDatabase(t)
-  await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
-  t.after(() => rm(older, { recursive: true, force: true }))
-  for (const name of await readdir(MIGRATIONS))
-    if (name < '20261122000710') await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
-  await migrate(pool, older)
+  const { pool } = await withOlderDatabase(t, '20261122000710')
   for (const [stream, version, type, data] of historyOf('testnet', 't'))
     await insertEvent(pool, stream, version, type, data)
   for (const [stream, version, type, data] of historyOf('mainnet', 'm'))
@@ -120,13 +113,7 @@ t.test('older events belong to the environment of their wallet, collection or st
 })
 
 t.test('the row of a transaction mined before calls were known has its success from the log', async (t) => {
-  const { pool } = await withDatabase(t)
-  await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
-  t.after(() => rm(older, { recursive: true, force: true }))
-  for (const name of await readdir(MIGRATIONS))
-    if (name < '20261121000400') await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
-  await migrate(pool, older)
+  const { pool } = await withOlderDatabase(t, '20261121000400')
   const insert = async (id: string, block: number | null, ...outcomes: readonly boolean[]) => {
     const row = { transaction_id: id, chain_id: 1, asset_decimals: 18, amount: 1, hashes: [], history: [], version: 1 }
     const words = [

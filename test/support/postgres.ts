@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,6 +17,7 @@ import { filesBelow, fingerprint } from '../../scripts/fingerprint.mjs'
 import { roleRights } from '../../src/compose/database-roles/role-rights.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { TABLES } from '../../src/declarations.ts'
+import { migrate } from '../../src/event-log/migrate.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 
 export type TestDatabase = {
@@ -143,4 +144,16 @@ function withName(url: string, name: string): string {
   const copy = new URL(url)
   copy.pathname = `/${name}`
   return copy.href
+}
+
+/** @param end the first migration that the database does not have: names that begin with it, and later ones */
+export async function withOlderDatabase(t: Test, end: string): Promise<TestDatabase> {
+  const database = await withDatabase(t)
+  await database.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  const older = await mkdtemp(join(tmpdir(), 'bursar-migrations-'))
+  t.after(() => rm(older, { recursive: true, force: true }))
+  for (const name of await readdir(MIGRATIONS))
+    if (name < end) await cp(join(MIGRATIONS, name), join(older, name), { recursive: true })
+  await migrate(database.pool, older)
+  return database
 }
