@@ -6,7 +6,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
-import type { BursarError } from '../core/errors.ts'
+import { type BursarError, Unavailable } from '../core/errors.ts'
+import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
 import { type DatabaseFacts, readDatabaseFacts, weaknessOf } from '../event-log/database-facts.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Kernel } from './kernel.ts'
@@ -41,6 +42,32 @@ export async function checkDatabase(
     }
   }
   void checkAgain().catch(() => undefined) // The process is stopping.
+}
+
+/**
+ * What a process must read or record before it starts: tried again until the database answers.
+ *
+ * @throws what `work` throws for another reason, and AbortError when the process is stopping
+ */
+export async function whenDatabaseAnswers<T>(
+  { logger }: Pick<Kernel, 'logger'>,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+  retryMs = INTERVALS.retryMs,
+): Promise<T> {
+  for (let waits = false; ; waits = true) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConnectionFailure(error) && !isTransient(error) && !saysDatabaseDown(error)) throw error
+      if (!waits) logger.error({ err: error }, 'the database is not available; the start waits for it')
+    }
+    await delay(retryMs, undefined, { signal })
+  }
+}
+
+function saysDatabaseDown(error: unknown): boolean {
+  return error instanceof Unavailable && error.code.startsWith('database_')
 }
 
 /** For commands. @throws as `checkDatabase`, and database errors */

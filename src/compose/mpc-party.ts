@@ -16,6 +16,7 @@ import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
+import { whenDatabaseAnswers } from './check-database.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded, composeUnknown } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
@@ -48,7 +49,7 @@ export async function startMpcParty(
   const { log } = kernel
   const settings = configured(kernel)
   const { me, directory } = settings
-  const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
+  const tagKeys = await whenDatabaseAnswers(kernel, signal, () => requireTagKeys(log, kernel.config.tagKeys))
   const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))

@@ -26,6 +26,7 @@ import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
+import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
@@ -63,15 +64,16 @@ export async function startSigner(
   const { jobs, log, pool } = kernel
   const restores = composeWatchRestores(kernel)
   await requireWholeLog(restores)
-  const tagKeys = await requireTagKeys(log, kernel.config.tagKeys)
+  const answered = <T>(work: () => Promise<T>) => whenDatabaseAnswers(kernel, signal, work)
+  const tagKeys = await answered(() => requireTagKeys(log, kernel.config.tagKeys))
   const keys = await openKeystore(kernel)
   const factsOf = composeRecordedWallets(kernel)
-  const { seeds, problem } = await openKnownSeeds(kernel, keys, factsOf)
+  const { seeds, problem } = await answered(() => openKnownSeeds(kernel, keys, factsOf))
   const hd = createHdSigner({ seeds })
-  const mpc = await coordinate(kernel, keys)
+  const mpc = await answered(() => coordinate(kernel, keys))
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
-  await adoptTagKey(log, tagKeys)
+  await answered(() => adoptTagKey(log, tagKeys))
   const drainLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
