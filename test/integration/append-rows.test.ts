@@ -84,6 +84,27 @@ t.test('an event of a transaction does not come without its row', async (t: Test
   await t.rejects(append(api, { ...own, rows: {} }), REFUSED)
 })
 
+t.test('the row of another transaction, sent twice, is not the row of an event', async (t: Test) => {
+  const { pool, log, url } = await withTransfers(t)
+  const api = await loginAs(t, { pool, url }, 'api')
+  const changes = [await decided(log, 'tx_one', REQUEST), await decided(log, 'tx_two', REQUEST)]
+  const own = sent({ changes })
+  const [one, two] = own.rows.transactions ?? []
+  for (const transactions of [[one, one], [one], [two, two, one], []])
+    await t.rejects(append(api, { ...own, rows: { transactions: transactions as Record<string, unknown>[] } }))
+  t.equal((await pool.query('SELECT FROM transactions')).rowCount, 1)
+  await t.resolves(append(api, own))
+})
+
+t.test('an append of nothing changes nothing', async (t: Test) => {
+  const { pool, url } = await withTransfers(t)
+  const api = await loginAs(t, { pool, url }, 'api')
+  const held = await heldOf(pool)
+  await append(api, { guards: {}, events: [], rows: {} })
+  await append(api, { guards: { holds: [], releases: [], idempotency: [] }, events: [], rows: { transactions: [] } })
+  t.strictSame(await heldOf(pool), held)
+})
+
 t.test('a new row has the wallet, lane, amount and tenant of its event, and no nonce', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
@@ -139,6 +160,9 @@ t.test('a hold is what the event of its transaction says, on its wallet', async 
     [{ ...hold, wallet_id: 'wal_2', must_fit: false }],
     [hold, { ...hold, wallet_id: 'wal_2', delta: most, must_fit: false }],
     [hold, { ...hold, wallet_id: 'wal_2', delta: '0', must_fit: false }],
+    [{ ...hold, wallet_id: 'wal_1 fits', must_fit: false }],
+    [hold, hold, { ...hold, wallet_id: 'wal_1 fits', delta: '-43000', must_fit: false }],
+    [hold, hold],
     [],
   ])
     await t.rejects(append(api, { ...own, guards: { holds: holds as object[] } }), REFUSED, JSON.stringify(holds))
@@ -219,6 +243,8 @@ t.test('the key of a request is that of an event of its tenant, and names what t
   ])
     await t.rejects(append(api, { ...own, guards: { ...own.guards, idempotency: [{ ...key, ...change }] } }), REFUSED)
   await t.rejects(append(api, { guards: { idempotency: [key ?? {}] }, events: [], rows: {} }), REFUSED)
+  const another = { ...own.guards, idempotency: [key ?? {}, { ...key, key: 'another' }] }
+  await t.rejects(append(api, { ...own, guards: another }), REFUSED, 'more keys than the events have')
   await t.resolves(append(api, own))
 })
 

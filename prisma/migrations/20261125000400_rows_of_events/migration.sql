@@ -8,6 +8,8 @@ CREATE TABLE event_rules (
   event     text PRIMARY KEY,
   -- By table, the columns that it may change in the rows of its stream; `*`: it may write a new row.
   columns   jsonb NOT NULL,
+  -- Of transactions: the members that a row of theirs may have.
+  members   text[] NOT NULL,
   -- Of transactions: the states that it can follow and the events of the same append; the state that it leads to.
   follows   text[] NOT NULL,
   leads_to  text,
@@ -152,7 +154,7 @@ $$;
 -- follow: what a transaction that is in no block can cost. A row that is missing or behind is written again, whatever it says.
 -- It is on the hot path: a loop of simple expressions takes a fraction of what a statement takes.
 CREATE FUNCTION refuse_transactions(
-  guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_data jsonb[], all_metadata jsonb[]
+  guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_data json[], all_metadata json[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   unmined CONSTANT text[] := '{requested,signed,submitted,replaced,reorged,awaiting_funds}';
@@ -160,11 +162,13 @@ DECLARE
   covered integer := 0;
   x jsonb;
   request jsonb;
+  sender jsonb;
   at integer;
   first integer;
   is_new boolean;
   is_unknown boolean;
   is_call boolean;
+  stored record;
   state_was text;
   wallet text;
   native text;
@@ -172,7 +176,6 @@ DECLARE
   amount numeric;
   rule event_rules;
   rule_type text := '';
-  rule_columns text[];
   allowed text[];
   state text;
   cause text;
@@ -186,12 +189,14 @@ DECLARE
   account text;
   held numeric;
   outflow jsonb;
+  holds jsonb;
   -- The accounts on which something is held or released, and what is to be: `given` takes it away again.
   accounts text[] := '{}';
   amounts numeric[] := '{}';
   unknown_wallets text[] := '{}';
 BEGIN
-  FOR x IN SELECT jsonb_array_elements(rows) LOOP
+  FOR n IN 0..coalesce(jsonb_array_length(rows), 0) - 1 LOOP
+    x := rows->n;
     first := array_position(stream_ids, 'transaction-' || (x->>'transaction_id'));
     IF first IS NULL THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
     at := first;
@@ -201,31 +206,25 @@ BEGIN
     is_new := stream_versions[first] = 1;
     IF is_new THEN
       request := all_data[first];
+      sender := all_metadata[first];
       is_unknown := false;
       state := NULL;
-      state_was := NULL;
       fee_was := 0;
-      wallet := request->>'walletId';
-      native := native_asset(request->>'network', request->>'chainId');
-      asset := request->'asset'->>'assetId';
-      amount := (request->>'amount')::numeric;
     ELSE
-      SELECT t.state, t.fee_estimated, t.wallet_id, native_asset(t.network, t.chain_id::text), t.asset_id, t.amount,
-             t.version IS DISTINCT FROM stream_versions[first] - 1, t.type NOT IN ('TRANSFER', 'NONCE_FILL')
-        INTO state, fee_was, wallet, native, asset, amount, is_unknown, is_call
+      SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type INTO stored
         FROM transactions t WHERE t.transaction_id = x->>'transaction_id';
-      is_unknown := coalesce(is_unknown, true);
-      state_was := state;
+      is_unknown := stored.version IS DISTINCT FROM stream_versions[first] - 1;
+      state := stored.state;
+      fee_was := stored.fee_estimated;
     END IF;
+    state_was := state;
     fee := fee_was;
-    was := coalesce(state = ANY (unmined), false);
     LOOP
       IF types[at] <> rule_type THEN
         SELECT * INTO rule FROM event_rules r WHERE r.event = 'transaction:' || types[at];
         rule_type := types[at];
-        rule_columns := ARRAY['transaction_id', 'version', 'after_version'] || array(SELECT jsonb_array_elements_text(rule.columns->'transactions'));
       END IF;
-      allowed := CASE WHEN allowed IS NULL THEN rule_columns ELSE allowed || rule_columns END;
+      allowed := CASE WHEN allowed IS NULL THEN rule.members ELSE allowed || rule.members END;
       IF stream_versions[at] > 1 AND NOT is_unknown AND coalesce(cause, state) <> ALL (rule.follows) THEN
         PERFORM refuse_row('transactions', x->>'transaction_id');
       END IF;
@@ -252,8 +251,8 @@ BEGIN
     END LOOP;
     covered := covered + at - first;
     IF is_unknown THEN
-      unknown_wallets := unknown_wallets || coalesce(wallet, x->>'wallet_id');
-      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata);
+      unknown_wallets := unknown_wallets || coalesce(stored.wallet_id, x->>'wallet_id');
+      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata::jsonb[]);
       CONTINUE;
     END IF;
     IF is_new THEN
@@ -263,12 +262,12 @@ BEGIN
           OR x->'wallet_id' IS DISTINCT FROM request->'walletId' OR x->'chain_id' IS DISTINCT FROM request->'chainId'
           OR x->'from_address' IS DISTINCT FROM request->'from' OR x->'to_address' IS DISTINCT FROM request->'to'
           OR x->'amount' IS DISTINCT FROM request->'amount' OR x->'network' IS DISTINCT FROM request->'network'
-          OR x->'asset_id' IS DISTINCT FROM request->'asset'->'assetId' OR x->'tenant_id' IS DISTINCT FROM all_metadata[first]->'tenantId'
+          OR x->'asset_id' IS DISTINCT FROM request->'asset'->'assetId' OR x->'tenant_id' IS DISTINCT FROM sender->'tenantId'
           OR x->>'nonce' IS NOT NULL OR x->>'hash' IS NOT NULL) THEN
         PERFORM refuse_row('transactions', x->>'transaction_id');
       END IF;
     ELSIF NOT x ? 'after_version' THEN
-      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata);
+      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata::jsonb[]);
     ELSIF (x->>'after_version')::integer <> stream_versions[first] - 1 OR x - allowed <> '{}' THEN
       PERFORM refuse_row('transactions', x->>'transaction_id');
     END IF;
@@ -277,7 +276,20 @@ BEGIN
       PERFORM refuse_row('transactions', x->>'transaction_id');
     END IF;
 
+    was := coalesce(state_was = ANY (unmined), false);
     will := coalesce(state = ANY (unmined), false);
+    CONTINUE WHEN was = will AND (fee = fee_was OR NOT was);
+    IF is_new THEN
+      wallet := request->>'walletId';
+      native := native_asset(request->>'network', request->>'chainId');
+      asset := request->'asset'->>'assetId';
+      amount := (request->>'amount')::numeric;
+    ELSE
+      wallet := stored.wallet_id;
+      native := native_asset(stored.network, stored.chain_id::text);
+      asset := stored.asset_id;
+      amount := stored.amount;
+    END IF;
     wallet := wallet || CASE WHEN fits THEN ' fits ' ELSE ' ' END;
     account := wallet || native;
     held := CASE WHEN will THEN fee ELSE 0 END - CASE WHEN was THEN fee_was ELSE 0 END;
@@ -292,11 +304,14 @@ BEGIN
         held := amount;
       END IF;
       -- What a call takes besides its amount is in its request alone.
-      IF NOT is_new AND is_call THEN
+      is_call := false;
+      IF NOT is_new THEN is_call := stored.type NOT IN ('TRANSFER', 'NONCE_FILL'); END IF;
+      IF is_call THEN
         SELECT o.data INTO request FROM events o WHERE o.stream_id = stream_ids[first] AND o.stream_version = 1;
       END IF;
       IF (is_new OR is_call) AND request ? 'outflows' THEN
-        FOR outflow IN SELECT jsonb_array_elements(request->'outflows') LOOP
+        FOR m IN 0..jsonb_array_length(request->'outflows') - 1 LOOP
+          outflow := request->'outflows'->m;
           accounts := accounts || (wallet || (outflow->'asset'->>'assetId'));
           amounts := amounts || (CASE WHEN was THEN -1 ELSE 1 END * (outflow->>'amount')::numeric);
         END LOOP;
@@ -315,9 +330,12 @@ BEGIN
   -- Mostly they come in this order, one for each account of a transaction.
   IF guards->'releases' @> '[{"must_fit": true}]' THEN PERFORM refuse_holds(guards, accounts, amounts, unknown_wallets, stream_ids); END IF;
   at := 1;
-  FOR x IN SELECT jsonb_array_elements(coalesce(guards->'holds', '[]') || coalesce(guards->'releases', '[]')) LOOP
+  holds := CASE WHEN NOT guards ? 'releases' THEN coalesce(guards->'holds', '[]')
+                ELSE coalesce(guards->'holds', '[]') || (guards->'releases') END;
+  FOR n IN 0..jsonb_array_length(holds) - 1 LOOP
+    x := holds->n;
     WHILE amounts[at] = 0 LOOP at := at + 1; END LOOP;
-    IF ((x->>'delta')::numeric <> 0 AND amounts[at] = (x->>'delta')::numeric
+    IF ((x->>'delta')::numeric <> 0 AND amounts[at] = (x->>'delta')::numeric AND strpos(x->>'wallet_id', ' ') = 0
         AND accounts[at] = (x->>'wallet_id') || CASE WHEN (x->>'must_fit')::boolean THEN ' fits ' ELSE ' ' END || (x->>'asset_id')) THEN
       at := at + 1;
     ELSE
@@ -347,6 +365,8 @@ BEGIN
    GROUP BY h.account, h.wallet_id
   -- A hold of nothing locks the account: to archive its wallet.
   HAVING (sum(h.amount) IS DISTINCT FROM 0 AND h.wallet_id <> ALL (unknown_wallets))
+      -- Or the account would read as another one.
+      OR strpos(h.wallet_id, ' ') > 0
       OR (NOT bool_or(h.is_expected) AND 'wallet-' || h.wallet_id <> ALL (stream_ids) AND h.wallet_id <> ALL (unknown_wallets))
    LIMIT 1;
   IF FOUND THEN
@@ -359,10 +379,12 @@ END $$;
 -- Refuses what does not follow from the events of this append: rows, holds, keys of requests, and leases of others. It is called
 -- once the events are written, so that nobody else extends their streams: the rows are those of the versions before.
 CREATE FUNCTION refuse_foreign_rows(
-  guards jsonb, rows jsonb, leases text[], stream_ids text[], stream_versions integer[], types text[], all_data jsonb[], all_metadata jsonb[]
+  guards jsonb, rows jsonb, leases text[], stream_ids text[], stream_versions integer[], types text[], all_data json[], all_metadata json[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+  nothing text;
   item jsonb;
+  sender jsonb;
   asked jsonb;
   at integer;
 BEGIN
@@ -371,24 +393,27 @@ BEGIN
     RAISE EXCEPTION 'append_commits needs the isolation level read committed' USING ERRCODE = 'insufficient_privilege';
   END IF;
   IF guards ? 'fences' THEN
-    FOR item IN SELECT jsonb_array_elements(guards->'fences') LOOP
+    FOR n IN 0..jsonb_array_length(guards->'fences') - 1 LOOP
+      item := guards->'fences'->n;
       IF NOT item->>'name' LIKE ANY (leases) THEN
         RAISE EXCEPTION 'the database user % may not use the lease %', session_user, item->>'name' USING ERRCODE = 'insufficient_privilege';
       END IF;
     END LOOP;
   END IF;
-  IF 'MpcSharesRefreshRequested' = ANY (types) THEN PERFORM refuse_refresh(stream_ids, types, all_data); END IF;
-  PERFORM refuse_transactions(guards, rows->'transactions', stream_ids, stream_versions, types, all_data, all_metadata);
+  IF 'MpcSharesRefreshRequested' = ANY (types) THEN PERFORM refuse_refresh(stream_ids, types, all_data::jsonb[]); END IF;
+  nothing := refuse_transactions(guards, rows->'transactions', stream_ids, stream_versions, types, all_data, all_metadata);
   rows := rows - 'transactions';
-  IF rows <> '{}' THEN PERFORM refuse_rows(guards, rows, stream_ids, stream_versions, types, all_metadata); END IF;
+  IF rows <> '{}' THEN PERFORM refuse_rows(guards, rows, stream_ids, stream_versions, types, all_metadata::jsonb[]); END IF;
   -- The event that opened the resource names the request too: the table of keys is rebuilt from there.
   IF guards ? 'idempotency' THEN
-    FOR item IN SELECT jsonb_array_elements(guards->'idempotency') LOOP
+    FOR n IN 0..jsonb_array_length(guards->'idempotency') - 1 LOOP
+      item := guards->'idempotency'->n;
       at := array_position(stream_ids, 'transaction-' || (item->>'resource_id'));
-      asked := all_metadata[at]->'idempotency';
+      sender := all_metadata[at];
+      asked := sender->'idempotency';
       CONTINUE WHEN asked->'key' = item->'key' AND asked->'fingerprint' = item->'fingerprint' AND NOT asked ? 'resourceId'
-                AND all_metadata[at]->'tenantId' = item->'tenant_id';
-      PERFORM FROM unnest(stream_ids, stream_versions, all_data, all_metadata) AS e(stream_id, version, data, metadata)
+                AND sender->'tenantId' = item->'tenant_id';
+      PERFORM FROM unnest(stream_ids, stream_versions, all_data::jsonb[], all_metadata::jsonb[]) AS e(stream_id, version, data, metadata)
         WHERE e.metadata->'idempotency'->'key' = item->'key' AND e.metadata->'tenantId' = item->'tenant_id'
           AND e.metadata->'idempotency'->'fingerprint' = item->'fingerprint'
           AND CASE WHEN e.metadata->'idempotency' ? 'resourceId' THEN e.metadata->'idempotency'->'resourceId' = item->'resource_id'

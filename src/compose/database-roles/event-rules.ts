@@ -8,6 +8,8 @@ export type EventRule = {
   readonly event: string
   /** By table. */
   readonly columns: Readonly<Record<string, readonly string[]>>
+  /** Of the rows of transactions. */
+  readonly members: readonly string[]
   readonly follows: readonly string[]
   readonly leads_to: string | null
   readonly fee: 'reserved' | 'signed' | 'raised' | null
@@ -20,13 +22,15 @@ export function eventRules(): readonly EventRule[] {
     Object.keys(events).map((type) => {
       const columns = Object.entries(rows).flatMap(([table, rule]) => {
         const names = isOfStream(rule) ? rule.changes[type] : undefined
-        return names === undefined ? [] : [[table, names]]
+        return names === undefined ? [] : [[table, names] as const]
       })
+      const columnsOf: EventRule['columns'] = Object.fromEntries(columns)
       const step = steps[type]
       const opens = category === 'transaction' && type in OPENINGS
       return {
         event: `${category}:${type}`,
-        columns: Object.fromEntries(columns),
+        columns: columnsOf,
+        members: ['transaction_id', 'version', 'after_version', ...(columnsOf.transactions ?? [])],
         follows: step?.from ?? [],
         leads_to: opens ? 'requested' : (step?.to ?? null),
         fee: opens ? 'reserved' : (step?.fee ?? null),
