@@ -4,66 +4,29 @@
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
-import type { Metadata } from '../../src/core/messages.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 import { change, unopened } from '../../src/event-log/aggregate.ts'
-import { type Commit, encodeBatch } from '../../src/event-log/commit.ts'
-import type { EventLog } from '../../src/event-log/log.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { loginAs } from '../support/database-login.ts'
+import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent, withLog } from '../support/log.ts'
 import {
-  NATIVE,
-  newTransactionId,
-  seedWallet,
-  TEST_CHAIN,
-  type TestLog,
-  transferIntent,
-  withLog,
-} from '../support/log.ts'
+  append,
+  decided,
+  heldOf,
+  METADATA,
+  NOW,
+  REFUSED,
+  REQUEST,
+  type Sent,
+  sent,
+  withTransfers,
+} from '../support/raw-append.ts'
 
-const REFUSED = { code: '42501' }
-const METADATA = { tenantId: 'acme', actor: 'test' }
-const NOW = '2026-01-01T00:00:00.000Z'
 const FEES = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
 const bytes = (nonce: number) => ({ nonce, hash: `0x${nonce}`, rawTransaction: '0x02', fees: FEES, signedAt: NOW })
-const REQUEST: TransactionCommand = {
-  type: 'RequestTransaction',
-  opening: 'TransferRequested',
-  intent: transferIntent(),
-}
-
-type Sent = { guards: Record<string, object[]>; events: object[]; rows: Record<string, Record<string, unknown>[]> }
-
-/** An append as a process sends it, for the test to change. */
-function sent(commit: Commit): Sent {
-  const [guards, events, rows] = encodeBatch([commit]).map((text) => JSON.parse(text))
-  return { guards, events, rows }
-}
-
-function append(pool: Pool, { guards, events, rows }: Sent): Promise<unknown> {
-  const values = [guards, events, rows].map((value) => JSON.stringify(value))
-  return pool.query('SELECT append_commits($1, $2, $3)', values)
-}
-
-async function decided(log: EventLog, id: string, command: TransactionCommand, metadata: Metadata = METADATA) {
-  const made = change(transactionAggregate, await log.load(transactionAggregate, id), command, { metadata, now: NOW })
-  if (made === null) throw new Error(`${command.type} produced no event`)
-  return made
-}
-
-async function withTransfers(t: Test, count = 1): Promise<TestLog & { readonly ids: readonly string[] }> {
-  const test = await withLog(t)
-  await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 18n })
-  const ids = Array.from({ length: count }, newTransactionId)
-  for (const id of ids) await test.log.append({ changes: [await decided(test.log, id, REQUEST)] })
-  return { ...test, ids }
-}
-
-const heldOf = async (pool: Pool) =>
-  (await pool.query('SELECT wallet_id, asset_id, held FROM wallet_holds WHERE held <> 0 ORDER BY 1, 2')).rows
 
 t.test('the rows of 600 transactions in one append do not hold up a lane', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
@@ -146,52 +109,6 @@ t.test('a later row changes only the columns that its event may change', async (
   await t.resolves(append(api, { ...own, rows: { transactions: [whole] } }), 'the whole row may be sent too')
 })
 
-t.test('a hold is what the event of its transaction says, on its wallet', async (t: Test) => {
-  const { pool, log, url } = await withTransfers(t)
-  const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
-  const [hold] = own.guards.holds ?? []
-  const held = await heldOf(pool)
-  const most = '1000000000000000000000000000000'
-  for (const holds of [
-    [{ ...hold, delta: most, must_fit: false }],
-    [{ ...hold, must_fit: false }],
-    [{ ...hold, delta: '1' }],
-    [{ ...hold, wallet_id: 'wal_2', must_fit: false }],
-    [hold, { ...hold, wallet_id: 'wal_2', delta: most, must_fit: false }],
-    [hold, { ...hold, wallet_id: 'wal_2', delta: '0', must_fit: false }],
-    [{ ...hold, wallet_id: 'wal_1 fits', must_fit: false }],
-    [hold, hold, { ...hold, wallet_id: 'wal_1 fits', delta: '-43000', must_fit: false }],
-    [hold, hold],
-    [],
-  ])
-    await t.rejects(append(api, { ...own, guards: { holds: holds as object[] } }), REFUSED, JSON.stringify(holds))
-  await t.rejects(
-    append(api, { guards: { holds: [{ ...hold, delta: most, must_fit: false }] }, events: [], rows: {} }),
-    REFUSED,
-  )
-  await t.rejects(append(api, { ...own, guards: { ...own.guards, releases: [{ ...hold, delta: '-1000' }] } }), REFUSED)
-  await t.rejects(
-    append(api, { ...own, guards: { releases: own.guards.holds ?? [] } }),
-    REFUSED,
-    'a hold that may be exceeded',
-  )
-  t.strictSame(await heldOf(pool), held)
-})
-
-t.test('a cancellation releases what its transaction held, once', async (t: Test) => {
-  const { pool, log, url, ids } = await withTransfers(t, 2)
-  const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, ids[0] ?? '', { type: 'RequestCancellation', now: NOW })] })
-  const twice = (own.guards.releases ?? []).map((one) => ({
-    ...one,
-    delta: `${2n * BigInt((one as { delta: string }).delta)}`,
-  }))
-  await t.rejects(append(api, { ...own, guards: { releases: twice } }), REFUSED)
-  await t.resolves(append(api, own))
-  t.match(await heldOf(pool), [{ wallet_id: 'wal_1', held: '43000' }])
-})
-
 t.test('the API cancels nothing that is signed, and settles nothing', async (t: Test) => {
   const { pool, log, url, ids } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
@@ -225,27 +142,6 @@ t.test('an old snapshot does not show what an event may follow', async (t: Test)
   await t.rejects(append(client as unknown as Pool, own), REFUSED)
   await client.query('ROLLBACK')
   client.release()
-})
-
-t.test('the key of a request is that of an event of its tenant, and names what the event opens', async (t: Test) => {
-  const { pool, log, url } = await withTransfers(t)
-  const api = await loginAs(t, { pool, url }, 'api')
-  const id = newTransactionId()
-  const idempotency = { key: 'k', fingerprint: 'f' }
-  const opened = await decided(log, id, REQUEST, { ...METADATA, idempotency })
-  const own = sent({ changes: [opened], guards: { idempotency: { tenantId: 'acme', ...idempotency, resourceId: id } } })
-  const [key] = own.guards.idempotency ?? []
-  for (const change of [
-    { tenant_id: 'other' },
-    { key: 'other' },
-    { fingerprint: 'other' },
-    { resource_id: 'tx_other' },
-  ])
-    await t.rejects(append(api, { ...own, guards: { ...own.guards, idempotency: [{ ...key, ...change }] } }), REFUSED)
-  await t.rejects(append(api, { guards: { idempotency: [key ?? {}] }, events: [], rows: {} }), REFUSED)
-  const another = { ...own.guards, idempotency: [key ?? {}, { ...key, key: 'another' }] }
-  await t.rejects(append(api, { ...own, guards: another }), REFUSED, 'more keys than the events have')
-  await t.resolves(append(api, own))
 })
 
 t.test('content is stored under its own hash', async (t: Test) => {
