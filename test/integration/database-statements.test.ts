@@ -131,3 +131,41 @@ t.test(
     await t.resolves(ask('used', { reason: 'scheduled', party: null }))
   },
 )
+
+t.test('no login requests a second refresh by leaving the row of the key as it was', async (t: Test) => {
+  const database = await withDatabase(t)
+  await database.pool.query(
+    `INSERT INTO mpc_keys (key_id, wallet_id, tenant_id, public_key, address, threshold, parties, epoch, banned, refreshed_at, version)
+     VALUES ('used', 'wal_1', 'acme', '', '', 2, 3, 0, '[]', now(), 1)`,
+  )
+  const [signer, dispatcher] = [await loginAs(t, database, 'signer'), await loginAs(t, database, 'dispatcher')]
+  const streamId = 'mpckey-used'
+  const at = (streamVersion: number, previous: string, type: string, more: object = {}) => {
+    const data = JSON.stringify({ refreshId: `rfr_${streamVersion}`, reason: 'scheduled', party: null })
+    return rawEvent({ streamId, streamVersion, previous, type, data, ...more })
+  }
+  const refused = { ...REFUSED, message: /may not request this refresh/ }
+  const first = at(1, '', 'MpcSharesRefreshRequested')
+  const together = at(2, first.hash, 'MpcSharesRefreshRequested', { namesPrevious: false })
+  await t.rejects(appendRaw(dispatcher, [first, together]), refused, 'two in one append')
+  await appendRaw(dispatcher, [first])
+  await t.rejects(appendRaw(dispatcher, [at(2, first.hash, 'MpcSharesRefreshRequested')]), refused, 'one after another')
+  const failed = at(2, first.hash, 'MpcSharesRefreshFailed')
+  await appendRaw(signer, [failed])
+  await t.resolves(appendRaw(dispatcher, [at(3, failed.hash, 'MpcSharesRefreshRequested')]), 'behind the end of it')
+})
+
+t.test('an append that names the lease of another role does not wait for its row, nor lock it', async (t: Test) => {
+  const database = await withDatabase(t)
+  await database.pool.query("SELECT acquire_lease('sign-1-0xa', 'signer', 600000)")
+  const submitter = await loginAs(t, database, 'submitter')
+  const holder = await database.pool.connect()
+  try {
+    await holder.query("BEGIN; SELECT FROM leases WHERE name = 'sign-1-0xa' FOR UPDATE")
+    const guards = { fences: [{ commit: 0, name: 'sign-1-0xa', fence: 1 }] }
+    await t.rejects(appendRaw(submitter, [], {}, guards), { ...REFUSED, message: /may not use the lease/ })
+  } finally {
+    await holder.query('ROLLBACK')
+    holder.release()
+  }
+})
