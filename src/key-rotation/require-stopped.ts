@@ -8,7 +8,7 @@ import { HEARTBEATS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { FRESH_SECONDS } from '../wallets/signer-presence.ts'
 
-/** Any number that is not used elsewhere in the database. */
+/** As `try_lock_rotations` takes it. */
 const ROTATION_LOCK = 727_073_692
 
 export type RequireStopped = () => Promise<void>
@@ -29,9 +29,7 @@ export async function rotateAlone<T>(
   const client = await pool.connect()
   let isLocked = false
   try {
-    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
-      ROTATION_LOCK,
-    ])
+    const { rows } = await client.query<{ locked: boolean }>('SELECT try_lock_rotations() AS locked')
     isLocked = rows[0]?.locked === true
     if (!isLocked) {
       throw new Conflict(

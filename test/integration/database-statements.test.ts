@@ -169,3 +169,29 @@ t.test('an append that names the lease of another role does not wait for its row
     holder.release()
   }
 })
+
+t.test('no login fills the lock table of the server with locks that outlast a statement', async (t: Test) => {
+  const database = await withDatabase(t)
+  for (const role of DATABASE_ROLES) {
+    const login = await loginAs(t, database, role)
+    const many = (name: string) => login.query(`SELECT ${name}(n) FROM generate_series(1, 100) AS n`)
+    for (const name of ['pg_advisory_lock', 'pg_try_advisory_lock', 'pg_advisory_lock_shared'])
+      await t.rejects(many(name), REFUSED, `${role}: ${name}`)
+    await t.rejects(login.query("SELECT bullmq.next_job_id('q' || n) FROM generate_series(1, 100) AS n"), REFUSED, role)
+  }
+})
+
+t.test('who does not use the queues cannot hold them up', async (t: Test) => {
+  const database = await withDatabase(t)
+  const finalization = "hashtext('bullmq:finalization'), hashtext('lane')"
+  for (const role of ['party', 'auditor'] as const) {
+    const login = await loginAs(t, database, role)
+    for (const name of ['pg_advisory_lock', 'pg_advisory_xact_lock', 'pg_try_advisory_xact_lock'])
+      await t.rejects(login.query(`SELECT ${name}(${finalization})`), REFUSED, `${role}: ${name}`)
+  }
+  const dispatcher = await loginAs(t, database, 'dispatcher')
+  const added = await dispatcher.query(
+    "SELECT bullmq.add_job('lane', NULL, 'lane', '{}', '{}', 0, 0, 0, 1, NULL, NULL, NULL, NULL, NULL, false) AS id",
+  )
+  t.equal(added.rows.length, 1, 'its users add jobs')
+})

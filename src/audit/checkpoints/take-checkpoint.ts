@@ -18,7 +18,7 @@ import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import { createCheckpointRows } from './checkpoint-rows.ts'
 
-/** Lock for taking a checkpoint, in a command or a worker. Any number not used elsewhere in the database. */
+/** Lock for taking a checkpoint, in a command or a worker: as `lock_checkpoints` takes it. */
 const AUDIT_LOCK = 727_073_691
 
 export type TakenCheckpoint = Checkpoint & {
@@ -95,7 +95,7 @@ export function createTakeCheckpoint(settings: {
     // A session lock: a transaction lock would delay every reader of the log.
     const client = await pool.connect()
     try {
-      await client.query('SELECT pg_advisory_lock($1)', [AUDIT_LOCK])
+      await client.query('SELECT lock_checkpoints()')
       try {
         return await take(signal, onProgress)
       } finally {

@@ -5,7 +5,7 @@
 import { escapeIdentifier, escapeLiteral, type Pool, type PoolClient } from 'pg'
 import { DATABASE_ROLES, groupRole } from '../../core/database-roles.ts'
 import { Conflict } from '../../core/errors.ts'
-import { TABLES } from '../../declarations.ts'
+import { QUEUE_NAMES, TABLES } from '../../declarations.ts'
 import { QUEUE_SCHEMA } from '../../jobs/postgres.ts'
 import { eventRules, rowRules } from './event-rules.ts'
 import { ROLE_TERMS, roleRights } from './role-rights.ts'
@@ -73,10 +73,16 @@ async function ownCheckpoints(client: PoolClient): Promise<void> {
   }
 }
 
+/** The functions of advisory locks that end with their transaction: those of BullMQ's functions. */
+const QUEUE_LOCKS = '^pg_(try_)?advisory_xact_lock'
+const QUEUE_USERS = DATABASE_ROLES.filter((role) => ROLE_TERMS[role].queues)
+  .map(groupRole)
+  .join(', ')
+
 /**
  * What a user of a role could leave behind: settings of its own, which its next session would have, and large objects.
- * Everybody may make those until it is revoked, which a superuser can do. Where the owner may not change a user, an
- * administrator made it.
+ * And advisory locks: enough of them fill the lock table of the server, and then nobody can connect. Everybody may make
+ * those until it is revoked, which a superuser can do. Where the owner may not change a user, an administrator made it.
  */
 const HARMLESS = `DO $$
 DECLARE
@@ -108,9 +114,15 @@ BEGIN
   IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
     FOR found IN SELECT p.oid::regprocedure AS name FROM pg_proc p
       WHERE p.pronamespace = 'pg_catalog'::regnamespace
-        AND (p.proname LIKE 'lo\\_%' OR p.proname IN ('loread', 'lowrite', 'pg_logical_emit_message'))
+        AND (p.proname LIKE 'lo\\_%' OR p.proname IN ('loread', 'lowrite', 'pg_logical_emit_message')
+             OR p.proname ~ '^pg_(try_)?advisory_(xact_)?lock')
     LOOP
       EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', found.name);
+    END LOOP;
+    FOR found IN SELECT p.oid::regprocedure AS name FROM pg_proc p
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname ~ '${QUEUE_LOCKS}'
+    LOOP
+      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO ${QUEUE_USERS}', found.name);
     END LOOP;
   END IF;
 END $$`
@@ -182,19 +194,18 @@ BEGIN
 END $$`
 
 function queueStatements(): string[] {
-  const users = DATABASE_ROLES.filter((role) => ROLE_TERMS[role].queues)
-    .map(groupRole)
-    .join(', ')
   const all = (kind: string) => `ALL ${kind} IN SCHEMA ${QUEUE_SCHEMA}`
   return [
+    // It creates a sequence for each queue on first use, with the rights of its caller: here, for every queue. A role that
+    // may create objects in this schema could shadow a function that another process calls; and one that may have any
+    // number of sequences created could fill the lock table of the server.
+    `ALTER FUNCTION ${QUEUE_SCHEMA}.next_job_id(text) SECURITY INVOKER`,
+    ...QUEUE_NAMES.map((name) => `SELECT ${QUEUE_SCHEMA}.next_job_id(${escapeLiteral(name)})`),
     `REVOKE ALL ON SCHEMA ${QUEUE_SCHEMA} FROM ${EVERYBODY}`,
     ...['TABLES', 'SEQUENCES', 'FUNCTIONS'].map((kind) => `REVOKE ALL ON ${all(kind)} FROM ${EVERYBODY}`),
-    `GRANT USAGE ON SCHEMA ${QUEUE_SCHEMA} TO ${users}`,
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${all('TABLES')} TO ${users}`,
-    `GRANT USAGE, SELECT ON ${all('SEQUENCES')} TO ${users}`,
-    `GRANT EXECUTE ON ${all('FUNCTIONS')} TO ${users}`,
-    // It creates a sequence for each queue on first use. A role that may create objects in this schema could shadow a
-    // function that another process calls.
-    `ALTER FUNCTION ${QUEUE_SCHEMA}.next_job_id(text) SECURITY DEFINER SET search_path = ${QUEUE_SCHEMA}, pg_temp`,
+    `GRANT USAGE ON SCHEMA ${QUEUE_SCHEMA} TO ${QUEUE_USERS}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${all('TABLES')} TO ${QUEUE_USERS}`,
+    `GRANT USAGE, SELECT ON ${all('SEQUENCES')} TO ${QUEUE_USERS}`,
+    `GRANT EXECUTE ON ${all('FUNCTIONS')} TO ${QUEUE_USERS}`,
   ]
 }

@@ -18,6 +18,8 @@ type RoleTerms = {
   readonly queues: boolean
   /** Whether it may see the transactions that delay readers of the log. */
   readonly sessions?: true
+  /** Functions that take advisory locks. */
+  readonly locks?: readonly ('lock_checkpoints()' | 'try_lock_rotations()')[]
 }
 
 export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
@@ -29,10 +31,16 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
     checkpoints: ['dispatcher'],
     queues: true,
   },
-  signer: { rows: [], leases: ['sign-%', 'mpc-pool'], processes: ['signer'], queues: true },
+  signer: {
+    rows: [],
+    leases: ['sign-%', 'mpc-pool'],
+    processes: ['signer'],
+    queues: true,
+    locks: ['try_lock_rotations()'],
+  },
   submitter: { rows: [], leases: ['submit-%'], processes: ['submitter'], queues: true },
   follower: { rows: [], leases: ['follow-%'], processes: ['chain-follower'], queues: true },
-  auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false },
+  auditor: { rows: [], leases: ['auditor'], processes: ['auditor'], queues: false, locks: ['lock_checkpoints()'] },
   sender: {
     rows: [],
     leases: ['webhook-%', 'webhooks'],
@@ -40,8 +48,15 @@ export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
     checkpoints: ['webhooks'],
     queues: true,
   },
-  party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false },
-  operator: { rows: ['idempotency_keys'], leases: [], processes: [], queues: true, sessions: true },
+  party: { rows: [], leases: [], processes: ['mpc-party-%'], queues: false, locks: ['try_lock_rotations()'] },
+  operator: {
+    rows: ['idempotency_keys'],
+    leases: [],
+    processes: [],
+    queues: true,
+    sessions: true,
+    locks: ['lock_checkpoints()', 'try_lock_rotations()'],
+  },
 }
 
 export type RoleRights = {
@@ -69,7 +84,7 @@ const NEWEST_VERSIONS: ReadonlyMap<string, number> = new Map(
 /** One entry for each role. */
 export function roleRights(): readonly RoleRights[] {
   return DATABASE_ROLES.map((role) => {
-    const { rows, leases, processes, sessions } = ROLE_TERMS[role]
+    const { rows, leases, processes, sessions, locks = [] } = ROLE_TERMS[role]
     const writes = Object.entries(STREAMS).flatMap(([category, { rows: follow, events }]) => {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
       const tables = Object.keys(follow).filter((table) => types.some((type) => mayWrite(follow[table], type)))
@@ -95,6 +110,7 @@ export function roleRights(): readonly RoleRights[] {
           : []),
         ...(processes.length > 0 ? ['record_heartbeat(text, text, text)', 'remove_heartbeat(text, text)'] : []),
         ...(sessions ? ['open_transactions()'] : []),
+        ...locks,
       ],
     }
   })
