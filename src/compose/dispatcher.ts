@@ -9,6 +9,7 @@ import { repeat } from '../event-log/repeat.ts'
 import { subscribe } from '../event-log/subscription.ts'
 import { dispatchEvents } from '../jobs/dispatch.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import { soundJobs } from '../jobs/sound-jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
@@ -54,7 +55,7 @@ function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSign
   metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
     [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),
   )
-  return { add: async (found) => turns.add(await place(found)) }
+  return { add: async (found) => turns.add(soundJobs(await place(found), logger)) }
 }
 
 function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, signal: AbortSignal): Promise<void> {
