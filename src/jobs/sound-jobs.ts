@@ -6,7 +6,7 @@ import type { JobsLog } from './jobs.ts'
 import { assertJob, type Job } from './queues.ts'
 
 /** The jobs without those that are malformed, each of which is reported. */
-export function soundJobs(jobs: readonly Job[], log: JobsLog): readonly Job[] {
+export function soundJobs(jobs: readonly Job[], log: Pick<JobsLog, 'warn'>): readonly Job[] {
   return jobs.filter((job) => {
     try {
       assertJob(job)

@@ -27,11 +27,11 @@ export type Target = LogOwner & {
 }
 
 type TargetRow = Pick<
-  Row<'webhooks', { types: readonly string[] | null; wallet_ids: readonly string[] | null }>,
+  Row<'webhooks', { types: unknown; wallet_ids: unknown }>,
   'webhook_id' | 'tenant_id' | 'environment' | 'types' | 'wallet_ids'
 > & { readonly transaction_id: string; readonly position: string }
 
-/** Every webhook of every tenant. */
+/** Every webhook of every tenant, but those whose row nobody can read: they must not hold up the others. */
 export async function loadTargets(pool: Pool): Promise<Target[]> {
   const { rows } = await pool.query<TargetRow>({
     name: 'webhook_targets',
@@ -39,14 +39,18 @@ export async function loadTargets(pool: Pool): Promise<Target[]> {
              FROM webhooks AS w JOIN ${EVENTS} AS e ON e.stream_id = 'webhook-' || w.webhook_id AND e.stream_version = 1
             WHERE w.status <> 'deleted'`,
   })
-  return rows.map((row) => ({
-    webhookId: row.webhook_id,
-    tenantId: row.tenant_id,
-    environment: row.environment,
-    createdAt: { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) },
-    types: row.types === null ? null : new Set(row.types),
-    walletIds: row.wallet_ids === null ? null : new Set(row.wallet_ids),
-  }))
+  return rows.flatMap((row) => {
+    const [types, walletIds] = [namesIn(row.types), namesIn(row.wallet_ids)]
+    if (types === undefined || walletIds === undefined) return []
+    const { webhook_id: webhookId, tenant_id: tenantId, environment } = row
+    const createdAt = { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
+    return [{ webhookId, tenantId, environment, createdAt, types, walletIds }]
+  })
+}
+
+/** `null` for all; undefined if it is no list. */
+function namesIn(list: unknown): ReadonlySet<string> | null | undefined {
+  return list === null ? null : Array.isArray(list) ? new Set(list) : undefined
 }
 
 /** Targets by tenant and environment. */

@@ -1,6 +1,7 @@
 /** Tells senders that a webhook has something to be sent, at most a few times a second for each webhook. */
 import type { Jobs, JobsLog } from '../jobs/jobs.ts'
 import type { Job } from '../jobs/queues.ts'
+import { soundJobs } from '../jobs/sound-jobs.ts'
 import type { RunningDrains } from './running-drains.ts'
 
 /** A sender that was told looks again and again until nothing is due: more jobs would only cost. */
@@ -25,7 +26,7 @@ export function createTellSenders(jobs: Pick<Jobs, 'add'>, { running, signal, lo
     if (ids.length === 0 || signal.aborted) return
     for (const id of ids) told.set(id, false)
     jobs
-      .add(ids.map(jobOf))
+      .add(soundJobs(ids.map(jobOf), log))
       .catch((error: unknown) => log.warn({ err: error }, 'cannot queue a job for webhook senders'))
     setTimeout(() => {
       const again = ids.filter((id) => told.get(id) === true)
