@@ -2,6 +2,7 @@
 import { DISPATCHER } from '../../src/compose/dispatcher.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import type { Loaded } from '../../src/event-log/aggregate.ts'
+import { chainHash, eventText } from '../../src/event-log/hash-chain.ts'
 import { type AppendArguments, type GoldenEvent, goldenEvents, type Streams } from './door-events.ts'
 
 /** An append that would be accepted as it is, and what the attacker changes. */
@@ -56,6 +57,14 @@ const first = (values: AppendArguments) => {
   return event
 }
 
+/** The hash of the first event of a stream with other data. */
+function hashOf(event: Record<string, unknown>, data: object): string {
+  const { stream_id: streamId, stream_version: streamVersion, type, schema_version: schemaVersion } = event
+  const [text, metadata] = [JSON.stringify(data), JSON.stringify(event.metadata)]
+  const named = { streamId, streamVersion, type, schemaVersion, recordedAt: event.recorded_at, data: text, metadata }
+  return chainHash('', eventText(named as Parameters<typeof eventText>[0]))
+}
+
 const RELABELLED = like('WalletRelabelled', 'wal_1')
 const NATIVE = 'eip155:1/slip44:60'
 
@@ -106,6 +115,36 @@ export const TAMPERINGS: readonly Tampering[] = [
     event: like('TransferRequested', 'tx_row'),
     tamper({ rows: { transactions = [] } }) {
       transactions.push({ ...transactions[0], transaction_id: 'tx_5', state: 'failed' })
+    },
+  },
+  {
+    name: 'a request whose row says that it is confirmed',
+    login: 'api',
+    event: like('TransferRequested', 'tx_paid'),
+    tamper: ({ rows }) => Object.assign(rows.transactions?.[0] ?? {}, { status: 'confirmed' }),
+  },
+  {
+    name: 'a request whose row says in which block it is',
+    login: 'api',
+    event: like('TransferRequested', 'tx_in_block'),
+    tamper: ({ rows }) => Object.assign(rows.transactions?.[0] ?? {}, { block_number: 1, succeeded: true }),
+  },
+  {
+    name: 'a cancellation whose row says that the transaction is confirmed',
+    login: 'api',
+    event: like('TransactionCancelled', 'tx_21', { hash: null }),
+    tamper: ({ rows }) => Object.assign(rows.transactions?.[0] ?? {}, { status: 'confirmed' }),
+  },
+  {
+    name: 'a filler of a gap whose amount is no number',
+    login: 'signer',
+    event: like('NonceFillRequested', 'tx_nan'),
+    tamper(values) {
+      const event = first(values)
+      const data = { ...(event.data as object), amount: 'NaN' }
+      Object.assign(event, { data, hash: hashOf(event, data) })
+      for (const row of values.rows.transactions ?? []) Object.assign(row, { amount: 'NaN' })
+      for (const hold of values.guards.releases ?? []) Object.assign(hold, { delta: 'NaN' })
     },
   },
   {
