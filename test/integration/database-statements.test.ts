@@ -195,3 +195,17 @@ t.test('who does not use the queues cannot hold them up', async (t: Test) => {
   )
   t.equal(added.rows.length, 1, 'its users add jobs')
 })
+
+t.test('no login appends an event that fills the memory of its readers', async (t: Test) => {
+  const database = await withDatabase(t)
+  const sender = await loginAs(t, database, 'sender')
+  const disabled = (spaces: number) =>
+    rawEvent({ streamId: `webhook-${spaces}`, type: 'WebhookDisabled', data: `{${' '.repeat(spaces)}}` })
+  const MIB = 1_024 * 1_024
+  await t.rejects(
+    appendRaw(sender, [disabled(32 * MIB)]),
+    { code: 'BU003' },
+    'more than 32 MiB, however well compressed',
+  )
+  await t.resolves(appendRaw(sender, [disabled(16 * MIB)]), 'as much as a request may have')
+})
