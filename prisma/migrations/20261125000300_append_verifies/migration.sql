@@ -244,7 +244,11 @@ DECLARE
   newest_id xid8;
 BEGIN
   may := session_rights();
-  IF NOT may.unlimited THEN nothing := refuse_tables(guards, rows, may.tables); END IF;
+  IF NOT may.unlimited THEN
+    nothing := refuse_tables(guards, rows, may.tables);
+    -- Before their rows are locked: an append of many events takes seconds until the last check.
+    IF guards ? 'fences' THEN nothing := refuse_leases(guards, may.leases); END IF;
+  END IF;
 
   IF NOT reads_alike(new_events) THEN
     RAISE EXCEPTION 'the events are not JSON that every reader reads alike' USING ERRCODE = 'invalid_text_representation';
@@ -279,10 +283,11 @@ BEGIN
          -- database went back to an earlier state.
          coalesce(array_agg(jsonb_build_object('commit', x.commit, 'outcome', 'stream_conflict', 'detail', jsonb_build_object('stream_id', x.stream_id)))
                     FILTER (WHERE x.previous IS NOT NULL AND p.hash IS DISTINCT FROM x.before), '{}'),
-         -- A line feed would end the line of an export. Those that follow an event of this call are compared below.
+         -- A line feed would end the line of an export. Each reader has to hold an event in memory, with its text and its hash: at
+         -- most 32 MiB, twice what a request may have. Those that follow an event of this call are compared below.
          string_agg(x.stream_id || ' version ' || x.stream_version, ', ') FILTER (WHERE NOT coalesce(
              x.stream_version > 0 AND json_typeof(x.data) = 'object' AND json_typeof(x.metadata) = 'object'
-             AND x.recorded_at >= '1970-01-01Z' AND x.recorded_at < '9999-12-31Z' AND strpos(x.hashed, E'\n') = 0 AND strpos(x.hashed, E'\r') = 0
+             AND x.recorded_at >= '1970-01-01Z' AND x.recorded_at < '9999-12-31Z' AND octet_length(x.hashed) <= 33554432 AND strpos(x.hashed, E'\n') = 0 AND strpos(x.hashed, E'\r') = 0
              AND (x.follows OR x.new_hash = sha256(convert_to(encode(x.before, 'hex') || E'\n' || x.hashed, 'UTF8'))), false)),
          array_agg(x.commit), array_agg(x.follows),
          -- By the order of its index: for a comparison with all ids the planner would read the table.
@@ -373,7 +378,7 @@ BEGIN
 
   -- Rows, holds and keys that do not follow from these events. From here on nobody else extends their streams.
   IF NOT may.unlimited THEN
-    nothing := refuse_foreign_rows(guards, rows, may.leases, stream_ids, stream_versions, types, all_data, all_metadata);
+    nothing := refuse_foreign_rows(guards, rows, stream_ids, stream_versions, types, all_data, all_metadata);
   END IF;
   IF rows - 'transactions' = '{}' THEN
     IF rows ? 'transactions' THEN nothing := put_transactions(rows->'transactions'); END IF;

@@ -29,13 +29,20 @@ BEGIN
 END $$;
 
 -- The coordinator asks for new shares of a key that has signed often: never for a repair, and not while a refresh is open.
+-- The row alone does not say whether one is open: an append may come without it.
 CREATE FUNCTION refuse_refresh(stream_ids text[], types text[], all_data jsonb[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF pg_has_role(session_user, 'bursar_api', 'USAGE') THEN RETURN; END IF;
   PERFORM FROM unnest(stream_ids, types, all_data) AS e(stream_id, type, data)
     LEFT JOIN mpc_keys k ON k.key_id = substr(e.stream_id, 8)
    WHERE e.type = 'MpcSharesRefreshRequested'
-     AND (e.data->>'reason' IS DISTINCT FROM 'scheduled' OR e.data->>'party' IS NOT NULL OR k.wallet_id IS NULL OR k.open_refresh IS NOT NULL);
+     AND (e.data->>'reason' IS DISTINCT FROM 'scheduled' OR e.data->>'party' IS NOT NULL OR k.wallet_id IS NULL OR k.open_refresh IS NOT NULL
+          -- The append has written its events: of each two requests an end comes between them.
+          OR EXISTS (SELECT FROM (SELECT v.type = 'MpcSharesRefreshRequested' AND lead(v.type) OVER (ORDER BY v.stream_version DESC) = v.type AS repeats
+                                    FROM events v WHERE v.stream_id = e.stream_id
+                                     AND v.type IN ('MpcSharesRefreshRequested', 'MpcSharesRefreshed', 'MpcSharesRefreshFailed')
+                                   ORDER BY v.stream_version DESC LIMIT cardinality(types)) AS newest
+                      WHERE newest.repeats));
   IF FOUND THEN
     RAISE EXCEPTION 'the database user % may not request this refresh', session_user USING ERRCODE = 'insufficient_privilege';
   END IF;

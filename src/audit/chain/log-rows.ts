@@ -31,8 +31,15 @@ const RAW = { getTypeParser: () => (value: string) => value }
 const COLUMNS = `transaction_id::text, position::text, stream_id, stream_version::text, type, schema_version::text, data::text, metadata::text,
                  (recorded_at AT TIME ZONE 'UTC')::text, encode(hash, 'hex')`
 
+/** Bytes of events that one page may have besides its first event. A compressed value counts as the most that it can become. */
+const PAGE_BYTES = 64 * 1_024 * 1_024
+const MOST_COMPRESSION = 256
+const sizeOf = (column: string) =>
+  `pg_column_size(${column})::bigint * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${MOST_COMPRESSION} END`
+
 /**
- * The events after a place, oldest first, up to the oldest running transaction.
+ * The events after a place, oldest first, up to the oldest running transaction: at most `limit`, and fewer of long ones,
+ * but at least one if there is one.
  *
  * @param share reads only one of several shares of the streams
  */
@@ -45,10 +52,14 @@ export async function readLogRows(
   const { rows } = await database.query({
     // For an equality the planner expects few rows, and a batch then takes the database four times as long. For a CASE
     // it expects half of them.
-    text: `SELECT ${COLUMNS} FROM events
+    text: `SELECT ${COLUMNS} FROM (
+             SELECT sized.*, sum(${sizeOf('data')} + ${sizeOf('metadata')}) OVER (ORDER BY transaction_id, position
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before FROM (
+            SELECT * FROM events
             WHERE (transaction_id, position) > ($1::xid8, $2::bigint) AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
               ${share.of === 1 ? '' : `AND CASE WHEN (hashtext(stream_id) & 2147483647) % ${share.of} = ${share.index} THEN true ELSE false END`}
-            ORDER BY events.transaction_id, events.position LIMIT ${limit}`,
+            ORDER BY events.transaction_id, events.position LIMIT ${limit}) AS sized) AS events
+            WHERE coalesce(bytes_before, 0) < ${PAGE_BYTES} ORDER BY events.transaction_id, events.position`,
     name: `audit_log_rows_${limit}_${share.index}_${share.of}`,
     values: [after.transactionId.toString(), after.position.toString()],
     rowMode: 'array',

@@ -59,13 +59,16 @@ export function createGrowTree(database: Queryable, { known, onBad }: GrowTreeSe
     if (first === null || index * TILE_WIDTH + hashes.length !== size) {
       throw new TreeDamaged('The tiles of the tree do not match its size')
     }
-    const tail = await readLogRows(database, placeBefore(first), TILE_WIDTH)
-    const rows = tail.slice(0, hashes.length)
-    const differs = hashes.findIndex((hash, leaf) => {
-      const row = rows[leaf]
-      return row === undefined || !leafOf(row).equals(hash)
-    })
-    if (differs >= 0 || rows.at(-1)?.place.position !== last.position) {
+    const leaves: Buffer[] = []
+    let place = placeBefore(first)
+    while (leaves.length < hashes.length) {
+      const rows = (await readLogRows(database, place, TILE_WIDTH)).slice(0, hashes.length - leaves.length)
+      if (rows.length === 0) break
+      leaves.push(...rows.map(leafOf))
+      place = rows.at(-1)?.place ?? place
+    }
+    const differs = hashes.findIndex((hash, leaf) => leaves[leaf]?.equals(hash) !== true)
+    if (differs >= 0 || place.position !== last.position) {
       throw new TreeDamaged(`The log does not match leaf ${index * TILE_WIDTH + Math.max(differs, 0)} of the tree`)
     }
   }
