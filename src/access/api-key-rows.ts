@@ -9,11 +9,12 @@ import { Unavailable } from '../core/errors.ts'
 import type { Environment } from '../core/networks.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
-import { readNext, startOf } from '../event-log/read-next.ts'
+import { readNext, type StreamPart, startOf } from '../event-log/read-next.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from '../event-log/rows.ts'
+import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from '../event-log/set-aside.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { apiKeyAggregate } from './aggregate.ts'
-import type { KnownApiKey } from './decider.ts'
+import type { ApiKeyState, KnownApiKey } from './decider.ts'
 
 export type ApiKey = {
   readonly keyId: string
@@ -54,27 +55,18 @@ export function createApiKeyRows(
   pool: Pool,
   onBroken: (keyId: string, problem: unknown) => void = () => undefined,
 ): ApiKeyRows {
-  async function query<Found extends object>(name: string, text: string, values: unknown[]): Promise<Found[]> {
-    try {
-      return (await pool.query<Found>({ name, text, values, types: STORED_TEXTS })).rows
-    } catch (error) {
-      if (!isConnectionFailure(error) && !isTransient(error)) throw error
-      throw new Unavailable('database_unavailable', 'The database is not available: try again.', { cause: error })
-    }
-  }
+  const query = async <Found extends object>(name: string, text: string, values: unknown[]): Promise<Found[]> =>
+    (await answered(() => pool.query<Found>({ name, text, values, types: STORED_TEXTS }))).rows
 
   async function byDigests(digests: readonly string[]): Promise<Map<string, ApiKey>> {
     const rows = await query<EventRow>('api_keys_by_digests', KEY_EVENTS, [digests])
-    const events = new Map<string, EventRow[]>()
-    for (const row of rows) events.set(row.stream_id, [...(events.get(row.stream_id) ?? []), row])
+    let keys = readKeys(rows, NOTHING_SET_ASIDE)
+    if (keys.some(({ held }) => held !== null)) keys = readKeys(rows, await answered(() => readSetAside(pool)))
     const found = new Map<string, ApiKey>()
-    for (const [streamId, ofKey] of events) {
-      const keyId = streamId.slice(STREAM_PREFIX.length)
-      const key = startOf(apiKeyAggregate.initialState)
-      for (const row of ofKey) readNext(apiKeyAggregate, key, row, { hashes: true })
-      if (key.held !== null) onBroken(keyId, key.held)
+    for (const { keyId, held, state } of keys) {
+      if (held !== null) onBroken(keyId, held)
       // A foreign digest that was written into the row of this key finds nothing.
-      else if (key.state.status !== 'unknown') found.set(key.state.digest, toKey(keyId, key.state))
+      else if (state.status !== 'unknown') found.set(state.digest, toKey(keyId, state))
     }
     return found
   }
@@ -88,6 +80,27 @@ export function createApiKeyRows(
         [tenantId ?? null, limit],
       ),
   }
+}
+
+async function answered<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!isConnectionFailure(error) && !isTransient(error)) throw error
+    throw new Unavailable('database_unavailable', 'The database is not available: try again.', { cause: error })
+  }
+}
+
+/** Each key as its events say, in the order of their streams. */
+function readKeys(rows: readonly EventRow[], setAside: SetAside) {
+  const keys = new Map<string, StreamPart<ApiKeyState> & { readonly keyId: string }>()
+  for (const row of rows) {
+    const keyId = row.stream_id.slice(STREAM_PREFIX.length)
+    const key = keys.get(keyId) ?? { ...startOf<ApiKeyState>(apiKeyAggregate.initialState), keyId }
+    readNext(apiKeyAggregate, key, row, { hashes: true, setAside })
+    keys.set(keyId, key)
+  }
+  return [...keys.values()]
 }
 
 function toKey(keyId: string, key: KnownApiKey): ApiKey {

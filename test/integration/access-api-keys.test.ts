@@ -9,8 +9,11 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { keysProgram } from '../../src/access/keys-program.ts'
 import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
+import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
+import { judgeEvent } from '../../src/audit/set-aside/judge-event.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { insertBad } from '../support/bad-events.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { forge } from '../support/forge.ts'
 import { withLog } from '../support/log.ts'
@@ -84,6 +87,24 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
   t.equal(await authenticator().verify(narrow.token), null, 'a key whose event was edited lets nobody in')
   t.match(broken, [new RegExp(narrow.keyId)], 'and it is reported')
+})
+
+t.test('a key whose event was set aside lets in again, and can be revoked', async (t) => {
+  const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
+  const { keyId, token } = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, { actor: 'operator' })
+  const name = {
+    streamId: `apikey-${keyId}`,
+    streamVersion: await insertBad(pool, `apikey-${keyId}`, { type: 'ApiKeyRevoked', schemaVersion: 99 }),
+  }
+  t.equal(await keys.byDigest(digestOf(token)), undefined)
+  t.match(broken, [new RegExp(`^${keyId}: .*cannot be read`)])
+  const { hash, problem } = await judgeEvent(pool, ALL_AGGREGATES, name)
+  const listed = { ...name, hash, problem, reason: 'incident', by: 'operator', setAsideAt: log.now() }
+  const metadata = { tenantId: 'system', actor: 'operator' }
+  await log.execute(setAsideAggregate, 'main', { type: 'SetAside', ...listed }, { metadata })
+  t.match(await keys.byDigest(digestOf(token)), { keyId, revokedAt: null })
+  await revokeApiKey(keyId, { actor: 'operator' })
+  t.match(await keys.byDigest(digestOf(token)), { keyId, revokedAt: Date })
 })
 
 t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {
