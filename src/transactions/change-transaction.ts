@@ -1,19 +1,23 @@
 /** Requests of an owner for a pending transaction: cancel it, or pay higher fees. The lane carries them out. */
 
-import { forResource, type Metadata } from '../core/messages.ts'
+import type { FeeQuote } from '../chain/fees.ts'
+import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
-import { change } from '../event-log/aggregate.ts'
-import type { EventLog } from '../event-log/log.ts'
+import { type AcceptChangePorts, acceptChange } from '../event-log/accept-change.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { GasPriority } from './events.ts'
+import type { LaneReads } from './lanes.ts'
+import { quoteUnderCap } from './quote-under-cap.ts'
 import type { TransactionReads } from './read-transactions.ts'
+import { limitWarning, replacementLimit } from './replacement-limit.ts'
+import { wishOf } from './state.ts'
 import type { TransactionView } from './view.ts'
 
 export type Changed = {
   readonly view: TransactionView
+  /** Why what was requested is not signed yet. */
+  readonly warnings: readonly ReturnType<typeof limitWarning>[]
   /** True when an earlier request with the same idempotency key made it; nothing was requested again. */
   readonly replayed: boolean
 }
@@ -42,11 +46,12 @@ export type Target = {
   readonly metadata: Metadata
 }
 
-export type ChangeTransactionPorts = {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
+export type ChangeTransactionPorts = AcceptChangePorts & {
   readonly reads: TransactionReads
-  readonly newId: NewId
+  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** The hard cap of a chain, wei per gas. */
+  readonly capOf: (chainId: number) => bigint
+  readonly lanes: Pick<LaneReads, 'spare'>
 }
 
 export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTransaction {
@@ -56,8 +61,9 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
     const { environment, walletId, transactionId, metadata } = target
     const owner = { tenantId: metadata.tenantId, environment }
     await reads.read(owner, walletId, transactionId)
-    const { replayed } = await askOnce(ports, transactionId, command, metadata)
-    return { view: await reads.read(owner, walletId, transactionId), replayed }
+    const { replayed } = await acceptChange(ports, transactionAggregate, transactionId, command, metadata)
+    const warnings = await warningsOf(ports, transactionId)
+    return { view: await reads.read(owner, walletId, transactionId), warnings, replayed }
   }
 
   return {
@@ -66,26 +72,20 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
   }
 }
 
-/** A used key requests nothing: a repeated speed-up would pay more a second time. */
-function askOnce(
-  { log, accept, newId }: ChangeTransactionPorts,
-  transactionId: string,
-  command: TransactionCommand,
-  metadata: Metadata,
-): Promise<Accepted> {
-  return accept(
-    metadata,
-    async (append) => {
-      // The key belongs to the request, not the transaction: of two concurrent ones only one is the first.
-      const id = newId('request')
-      const loaded = await log.load(transactionAggregate, transactionId)
-      const changed = change(transactionAggregate, loaded, command, {
-        metadata: forResource(metadata, id),
-        now: log.now(),
-      })
-      if (changed === null) return { id, replayed: false, made: null }
-      return append({ id, commit: { changes: [changed] }, made: null })
-    },
-    { replayFirst: true },
-  )
+async function warningsOf(ports: ChangeTransactionPorts, transactionId: string): Promise<Changed['warnings']> {
+  const { state } = await ports.log.load(transactionAggregate, transactionId)
+  if (state.state === 'unknown' || wishOf(state) === null) return []
+  const { chainId, from: address } = state.intent
+  const [spareWei, isOverCap] = await Promise.all([
+    ports.lanes.spare({ chainId, address }),
+    quoteUnderCap(() => ports.quoteOf(chainId)).then(
+      (quote) => quote === null,
+      // The request is accepted, whatever the nodes do.
+      () => false,
+    ),
+  ])
+  const capWei = ports.capOf(chainId)
+  const limit =
+    replacementLimit(state, { capWei, spareWei }) ?? (isOverCap ? { kind: 'network' as const, capWei } : null)
+  return limit === null ? [] : [limitWarning(limit, state)]
 }
