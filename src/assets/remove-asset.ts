@@ -7,7 +7,7 @@ import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { isMined, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
+import { isInBlock, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
@@ -82,7 +82,7 @@ const PENDING = `
   SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2
      AND ${isUnmined('transactions')}
   UNION ALL
-  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND ${isMined('transactions')}
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND ${isInBlock('transactions')}
   LIMIT ${MAX_NAMED}`
 
 async function requireNothingPending(pool: Pool, tenantId: string, assetId: string): Promise<void> {

@@ -64,8 +64,8 @@ const cancel = {
   summary: 'Cancel a transaction',
   description:
     'Requests the cancellation of a transaction. A transaction that is not signed yet is cancelled immediately. Otherwise its nonce ' +
-    'is used for a transfer of zero to the wallet itself, and the status becomes `cancelled` only when that is mined. The ' +
-    'transaction that is mined first wins.',
+    'is used for a transfer of zero to the wallet itself. Its state is `cancelling` when that is in a block, and the status becomes ' +
+    '`cancelled` only when that block has the required confirmations. The one of the two that stays in the chain wins.',
   params: transactionParams,
   response: asked,
 }
