@@ -121,8 +121,14 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
   // Before a block is made: otherwise the transfer may be in it and the cancellation not.
   await eventually(async () => {
     const { state, hashes } = await stage.read(holder, two.transaction_id)
-    return state === 'cancelled' || (state === 'submitted' && hashes.length > 1)
+    return state === 'submitted' && hashes.length > 1
   })
+  await stage.mine()
+  await stage.until(holder, two.transaction_id, 'cancelling')
+  const { items } = await stage.readTransfer(body.data.transfer_id)
+  t.equal(items[1].status, 'PENDING', 'a cancellation that is not final decides nothing')
+  const again = { ...from, token_id: '3', to: STRANGER, transfer_type: 'SAFE' }
+  t.equal((await stage.transfer(again)).status, 422, 'and the token is not free')
   await stage.settle()
   const view = await stage.readTransfer(body.data.transfer_id)
   t.equal(view.status, 'FAILED')
