@@ -15,6 +15,7 @@ import {
   newestAttempt,
   statusOf,
   type TransactionState,
+  wishOf,
 } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
@@ -114,10 +115,7 @@ function holdChanges(before: TransactionState, after: KnownTransaction): HoldCha
  */
 function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | 'judge' | null {
   if (!isUnmined(transaction)) return null
-  const newest = newestAttempt(transaction)
-  if (newest !== null && transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
-  if (newest !== null && transaction.speedUpRequested !== null) return 'speed_up'
-  return transaction.held === null ? null : 'judge'
+  return wishOf(transaction) ?? (transaction.held === null ? null : 'judge')
 }
 
 function toRow(
