@@ -2,8 +2,8 @@
 import { DISPATCHER } from '../../src/compose/dispatcher.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import type { Loaded } from '../../src/event-log/aggregate.ts'
-import { chainHash, eventText } from '../../src/event-log/hash-chain.ts'
 import { type AppendArguments, type GoldenEvent, goldenEvents, type Streams } from './door-events.ts'
+import { rawEvent } from './raw-events.ts'
 
 /** An append that would be accepted as it is, and what the attacker changes. */
 export type Tampering = {
@@ -59,10 +59,10 @@ const first = (values: AppendArguments) => {
 
 /** The hash of the first event of a stream with other data. */
 function hashOf(event: Record<string, unknown>, data: object): string {
-  const { stream_id: streamId, stream_version: streamVersion, type, schema_version: schemaVersion } = event
+  const { stream_id: streamId, type, schema_version: schemaVersion, recorded_at: recordedAt } = event
   const [text, metadata] = [JSON.stringify(data), JSON.stringify(event.metadata)]
-  const named = { streamId, streamVersion, type, schemaVersion, recordedAt: event.recorded_at, data: text, metadata }
-  return chainHash('', eventText(named as Parameters<typeof eventText>[0]))
+  const named = { streamId, type, schemaVersion, recordedAt, data: text, metadata }
+  return rawEvent(named as Parameters<typeof rawEvent>[0]).hash
 }
 
 const RELABELLED = like('WalletRelabelled', 'wal_1')

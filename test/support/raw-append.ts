@@ -8,6 +8,7 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from './log.ts'
+import { appendRaw } from './raw-events.ts'
 
 export const REFUSED = { code: '42501' }
 export const METADATA = { tenantId: 'acme', actor: 'test' }
@@ -30,8 +31,8 @@ export function sent(commit: Commit): Sent {
 }
 
 export function append(pool: Pool, { guards, events, rows }: Sent): Promise<unknown> {
-  const values = [guards, events, rows].map((value) => JSON.stringify(value))
-  return pool.query('SELECT append_commits($1, $2, $3)', values)
+  const texts = events.map((event) => ({ json: JSON.stringify(event) }))
+  return appendRaw(pool, texts, rows, guards)
 }
 
 export async function decided(log: EventLog, id: string, command: TransactionCommand, metadata: Metadata = METADATA) {

@@ -157,7 +157,8 @@ $$;
 -- Refuses an append unless each event of a transaction may follow the state of its row, the row comes with it and has the state
 -- that the event leads to and the fee of its data, a new row has the lane and the amount of its request, and the holds are those that
 -- follow: what a transaction that is in no block can cost. A row tells no other status than that of its state. No amount of a chain
--- has more than 256 bits, and what is held of an account would never be a number again if one were none. A row that is missing or behind is written again, whatever it says.
+-- has more than 256 bits, and what is held of an account would never be a number again if one were none. A row that is missing or
+-- behind is written again, whatever it says.
 -- It is on the hot path: a loop of simple expressions takes a fraction of what a statement takes.
 CREATE FUNCTION refuse_transactions(
   guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_data json[], all_metadata json[]
