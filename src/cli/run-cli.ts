@@ -156,14 +156,12 @@ function paintFor(coloured: boolean): Paint {
 function exitCodeOf(error: unknown, { refused = 2 }: CliProgram): ExitCode | undefined {
   if (error instanceof ValidationFailed || error instanceof NotFound) return refused
   if (error instanceof BadInput || error instanceof InvalidSetting) return 2
-  // Files before sockets: both report ENOENT, for a missing file and for a socket that nobody listens on.
-  if (isOfSystem(error) && typeof error.path === 'string' && error.syscall !== 'connect') return 1
   if (error instanceof Unavailable || isConnectionFailure(error)) return 3
   if (error instanceof BursarError || isOfSystem(error)) return 1
   return undefined
 }
 
 /** No such file, no space, no permission: the message of the system is enough. */
-function isOfSystem(error: unknown): error is { readonly syscall: string; readonly path?: unknown } {
+function isOfSystem(error: unknown): error is { readonly syscall: string } {
   return error instanceof Error && 'syscall' in error && typeof error.syscall === 'string'
 }

@@ -15,10 +15,10 @@ import type { GrowTreeSettings } from '../audit/tree/grow-tree.ts'
 import { TreeDamaged } from '../audit/tree/tree-damaged.ts'
 import type { Config } from '../config.ts'
 import { Unavailable } from '../core/errors.ts'
-import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { lead, pause } from '../event-log/lead.ts'
 import { createLeases } from '../event-log/leases.ts'
 import { addGauges, KNOWN_EVENTS } from './capabilities.ts'
+import { whenDatabaseAnswers } from './check-database.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -88,26 +88,13 @@ function openSigner(kernel: AuditParts): Promise<NoteSigner> {
   return openAuditKey(kernel.config.audit, wasUsed)
 }
 
-/**
- * Only the database shows whether the key is missing or must be created: the start waits for it, as in other processes.
- */
-async function onceAnswered(kernel: Kernel, signal: AbortSignal): Promise<TakeCheckpoint> {
-  for (;;) {
-    try {
-      return await composeTakeCheckpoint(kernel)
-    } catch (error) {
-      if (!isConnectionFailure(error) || signal.aborted) throw error
-      kernel.logger.warn({ err: error }, 'the database is not available; the auditor waits for it')
-      await pause(RETRY_MS, signal)
-    }
-  }
-}
-
 /** @param retryMs pause after an error */
 export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs = RETRY_MS): Promise<Work> {
   const { config, pool, processName, instance, logger, metrics } = kernel
   const leaseMs = Math.max(config.leaseMs, LEASE_MS)
-  let takeCheckpoint = await onceAnswered(kernel, signal)
+  // Only the database shows whether the key is missing or must be created.
+  const open = (stop: AbortSignal) => whenDatabaseAnswers(kernel, stop, () => composeTakeCheckpoint(kernel))
+  let takeCheckpoint = await open(signal)
   addGauges(kernel, 'auditor')
   let refusal: string | null = null
   let failures = 0
@@ -137,7 +124,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
       if (failures >= REPORTED_FAILURES) problem = `It failed ${failures} times in a row: ${(error as Error).message}`
       // The command that rotates the key puts the new one where this process reads it.
       if (error instanceof Unavailable && error.code === 'audit_key_rotated') {
-        takeCheckpoint = await onceAnswered(kernel, stop)
+        takeCheckpoint = await open(stop)
       }
       return retryMs
     }

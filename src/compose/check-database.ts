@@ -45,7 +45,7 @@ export async function checkDatabase(
 }
 
 /**
- * What a process must read or record before it starts: tried again until the database answers.
+ * What a process must read or record before it works: tried again until the database answers.
  *
  * @throws what `work` throws for another reason, and AbortError when the process is stopping
  */
@@ -60,7 +60,7 @@ export async function whenDatabaseAnswers<T>(
       return await work()
     } catch (error) {
       if (!isConnectionFailure(error) && !isTransient(error) && !saysDatabaseDown(error)) throw error
-      if (!waits) logger.error({ err: error }, 'the database is not available; the start waits for it')
+      if (!waits) logger.error({ err: error }, 'the database is not available; the process waits for it')
     }
     await delay(retryMs, undefined, { signal })
   }

@@ -10,7 +10,6 @@ const SOCKET_CODES = new Set([
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'ENOENT',
   'EHOSTUNREACH',
 ])
 /**
@@ -25,7 +24,9 @@ const PRISMA_SOCKET_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed',
 
 /** Whether the database cannot be reached or cannot write; the outcome of the statement is unknown. */
 export function isConnectionFailure(error: unknown): boolean {
-  const { code, message } = saying(error)
+  const { code, syscall, message } = saying(error)
+  // Of a socket that nobody listens on; a file that does not exist has the same code.
+  if (code === 'ENOENT') return syscall === 'connect'
   if (code !== undefined) return SOCKET_CODES.has(code) || DOWN_STATES.has(code) || code.startsWith('08')
   return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|query read timeout/i.test(
     message ?? '',
@@ -47,7 +48,11 @@ export function isForbidden(error: unknown): boolean {
   return saying(error).code === '42501'
 }
 
-type Saying = { readonly code?: string | undefined; readonly message?: string | undefined }
+type Saying = {
+  readonly code?: string | undefined
+  readonly syscall?: string | undefined
+  readonly message?: string | undefined
+}
 type PrismaError = {
   readonly meta?: {
     readonly driverAdapterError?: { readonly cause?: { readonly kind: string; readonly originalCode?: string } }

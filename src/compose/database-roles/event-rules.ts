@@ -20,17 +20,17 @@ export type EventRule = {
 export function eventRules(): readonly EventRule[] {
   return Object.entries(STREAMS).flatMap(([category, { events, rows, steps = {} }]) =>
     Object.keys(events).map((type) => {
-      const columns = Object.entries(rows).flatMap(([table, rule]) => {
+      const changed = Object.entries(rows).flatMap(([table, rule]) => {
         const names = isOfStream(rule) ? rule.changes[type] : undefined
-        return names === undefined ? [] : [[table, names] as const]
+        return names === undefined ? [] : [[table, names]]
       })
-      const columnsOf: EventRule['columns'] = Object.fromEntries(columns)
+      const columns: EventRule['columns'] = Object.fromEntries(changed)
       const step = steps[type]
       const opens = category === 'transaction' && type in OPENINGS
       return {
         event: `${category}:${type}`,
-        columns: columnsOf,
-        members: ['transaction_id', 'version', 'after_version', ...(columnsOf.transactions ?? [])],
+        columns,
+        members: ['transaction_id', 'version', 'after_version', ...(columns.transactions ?? [])],
         follows: step?.from ?? [],
         leads_to: opens ? 'requested' : (step?.to ?? null),
         fee: opens ? 'reserved' : (step?.fee ?? null),
