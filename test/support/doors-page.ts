@@ -52,7 +52,8 @@ function cells(role: DatabaseRole, login: LoginDoors, common: readonly string[],
       .filter((name) => !/\.(append_commits|\w+_lease|\w+_heartbeat)\(/.test(name))
       .map((name) => `calls \`${short(name)}\``),
     ...login.acts.filter((act) => !common.includes(act)),
-    ...login.guarded.map((name) => `uses \`${name}\``),
+    // Once for all overloads.
+    ...new Set(login.guarded.map((name) => `uses \`${name.replace(/\(.*/, '()')}\``)),
   ]
   return [
     `\`${role}\``,

@@ -35,7 +35,7 @@ const COLUMNS = `transaction_id::text, position::text, stream_id, stream_version
 const PAGE_BYTES = 64 * 1_024 * 1_024
 const MOST_COMPRESSION = 256
 const sizeOf = (column: string) =>
-  `pg_column_size(${column})::bigint * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${MOST_COMPRESSION} END`
+  `pg_column_size(${column})::float8 * CASE WHEN pg_column_compression(${column}) IS NULL THEN 1 ELSE ${MOST_COMPRESSION} END`
 
 /**
  * The events after a place, oldest first, up to the oldest running transaction: at most `limit`, and fewer of long ones,
