@@ -63,9 +63,12 @@ function isAlwaysTaken({ kind, place: { afterEffect } }: FaultPoint): boolean {
   return kind === 'signer' && afterEffect !== undefined
 }
 
-/** The follower appends as often as blocks happen to arrive, so two of its appends may not follow each other again. */
+/**
+ * The follower appends as often as blocks happen to arrive, and the dispatcher saves a checkpoint for as many jobs as it
+ * found at once, so two of their effects may not follow each other again.
+ */
 function dependsOnTiming({ kind, place: { afterEffect } }: FaultPoint): boolean {
-  return kind === 'chain-follower' && afterEffect !== undefined
+  return (kind === 'chain-follower' || kind === 'dispatcher') && afterEffect !== undefined
 }
 
 t.test('a process that is killed between the steps of a swap makes it neither fail nor happen twice', async (t) => {
