@@ -3,6 +3,7 @@
  * contains the request.
  */
 
+import { idTime } from '../core/ids.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { notCovered } from '../keys/coverage.ts'
 import type { CoversCeremony } from '../keys/mpc/party-ceremonies.ts'
@@ -62,7 +63,12 @@ export function composeCeremonyCoverage({ config, log, pool, clock, logger }: Ke
     if (config.mpc === null) return notCovered('no parties are configured')
     const { threshold, parties, poolSize: size } = config.mpc
     const asked = { threshold: begin.threshold, parties: begin.parties.length }
-    const facts = { waiting: await waiting(), pooled: await pooled(asked), unrecorded: await unrecorded() }
+    const facts = {
+      waiting: await waiting(),
+      pooled: await pooled(asked),
+      unrecorded: await unrecorded(),
+      idAgeMs: clock() - (idTime(begin.keyId) ?? clock()),
+    }
     const verdict = coversGeneration(asked, { ...facts, pool: { threshold, parties, size } })
     if (verdict.covered) begun.set(begin.keyId, clock())
     return verdict

@@ -3,6 +3,7 @@ import { ConfigError } from '../config.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { openCheckCounts } from '../keys/mpc/check-counts.ts'
 import { createEngineThread } from '../keys/mpc/engine-thread.ts'
+import { createHeldByAll } from '../keys/mpc/held-by-all.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
 import { createLoadedShares } from '../keys/mpc/loaded-shares.ts'
 import { createParty, type PartyObserver } from '../keys/mpc/party.ts'
@@ -62,6 +63,7 @@ export async function startMpcParty(
   // Separate threads: a key for the pool can wait, a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
   const jointKeysOf = createJointKeysOf(log)
+  const heldByAll = createHeldByAll({ me, channel, store, jointKeysOf })
   const party = createParty({
     me,
     channel,
@@ -90,11 +92,12 @@ export async function startMpcParty(
       jointKeysOf,
       covers: composeCeremonyCoverage(kernel),
     }),
-    settle: createSettleShares({ store, jointKeysOf }),
+    settle: createSettleShares({ store, jointKeysOf, heldByAll }),
+    heldByAll,
     roundMs: { signing: settings.roundTimeoutMs, ceremonies: CEREMONY_ROUND_MS },
     observe: observer(kernel),
   })
-  const upkeep = startMpcUpkeep(kernel, { store, journal, jointKeysOf }, signal)
+  const upkeep = startMpcUpkeep(kernel, { store, journal, jointKeysOf, heldByAll }, signal)
   return {
     async drain() {
       await party.drain()

@@ -6,15 +6,19 @@ import { notHeld } from '../event-log/aggregate.ts'
 import { pause } from '../event-log/lead.ts'
 import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
 import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
+import type { HeldByAll } from '../keys/mpc/held-by-all.ts'
 import type { ShareStore } from '../keys/mpc/share-store.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import { createTidyShares } from '../keys/mpc/tidy-shares.ts'
+import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import { hasEndedForGood } from '../transactions/ended-for-good.ts'
 import type { Kernel } from './kernel.ts'
 
 const HOURLY_MS = 60 * 60_000
 const DAILY_MS = 24 * HOURLY_MS
+/** Pause while old shares are kept because another party was away, ms. At the start the others are often not connected. */
+const WAITING_MS = 60_000
 /** Pause after an error, ms: the database may be unavailable. */
 const RETRY_MS = 60_000
 /** Pause between two steps, ms: a step takes some milliseconds of CPU time, and signing gets the rest. */
@@ -24,6 +28,7 @@ export type MpcUpkeepPorts = {
   readonly store: ShareStore
   readonly journal: SigningJournal
   readonly jointKeysOf: JointKeysOf
+  readonly heldByAll: Pick<HeldByAll, 'removing'>
 }
 
 /**
@@ -34,33 +39,43 @@ export type MpcUpkeepPorts = {
  */
 export function startMpcUpkeep(
   kernel: Kernel,
-  { store, journal, jointKeysOf }: MpcUpkeepPorts,
+  { store, journal, jointKeysOf, heldByAll }: MpcUpkeepPorts,
   signal: AbortSignal,
 ): { readonly ended: Promise<void> } {
-  const { logger, clock } = kernel
+  const { logger, clock, log } = kernel
   const rest = () => pause(REST_MS, signal)
   const forgetEnded = createForgetEnded({ journal, endedForGood: endedForGood(kernel), clock, rest })
   const tidyShares = createTidyShares({
     store,
     jointKeysOf,
+    async isRecorded(keyId) {
+      const [head] = await log.heads([`${mpcKeyAggregate.category}-${keyId}`])
+      return (head?.version ?? 0) > 0
+    },
+    heldByAll,
     clock,
     rest,
     onError: (error, keyId) => logger.warn({ err: error, key_id: keyId }, 'cannot delete unused shares'),
   })
   const upkeep = [
-    repeat(HOURLY_MS, async () => logger.info(await forgetEnded(signal), 'signing journal checked')),
-    repeat(DAILY_MS, async () => logger.info(await tidyShares(signal), 'shares checked')),
+    repeat(async () => {
+      logger.info(await forgetEnded(signal), 'signing journal checked')
+      return HOURLY_MS
+    }),
+    repeat(async () => {
+      const tidied = await tidyShares(signal)
+      logger.info(tidied, 'shares checked')
+      return tidied.waiting > 0 ? WAITING_MS : DAILY_MS
+    }),
   ]
 
-  async function repeat(everyMs: number, work: () => Promise<void>): Promise<void> {
+  /** @param work returns the pause until it runs again, ms */
+  async function repeat(work: () => Promise<number>): Promise<void> {
     while (!signal.aborted) {
-      const waitMs = await work().then(
-        () => everyMs,
-        (error: unknown) => {
-          logger.warn({ err: error }, 'a maintenance task of the party failed; will retry')
-          return RETRY_MS
-        },
-      )
+      const waitMs = await work().catch((error: unknown) => {
+        logger.warn({ err: error }, 'a maintenance task of the party failed; will retry')
+        return RETRY_MS
+      })
       await pause(waitMs, signal)
     }
   }

@@ -82,6 +82,7 @@ createParty({
   },
   ceremonies: createPartyCeremonies({ me, engine: ceremonies, store, bans, jointKeysOf, covers: async () => COVERED }),
   settle: async () => undefined,
+  heldByAll: { receive: async () => undefined },
   roundMs: { signing: 60_000, ceremonies: 120_000 },
   observe: {
     onSession: () => undefined,

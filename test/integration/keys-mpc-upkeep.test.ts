@@ -28,15 +28,29 @@ const keyOf = (keyId: string, refreshId: string | null): JointKey => ({
   apart: [],
 })
 
-async function party(t: Test, held: Readonly<Record<string, readonly string[]>>, known: readonly JointKey[]) {
+/** @param unreadable keys of which the log has events that cannot be read */
+async function party(
+  t: Test,
+  held: Readonly<Record<string, readonly string[]>>,
+  known: readonly JointKey[],
+  unreadable: readonly string[] = [],
+) {
   const store = await openShareStore({ directory: await temporaryDirectory(t), party: 1, kek: freshKek() })
   for (const [keyId, generations] of Object.entries(held))
     for (const generation of generations) await store.prepare(keyId, generation, randomBytes(50), facts)
   const errors: string[] = []
   const asked: number[] = []
   let rests = 0
+  const others = { hold: true }
   const ports = {
     store,
+    isRecorded: async (keyId: string) => unreadable.includes(keyId),
+    heldByAll: {
+      async removing(_key: JointKey, remove: () => Promise<void>) {
+        if (others.hold) await remove()
+        return others.hold
+      },
+    },
     clock,
     jointKeysOf: async (keyIds: readonly string[]) => {
       asked.push(keyIds.length)
@@ -48,7 +62,7 @@ async function party(t: Test, held: Readonly<Record<string, readonly string[]>>,
     onError: (_error: unknown, keyId: string) => void errors.push(keyId),
   }
   const holds = () => Object.fromEntries(store.list().map(({ keyId, generations }) => [keyId, generations]))
-  return { ports, store, errors, asked, rests: () => rests, holds, tidy: createTidyShares(ports) }
+  return { ports, store, others, errors, asked, rests: () => rests, holds, tidy: createTidyShares(ports) }
 }
 
 t.test('shares that the log named meanwhile are settled, and old attempts are removed', async (t) => {
@@ -59,17 +73,38 @@ t.test('shares that the log named meanwhile are settled, and old attempts are re
     { [early]: ['generated', named, failed, running], [late]: ['generated', failed] },
     [keyOf(early, named), keyOf(late, null)],
   )
-  t.strictSame(await tidy(signal), { keys: 2, settled: 1, dropped: 2 })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 1, dropped: 2, waiting: 0 })
   t.strictSame(holds(), { [early]: [named, running], [late]: ['generated'] })
-  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
 })
 
 t.test('where the share that the log names is missing, nothing is removed', async (t) => {
   const keyId = idOf('mpk', 100)
   const old = [idOf('rfr', 80), idOf('rfr', 70)]
   const { tidy, holds } = await party(t, { [keyId]: old }, [keyOf(keyId, idOf('rfr', 60))])
-  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0 })
+  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 0 })
   t.strictSame(holds(), { [keyId]: old })
+})
+
+t.test('while another party does not hold the share that the log names, nothing is removed', async (t) => {
+  const keyId = idOf('mpk', 100)
+  const [named, failed] = [idOf('rfr', 60), idOf('rfr', 50)]
+  const held = { [keyId]: ['generated', named, failed] }
+  const { tidy, holds, others } = await party(t, held, [keyOf(keyId, named)])
+  others.hold = false
+  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 1 })
+  t.strictSame(holds(), held)
+  others.hold = true
+  t.strictSame(await tidy(signal), { keys: 1, settled: 1, dropped: 1, waiting: 0 })
+  t.strictSame(holds(), { [keyId]: [named] })
+})
+
+t.test('shares of a key whose events cannot be read are kept', async (t) => {
+  const [unreadable, known] = [idOf('mpk', 100), idOf('mpk', 2)]
+  const held = { [unreadable]: ['generated'], [known]: ['generated'] }
+  const { tidy, holds } = await party(t, held, [keyOf(known, null)], [unreadable])
+  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(holds(), held)
 })
 
 t.test('shares of a key that was never recorded are removed after a month, if the log has later keys', async (t) => {
@@ -80,7 +115,7 @@ t.test('shares of a key that was never recorded are removed after a month, if th
     { [never]: generations, [recent]: generations, [known]: generations, [unnamed]: generations },
     [keyOf(known, null)],
   )
-  t.strictSame(await tidy(signal), { keys: 4, settled: 0, dropped: 1 })
+  t.strictSame(await tidy(signal), { keys: 4, settled: 0, dropped: 1, waiting: 0 })
   t.strictSame(holds(), { [recent]: generations, [known]: generations, [unnamed]: generations })
 })
 
@@ -88,10 +123,10 @@ t.test('with a log that has no key, or no later one, nothing is removed', async 
   const [older, never] = [idOf('mpk', 200), idOf('mpk', 100)]
   const held = { [older]: ['generated'], [never]: ['generated'] }
   const empty = await party(t, held, [])
-  t.strictSame(await empty.tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+  t.strictSame(await empty.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
   t.strictSame(empty.holds(), held)
   const restored = await party(t, held, [keyOf(older, null)])
-  t.strictSame(await restored.tidy(signal), { keys: 2, settled: 0, dropped: 0 })
+  t.strictSame(await restored.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
   t.strictSame(restored.holds(), held)
 })
 
@@ -109,12 +144,16 @@ t.test('many keys are checked in steps with pauses between them, and a failed on
     await ports.store.settle(keyId, generation)
   }
   const tidy = createTidyShares({ ...ports, store: { ...ports.store, settle } })
-  t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0 })
+  t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0, waiting: 0 })
   t.strictSame(asked, [50, 50, 20])
   t.equal(rests(), 3)
   t.strictSame(errors, [broken])
   t.strictSame(holds()[broken], ['generated', refreshId])
-  t.strictSame(await tidy(AbortSignal.abort()), { keys: 0, settled: 0, dropped: 0 }, 'an aborted run checks no key')
+  t.strictSame(
+    await tidy(AbortSignal.abort()),
+    { keys: 0, settled: 0, dropped: 0, waiting: 0 },
+    'an aborted run checks no key',
+  )
 })
 
 t.test('the journal drops ended transactions, does not look up young ones, and keeps the rest', async (t) => {

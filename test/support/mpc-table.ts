@@ -94,6 +94,7 @@ export async function withMpcTable(
         covers: async () => COVERED,
       }),
       settle: async () => undefined,
+      heldByAll: { receive: async () => undefined },
       roundMs: { signing: 60_000, ceremonies: 60_000 },
       observe: {
         onSession: () => undefined,

@@ -5,14 +5,16 @@
 
 import { LRUCache } from 'lru-cache'
 import type { Coverage } from '../coverage.ts'
+import { AGREEMENT_ROUNDS, type AskedShares, agreeOnShares } from './agree-on-shares.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { EngineCall } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
 import { keepShare, resultOf, withShare } from './handle-share.ts'
 import { GENERATED, generationOf } from './loaded-shares.ts'
 import type { PartyBans } from './party-bans.ts'
+import { decodePayloads, encodePayloads } from './payloads.ts'
 import type { Begin, ItemOutcome } from './protocol.ts'
-import { RefusalError } from './refusal-error.ts'
+import { RefusalError, refusalOf } from './refusal-error.ts'
 import type { RoundTable } from './round-table.ts'
 import { runSession, type Watch } from './run-session.ts'
 import type { ShareStore } from './share-store.ts'
@@ -42,17 +44,19 @@ export type PartyCeremonies = {
   readonly repair: (begin: Of<'repair'>, seat: Seat) => Promise<readonly ItemOutcome[]>
 }
 
+type Repaired = { readonly generation: string; readonly share: Uint8Array }
+
 /** Repaired shares that wait for their refresh; without one, the repair is started again. */
 const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
 export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
   const { me, engine, store, bans, jointKeysOf } = ports
-  const repaired = new LRUCache<string, Uint8Array>({
+  const repaired = new LRUCache<string, Repaired>({
     max: REPAIRED,
     ttl: REPAIRED_MS,
     ttlAutopurge: true,
-    dispose: (share) => share.fill(0),
+    dispose: ({ share }) => share.fill(0),
   })
 
   async function keyOf(keyId: string): Promise<JointKey> {
@@ -87,15 +91,15 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const key = await keyOf(keyId)
       await requireCovered(begin)
       if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
-      // A copy of the repaired share, since it is wiped after use and the refresh may be tried again.
-      const share =
-        target === me ? repaired.get(refreshId)?.slice() : (await store.load(keyId, generationOf(key))).share
-      if (share === undefined) {
+      const mine = target === me ? repaired.get(refreshId) : undefined
+      if (target === me && mine === undefined) {
         throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was recovered here' })
       }
+      const peers = others(key.parties.length, me)
+      const share = await agreedShare(store, { key, repaired: mine, others: peers, table })
       return withShare(engine, share, async (number) => {
         const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
-        const run = { engine, begin: [{ call }], others: others(key.parties.length, me), table }
+        const run = { engine, begin: [{ call }], others: peers, table: afterAgreement(table) }
         // Banned parties take part too: a party that cheats here no longer signs with the current shares.
         const watch = { ...watchOver(bans, [key], run.others, NOTHING_COUNTED), fallen: () => null }
         const outcome = await runSession({ ...run, watch })
@@ -112,20 +116,21 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       }
       const repairId = Buffer.from(session, 'hex')
       if (target !== me) {
-        const { share } = await store.load(keyId, generationOf(key))
+        const generation = generationOf(key)
+        const { share } = await store.load(keyId, generation)
         return withShare(engine, share, async (number) => {
           const term = resultOf(
             await engine.run([{ name: 'help', with: [{ share: number, target, helpers, repairId }] }]),
           )
-          table.send(1, target, term as Uint8Array)
+          table.send(1, target, encodePayloads([Buffer.from(generation), term as Uint8Array]))
           return [{ ok: true, result: EMPTY }]
         })
       }
-      const terms = await table.gather(1)
+      const { generation, terms } = readTerms(await table.gather(1))
       const share = resultOf(await engine.run([{ name: 'assemble', with: [{ target, helpers, terms }] }])) as Uint8Array
       // Together the terms are the share.
       for (const term of terms.values()) term.fill(0)
-      repaired.set(refreshId, share)
+      repaired.set(refreshId, { generation, share })
       return [{ ok: true, result: EMPTY }]
     },
   }
@@ -141,6 +146,60 @@ const NO_WATCH: Watch = {
   unkept: () => undefined,
 }
 const INVALID_PARTIES = { kind: 'invalid', party: null, reason: 'all parties of the key must take part' } as const
+
+/**
+ * This party's share of the generation with which all parties begin a refresh.
+ *
+ * @param repaired the only share that a party has whose own was lost
+ */
+async function agreedShare(
+  store: ShareStore,
+  { repaired, ...asked }: Omit<AskedShares, 'held'> & { readonly repaired: Repaired | undefined },
+): Promise<Uint8Array> {
+  const { keyId } = asked.key
+  const held = repaired === undefined ? await openable(store, keyId) : [repaired.generation]
+  const generation = await agreeOnShares({ ...asked, held })
+  // A copy of the repaired share, since it is wiped after use and the refresh may be tried again.
+  return repaired === undefined ? (await store.load(keyId, generation)).share : repaired.share.slice()
+}
+
+/** The generations of a key whose shares can be opened. */
+async function openable(store: ShareStore, keyId: string): Promise<readonly string[]> {
+  const opened: string[] = []
+  for (const generation of store.generationsOf(keyId)) {
+    const stored = await store.load(keyId, generation).catch((error: unknown) => {
+      if (refusalOf(error).kind === 'share_missing') return undefined
+      throw error
+    })
+    if (stored !== undefined) opened.push(generation)
+    stored?.share.fill(0)
+  }
+  return opened
+}
+
+/** The terms of a repair. The refresh begins with shares of the generation that all helpers used. */
+function readTerms(gathered: ReadonlyMap<number, Uint8Array>) {
+  const generations = new Set<string>()
+  const terms = new Map<number, Uint8Array>()
+  for (const [party, payload] of gathered) {
+    const [generation, term] = decodePayloads(payload, 2) ?? []
+    if (generation == null || term == null)
+      throw new RefusalError({ kind: 'given_up', party, reason: 'it sent no term of the share' })
+    generations.add(Buffer.from(generation).toString())
+    terms.set(party, term)
+  }
+  const [generation, ...more] = generations
+  if (generation !== undefined && more.length === 0) return { generation, terms }
+  throw new RefusalError({ kind: 'refused', party: null, reason: 'the helpers used shares of different generations' })
+}
+
+function afterAgreement(table: RoundTable): RoundTable {
+  return {
+    ...table,
+    send: (round, party, payload) => table.send(AGREEMENT_ROUNDS + round, party, payload),
+    gather: (round) => table.gather(AGREEMENT_ROUNDS + round),
+  }
+}
 
 /** Whether these are 1, 2, … without a gap. */
 function isWhole(parties: readonly number[]): boolean {

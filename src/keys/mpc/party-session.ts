@@ -2,6 +2,7 @@
  * A party's part in one session: who sends when, and what this party does. A party that gives up notifies the others.
  */
 
+import { AGREEMENT_ROUNDS } from './agree-on-shares.ts'
 import { BanNotKept } from './party-bans.ts'
 import type { PartyCeremonies } from './party-ceremonies.ts'
 import { type PartySignPorts, takePartInSigning } from './party-sign.ts'
@@ -9,8 +10,9 @@ import { encodePayloads } from './payloads.ts'
 import type { Begin, ItemOutcome, Refusal } from './protocol.ts'
 import type { RoundTable, RoundTables } from './round-table.ts'
 
-/** Rounds of key generation and of a refresh, among all parties of the key. */
+/** Rounds of key generation, and of a refresh after the parties have agreed, among all parties of the key. */
 const CEREMONY_ROUNDS = 4
+export const REFRESH_ROUNDS = AGREEMENT_ROUNDS + CEREMONY_ROUNDS
 
 export type TakePartPorts = {
   readonly me: number
@@ -78,5 +80,5 @@ function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
   }
   if (begin.ceremony === 'repair') return begin.target === me ? [begin.helpers] : []
   const others = begin.parties.filter((party) => party !== me)
-  return Array.from({ length: CEREMONY_ROUNDS }, () => others)
+  return Array.from({ length: begin.ceremony === 'refresh' ? REFRESH_ROUNDS : CEREMONY_ROUNDS }, () => others)
 }

@@ -4,6 +4,7 @@
  */
 import type { Channel } from './channel/open-channel.ts'
 import { nameOfHandle } from './channel/shared-handle.ts'
+import type { HeldByAll } from './held-by-all.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
 import { BanNotKept } from './party-bans.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
@@ -20,6 +21,8 @@ export type PartyPorts = Omit<TakePartPorts, 'tables'> & {
   readonly channel: Channel
   /** The log has named new shares of these keys: shares that it no longer names can be removed. */
   readonly settle: (keyIds: readonly string[]) => Promise<void>
+  /** Answers the questions of other parties about the shares that this one holds. */
+  readonly heldByAll: Pick<HeldByAll, 'receive'>
   /** Time limit of one round of a ceremony, ms. */
   readonly roundMs: { readonly signing: number; readonly ceremonies: number }
   readonly observe: PartyObserver
@@ -60,13 +63,12 @@ export function createParty(ports: PartyPorts): Party {
 
   channel.onFrame((from, frame) => {
     const message = readMessage(frame, nameOfHandle(from), partyName(me))
-    if ('refused' in message) {
-      observe.onRefusedMessage({ from, reason: message.refused })
-      return
-    }
+    if ('refused' in message) return observe.onRefusedMessage({ from, reason: message.refused })
     if (partyNumber(from) !== undefined) {
       if (message.kind === KIND.signingRound) tables.signing.receive(message)
       else if (message.kind === KIND.ceremonyRound) tables.ceremonies.receive(message)
+      else if (message.kind === KIND.holds || message.kind === KIND.held)
+        void ports.heldByAll.receive(message).catch((error) => observe.onFailure(error, 'settle'))
       else observe.onRefusedMessage({ from, reason: 'not_asked_for' })
       return
     }

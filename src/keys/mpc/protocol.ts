@@ -5,9 +5,18 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IntentRef, TypedData, UnsignedTransaction } from '../signer.ts'
+import { fromJson, toJson } from './json-payload.ts'
 
 /** Message types, in the field `kind` of the envelope. */
-export const KIND = { begin: 1, outcome: 2, settle: 3, signingRound: 4, ceremonyRound: 5 } as const
+export const KIND = {
+  begin: 1,
+  outcome: 2,
+  settle: 3,
+  signingRound: 4,
+  ceremonyRound: 5,
+  holds: 6,
+  held: 7,
+} as const
 
 /** Concurrent signatures of one session: a round of eight takes a party about 60 ms. */
 export const MAX_ITEMS = 8
@@ -92,7 +101,7 @@ const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' })
 const Party = Type.Integer({ minimum: 1, maximum: 255 })
 const Parties = Type.Array(Party, { minItems: 2, uniqueItems: true })
 const Quantity = Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$' })
-const Name = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
+export const Name = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 const strict = { additionalProperties: false } as const
 
 const Transaction = Type.Object(
@@ -263,18 +272,6 @@ function richSubject(subject: Static<typeof Subject>): SigningSubject {
       maxFeePerGas: BigInt(transaction.maxFeePerGas),
       maxPriorityFeePerGas: BigInt(transaction.maxPriorityFeePerGas),
     },
-  }
-}
-
-function toJson(value: unknown): Uint8Array {
-  return Buffer.from(JSON.stringify(value))
-}
-
-function fromJson(payload: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8'))
-  } catch {
-    return undefined // Text that is not JSON is not a message: the caller refuses both.
   }
 }
 

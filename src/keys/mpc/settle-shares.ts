@@ -1,25 +1,27 @@
 /** Removes shares that the log no longer names. */
-import { Unavailable } from '../../core/errors.ts'
 import type { JointKeysOf } from './ceremonies.ts'
+import type { HeldByAll } from './held-by-all.ts'
 import { generationOf } from './loaded-shares.ts'
 import type { ShareStore } from './share-store.ts'
 
 /**
  * For each key, keeps the generation that the log names and later ones. A party without that generation keeps all it
- * has: its old shares may be needed for a repair.
+ * has, and so does every party while one does not have it: the old shares are needed for the next refresh.
  */
 export function createSettleShares({
   store,
   jointKeysOf,
+  heldByAll,
 }: {
-  readonly store: ShareStore
+  readonly store: Pick<ShareStore, 'settle' | 'generationsOf'>
   readonly jointKeysOf: JointKeysOf
+  readonly heldByAll: Pick<HeldByAll, 'removing'>
 }): (keyIds: readonly string[]) => Promise<void> {
   return async (keyIds) => {
     for (const [keyId, key] of await jointKeysOf(keyIds)) {
-      await store.settle(keyId, generationOf(key)).catch((error: unknown) => {
-        if (!(error instanceof Unavailable) || error.code !== 'mpc_share_missing') throw error
-      })
+      const generation = generationOf(key)
+      if (store.generationsOf(keyId).indexOf(generation) > 0)
+        await heldByAll.removing(key, () => store.settle(keyId, generation))
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * One party's shares: a sealed file for each generation of a key. A prepared share survives a power cut, and shares are
- * only removed by name, once the log names a later generation.
+ * only removed by name, once the log names a later generation that every party holds.
  *
  * One process owns the directory.
  */
@@ -32,14 +32,16 @@ export type ShareStore = {
    */
   readonly load: (keyId: string, generation: string) => Promise<StoredShare>
   /**
-   * The log names this generation: earlier ones are removed. Later ones stay, since a running refresh has prepared them
-   * and they may be named soon.
+   * The log names this generation, and all parties hold it: earlier ones are removed. Later ones stay, since a running
+   * refresh has prepared them and they may be named soon.
    *
    * @throws Unavailable `mpc_share_missing` when this generation is not here: nothing is removed then
    */
   readonly settle: (keyId: string, generation: string) => Promise<void>
   /** Removes a generation that the log will never name. A missing one is not an error. */
   readonly drop: (keyId: string, generation: string) => Promise<void>
+  /** The generations of a key, in order of preparation. */
+  readonly generationsOf: (keyId: string) => readonly string[]
   /** Every key with its generations, in order of preparation. */
   readonly list: () => readonly { readonly keyId: string; readonly generations: readonly string[] }[]
 }
@@ -138,6 +140,8 @@ export async function openShareStore({
         checkNames(keyId, generation)
         if (ordinalOf(keyId, generation) !== undefined) await remove(keyId, [generation])
       }),
+
+    generationsOf: (keyId) => inOrder(keys.get(keyId) ?? new Map()),
 
     list: () => [...keys].map(([keyId, generations]) => ({ keyId, generations: inOrder(generations) })),
   }

@@ -2,12 +2,13 @@
  * Removes the shares of a party that are not in force and cannot come into force. Works in steps with pauses, so that
  * signatures do not wait.
  *
- * Invariant: the generation that the log names is never removed, and if it is not here, no share of its key is: the
- * existing shares may be all that is left. With a log that does not know any of the keys, such as that of a wrong
- * database, nothing is removed.
+ * Invariant: the generation that the log names is never removed, and unless every party holds it, no share of its key
+ * is: the existing shares may be all that is left. With a log that does not know any of the keys, such as that of a
+ * wrong database, nothing is removed, nor is anything of a key whose events cannot be read.
  */
 import { type Clock, idTime } from '../../core/ids.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
+import type { HeldByAll } from './held-by-all.ts'
 import { generationOf } from './loaded-shares.ts'
 import type { ShareStore } from './share-store.ts'
 
@@ -22,6 +23,9 @@ const ABANDONED_AFTER_MS = 30 * 24 * 60 * 60_000
 export type TidySharesPorts = {
   readonly store: Pick<ShareStore, 'list' | 'settle' | 'drop'>
   readonly jointKeysOf: JointKeysOf
+  /** Whether the log has any event of this key, whether it can be read or not. */
+  readonly isRecorded: (keyId: string) => Promise<boolean>
+  readonly heldByAll: Pick<HeldByAll, 'removing'>
   readonly clock: Clock
   /** Waits between two steps. */
   readonly rest: () => Promise<void>
@@ -31,9 +35,12 @@ export type TidySharesPorts = {
 
 /**
  * The number of keys checked and of shares removed: those before the one in force, and those that never came into
- * force.
+ * force. `waiting` counts the keys whose shares were kept because a party did not say that it holds the one in force.
  */
-export type Tidied = { readonly keys: number; readonly settled: number; readonly dropped: number }
+export type Tidied = Removed & { readonly keys: number }
+type Removed = { readonly settled: number; readonly dropped: number; readonly waiting: number }
+
+const NOTHING: Removed = { settled: 0, dropped: 0, waiting: 0 }
 
 type Held = ReturnType<ShareStore['list']>[number]
 
@@ -45,7 +52,8 @@ type Held = ReturnType<ShareStore['list']>[number]
  */
 export type TidyShares = (signal: AbortSignal) => Promise<Tidied>
 
-export function createTidyShares({ store, jointKeysOf, clock, rest, onError }: TidySharesPorts): TidyShares {
+export function createTidyShares(ports: TidySharesPorts): TidyShares {
+  const { store, jointKeysOf, isRecorded, heldByAll, clock, rest, onError } = ports
   const isAbandoned = (id: string) => (idTime(id) ?? Infinity) < clock() - ABANDONED_AFTER_MS
 
   async function drop(keyId: string, generations: readonly string[]): Promise<number> {
@@ -54,24 +62,36 @@ export function createTidyShares({ store, jointKeysOf, clock, rest, onError }: T
   }
 
   /** Removes shares prepared before the one in force, and later ones from attempts that ended long ago. */
-  async function tidyKnown({ keyId, generations }: Held, key: JointKey) {
+  async function tidyKnown({ keyId, generations }: Held, key: JointKey): Promise<Removed> {
     const named = generations.indexOf(generationOf(key))
-    if (named === -1) return { settled: 0, dropped: 0 }
-    if (named > 0) await store.settle(keyId, generationOf(key))
-    return { settled: named, dropped: await drop(keyId, generations.slice(named + 1).filter(isAbandoned)) }
+    const abandoned = generations.slice(named + 1).filter(isAbandoned)
+    if (named === -1 || named + abandoned.length === 0) return NOTHING
+    const isRemoved = await heldByAll.removing(key, async () => {
+      if (named > 0) await store.settle(keyId, generationOf(key))
+      await drop(keyId, abandoned)
+    })
+    return isRemoved ? { ...NOTHING, settled: named, dropped: abandoned.length } : { ...NOTHING, waiting: 1 }
+  }
+
+  /** Removes the shares of a key that was generated long ago, and of which the log has no event at all. */
+  async function tidyUnknown({ keyId, generations }: Held, newestKnown: number): Promise<Removed> {
+    // The log has later keys of this party, so it is the right one and covers the time of the missing ones.
+    if (!isAbandoned(keyId) || (idTime(keyId) ?? Infinity) >= newestKnown || (await isRecorded(keyId))) return NOTHING
+    return { ...NOTHING, dropped: await drop(keyId, generations) }
   }
 
   return async (signal) => {
     const all = store.list()
     const unknown: Held[] = []
-    const tidied = { keys: 0, settled: 0, dropped: 0 }
+    const tidied = { keys: 0, ...NOTHING }
     let newestKnown = 0
 
-    async function tidy(held: Held, work: () => Promise<{ readonly settled: number; readonly dropped: number }>) {
+    async function tidy(held: Held, work: () => Promise<Removed>) {
       try {
-        const { settled, dropped } = await work()
+        const { settled, dropped, waiting } = await work()
         tidied.settled += settled
         tidied.dropped += dropped
+        tidied.waiting += waiting
       } catch (error) {
         onError(error, held.keyId)
       }
@@ -89,11 +109,7 @@ export function createTidyShares({ store, jointKeysOf, clock, rest, onError }: T
       tidied.keys += step.length
       await rest()
     }
-    // The log has later keys of this party, so it is the right one and covers the time of the missing ones.
-    for (const held of signal.aborted ? [] : unknown) {
-      if (isAbandoned(held.keyId) && (idTime(held.keyId) ?? Infinity) < newestKnown)
-        await tidy(held, async () => ({ settled: 0, dropped: await drop(held.keyId, held.generations) }))
-    }
+    for (const held of signal.aborted ? [] : unknown) await tidy(held, () => tidyUnknown(held, newestKnown))
     return tidied
   }
 }
