@@ -5,7 +5,7 @@
 import t from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { REFRESH_ROUNDS } from '../../src/keys/mpc/party-session.ts'
-import { KIND } from '../../src/keys/mpc/protocol.ts'
+import { type Begin, KIND } from '../../src/keys/mpc/protocol.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import type { MpcKeyEvent } from '../../src/mpc-wallets/events.ts'
 import { forge, logOf } from '../support/forge.ts'
@@ -64,6 +64,11 @@ async function prepareAlone(number: number, refreshId: string): Promise<void> {
   await start(number)
 }
 
+async function refusedBy(number: number, begin: Begin) {
+  const [outcome] = (await puppeteer.ask(ALL, begin, { timeoutMs: 60_000 })).get(number) ?? []
+  return outcome?.ok === false ? outcome.refusal : undefined
+}
+
 /** As the coordinator does after a refresh; each party has looked at the log when this resolves. */
 async function settle(): Promise<void> {
   puppeteer.settle(keyId)
@@ -76,6 +81,13 @@ t.test('shares that the log names and only one party holds replace no older ones
   await prepareAlone(1, 'rfr_x')
   await prepareAlone(2, 'rfr_y')
   t.strictSame(await held(), [['generated', 'rfr_x'], ['generated', 'rfr_y'], ['generated']])
+  const again = { ceremony: 'refresh', keyId, refreshId: 'rfr_x', parties: ALL, repaired: null } as const
+  t.match(
+    await refusedBy(1, again),
+    { kind: 'invalid' },
+    'an attempt under the same id would give shares that do not fit',
+  )
+  t.strictSame((await held()).slice(1), [['generated', 'rfr_y'], ['generated']])
   await append(refreshed(1, 'rfr_x'))
   await settle()
   await append(refreshed(2, 'rfr_y'))

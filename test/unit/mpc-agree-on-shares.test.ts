@@ -5,7 +5,7 @@ import type { RefusalError } from '../../src/keys/mpc/refusal-error.ts'
 import { Stalled } from '../../src/keys/mpc/round-table.ts'
 import { encodeClaims } from '../../src/keys/mpc/share-messages.ts'
 
-type View = { readonly held: readonly string[]; readonly named: string | null }
+type View = { readonly held: readonly string[]; readonly named: string | null; readonly attempt?: string }
 type Sent = { readonly from: number; readonly to: number; readonly round: number; readonly payload: Uint8Array }
 
 /** @param lie replaces a payload */
@@ -20,7 +20,7 @@ function begin(
     for (const to of numbers)
       for (const round of [1, 2])
         boxes.set(`${from} ${to} ${round}`, new Promise((resolve) => mail.set(`${from} ${to} ${round}`, resolve)))
-  return views.map(async ({ held, named }, index) => {
+  return views.map(async ({ held, named, attempt = 'rfr_9' }, index) => {
     const me = index + 1
     const others = numbers.filter((party) => party !== me)
     const table = {
@@ -36,9 +36,13 @@ function begin(
         return payloads
       },
     }
-    return agreeOnShares({ key: { keyId: 'mpk', refreshId: named }, held, others, table }).catch(
-      ({ refusal }: RefusalError) => refusal.kind,
-    )
+    return agreeOnShares({
+      key: { keyId: 'mpk', refreshId: named },
+      begin: { refreshId: attempt, repaired: null },
+      held,
+      others,
+      table,
+    }).catch(({ refusal }: RefusalError) => refusal.kind)
   })
 }
 
@@ -76,6 +80,11 @@ t.test('parties that read the log before and after it named new shares do not mi
     { held, named: 'rfr_1' },
   ]
   t.strictSame(await agree(views), ['refused', 'refused', 'refused'])
+})
+
+t.test('parties that were told different ids of an attempt do not begin', async (t) => {
+  const view = { held: ['generated'], named: null }
+  t.strictSame(await agree([view, { ...view, attempt: 'rfr_8' }, view]), ['refused', 'refused', 'refused'])
 })
 
 t.test('a party that tells the others different things makes none of them begin', async (t) => {

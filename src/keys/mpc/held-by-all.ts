@@ -66,8 +66,9 @@ export function createHeldByAll(ports: HeldByAllPorts): HeldByAll {
     const key = (await jointKeysOf([keyId])).get(keyId)
     if (key === undefined || generationOf(key) !== generation) return false
     if (!store.generationsOf(keyId).includes(generation)) return false
-    const { share } = await store.load(keyId, generation)
+    const { share, facts } = await store.load(keyId, generation)
     share.fill(0)
+    if (facts.publicKey !== key.publicKey) return false
     // No other code runs between these checks and the promise.
     if ((kept.get(keyId) ?? generation) !== generation || !store.generationsOf(keyId).includes(generation)) return false
     promise(keyId, generation)

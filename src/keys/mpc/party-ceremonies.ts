@@ -51,7 +51,8 @@ const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
 export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
-  const { me, engine, store, bans, jointKeysOf } = ports
+  const { me, engine, store, jointKeysOf } = ports
+  const making = new Set<string>()
   const repaired = new LRUCache<string, Repaired>({
     max: REPAIRED,
     ttl: REPAIRED_MS,
@@ -91,20 +92,11 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const key = await keyOf(keyId)
       await requireCovered(begin)
       if (!isWhole(parties) || parties.length !== key.parties.length) throw new RefusalError(INVALID_PARTIES)
-      const mine = target === me ? repaired.get(refreshId) : undefined
+      const mine = target === me ? repaired.get(`${keyId} ${refreshId}`) : undefined
       if (target === me && mine === undefined) {
         throw new RefusalError({ kind: 'share_missing', party: null, reason: 'no share was recovered here' })
       }
-      const peers = others(key.parties.length, me)
-      const share = await agreedShare(store, { key, repaired: mine, others: peers, table })
-      return withShare(engine, share, async (number) => {
-        const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
-        const run = { engine, begin: [{ call }], others: peers, table: afterAgreement(table) }
-        // Banned parties take part too: a party that cheats here no longer signs with the current shares.
-        const watch = { ...watchOver(bans, [key], run.others, NOTHING_COUNTED), fallen: () => null }
-        const outcome = await runSession({ ...run, watch })
-        return keepShare({ engine, store }, { keyId, generation: refreshId }, outcome)
-      })
+      return once(making, `${keyId} ${refreshId}`, () => makeNewShare(ports, { key, begin, mine }, { session, table }))
     },
 
     async repair(begin, { session, table }) {
@@ -130,7 +122,7 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       const share = resultOf(await engine.run([{ name: 'assemble', with: [{ target, helpers, terms }] }])) as Uint8Array
       // Together the terms are the share.
       for (const term of terms.values()) term.fill(0)
-      repaired.set(refreshId, { generation, share })
+      repaired.set(`${keyId} ${refreshId}`, { generation, share })
       return [{ ok: true, result: EMPTY }]
     },
   }
@@ -145,22 +137,61 @@ const NO_WATCH: Watch = {
   onCheated: (place) => [place],
   unkept: () => undefined,
 }
+const MADE_BEFORE = {
+  kind: 'invalid',
+  party: null,
+  reason: 'this attempt was made before: each needs its own id',
+} as const
 const INVALID_PARTIES = { kind: 'invalid', party: null, reason: 'all parties of the key must take part' } as const
+
+/** Runs what must not run twice at the same time. */
+async function once<T>(running: Set<string>, id: string, work: () => Promise<T>): Promise<T> {
+  if (running.has(id)) throw new RefusalError(MADE_BEFORE)
+  running.add(id)
+  try {
+    return await work()
+  } finally {
+    running.delete(id)
+  }
+}
+
+/**
+ * One attempt of a refresh. A party that has the share of an attempt takes part in no other one with this id: otherwise
+ * two parties could hold shares under the same id that do not fit.
+ */
+async function makeNewShare(
+  { me, engine, store, bans }: PartyCeremoniesPorts,
+  { key, begin, mine }: { readonly key: JointKey; readonly begin: Of<'refresh'>; readonly mine: Repaired | undefined },
+  { session, table }: Seat,
+): Promise<readonly ItemOutcome[]> {
+  const { keyId, refreshId } = begin
+  if (store.generationsOf(keyId).includes(refreshId)) throw new RefusalError(MADE_BEFORE)
+  const peers = others(key.parties.length, me)
+  const share = await agreedShare(store, { key, begin, mine, others: peers, table })
+  return withShare(engine, share, async (number) => {
+    const call: EngineCall = { name: 'refresh', with: [{ share: number, refreshId: Buffer.from(session, 'hex') }] }
+    const run = { engine, begin: [{ call }], others: peers, table: afterAgreement(table) }
+    // Banned parties take part too: a party that cheats here no longer signs with the current shares.
+    const watch = { ...watchOver(bans, [key], run.others, NOTHING_COUNTED), fallen: () => null }
+    const outcome = await runSession({ ...run, watch })
+    return keepShare({ engine, store }, { keyId, generation: refreshId }, outcome)
+  })
+}
 
 /**
  * This party's share of the generation with which all parties begin a refresh.
  *
- * @param repaired the only share that a party has whose own was lost
+ * @param mine the repaired share of a party that lost its own
  */
 async function agreedShare(
   store: ShareStore,
-  { repaired, ...asked }: Omit<AskedShares, 'held'> & { readonly repaired: Repaired | undefined },
+  { mine, ...asked }: Omit<AskedShares, 'held'> & { readonly mine: Repaired | undefined },
 ): Promise<Uint8Array> {
   const { keyId } = asked.key
-  const held = repaired === undefined ? await openable(store, keyId) : [repaired.generation]
+  const held = mine === undefined ? await openable(store, keyId) : [mine.generation]
   const generation = await agreeOnShares({ ...asked, held })
   // A copy of the repaired share, since it is wiped after use and the refresh may be tried again.
-  return repaired === undefined ? (await store.load(keyId, generation)).share : repaired.share.slice()
+  return mine === undefined ? (await store.load(keyId, generation)).share : mine.share.slice()
 }
 
 /** The generations of a key whose shares can be opened. */
