@@ -41,6 +41,8 @@ export type StepDeclaration = {
   readonly from: readonly string[]
   readonly to?: string
   readonly fee?: 'signed' | 'raised' | 'reserved'
+  /** What is held more after it must fit into the balance, unless its bytes were found on chain. */
+  readonly mustFit?: true
 }
 
 /** The columns of an event that writes a row for the first time. */

@@ -17,6 +17,8 @@ export type Guards = {
     readonly resourceId: string
   }
   readonly wallet?: { readonly walletId: string; readonly require: 'active' | 'idle' }
+  /** Transactions that this commit records as signed: it must not be later than they are valid. */
+  readonly deadlines?: readonly string[]
 }
 
 export type Commit = {
@@ -87,6 +89,16 @@ export class WalletGuardRefused extends AppendRefused {
   }
 }
 
+/** Transactions were signed too late: by the time of the database they are no longer valid. */
+export class DeadlineMissed extends AppendRefused {
+  override readonly code = 'deadline_missed'
+  readonly transactionIds: readonly string[]
+  constructor(transactionIds: readonly string[]) {
+    super(`The transactions may not be signed any more: ${transactionIds.join(', ')}.`)
+    this.transactionIds = transactionIds
+  }
+}
+
 /** A unique index refused a row; the index's name identifies the rule. */
 export class UniqueRuleBroken extends AppendRefused {
   override readonly code = 'unique_rule_broken'
@@ -116,6 +128,8 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
     case 'wallet_not_active':
     case 'wallet_not_idle':
       return new WalletGuardRefused(outcome)
+    case 'deadline_missed':
+      return new DeadlineMissed((detail.transaction_ids ?? '').split(' '))
     default:
       throw new Error(`append_commits returned an unknown outcome: ${outcome}`)
   }
@@ -158,7 +172,7 @@ export function encodeBatch(
 }
 
 function encodeGuards(commit: Commit, index: number, add: (kind: string, item: Record<string, unknown>) => void): void {
-  const { fence, idempotency, wallet } = commit.guards ?? {}
+  const { fence, idempotency, wallet, deadlines = [] } = commit.guards ?? {}
   if (fence) add('fences', { commit: index, name: fence.name, fence: fence.fence.toString() })
   if (idempotency) {
     add('idempotency', {
@@ -170,6 +184,7 @@ function encodeGuards(commit: Commit, index: number, add: (kind: string, item: R
     })
   }
   if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
+  for (const id of deadlines) add('deadlines', { commit: index, transaction_id: id })
   const holds = sumByAccount(commit.changes.flatMap((change) => change.readModels.holds))
   // Holds that cannot be refused are applied last, so that the account is locked only for the end of a long commit.
   for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {

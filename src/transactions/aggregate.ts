@@ -8,6 +8,7 @@ import type { Aggregate, HoldChange, ProjectionContext, ReadModelChanges, Upcast
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
+import type { Fees, Intent } from './events.ts'
 import {
   FINAL_STATES,
   isUnmined,
@@ -82,7 +83,7 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
   if (transaction.state === 'unknown' || !isUnmined(transaction)) return holds
   const { intent } = transaction
   const native = nativeAsset(intent.network, intent.chainId).assetId
-  holds.set(native, highestFee(transaction))
+  holds.set(native, heldFee(transaction))
   for (const { asset, amount } of [intent, ...(intent.outflows ?? [])])
     holds.set(asset.assetId, (holds.get(asset.assetId) ?? 0n) + amount)
   return holds
@@ -91,21 +92,46 @@ export function holdsOf(transaction: TransactionState): ReadonlyMap<string, bigi
 /** The maximum gas cost: at the highest price signed, or as reserved before. Wei. */
 export function highestFee({ intent, attempts }: KnownTransaction): bigint {
   const offers = attempts.length > 0 ? attempts.map(({ fees }) => fees) : [intent.reserved]
-  return offers.reduce((highest, { gasLimit, maxFeePerGas }) => largest(highest, gasLimit * maxFeePerGas), 0n)
+  return offers.reduce((highest, offer) => largest(highest, costOf(offer)), 0n)
+}
+
+/** What is held for gas besides the amount, wei: a cancellation moves no amount, which pays for its gas. */
+export function heldFee(transaction: KnownTransaction): bigint {
+  const { intent, attempts } = transaction
+  if (attempts.length === 0) return costOf(intent.reserved)
+  return attempts.reduce(
+    (highest, { fees, purpose }) => largest(highest, costOf(fees) - (purpose === 'cancel' ? amountFreed(intent) : 0n)),
+    0n,
+  )
+}
+
+/** The amount that a cancellation leaves in the wallet, wei. */
+export function amountFreed({ asset, amount }: Pick<Intent, 'asset' | 'amount'>): bigint {
+  return asset.contract === null ? amount : 0n
+}
+
+function costOf({ gasLimit, maxFeePerGas }: Pick<Fees, 'gasLimit' | 'maxFeePerGas'>): bigint {
+  return gasLimit * maxFeePerGas
 }
 
 function holdChanges(before: TransactionState, after: KnownTransaction): HoldChange[] {
   const held = holdsOf(before)
   const holding = holdsOf(after)
   const changes: HoldChange[] = []
+  const isDecidedHere = before.state === 'unknown' || hasNewBytes(before, after)
   for (const assetId of new Set([...held.keys(), ...holding.keys()])) {
     const delta = (holding.get(assetId) ?? 0n) - (held.get(assetId) ?? 0n)
-    // Only a new request of a client is refused for insufficient funds. Accepted transactions continue, gap fillers
-    // release what is held behind them, and the chain decides in the end.
-    const mustFit = before.state === 'unknown' && after.type !== 'NONCE_FILL'
+    // Nothing is accepted or signed that the wallet cannot pay. What the chain did is recorded in any case.
+    const mustFit = isDecidedHere && delta > 0n
     if (delta !== 0n) changes.push({ walletId: after.intent.walletId, assetId, delta, mustFit })
   }
   return changes
+}
+
+/** Whether something was signed that no node can have yet. */
+function hasNewBytes(before: KnownTransaction, after: KnownTransaction): boolean {
+  const newest = after.attempts.at(-1)
+  return newest !== undefined && after.attempts.length > before.attempts.length && newest.isRecovered === undefined
 }
 
 /**

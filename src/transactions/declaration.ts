@@ -15,8 +15,8 @@ const SETTLED = ['confirmed', 'reverted', 'cancelled'] as const
 
 /** As the decider allows them. The follower reports bytes in a block whatever became of their transaction. */
 const STEPS = {
-  TransactionSigned: { from: ['requested'], to: 'signed', fee: 'signed' },
-  TransactionReplaced: { from: IN_FLIGHT, to: 'replaced', fee: 'raised' },
+  TransactionSigned: { from: ['requested'], to: 'signed', fee: 'signed', mustFit: true },
+  TransactionReplaced: { from: IN_FLIGHT, to: 'replaced', fee: 'raised', mustFit: true },
   TransactionSubmitted: { from: IN_FLIGHT, to: 'submitted' },
   TransactionAwaitingFunds: { from: IN_FLIGHT, to: 'awaiting_funds' },
   TransactionMined: {

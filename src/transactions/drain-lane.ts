@@ -6,10 +6,7 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
-import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
@@ -25,14 +22,11 @@ import {
 } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import { createPurse, withinPurse } from './purse.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
-import { type SignBatchPorts, signBatch } from './sign-batch.ts'
-import { newestAttempt, type TransactionState } from './state.ts'
-import { type TagKeys, tagOf, withTag } from './tags.ts'
-import { workerMetadata } from './worker-metadata.ts'
+import { type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
+import { newestAttempt } from './state.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
 const MAX_BATCH = 256
@@ -47,8 +41,7 @@ export type LaneChain = ExaminingChain & {
   readonly nonceOf: (address: string) => Promise<number>
 }
 
-export type DrainLanePorts = SignBatchPorts & {
-  readonly log: EventLog
+export type DrainLanePorts = SignAndRecordPorts & {
   readonly leases: Leases
   readonly lanes: LaneReads
   readonly chainOf: (chainId: number) => LaneChain
@@ -57,7 +50,6 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly replace: ReplaceInLane
   /** Compares the lane with the sender's transactions on nodes before the first signature. */
   readonly compare: CompareLane
-  readonly keys: TagKeys
   readonly maxInFlight: number
   readonly fillGaps: FillGaps
   /** A monotonic clock, ms. Passed in where time is simulated. */
@@ -66,8 +58,6 @@ export type DrainLanePorts = SignBatchPorts & {
   readonly onSigned: (chainId: number, transactions: number) => void
   /** Called for a transaction that no node could simulate: it is tried again without delaying others. */
   readonly onNotSimulated: (chainId: number, transactionId: string, reason: string) => void
-  /** Called for changes that the database cannot store. */
-  readonly onSetAside: OnSetAside
 }
 
 export type DrainLane = (lane: Lane) => Promise<void>
@@ -163,27 +153,20 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
   const { needed, idle, unknown } = await sortFillers(work, ready, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
-  const purse = createPurse(spare)
-  const payable = needed.map((item) => tagged(work.keys, withinPurse(purse, item)))
-  const signed = await lease.during(async () => (needed.length === 0 ? [] : signBatch(work, lane, payable, nonces)))
-  const context = (loaded: Loaded<TransactionState>) => ({
-    metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
-    now: log.now(),
+  const { appended, signed, unpaid } = await signAndRecord(work, lane, lease, {
+    ready: needed,
+    nonces,
+    spare,
+    refused: [...refused, ...idle.map((item) => notNeeded(item, log.now()))],
   })
-  const changes: Change[] = decided([
-    ...[...refused, ...idle.map((item) => notNeeded(item, log.now()))].map(({ loaded, command }) =>
-      change(transactionAggregate, loaded, command, context(loaded)),
-    ),
-    ...signed.map(({ item: { loaded, quote: basis }, bytes }) =>
-      change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote: basis }, context(loaded)),
-    ),
-  ])
-  const { onSetAside } = work
-  const appended = await appendApart(log, changes, { guards: { fence: lease }, onSetAside })
+  for (const { loaded } of unpaid) {
+    work.unclear.add(loaded.id)
+    work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
+  }
   for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
-  if (appended > 0) work.onSigned(lane.chainId, signed.length)
+  if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
-  return appended + left.length + unknown.length > 0
+  return appended + left.length + unknown.length + unpaid.length > 0
 }
 
 type Sorted = { readonly needed: readonly Ready[]; readonly idle: readonly Ready[]; readonly unknown: readonly Ready[] }
@@ -212,12 +195,6 @@ async function sortFillers(work: Work, ready: readonly Ready[], nonces: readonly
 function notNeeded({ loaded }: Ready, now: string): Refused {
   const message = 'No transaction waits for a lower nonce: the gap that it was to fill is closed.'
   return { loaded, command: { type: 'FailUnsigned', code: 'expired', message, now } }
-}
-
-/** With the tag by which the bytes are recognised if the database forgets them. */
-function tagged(keys: TagKeys, item: Ready): Ready {
-  const tag = tagOf(keys, { id: item.loaded.id, transaction: item.transaction }, 'send')
-  return { ...item, fees: withTag(item.fees, tag) }
 }
 
 function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): void {

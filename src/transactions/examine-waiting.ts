@@ -55,8 +55,8 @@ export async function examineWaiting(
     const { loaded, transaction, dependency } = item
     if (dependency?.outcome === 'failed') refused.push(fail(loaded, 'dependency_failed', dependency.message, now))
     else if (dependency === null || dependency.outcome === 'succeeded') {
-      const expired = expiredOf(item, quote, now)
-      if (expired !== null) refused.push(expired)
+      const late = expiredOf(item, quote, now)
+      if (late !== null) refused.push(late)
       else if (quote !== null) candidates.push({ ...item, call: buildCall(transaction.intent) })
     }
   }
@@ -78,13 +78,17 @@ export async function examineWaiting(
   return { ready, refused, unjudged }
 }
 
-function expiredOf({ loaded, transaction }: Waiting, quote: FeeQuote | null, now: string): Refused | null {
-  const { validUntil } = transaction.intent
+/** It was too late to sign it. */
+export function expired({ loaded, transaction }: Sound, now: string): Refused {
+  const message = `The transaction expired at ${transaction.intent.validUntil} before it could be sent.`
+  return fail(loaded, 'expired', message, now)
+}
+
+function expiredOf(item: Waiting, quote: FeeQuote | null, now: string): Refused | null {
+  const { validUntil } = item.transaction.intent
   if (validUntil === null || validUntil > now) return null
   const dear = `The transaction expired at ${validUntil}: gas cost more than the configured cap. Send it again when fees fall.`
-  return quote === null
-    ? fail(loaded, 'fee_cap_exceeded', dear, now)
-    : fail(loaded, 'expired', `The transaction expired at ${validUntil} before it could be sent.`, now)
+  return quote === null ? fail(item.loaded, 'fee_cap_exceeded', dear, now) : expired(item, now)
 }
 
 /**

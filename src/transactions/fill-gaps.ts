@@ -9,6 +9,7 @@ import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
 import { notHeld, opened } from '../event-log/aggregate.ts'
+import { HoldRefused } from '../event-log/commit.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -75,8 +76,13 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
         { metadata, now: log.now() },
       ),
     )
-    await log.append({ changes, guards: { fence: lease } })
-    ports.onFilled(lane, filled)
+    try {
+      await log.append({ changes, guards: { fence: lease } })
+      ports.onFilled(lane, filled)
+    } catch (error) {
+      // A request took meanwhile what was spare.
+      if (!(error instanceof HoldRefused)) throw error
+    }
     return gaps.length
   }
 }

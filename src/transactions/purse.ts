@@ -3,32 +3,33 @@
  * until the wallet is funded or has sent everything else, so they are not signed. Pure.
  */
 import { largest, smallest } from '../core/money.ts'
-import { highestFee } from './aggregate.ts'
+import { amountFreed, heldFee } from './aggregate.ts'
 import type { Call } from './build-call.ts'
 import type { Fees } from './events.ts'
 import type { KnownTransaction } from './state.ts'
+
+type Paying = Pick<Call, 'value'>
 
 export type Purse = {
   /**
    * The maximum gas cost of this call, wei, including the hold of its own transaction; negative means that it can pay
    * nothing.
    */
-  readonly feeLimit: (transaction: KnownTransaction, call: Pick<Call, 'value'>) => bigint
-  /** Deducts the cost of these fees beyond the hold: less remains for the next transaction. */
-  readonly take: (transaction: KnownTransaction, fees: Pick<Fees, 'gasLimit' | 'maxFeePerGas'>) => void
+  readonly feeLimit: (transaction: KnownTransaction, call: Paying) => bigint
+  /** Deducts the cost of this call at these fees beyond the hold: less remains for the next transaction. */
+  readonly take: (transaction: KnownTransaction, call: Paying, fees: Pick<Fees, 'gasLimit' | 'maxFeePerGas'>) => void
 }
 
 /** @param spare the balance minus all holds, wei; negative when the balance has fallen since */
 export function createPurse(spare: bigint): Purse {
   let left = spare
+  /** What this call can pay for gas from the hold of its own transaction. */
+  const held = (transaction: KnownTransaction, { value }: Paying) =>
+    heldFee(transaction) + amountFreed(transaction.intent) - value
   return {
-    feeLimit(transaction, { value }) {
-      const { asset, amount } = transaction.intent
-      const held = asset.contract === null ? amount : 0n
-      return left + highestFee(transaction) + held - value
-    },
-    take(transaction, { gasLimit, maxFeePerGas }) {
-      const more = gasLimit * maxFeePerGas - highestFee(transaction)
+    feeLimit: (transaction, call) => left + held(transaction, call),
+    take(transaction, call, { gasLimit, maxFeePerGas }) {
+      const more = gasLimit * maxFeePerGas - held(transaction, call)
       if (more > 0n) left -= more
     },
   }
@@ -37,19 +38,24 @@ export function createPurse(spare: bigint): Purse {
 /**
  * Limits the fees of the first bytes to the purse: at least what was reserved, which may have to wait for a lower base
  * fee, and more only if the wallet can pay it.
+ *
+ * @param mark adds the tag, which may raise fees of a few thousand wei
+ * @returns `null` when the wallet cannot pay for the tag
  */
 export function withinPurse<Item extends { transaction: KnownTransaction; call: Call; fees: Fees }>(
   purse: Purse,
   item: Item,
-): Item {
+  mark: (fees: Fees) => Fees,
+): Item | null {
   const { transaction, call, fees } = item
-  const limit = largest(purse.feeLimit(transaction, call), highestFee(transaction))
+  const limit = largest(purse.feeLimit(transaction, call), heldFee(transaction))
   const most = limit / fees.gasLimit
-  const within = {
+  const within = mark({
     ...fees,
     maxFeePerGas: smallest(fees.maxFeePerGas, most),
     maxPriorityFeePerGas: smallest(fees.maxPriorityFeePerGas, most),
-  }
-  purse.take(transaction, within)
+  })
+  if (within.gasLimit * within.maxFeePerGas > limit) return null
+  purse.take(transaction, call, within)
   return { ...item, fees: within }
 }

@@ -20,6 +20,7 @@ import { type SignBatchPorts, signUnder } from './sign-batch.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
+import { withinFunds } from './within-funds.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 /** The lowest nonces block all others: only these are bumped in one round. */
@@ -59,11 +60,17 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return stuck.length > 0
     const [sound, spare] = await Promise.all([checkLane(ports, lane, ids), lanes.spare(lane)])
-    const purse = createPurse(spare)
-    const changes: Change[] = decided(
-      await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))),
+    await withinFunds(
+      spare,
+      () => lanes.spare(lane),
+      async (funds) => {
+        const purse = createPurse(funds)
+        const changes: Change[] = decided(
+          await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))),
+        )
+        if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+      },
     )
-    if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
     return stuck.length > 0
   }
 }
@@ -92,7 +99,7 @@ async function replacement(
     else ports.onCapReached(loaded.id)
     return null
   }
-  purse.take(transaction, fees)
+  purse.take(transaction, call, fees)
   const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce])
   if (signed === undefined) return null
   return change(

@@ -34,6 +34,8 @@ export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
 export type Attempt = SignedBytes & {
   readonly purpose: 'original' | ReplacementPurpose
   readonly submittedAt: string | null
+  /** They existed on chain before the log had them: they are recorded whatever the wallet has. */
+  readonly isRecovered?: true
   /** An operator said that these bytes, which have no tag, belong to the request. */
   readonly isClaimed?: true
   /**
@@ -199,13 +201,18 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
 }
 
 function attemptOf({
-  recovered: _,
+  recovered,
   claimed,
   fees,
   ...bytes
 }: Recorded<SignedBytes & Recovered & { readonly purpose: Attempt['purpose'] }>): Attempt {
-  const attempt = { ...bytes, fees: readFees(fees), submittedAt: null }
-  return claimed === undefined ? attempt : { ...attempt, isClaimed: claimed }
+  return {
+    ...bytes,
+    fees: readFees(fees),
+    submittedAt: null,
+    ...(recovered === undefined ? {} : { isRecovered: recovered }),
+    ...(claimed === undefined ? {} : { isClaimed: claimed }),
+  }
 }
 
 function withoutLookalike(before: KnownTransaction, hash: string): KnownTransaction {

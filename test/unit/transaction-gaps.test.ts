@@ -1,6 +1,6 @@
 /** A nonce without a transaction is taken by a waiting one, or by a transfer of zero: a lane never waits forever. */
 import t from 'tap'
-import type { Commit } from '../../src/event-log/commit.ts'
+import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
@@ -11,14 +11,23 @@ const LANE = { chainId: 1, address: requested.data.from }
 const LEVEL = { maxFeePerGas: 30n, maxPriorityFeePerGas: 2n }
 const QUOTE = { baseFeePerGas: 14n, low: LEVEL, medium: LEVEL, high: LEVEL }
 
-type LaneState = { readonly gaps: readonly number[]; readonly waiting: readonly string[]; readonly spare?: bigint }
+type LaneState = {
+  readonly gaps: readonly number[]
+  readonly waiting: readonly string[]
+  readonly spare?: bigint
+  /** A request takes meanwhile what was spare. */
+  readonly isOvertaken?: boolean
+}
 
 async function fill(lane: LaneState) {
   const appended: Commit[] = []
   const log = {
     loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
       ids.map((id) => ({ id, state: fold([requested, signed]), version: 2, hash: '' })),
-    append: async (commit: Commit) => void appended.push(commit),
+    append: async (commit: Commit) => {
+      if (lane.isOvertaken) throw new HoldRefused({ asset_id: 'eth', available: '0', needed: '1' })
+      appended.push(commit)
+    },
     now: () => '2026-11-21T12:00:00.000Z',
   } as unknown as EventLog
   const lanes = {
@@ -65,7 +74,7 @@ t.test(
       to_address: LANE.address,
       amount: '0',
     })
-    t.match(commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: false }])
+    t.match(commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
   },
 )
 
@@ -76,12 +85,16 @@ t.test('a filler costs no more than the wallet can spare, as long as it can be m
   const { filled, appended } = await fill({ gaps: [3], waiting: [], spare: LEAST + 21_000n })
   t.strictSame(filled, [3])
   const { readModels } = appended[0]?.changes[0] ?? {}
-  t.match(readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: false }])
+  t.match(readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: true }])
 })
 
 t.test('a gap that the wallet cannot pay for stays, and takes nothing of what its transfers hold', async (t) => {
   for (const spare of [LEAST - 1n, 0n, -LEAST])
     t.strictSame(await fill({ gaps: [3], waiting: [], spare }), { gaps: 1, filled: [], appended: [] })
+})
+
+t.test('a gap stays while a request takes what its filler was to cost', async (t) => {
+  t.strictSame(await fill({ gaps: [3], waiting: [], isOvertaken: true }), { gaps: 1, filled: [], appended: [] })
 })
 
 t.test('of several gaps the lowest are filled, as far as the wallet can pay for all of them together', async (t) => {

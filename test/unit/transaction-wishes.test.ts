@@ -40,13 +40,13 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
   test.match(again, { cancellationRequested: true }, 'the transaction can be cancelled again')
 })
 
-t.test('filling a gap may use funds reserved by later transactions, and the balance bounds its fees', async (test) => {
+t.test('a filler of a gap must fit as a request does, and the balance bounds its fees', async (test) => {
   const context = { id: 'tx_1', tenantId: 'acme', version: 1, recordedAt: NOW }
   const filler: TransactionEvent = { type: 'NonceFillRequested', data: requested.data }
   const unknown = transactionDecider.initialState
   const fits = (event: TransactionEvent) =>
     transactionAggregate.project(unknown, fold([event]), context).holds.map(({ mustFit }) => mustFit)
-  test.strictSame([fits(requested), fits(filler)], [[true], [false]])
+  test.strictSame([fits(requested), fits(filler)], [[true], [true]])
   const state = fold([requested])
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const { reserved: hold, amount } = readIntent(requested.data)
@@ -55,6 +55,8 @@ t.test('filling a gap may use funds reserved by later transactions, and the bala
   const payment = { value: amount }
   test.equal(purse.feeLimit(state, payment), reserved + 1_000n)
   test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'no amount is paid')
-  purse.take(state, { gasLimit: 1n, maxFeePerGas: reserved + 400n })
+  purse.take(state, payment, { gasLimit: 1n, maxFeePerGas: reserved + 400n })
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
+  purse.take(state, { value: 0n }, { gasLimit: 1n, maxFeePerGas: reserved + payment.value })
+  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the amount pays for the gas of a cancellation')
 })

@@ -131,6 +131,35 @@ BEGIN
   RETURN FOUND;
 END $$;
 
+-- Until when a transaction may be signed; null for any time.
+CREATE FUNCTION deadline_of(id text) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  deadline timestamptz;
+BEGIN
+  SELECT t.valid_until INTO deadline FROM transactions t WHERE t.transaction_id = id;
+  IF NOT FOUND THEN
+    SELECT (e.data->>'validUntil')::timestamptz INTO deadline FROM events e WHERE e.stream_id = 'transaction-' || id AND e.stream_version = 1;
+  END IF;
+  RETURN deadline;
+END $$;
+
+-- A refusal for each commit with a signature of a transaction that is no longer valid, unless it is refused for another reason.
+CREATE FUNCTION late_signatures(deadlines jsonb, already_refused jsonb[]) RETURNS jsonb[] LANGUAGE plpgsql AS $$
+DECLARE
+  late jsonb := '[]';
+BEGIN
+  FOR n IN 0..jsonb_array_length(deadlines) - 1 LOOP
+    IF deadline_of(deadlines->n->>'transaction_id') <= clock_timestamp() THEN late := late || (deadlines->n); END IF;
+  END LOOP;
+  IF late = '[]' THEN RETURN '{}'; END IF;
+  RETURN array(
+    SELECT jsonb_build_object('commit', x.commit, 'outcome', 'deadline_missed',
+                              'detail', jsonb_build_object('transaction_ids', string_agg(x.transaction_id, ' ')))
+      FROM jsonb_to_recordset(late) AS x(commit integer, transaction_id text)
+     WHERE x.commit <> ALL (SELECT (r->>'commit')::integer FROM unnest(already_refused) AS r)
+     GROUP BY x.commit);
+END $$;
+
 DROP FUNCTION append_commits(jsonb, jsonb, jsonb);
 
 -- Appends a batch of commits, all or nothing. `guards` holds arrays whose items name their commit by index:
@@ -138,6 +167,7 @@ DROP FUNCTION append_commits(jsonb, jsonb, jsonb);
 --   idempotency {commit, tenant_id, key, fingerprint, resource_id}  the key must be new (or already name this resource)
 --   holds       {commit, wallet_id, asset_id, delta, must_fit}      base units to hold back of a balance, checked and locked first
 --   releases    the same, never refused: applied last, so that a long commit does not keep new requests waiting for the account
+--   deadlines   {commit, transaction_id}                            it is signed here, and must still be valid then
 --   wallets     {commit, wallet_id, require}                        'active': not archived; 'idle': nothing pending
 -- The events of a commit in one stream have consecutive versions. The first of them names the hash of the event before it,
 -- unless the stream is new: the stream must have that one.
@@ -285,6 +315,9 @@ BEGIN
              ELSE EXISTS (SELECT 1 FROM wallet_holds h WHERE h.wallet_id = x.wallet_id AND h.held <> 0)
            END;
   END IF;
+
+  -- Behind every lock that this may have waited for.
+  IF guards ? 'deadlines' THEN refused := refused || late_signatures(guards->'deadlines', refused); END IF;
 
   IF cardinality(refused) > 0 THEN
     RAISE EXCEPTION 'commits refused' USING ERRCODE = 'BU001', DETAIL = to_jsonb(refused)::text;

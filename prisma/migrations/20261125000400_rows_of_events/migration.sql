@@ -15,7 +15,7 @@ CREATE TABLE event_rules (
   leads_to  text,
   -- The highest fee of the transaction after it: `reserved` or `signed` as its data says, `raised` if that is higher.
   fee       text,
-  -- Whether what it holds must fit into the balance: it opens a transaction that a client requested.
+  -- Whether what it holds more must fit into the balance: it opens a transaction, or it adds bytes that were not found on chain.
   must_fit  boolean NOT NULL
 );
 
@@ -154,10 +154,38 @@ CREATE FUNCTION status_of(state text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN state IN ('confirmed', 'cancelled') THEN state WHEN state IN ('reverted', 'failed') THEN 'failed' ELSE 'pending' END
 $$;
 
+-- What a transaction holds for gas besides its amount, before a version of its stream: `fee` is that of its dearest bytes, or what was
+-- reserved. A cancellation leaves `freed` of the amount in the wallet, which pays for its gas.
+CREATE FUNCTION held_fee(stream text, before integer, fee numeric, freed numeric) RETURNS numeric LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  highest numeric;
+BEGIN
+  IF freed = 0 THEN RETURN fee; END IF;
+  SELECT max((e.data->'fees'->>'gasLimit')::numeric * (e.data->'fees'->>'maxFeePerGas')::numeric
+               - CASE WHEN e.data->>'purpose' = 'cancel' THEN freed ELSE 0 END)
+    INTO highest
+    FROM events e
+   WHERE e.stream_id = stream AND e.stream_version < before AND e.type IN ('TransactionSigned', 'TransactionReplaced')
+     AND e.stream_version > coalesce((SELECT max(l.stream_version) FROM events l
+                                       WHERE l.stream_id = stream AND l.stream_version < before AND l.type = 'NonceConsumedExternally'), 0);
+  RETURN CASE WHEN highest IS NULL THEN fee ELSE greatest(highest, 0) END;
+END $$;
+
+-- What older programs held for the gas of a cancellation although its amount pays for it.
+UPDATE wallet_holds h SET held = h.held - x.excess
+  FROM (SELECT t.wallet_id, t.asset_id,
+               sum(t.fee_estimated - held_fee('transaction-' || t.transaction_id, t.version + 1, t.fee_estimated, t.amount)) AS excess
+          FROM transactions t
+         WHERE t.state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND jsonb_array_length(t.hashes) > 1
+           AND t.asset_id LIKE '%/slip44:%'
+         GROUP BY t.wallet_id, t.asset_id) AS x
+ WHERE h.wallet_id = x.wallet_id AND h.asset_id = x.asset_id AND x.excess <> 0;
+
 -- Refuses an append unless each event of a transaction may follow the state of its row, the row comes with it and has the state
 -- that the event leads to and the fee of its data, a new row has the lane and the amount of its request, and the holds are those that
--- follow: what a transaction that is in no block can cost. A row tells no other status than that of its state. No amount of a chain
--- has more than 256 bits, and what is held of an account would never be a number again if one were none. A row that is missing or
+-- follow: what a transaction that is in no block can cost. What is accepted or signed must fit into the balance, and what is signed must
+-- be guarded by its deadline, unless the bytes were found on chain. A row tells no other status than that of its state. No amount of a
+-- chain has more than 256 bits, and what is held of an account would never be a number again if one were none. A row that is missing or
 -- behind is written again, whatever it says.
 -- It is on the hot path: a loop of simple expressions takes a fraction of what a statement takes.
 CREATE FUNCTION refuse_transactions(
@@ -191,6 +219,12 @@ DECLARE
   offered numeric;
   was boolean;
   fee_was numeric;
+  -- Of the fee what is held: held_fee.
+  kept numeric;
+  kept_was numeric;
+  freed numeric;
+  deadline timestamptz;
+  is_found boolean;
   fits boolean;
   will boolean;
   account text;
@@ -217,15 +251,24 @@ BEGIN
       is_unknown := false;
       state := NULL;
       fee_was := 0;
+      kept_was := 0;
+      freed := 0;
+      deadline := NULL;
     ELSE
-      SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type INTO stored
+      SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type, t.valid_until,
+             jsonb_array_length(t.hashes) AS hashes, CASE WHEN t.asset_id LIKE '%/slip44:%' THEN t.amount ELSE 0 END AS freed
+        INTO stored
         FROM transactions t WHERE t.transaction_id = x->>'transaction_id';
       is_unknown := stored.version IS DISTINCT FROM stream_versions[first] - 1;
       state := stored.state;
       fee_was := stored.fee_estimated;
+      freed := stored.freed;
+      kept_was := CASE WHEN stored.hashes > 1 THEN held_fee(stream_ids[first], stream_versions[first], fee_was, freed) ELSE fee_was END;
+      deadline := CASE WHEN stored.version IS NULL THEN deadline_of(x->>'transaction_id') ELSE stored.valid_until END;
     END IF;
     state_was := state;
     fee := fee_was;
+    kept := kept_was;
     LOOP
       IF types[at] <> rule_type THEN
         SELECT * INTO rule FROM event_rules r WHERE r.event = 'transaction:' || types[at];
@@ -237,8 +280,14 @@ BEGIN
       END IF;
       IF rule.fee IS NOT NULL THEN
         request := all_data[at];
+        is_found := false;
         IF rule.fee <> 'reserved' THEN
           offer := request->'fees';
+          is_found := request ?| '{recovered,claimed}';
+          IF deadline IS NOT NULL AND rule.fee = 'signed' AND NOT is_found
+              AND NOT coalesce(guards->'deadlines' @> jsonb_build_array(jsonb_build_object('transaction_id', x->'transaction_id')), false) THEN
+            RAISE EXCEPTION 'the signature of a transaction with a deadline needs its guard' USING ERRCODE = 'insufficient_privilege';
+          END IF;
         ELSE
           IF stream_versions[at] > 1 THEN
             SELECT o.data INTO request FROM events o WHERE o.stream_id = stream_ids[at] AND o.stream_version = 1;
@@ -246,13 +295,21 @@ BEGIN
           offer := request->'reserved';
         END IF;
         offered := (offer->>'gasLimit')::numeric * (offer->>'maxFeePerGas')::numeric;
-        fee := CASE WHEN rule.fee = 'raised' THEN greatest(fee, offered) ELSE offered END;
+        IF rule.fee = 'raised' THEN
+          fee := greatest(fee, offered);
+          kept := greatest(kept, offered - CASE WHEN request->>'purpose' = 'cancel' THEN freed ELSE 0 END);
+          -- By their number the next append sees that there are several bytes.
+          IF coalesce(jsonb_array_length(x->'hashes'), 0) < 2 THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
+        ELSE
+          fee := offered;
+          kept := offered;
+        END IF;
+        fits := fits OR (rule.must_fit AND NOT is_found);
       END IF;
       IF rule.leads_to IS NOT NULL THEN
         state := rule.leads_to;
         cause := rule_type;
       END IF;
-      fits := fits OR rule.must_fit;
       at := at + 1;
       EXIT WHEN at > events_sent OR stream_ids[at] <> stream_ids[first];
     END LOOP;
@@ -288,7 +345,7 @@ BEGIN
 
     was := coalesce(state_was = ANY (unmined), false);
     will := coalesce(state = ANY (unmined), false);
-    CONTINUE WHEN was = will AND (fee = fee_was OR NOT was);
+    CONTINUE WHEN was = will AND (kept = kept_was OR NOT was);
     IF is_new THEN
       wallet := request->>'walletId';
       native := native_asset(request->>'network', request->>'chainId');
@@ -299,9 +356,9 @@ BEGIN
       asset := stored.asset_id;
       amount := stored.amount;
     END IF;
-    wallet := wallet || CASE WHEN fits THEN ' fits ' ELSE ' ' END;
+    held := CASE WHEN will THEN kept ELSE 0 END - CASE WHEN was THEN kept_was ELSE 0 END;
+    wallet := wallet || CASE WHEN fits AND (is_new OR held > 0) THEN ' fits ' ELSE ' ' END;
     account := wallet || native;
-    held := CASE WHEN will THEN fee ELSE 0 END - CASE WHEN was THEN fee_was ELSE 0 END;
     IF was <> will THEN
       IF was THEN amount := -amount; END IF;
       IF asset = native THEN

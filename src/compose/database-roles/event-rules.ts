@@ -34,8 +34,7 @@ export function eventRules(): readonly EventRule[] {
         follows: step?.from ?? [],
         leads_to: opens ? 'requested' : (step?.to ?? null),
         fee: opens ? 'reserved' : (step?.fee ?? null),
-        // Gap fillers release what is held behind them.
-        must_fit: opens && OPENINGS[type as keyof typeof OPENINGS].type !== 'NONCE_FILL',
+        must_fit: opens || step?.mustFit === true,
       }
     }),
   )

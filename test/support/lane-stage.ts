@@ -1,0 +1,166 @@
+/**
+ * One lane on a real database: requests arrive with the login of an API, and the production code of the lane signs with
+ * that of a signer. The chain and the keys are made up, so that a test says what happens while a lane works.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Pool } from 'pg'
+import type { Test } from 'tap'
+import { opened } from '../../src/event-log/aggregate.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
+import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
+import { createDrainLane, type DrainLane } from '../../src/transactions/drain-lane.ts'
+import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
+import type { Intent } from '../../src/transactions/events.ts'
+import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
+import type { KnownTransaction } from '../../src/transactions/state.ts'
+import { loginAs } from './database-login.ts'
+import { NATIVE, newTransactionId, seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
+import { TAG_KEYS } from './recorded-transactions.ts'
+
+const GWEI = 10n ** 9n
+const LANE = { chainId: TEST_CHAIN, address: transferIntent().from }
+const METADATA = { tenantId: 'acme', actor: 'test' }
+
+/** What happens while the lane works; each may be replaced at any time. */
+export type Meanwhile = {
+  readonly price: () => bigint
+  readonly estimate: EstimateGas
+  /** Before bytes are signed. */
+  readonly signing: () => Promise<unknown>
+}
+
+export type LaneStage = {
+  readonly pool: Pool
+  readonly log: EventLog
+  readonly meanwhile: { -readonly [Name in keyof Meanwhile]: Meanwhile[Name] }
+  /** @throws HoldRefused */
+  readonly accept: (overrides?: Partial<Intent>) => Promise<string>
+  readonly drain: () => Promise<void>
+  /** Nothing was unaffordable, unless it is named here. */
+  readonly short: readonly string[]
+  readonly read: (id: string) => Promise<KnownTransaction>
+  readonly held: () => Promise<bigint>
+}
+
+/** @param balance of the only wallet, wei */
+export async function withLane(t: Test, { balance }: { readonly balance: bigint }): Promise<LaneStage> {
+  const { pool, url, log: owner, wakeUps } = await withLog(t)
+  await seedWallet(pool, { walletId: 'wal_1', balance })
+  const logOf = async (role: 'api' | 'signer') => {
+    const login = await loginAs(t, { pool, url }, role)
+    return { login, log: createEventLog({ pool: login, wakeUps, clock: Date.now }) }
+  }
+  const [api, signer] = [await logOf('api'), await logOf('signer')]
+  const meanwhile: LaneStage['meanwhile'] = {
+    price: () => 20n * GWEI,
+    estimate: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+    signing: async () => undefined,
+  }
+  const short: string[] = []
+  const read = async (id: string) => {
+    const { state } = await owner.load(transactionAggregate, id)
+    if (state.state === 'unknown') throw new Error(`${id} is unknown`)
+    return state
+  }
+  return {
+    pool,
+    log: owner,
+    meanwhile,
+    short,
+    read,
+    async accept(overrides = {}) {
+      const id = newTransactionId()
+      const reserved = { gasLimit: 21_000n, maxFeePerGas: 40n * GWEI }
+      const intent = transferIntent({ reserved, ...overrides })
+      const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
+      const change = opened(transactionAggregate, id, command, { metadata: METADATA, now: api.log.now() })
+      await api.log.append({ changes: [change] })
+      return id
+    },
+    drain: () => createLane(signer, meanwhile, short)(LANE),
+    async held() {
+      const { rows } = await pool.query<{ held: string }>('SELECT held FROM wallet_holds WHERE asset_id = $1', [
+        NATIVE.assetId,
+      ])
+      return BigInt(rows[0]?.held ?? 0)
+    },
+  }
+}
+
+function createLane(
+  { login, log }: { readonly login: Pool; readonly log: EventLog },
+  meanwhile: Meanwhile,
+  short: string[],
+): DrainLane {
+  const quote = async () => {
+    const baseFeePerGas = meanwhile.price()
+    const level = { maxFeePerGas: 2n * baseFeePerGas, maxPriorityFeePerGas: GWEI }
+    return { baseFeePerGas, low: level, medium: level, high: level }
+  }
+  const shared = {
+    log,
+    lanes: createLaneReads(login),
+    check: soundOf(log),
+    signer: {
+      async signTransactions(requests: readonly unknown[]) {
+        await meanwhile.signing()
+        return requests.map(() => ({ hash: hex(32), rawTransaction: hex(100), sender: LANE.address }))
+      },
+    },
+    clock: Date.now,
+    keys: TAG_KEYS,
+    onRefused: (id: string) => void short.push(id),
+  }
+  const replace = createReplaceInLane({
+    ...shared,
+    quoteOf: quote,
+    capOf: () => 500n * GWEI,
+    replaceAfterMs: 60_000,
+    onCapReached: () => undefined,
+    onFundsReached: (id) => void short.push(id),
+  })
+  return createDrainLane({
+    ...shared,
+    replace,
+    leases: createLeases({ pool: login, holder: 'test', leaseMs: 60_000 }),
+    compare: async () => ({ held: null, unclear: [] }),
+    fillGaps: async () => 0,
+    maxInFlight: 64,
+    onSigned: () => undefined,
+    onNotSimulated: () => undefined,
+    onSetAside: (id, error) => {
+      throw new Error(id, { cause: error })
+    },
+    chainOf: () => ({
+      quote,
+      estimateGas: (requests) => meanwhile.estimate(requests),
+      refusedByToken: async (requests) => requests.map(() => false),
+      observedBlock: async () => 0,
+      nonceOf: async () => 0,
+    }),
+  })
+}
+
+/** Every transaction of the log may be signed with the key of the wallet. */
+function soundOf(log: EventLog): CheckRecorded {
+  return async (ids) =>
+    (await log.loadChecked(transactionAggregate, ids)).map((loaded) => ({
+      loaded,
+      wallet: {
+        walletId: 'wal_1',
+        tenantId: 'acme',
+        type: 'hd',
+        network: 'ethereum',
+        environment: 'mainnet',
+        chainId: TEST_CHAIN,
+        address: LANE.address,
+        key: { kind: 'hd', tenantId: 'acme', index: 0 },
+      },
+      problem: null,
+    }))
+}
+
+const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
