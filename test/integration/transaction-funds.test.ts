@@ -3,8 +3,6 @@
  * recorded, on a real PostgreSQL.
  */
 import t, { type Test } from 'tap'
-import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Fees } from '../../src/transactions/events.ts'
 import { newestAttempt } from '../../src/transactions/state.ts'
 import { type LaneStage, withLane } from '../support/lane-stage.ts'
@@ -18,10 +16,6 @@ const PLAIN = costOf(RESERVED)
 /** Accepts a transfer of everything that is available, as a client that reads its balance. */
 async function acceptTheRest({ accept, held }: LaneStage, balance: bigint): Promise<string> {
   return accept({ amount: balance - (await held()) - PLAIN })
-}
-
-async function command({ log }: LaneStage, id: string, wanted: TransactionCommand): Promise<void> {
-  await log.execute(transactionAggregate, id, wanted, { metadata: { tenantId: 'acme', actor: 'test' } })
 }
 
 async function feesOf({ read }: LaneStage, id: string): Promise<Fees> {
@@ -99,7 +93,7 @@ t.test(
     const id = await stage.accept({ amount: 5n })
     await stage.drain()
     const before = await feesOf(stage, id)
-    await command(stage, id, { type: 'RequestSpeedUp', gasPriority: 'high', now: stage.log.now() })
+    await stage.command(id, { type: 'RequestSpeedUp', gasPriority: 'high', now: stage.log.now() })
     stage.meanwhile.price = () => 60n * GWEI
     const transfer = once(() => acceptTheRest(stage, ETHER))
     stage.meanwhile.signing = transfer.run
@@ -120,7 +114,7 @@ t.test('a transfer of everything is cancelled: its amount pays for the gas of th
   const id = await stage.accept({ amount: ETHER - PLAIN })
   await stage.drain()
   const held = await stage.held()
-  await command(stage, id, { type: 'RequestCancellation', now: stage.log.now() })
+  await stage.command(id, { type: 'RequestCancellation', now: stage.log.now() })
   stage.meanwhile.price = () => 60n * GWEI
   await stage.drain()
   t.match(await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })

@@ -10,6 +10,7 @@ import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
+import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { createDrainLane, type DrainLane } from '../../src/transactions/drain-lane.ts'
 import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -38,8 +39,9 @@ export type LaneStage = {
   readonly meanwhile: { -readonly [Name in keyof Meanwhile]: Meanwhile[Name] }
   /** @throws HoldRefused */
   readonly accept: (overrides?: Partial<Intent>) => Promise<string>
+  readonly command: (id: string, command: TransactionCommand) => Promise<unknown>
   readonly drain: () => Promise<void>
-  /** Nothing was unaffordable, unless it is named here. */
+  /** The ids of what the lane left alone. */
   readonly short: readonly string[]
   readonly read: (id: string) => Promise<KnownTransaction>
   readonly held: () => Promise<bigint>
@@ -80,6 +82,7 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
       await api.log.append({ changes: [change] })
       return id
     },
+    command: (id, command) => api.log.execute(transactionAggregate, id, command, { metadata: METADATA }),
     drain: () => createLane(signer, meanwhile, short)(LANE),
     async held() {
       const { rows } = await pool.query<{ held: string }>('SELECT held FROM wallet_holds WHERE asset_id = $1', [
