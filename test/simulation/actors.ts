@@ -225,7 +225,7 @@ function createSigner(world: World, ports: PortsOf) {
     }),
     chainOf: () => ({
       quote,
-      estimateGas: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+      estimateGas: async (requests) => requests.map((request) => ({ ok: true, gasLimit: world.gasOf(request) })),
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),
       nonceOf,

@@ -33,7 +33,12 @@ export type ChainBlock = {
   readonly balances: ReadonlyMap<string, bigint>
 }
 
-export type PoolAnswer = 'ok' | 'already known' | 'nonce too low' | 'replacement transaction underpriced'
+export type PoolAnswer =
+  | 'ok'
+  | 'already known'
+  | 'nonce too low'
+  | 'replacement transaction underpriced'
+  | 'insufficient funds for gas * price + value'
 
 /** Calls to this address revert. */
 export const REVERTING = `0x${'de'.repeat(20)}`
@@ -74,6 +79,7 @@ export class SimulatedChain {
   #highest = 0
   #deepest = 0
   #baseFee = FIRST_BASE_FEE
+  #isStrict = false
 
   /** @param now the true time, ms */
   constructor(random: Random, confirmations: number, now: () => number) {
@@ -146,6 +152,17 @@ export class SimulatedChain {
     this.#baseFee = fee
   }
 
+  /** Nodes refuse what an account cannot pay at its highest price beside everything else that they have of it. */
+  demandFunds(): void {
+    this.#isStrict = true
+  }
+
+  #canPay(wire: Wire): boolean {
+    const others = this.pooled().filter((other) => other.from === wire.from && other.nonce !== wire.nonce)
+    const cost = [...others, wire].reduce((sum, each) => sum + mostCost(each), 0n)
+    return cost <= (this.head().balances.get(wire.from) ?? 0n)
+  }
+
   forgetPool(): void {
     this.#pool = new Map()
   }
@@ -163,6 +180,7 @@ export class SimulatedChain {
     const before = this.#pool.get(placeOf(wire))
     if (before?.hash === wire.hash) return 'already known'
     if (before !== undefined && !outbids(wire, before)) return 'replacement transaction underpriced'
+    if (this.#isStrict && isOwn(wire) && !this.#canPay(wire)) return 'insufficient funds for gas * price + value'
     this.#pool.set(placeOf(wire), wire)
     return 'ok'
   }
@@ -263,6 +281,10 @@ function pay(balances: Map<string, bigint>, { from, to, value }: Wire, baseFee: 
   if (from !== DONOR) balances.set(from, has - moved - cost)
   balances.set(to, (balances.get(to) ?? 0n) + moved)
   return true
+}
+
+function mostCost({ value, gasLimit, maxFeePerGas }: Wire): bigint {
+  return BigInt(value) + BigInt(gasLimit) * BigInt(maxFeePerGas)
 }
 
 function placeOf({ from, nonce }: Pick<Wire, 'from' | 'nonce'>): string {

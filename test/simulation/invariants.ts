@@ -46,6 +46,28 @@ export function checkAccounts(world: World, { changes }: Commit): void {
   }
 }
 
+/** After every append: what was signed in it was still valid, by the time of the database, unless it was found on chain. */
+export function checkDeadlines({ store, databaseNow, broken }: World, { changes }: Commit): void {
+  for (const { streamId, canonical } of changes.flatMap(({ events }) => events)) {
+    const { type, data } = JSON.parse(canonical)
+    const until = store.transactions.get(streamId.slice('transaction-'.length))?.valid_until
+    if (type !== 'TransactionSigned' || data.recovered === true || typeof until !== 'string') continue
+    if (Date.parse(until) <= databaseNow()) broken(`${streamId} is signed after ${until}`)
+  }
+}
+
+/**
+ * After every append: no wallet has less than what waits may cost. A reconciliation may read a balance ahead of the
+ * follower: it lacks what was spent in blocks whose transactions still hold it.
+ */
+export function checkFunds({ store, broken }: World): void {
+  for (const [account, held] of store.held) {
+    const isAhead = (store.balanceRows.get(account)?.block_number ?? 0) > (store.cursor()?.number ?? 0)
+    const balance = store.balances.get(account) ?? 0n
+    if (!isAhead && held > balance) broken(`${held} is held back of ${account}, which has ${balance}`)
+  }
+}
+
 /**
  * Recorded balances equal the chain's, as of a block that is on it. After a reorg below the kept hashes, the
  * reconciliation corrects the balances; an unchanged one keeps the block at which it was read. So does one that was read

@@ -39,7 +39,7 @@ export type Mutant = {
 
 export const HONEST: Mutant = {
   name: 'honest',
-  laws: { fences: true, nonces: true, releases: true, fits: true },
+  laws: { fences: true, nonces: true, releases: true, fits: true, signaturesFit: true, deadlines: true },
   keepsOrphans: false,
   trustsSilence: false,
   sendsUnlogged: false,
@@ -60,6 +60,7 @@ export const HONEST: Mutant = {
 export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'holds are not given back', laws: { ...HONEST.laws, releases: false } },
   { ...HONEST, name: 'more is accepted than is available', laws: { ...HONEST.laws, fits: false } },
+  { ...HONEST, name: 'a signature is recorded after its deadline', laws: { ...HONEST.laws, deadlines: false } },
   { ...HONEST, name: 'deposits are not seen', missesDeposits: true },
   { ...HONEST, name: 'spending is not seen', missesSpending: true },
   { ...HONEST, name: 'balances of orphaned blocks stand', keepsBalances: true },

@@ -144,6 +144,7 @@ function createScene(seed: number, mutant: Mutant, problems: string[]): Scene {
       if (method === 'eth_getTransactionCount' && params[1] === 'pending') buryUnseen(world, truth)
       if (method === 'eth_getTransactionByHash' && value === null) buryUnseen(world, truth)
     },
+    gasOf: () => GAS_USED,
     tagKeys: () => (old.tags ? TAG_KEYS : UNKNOWN_KEYS),
     untagged: () => old.untagged,
   }

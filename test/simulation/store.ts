@@ -5,6 +5,7 @@
 import type { HoldChange, ReadModelRow } from '../../src/event-log/aggregate.ts'
 import {
   type Commit,
+  DeadlineMissed,
   FenceLost,
   HoldRefused,
   IdempotentReplay,
@@ -73,6 +74,8 @@ export type StoreLaws = {
   readonly nonces: boolean
   readonly releases: boolean
   readonly fits: boolean
+  readonly signaturesFit: boolean
+  readonly deadlines: boolean
 }
 
 export type Store = ReturnType<typeof createStore>
@@ -95,7 +98,8 @@ export function createStore(laws: StoreLaws, now: () => number, onAppended: (com
     if (known && known.resourceId !== key.resourceId)
       throw new IdempotentReplay({ resource_id: known.resourceId, fingerprint: known.fingerprint })
     if (laws.nonces) checkNonces(rowsOf(commit), transactions)
-    if (laws.fits) checkHolds(holdsIn(commit), held, balances)
+    if (laws.fits) checkHolds(laws.signaturesFit ? holdsIn(commit) : holdsOfRequests(commit), held, balances)
+    if (laws.deadlines) checkDeadlines(commit, transactions, now())
     kept.push({ commit, leases: [...leases].map(([name, row]) => [name, { ...row }]) })
     tables.apply(commit)
     onAppended(commit)
@@ -217,6 +221,10 @@ function holdsIn({ changes, holds = [] }: Commit): readonly HoldChange[] {
   return [...changes.flatMap((change) => change.readModels.holds), ...holds]
 }
 
+function holdsOfRequests({ changes }: Commit): readonly HoldChange[] {
+  return changes.filter(({ events }) => events[0]?.streamVersion === 1).flatMap((change) => change.readModels.holds)
+}
+
 function checkStreams(streams: ReadonlyMap<string, readonly StoredEvent[]>, commit: Commit): 'new' | 'before' {
   const all = commit.changes.flatMap((change) => change.events)
   const standing = all.map((event) => streams.get(event.streamId)?.[event.streamVersion - 1])
@@ -252,6 +260,15 @@ function checkHolds(holds: readonly HoldChange[], held: Amounts, balances: Amoun
       throw new HoldRefused({ asset_id: assetId, available: balance.toString(), needed: delta.toString() })
     sums.set(account, sum)
   }
+}
+
+/** Checks that what is signed is still valid. */
+function checkDeadlines({ guards }: Commit, transactions: ReadonlyMap<string, TransactionRow>, now: number): void {
+  const late = (guards?.deadlines ?? []).filter((id) => {
+    const until = transactions.get(id)?.valid_until
+    return typeof until === 'string' && Date.parse(until) <= now
+  })
+  if (late.length > 0) throw new DeadlineMissed(late)
 }
 
 function toStored({ canonical, hash }: { readonly canonical: string; readonly hash: string }): StoredEvent {

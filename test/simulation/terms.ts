@@ -1,6 +1,7 @@
 /** Shared by all parts of a simulation: the constants of its service, and the world of one schedule. */
 import type { RpcRequest } from '../../src/chain/json-rpc.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import type { GasRequest } from '../../src/transactions/estimate-gas.ts'
 import type { TagKeys } from '../../src/transactions/tags.ts'
 import type { Random } from '../support/load-random.ts'
 import { type SimulatedChain, UNIT_WEI, type Wire } from './chain.ts'
@@ -43,6 +44,8 @@ export type World = {
   readonly isLate: (wire: Wire) => boolean
   /** Called with what a node says to a process. */
   readonly onAnswer: (request: RpcRequest, value: unknown) => void
+  /** What nodes say that a call needs. */
+  readonly gasOf: (request: GasRequest) => bigint
   /** The keys of a signer that starts now. */
   readonly tagKeys: () => TagKeys
   /** Whether there is evidence that the database went back to before signatures had tags. */

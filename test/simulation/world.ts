@@ -5,7 +5,7 @@
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
 import { GAS_USED, SimulatedChain, UNIT_WEI } from './chain.ts'
-import { checkAccounts, checkRest, checkWire } from './invariants.ts'
+import { checkAccounts, checkDeadlines, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { createNumbers, createScheduler } from './scheduler.ts'
@@ -83,7 +83,10 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     store: createStore(
       mutant.laws,
       () => time.now,
-      (commit) => checkAccounts(world, commit),
+      (commit) => {
+        checkAccounts(world, commit)
+        checkDeadlines(world, commit)
+      },
     ),
     chain: new SimulatedChain(random, CONFIRMATIONS, () => time.now),
     queues: createQueues(random, () => time.storm),
@@ -100,6 +103,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     onSent: (wire) => checkWire(world, wire),
     isLate: () => false,
     onAnswer: () => undefined,
+    gasOf: () => GAS_USED,
     tagKeys: () => TAG_KEYS,
     untagged: () => false,
   }
