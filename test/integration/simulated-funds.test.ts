@@ -8,7 +8,7 @@ import { HONEST } from '../simulation/mutants.ts'
 import { LawBroken } from '../simulation/world.ts'
 
 const SEED = Number(process.env.SIMULATION_SEED ?? Date.now() % 2 ** 31)
-const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 200)
+const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 150)
 const SEARCHED = 100
 
 t.test(`what is held fits into the balance, always (SIMULATION_SEED=${SEED})`, async (t) => {

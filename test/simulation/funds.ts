@@ -116,7 +116,10 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
   world.chain.demandFunds()
   for (const lane of world.lanes) world.chain.deposit(lane, FIRST_FUNDS)
   for (let block = 0; block < CONFIRMATIONS + 1; block += 1) world.chain.mine({ room: LANES.length, whims: false })
-  const roles = [...ROLES.filter(([name]) => KEPT.includes(name)), ['owner', createSpender(() => time.storm && store.cursor() !== null)] as const]
+  const roles = [
+    ...ROLES.filter(([name]) => KEPT.includes(name)),
+    ['owner', createSpender(() => time.storm && store.cursor() !== null)] as const,
+  ]
   return { world, actors: startActors(world, roles) }
 }
 

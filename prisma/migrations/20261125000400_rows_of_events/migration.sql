@@ -176,10 +176,18 @@ UPDATE wallet_holds h SET held = h.held - x.excess
   FROM (SELECT t.wallet_id, t.asset_id,
                sum(t.fee_estimated - held_fee('transaction-' || t.transaction_id, t.version + 1, t.fee_estimated, t.amount)) AS excess
           FROM transactions t
-         WHERE t.state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND jsonb_array_length(t.hashes) > 1
+         WHERE t.state IN ('signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds') AND t.hashes->1 IS NOT NULL
            AND t.asset_id LIKE '%/slip44:%'
          GROUP BY t.wallet_id, t.asset_id) AS x
  WHERE h.wallet_id = x.wallet_id AND h.asset_id = x.asset_id AND x.excess <> 0;
+
+-- Refuses a first signature of a transaction with a deadline, unless append_commits has compared that with its clock.
+CREATE FUNCTION refuse_unguarded(guards jsonb, id text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF deadline_of(id) IS NOT NULL AND NOT coalesce(guards->'deadlines' @> jsonb_build_array(jsonb_build_object('transaction_id', id)), false) THEN
+    RAISE EXCEPTION 'the signature of %, which has a deadline, needs its guard', id USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $$;
 
 -- Refuses an append unless each event of a transaction may follow the state of its row, the row comes with it and has the state
 -- that the event leads to and the fee of its data, a new row has the lane and the amount of its request, and the holds are those that
@@ -194,6 +202,7 @@ CREATE FUNCTION refuse_transactions(
 DECLARE
   unmined CONSTANT text[] := '{requested,signed,submitted,replaced,reorged,awaiting_funds}';
   events_sent CONSTANT integer := coalesce(cardinality(stream_ids), 0);
+  nothing text;
   covered integer := 0;
   x jsonb;
   request jsonb;
@@ -222,9 +231,6 @@ DECLARE
   -- Of the fee what is held: held_fee.
   kept numeric;
   kept_was numeric;
-  freed numeric;
-  deadline timestamptz;
-  is_found boolean;
   fits boolean;
   will boolean;
   account text;
@@ -252,19 +258,17 @@ BEGIN
       state := NULL;
       fee_was := 0;
       kept_was := 0;
-      freed := 0;
-      deadline := NULL;
     ELSE
       SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type, t.valid_until,
-             jsonb_array_length(t.hashes) AS hashes, CASE WHEN t.asset_id LIKE '%/slip44:%' THEN t.amount ELSE 0 END AS freed
+             CASE WHEN t.hashes->0 IS NOT NULL AND t.asset_id LIKE '%/slip44:%' THEN t.amount ELSE 0 END AS freed,
+             CASE WHEN t.hashes->1 IS NOT NULL AND t.asset_id LIKE '%/slip44:%'
+                  THEN held_fee(stream_ids[first], stream_versions[first], t.fee_estimated, t.amount) ELSE t.fee_estimated END AS kept
         INTO stored
         FROM transactions t WHERE t.transaction_id = x->>'transaction_id';
       is_unknown := stored.version IS DISTINCT FROM stream_versions[first] - 1;
       state := stored.state;
       fee_was := stored.fee_estimated;
-      freed := stored.freed;
-      kept_was := CASE WHEN stored.hashes > 1 THEN held_fee(stream_ids[first], stream_versions[first], fee_was, freed) ELSE fee_was END;
-      deadline := CASE WHEN stored.version IS NULL THEN deadline_of(x->>'transaction_id') ELSE stored.valid_until END;
+      kept_was := stored.kept;
     END IF;
     state_was := state;
     fee := fee_was;
@@ -280,31 +284,31 @@ BEGIN
       END IF;
       IF rule.fee IS NOT NULL THEN
         request := all_data[at];
-        is_found := false;
         IF rule.fee <> 'reserved' THEN
           offer := request->'fees';
-          is_found := request ?| '{recovered,claimed}';
-          IF deadline IS NOT NULL AND rule.fee = 'signed' AND NOT is_found
-              AND NOT coalesce(guards->'deadlines' @> jsonb_build_array(jsonb_build_object('transaction_id', x->'transaction_id')), false) THEN
-            RAISE EXCEPTION 'the signature of a transaction with a deadline needs its guard' USING ERRCODE = 'insufficient_privilege';
+          IF NOT request ?| '{recovered,claimed}' THEN
+            fits := fits OR rule.must_fit;
+            IF rule.fee = 'signed' AND NOT is_new AND (stored.valid_until IS NOT NULL OR stored.version IS NULL) THEN
+              nothing := refuse_unguarded(guards, x->>'transaction_id');
+            END IF;
           END IF;
         ELSE
           IF stream_versions[at] > 1 THEN
             SELECT o.data INTO request FROM events o WHERE o.stream_id = stream_ids[at] AND o.stream_version = 1;
           END IF;
           offer := request->'reserved';
+          fits := fits OR rule.must_fit;
         END IF;
         offered := (offer->>'gasLimit')::numeric * (offer->>'maxFeePerGas')::numeric;
-        IF rule.fee = 'raised' THEN
-          fee := greatest(fee, offered);
-          kept := greatest(kept, offered - CASE WHEN request->>'purpose' = 'cancel' THEN freed ELSE 0 END);
-          -- By their number the next append sees that there are several bytes.
-          IF coalesce(jsonb_array_length(x->'hashes'), 0) < 2 THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
-        ELSE
+        IF rule.fee <> 'raised' THEN
           fee := offered;
           kept := offered;
+        ELSE
+          fee := greatest(fee, offered);
+          kept := greatest(kept, offered - CASE WHEN NOT is_new AND request->>'purpose' = 'cancel' THEN stored.freed ELSE 0 END);
+          -- By their number the next append sees that there are several bytes.
+          IF x->'hashes'->1 IS NULL THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
         END IF;
-        fits := fits OR (rule.must_fit AND NOT is_found);
       END IF;
       IF rule.leads_to IS NOT NULL THEN
         state := rule.leads_to;
