@@ -5,9 +5,11 @@ import type { Pool } from 'pg'
 import { parseAddress } from '../chain/address.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
+import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { isMined, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
+import { transactionAggregate } from '../transactions/aggregate.ts'
+import { HOLDS, isMined, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
@@ -44,14 +46,14 @@ export type RemoveAsset = (
 ) => Promise<Removal>
 
 export function createRemoveAsset(ports: RemoveAssetPorts): RemoveAsset {
-  const { pool, log, books, findRemoved } = ports
+  const { log, books, findRemoved } = ports
   return async (chains, assetId, { metadata }) => {
     const { tenantId } = metadata
     const { chain, contract } = readId(chains, assetId)
     const known = (await books.open(tenantId, chain, { fresh: true })).byContract(contract)
     if (known !== undefined && known.source !== 'registered') throw notYours(known.symbol)
     if (known !== undefined) {
-      await requireNothingPending(pool, tenantId, known.assetId)
+      await requireNothingPending(ports, tenantId, { chainId: chain.chainId, assetId: known.assetId })
       const command = { type: 'RemoveAsset', now: log.now() } as const
       await log.execute(assetAggregate, assetStreamId(tenantId, known.assetId), command, { metadata })
       await books.open(tenantId, chain, { fresh: true })
@@ -85,14 +87,47 @@ const PENDING = `
   SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND ${isMined('transactions')}
   LIMIT ${MAX_NAMED}`
 
-async function requireNothingPending(pool: Pool, tenantId: string, assetId: string): Promise<void> {
-  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>(PENDING, [tenantId, assetId])
-  if (rows.length === 0) return
+/** Calls that may take the asset besides their own: their requests say it, in the log. */
+const OPEN_CALLS = `
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND chain_id = $3 AND type = $4
+     AND ${isUnmined('transactions')}
+     AND EXISTS (SELECT FROM ${HOLDS} AS holds WHERE holds.wallet_id = transactions.wallet_id AND holds.asset_id = $2 AND holds.held > 0)
+  UNION ALL
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND chain_id = $3 AND type = $4 AND asset_id <> $2
+     AND ${isMined('transactions')}`
+/** Calls loaded at once. */
+const PAGE = 64
+
+type Asset = { readonly chainId: number; readonly assetId: string }
+
+async function requireNothingPending(ports: RemoveAssetPorts, tenantId: string, asset: Asset): Promise<void> {
+  const own = await idsOf(ports, PENDING, [tenantId, asset.assetId])
+  const pending = own.length > 0 ? own : await callsTaking(ports, tenantId, asset)
+  if (pending.length === 0) return
   throw new Conflict(
     'asset_has_pending_transactions',
     'The asset has pending transactions: wait until they are final, or cancel them, then remove the asset.',
-    { transaction_ids: rows.map(({ transaction_id }) => transaction_id) },
+    { transaction_ids: pending },
   )
+}
+
+async function callsTaking({ pool, log }: RemoveAssetPorts, tenantId: string, asset: Asset): Promise<string[]> {
+  const { chainId, assetId } = asset
+  const values = [tenantId, assetId, chainId, TRANSACTION_TYPES.ContractCallRequested]
+  const calls = await idsOf({ pool }, OPEN_CALLS, values)
+  const taking: string[] = []
+  for (let n = 0; n < calls.length && taking.length < MAX_NAMED; n += PAGE) {
+    for (const { id, state } of await log.loadMany(transactionAggregate, calls.slice(n, n + PAGE))) {
+      const { outflows = [] } = state.state === 'unknown' ? {} : state.intent
+      if (outflows.some((outflow) => outflow.asset.assetId === assetId)) taking.push(id)
+    }
+  }
+  return taking.slice(0, MAX_NAMED)
+}
+
+async function idsOf({ pool }: Pick<RemoveAssetPorts, 'pool'>, text: string, values: unknown[]): Promise<string[]> {
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>(text, values)
+  return rows.map(({ transaction_id }) => transaction_id)
 }
 
 function notYours(symbol: string): Conflict {
