@@ -35,6 +35,14 @@ export function unfitIn(text: string, { lineFeeds }: { readonly lineFeeds: boole
   return `must be in Unicode normalization form C (NFC), and ${difference}: normalize it before you send it`
 }
 
+/** The rule for ids that a caller chooses: two that look alike would be two resources. `null` when it is kept. */
+export function paddingOf(text: string): string | null {
+  const found = /^\s|\s$/u.exec(text)
+  if (found === null) return null
+  const place = `has ${codePointOf(found[0])} (character ${placeOf(text, found.index)}) there`
+  return `must not begin or end with a space, and ${place}: remove it before you send it`
+}
+
 function codePointOf(text: string): string {
   return `U+${(text.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }

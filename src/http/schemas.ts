@@ -58,6 +58,12 @@ export function text(maxLength: number, options: StringOptions = {}) {
   return freeText(maxLength, CONTROL, { format: 'plain-text', unfit: 'control characters, line breaks' }, options)
 }
 
+/** As `text`, for ids that a caller chooses: without spaces at the start and the end. @param maxLength characters (code points) */
+export function idText(maxLength: number, options: StringOptions = {}) {
+  const kind = { format: 'plain-id', unfit: 'spaces at the start or the end, control characters, line breaks' }
+  return freeText(maxLength, CONTROL, kind, options)
+}
+
 /** Free text of several lines separated by line feeds. @param maxLength characters (code points) */
 export function multilineText(maxLength: number, options: StringOptions = {}) {
   const kind = { format: 'plain-lines', unfit: 'control characters other than line feeds' }

@@ -3,7 +3,7 @@ import type { ErrorObject } from 'ajv'
 import { closest } from '../core/closest.ts'
 import type { ErrorItem } from '../core/errors.ts'
 import { fieldPath, stepsOf } from '../core/field-path.ts'
-import { unfitIn } from '../core/plain-text.ts'
+import { paddingOf, unfitIn } from '../core/plain-text.ts'
 
 /** More items are not useful, and a hostile body could produce a hundred thousand. */
 const MAX_ITEMS = 100
@@ -73,10 +73,16 @@ function ownRule(error: ErrorObject): Phrase | null {
   return { code: schema['x-code'] ?? 'invalid', rule: unfitText(error.data, schema.format) ?? schema['x-rule'] }
 }
 
+const UNFIT_BY_FORMAT: Readonly<Record<string, (text: string) => string | null>> = {
+  'plain-text': (text) => unfitIn(text, { lineFeeds: false }),
+  'plain-lines': (text) => unfitIn(text, { lineFeeds: true }),
+  'plain-id': (text) => unfitIn(text, { lineFeeds: false }) ?? paddingOf(text),
+  'search-id': paddingOf,
+}
+
 /** Names the offending character, which may be invisible to its sender. */
 function unfitText(data: unknown, format: string | undefined): string | null {
-  if (typeof data !== 'string' || (format !== 'plain-text' && format !== 'plain-lines')) return null
-  return unfitIn(data, { lineFeeds: format === 'plain-lines' })
+  return typeof data === 'string' ? (UNFIT_BY_FORMAT[format ?? '']?.(data) ?? null) : null
 }
 
 function phrase(error: ErrorObject): Phrase {

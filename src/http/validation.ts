@@ -6,7 +6,7 @@ import { Ajv, type AnySchema, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
-import { unfitIn } from '../core/plain-text.ts'
+import { paddingOf, unfitIn } from '../core/plain-text.ts'
 import { isImageUri, isWebAddress } from '../core/published-uris.ts'
 import { COMPONENT, SHAPES } from './components.ts'
 import { notFoundById } from './storable-url.ts'
@@ -59,6 +59,8 @@ function createAjv(options: { allErrors: boolean; coerceTypes: boolean }): Ajv {
   ajv.addFormat('date-time', isInstant(ajv.formats['date-time']))
   ajv.addFormat('image-uri', isImageUri)
   ajv.addFormat('plain-text', (text) => unfitIn(text, { lineFeeds: false }) === null)
+  ajv.addFormat('plain-id', (text) => unfitIn(text, { lineFeeds: false }) === null && paddingOf(text) === null)
+  ajv.addFormat('search-id', (text) => paddingOf(text) === null)
   ajv.addFormat('plain-lines', (text) => unfitIn(text, { lineFeeds: true }) === null)
   ajv.addFormat('web-address', isWebAddress)
   return ajv

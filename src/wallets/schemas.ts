@@ -9,13 +9,13 @@ import {
   closedObject,
   environmentSchema,
   idSchema,
+  idText,
   instant,
   labelSchema,
   networkSchema,
   nullable,
   oneOf,
   searchText,
-  text,
 } from '../http/schemas.ts'
 import { KEYED_TYPES, type Notifications, WALLET_TYPES } from './events.ts'
 import { LEAST_SIGNERS } from './mpc-terms.ts'
@@ -34,8 +34,9 @@ const ownAddressSchema = Type.String({
   description: 'The address of the wallet, with its EIP-55 checksum. Null until its key is created.',
   examples: [ADDRESS],
 })
-const externalIdSchema = text(64, {
-  description: 'Your own id for the wallet. It is permanently unique among your wallets, including archived ones.',
+const externalIdSchema = idText(64, {
+  description:
+    'Your own id for the wallet, without spaces at the start or the end. It is permanently unique among your wallets, including archived ones.',
   minLength: 1,
   examples: ['customer-42'],
 })
@@ -141,7 +142,9 @@ export const listQuery = {
   address: Type.Optional(
     Type.String({ maxLength: 64, description: 'Only wallets with this address. Upper and lower case are equal.' }),
   ),
-  external_id: Type.Optional(searchText(64, { description: 'Only the wallet with this `external_id`.' })),
+  external_id: Type.Optional(
+    searchText(64, { description: 'Only the wallet with this `external_id`.', format: 'search-id' }),
+  ),
   status: Type.Optional(
     oneOf(WALLET_STATUSES, {
       description: 'Only wallets with this status. Archived wallets are listed only with `archived`.',

@@ -194,3 +194,28 @@ t.test(
     t.match(found.body.data, { wallets: [{ label: 'old\u200b' }] }, 'a label stored earlier can be read and searched')
   },
 )
+
+t.test('an external_id with a space at its start or end is refused, also where wallets are looked up', async (t) => {
+  const { parts, post, get } = await withWalletApi(t)
+  await beat(parts)
+  const before = await countEvents(parts)
+  for (const [external_id, place] of [
+    [' customer-42', 'U+0020 (character 1)'],
+    ['customer-42 ', 'U+0020 (character 12)'],
+    ['customer-42\u00a0', 'U+00A0 (character 12)'],
+    ['\u3000customer-42', 'U+3000 (character 1)'],
+    [' ', 'U+0020 (character 1)'],
+  ] as const) {
+    const message = `external_id must not begin or end with a space, and has ${place} there: remove it before you send it.`
+    const refused = { field: 'external_id', code: 'invalid_text', message }
+    for (const answer of [
+      await post('/v1/wallets/create', { ...CREATE, external_id }, { prefer: 'respond-async' }),
+      await get(`/v1/wallets?external_id=${encodeURIComponent(external_id)}`),
+    ])
+      t.match({ status: answer.status, errors: answer.body.errors }, { status: 422, errors: [refused] }, external_id)
+  }
+  t.equal(await countEvents(parts), before)
+  const within = await post('/v1/wallets/create', { ...CREATE, external_id: 'customer 42' }, { prefer: 'wait=0' })
+  t.equal(within.status, 202, 'spaces within are allowed')
+  t.match((await get('/v1/wallets?external_id=customer%2042')).body.data, { wallets: [{ external_id: 'customer 42' }] })
+})
