@@ -7,7 +7,7 @@ import { describeToken } from '../chain/token-metadata.ts'
 import { tokenAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
+import type { Accept, Accepted, AcceptUnchanged, AppendPrepared } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
@@ -28,7 +28,7 @@ export type RegisterAssetPorts = {
 
 export type Registration = {
   readonly asset: KnownAsset
-  /** False when the asset was already known. */
+  /** False when the asset was already known at the first request with the key. */
   readonly isNew: boolean
   /** ISO 8601: set when an earlier request with the same key registered it and it was removed since. */
   readonly removedAt: string | null
@@ -49,28 +49,33 @@ export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
     const contract = parseAddress(contractAddress, FIELD)
     const find = async () => (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
     const known = await find()
-    const register = (append: AppendPrepared) => record(ports, { chain, contract, metadata }, append)
-    const nothingNew = async (): Promise<Accepted<boolean>> => ({ id: contract, replayed: false, made: false })
-    const accepted = await accept(metadata, known === undefined ? register : nothingNew, { replayFirst: true })
+    const attempt = (append: AppendPrepared, unchanged: AcceptUnchanged) =>
+      known === undefined
+        ? record(ports, { chain, contract, metadata }, append, unchanged)
+        : unchanged(known.assetId, null)
+    const { id, replayed } = await accept(metadata, attempt, { replayFirst: true })
     const asset = known ?? (await find())
-    if (asset !== undefined)
-      return { asset, isNew: accepted.made === true, removedAt: null, replayed: accepted.replayed }
-    return replayOf(await findRemoved(metadata.tenantId, chain, contract))
+    const found =
+      asset === undefined
+        ? removedSince(await findRemoved(metadata.tenantId, chain, contract))
+        : { asset, removedAt: null }
+    return { ...found, isNew: id === found.asset.assetId, replayed }
   }
 }
 
 /** The request was fulfilled once, and its asset was removed: it must not be registered again. */
-function replayOf(removed: RemovedAsset | null): Registration {
+function removedSince(removed: RemovedAsset | null): RemovedAsset {
   if (removed === null) throw new Error('a registered asset must be in the read model')
-  return { ...removed, isNew: false, replayed: true }
+  return removed
 }
 
-/** @returns `made` is false when a concurrent request has registered it */
+/** Registers it, unless a concurrent request has. */
 async function record(
   { log, rpcOf }: RegisterAssetPorts,
   place: { readonly chain: AssetChain; readonly contract: string; readonly metadata: Metadata },
   append: AppendPrepared,
-): Promise<Accepted<boolean>> {
+  unchanged: AcceptUnchanged,
+): Promise<Accepted> {
   const { chain, contract, metadata } = place
   const { network, environment, chainId } = chain
   const described = await describeToken(rpcOf(chainId), contract)
@@ -84,6 +89,6 @@ async function record(
   const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))
   const asset = { assetId, network, environment, chainId, contractAddress: contract, ...token, registeredAt: now }
   const registered = change(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
-  if (registered === null) return { id: assetId, replayed: false, made: false }
-  return append({ id: assetId, commit: { changes: [registered] }, made: true })
+  if (registered === null) return unchanged(assetId, null)
+  return append({ id: assetId, commit: { changes: [registered] }, made: null })
 }

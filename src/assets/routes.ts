@@ -163,11 +163,11 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
         const chain = chainOf({ network, environment: environmentOf(request.caller, request.body.environment) })
         return replyAccepted(request, reply, {
           accept: (metadata) => registerAsset(chain, contract_address, { metadata }),
-          async answer({ asset, isNew, removedAt, replayed }) {
+          async answer({ asset, isNew, removedAt }) {
             const listed = await listAssets(request.caller.tenantId, [chain])
             const priced = listed.find((known) => known.asset.assetId === asset.assetId)
             const view = toAnswer(priced ?? { asset, chain, ...NOT_LISTED }, removedAt)
-            return { code: isNew || replayed ? 201 : 200, view }
+            return { code: isNew ? 201 : 200, view }
           },
         })
       },

@@ -10,12 +10,12 @@ import type { Kernel } from './kernel.ts'
 
 export type ApiParts = ReturnType<typeof apiParts>
 
-export function apiParts({ log, pool }: Kernel) {
+export function apiParts({ log, pool, newId }: Kernel) {
   return {
     books: createAssetBooks(pool),
     findReplay: createFindReplay(pool),
     /** Accepts every client request that creates something. */
-    accept: createAccept({ log, pool }),
+    accept: createAccept({ log, pool, newId }),
     findWallet: createFindWallet(createWalletFacts(pool)),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }

@@ -43,7 +43,7 @@ export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet,
         positiveBalances: (walletId) => findPositive(pool, walletId),
         describeAsset: (wallet, assetId) => describe(wallet.tenantId, chainOf(wallet.chainId).settings, assetId),
       }),
-      restoreWallet: createRestoreWallet({ log, pool }),
+      restoreWallet: createRestoreWallet({ log, pool, accept, newId }),
     }),
   ]
 }

@@ -40,6 +40,7 @@ export async function composeWebhookRoutes(
   const manage = createManageWebhooks({ log, accept, newId, requireTerms, secrets })
   const reads = createWebhookReads(pool)
   const replays = createReplayReads(pool)
+  const deliveries = createDeliveryReads(pool)
   const requests = createRequestReplay({
     log,
     accept,
@@ -47,16 +48,12 @@ export async function composeWebhookRoutes(
     findEvent: (owner, name) => findLogged(pool, owner, name),
     countRunning: replays.countRunning,
     types: types.map(({ type }) => type),
+    retryDelivery: deliveries.retry,
+    clock,
   })
   return [
     webhookRoutes({ manage, reads, sendWaiting: createSendWaiting(pool), clock }),
-    deliveryRoutes({
-      webhooks: reads,
-      deliveries: createDeliveryReads(pool),
-      replays,
-      requests,
-      clock,
-    }),
+    deliveryRoutes({ webhooks: reads, deliveries, replays, requests }),
   ]
 }
 

@@ -16,6 +16,7 @@ import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
+import { requests } from '../requests/capability.ts'
 import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
@@ -40,6 +41,7 @@ export const CAPABILITIES: readonly Capability[] = [
   transactions,
   follower,
   restores,
+  requests,
   access,
   audit,
   webhooks,

@@ -2,14 +2,19 @@
  * Accepts each client request once: prepares the changes, appends them with the request's idempotency key, prepares
  * them again after a concurrent write to the same stream, and answers a repeated request with the result of the first
  * one.
+ *
+ * Invariant: a request is accepted only by an append that records its key, also when it changes nothing.
  */
 import type { Pool } from 'pg'
 import type { Metadata } from '../core/messages.ts'
+import type { NewId } from '../declarations.ts'
+import { opened } from './aggregate.ts'
 import { appendOnce } from './append-once.ts'
 import type { Commit } from './commit.ts'
 import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
 import { repeatOnConflict } from './repeat-on-conflict.ts'
+import { requestAggregate } from './request-aggregate.ts'
 
 /** The prepared changes of a request. */
 export type Prepared<Made> = {
@@ -32,6 +37,14 @@ export type Accepted<Made = unknown> =
  */
 export type AppendPrepared = <Made>(prepared: Prepared<Made>) => Promise<Accepted<Made>>
 
+/**
+ * Accepts a request that finds fulfilled what it asks for. Its key belongs to the request itself, in an event of its own.
+ *
+ * @param resourceId what was to be changed
+ * @throws IdempotencyKeyReused when the key belongs to a different request
+ */
+export type AcceptUnchanged = <Made>(resourceId: string, made: Made) => Promise<Accepted<Made>>
+
 export type AcceptOptions = {
   /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
   readonly replayFirst?: boolean
@@ -40,37 +53,35 @@ export type AcceptOptions = {
 }
 
 /**
- * @param attempt prepares the request from the current state and appends it unless it is already fulfilled; called
- *   again after a conflict
+ * @param attempt prepares the request from the current state and appends it, or accepts it unchanged; called again after
+ *   a conflict
  * @throws errors of the attempt, unless the request's key created something before; IdempotencyKeyReused
  */
 export type Accept = <Made>(
   metadata: Metadata,
-  attempt: (append: AppendPrepared) => Promise<Accepted<Made>>,
+  attempt: (append: AppendPrepared, unchanged: AcceptUnchanged) => Promise<Accepted<Made>>,
   options?: AcceptOptions,
 ) => Promise<Accepted<Made>>
 
-export function createAccept({ log, pool }: { readonly log: Pick<EventLog, 'append'>; readonly pool: Pool }): Accept {
+export type AcceptPorts = { readonly log: Pick<EventLog, 'append' | 'now'>; readonly pool: Pool; readonly newId: NewId }
+
+export function createAccept(ports: AcceptPorts): Accept {
+  const { log, pool } = ports
   const findReplay = createFindReplay(pool)
   return async (metadata, attempt, { replayFirst = false, isConflict } = {}) => {
     const replay = async () => {
       const id = await findReplay(metadata)
       return id === null ? null : { id, replayed: true as const, made: null }
     }
-    let appends = 0
-    const append: AppendPrepared = (prepared) => {
-      appends += 1
-      return appendPrepared(log, prepared, metadata)
-    }
     const before = replayFirst ? await replay() : null
     if (before !== null) return before
     return repeatOnConflict(
       async () => {
         try {
-          appends = 0
-          const accepted = await attempt(append)
-          // Nothing was appended: perhaps a concurrent request with the same key has done it.
-          return appends > 0 ? accepted : ((await replay()) ?? accepted)
+          return await attempt(
+            (prepared) => appendPrepared(log, prepared, metadata),
+            (resourceId, made) => appendUnchanged(ports, { resourceId, made }, metadata),
+          )
         } catch (error) {
           // A request that is refused now may repeat one that was accepted.
           const earlier = await replay()
@@ -92,4 +103,17 @@ async function appendPrepared<Made>(
     throw explain(refusal)
   })
   return opened.replayed ? { id: opened.id, replayed: true, made: null } : { id, replayed: false, made }
+}
+
+/** Without a key there is nothing to record. */
+async function appendUnchanged<Made>(
+  { log, newId }: AcceptPorts,
+  { resourceId, made }: { readonly resourceId: string; readonly made: Made },
+  metadata: Metadata,
+): Promise<Accepted<Made>> {
+  const id = newId('request')
+  if (metadata.idempotency === undefined) return { id, replayed: false, made }
+  const now = log.now()
+  const recorded = opened(requestAggregate, id, { type: 'RecordRequest', resourceId, now }, { metadata, now })
+  return appendPrepared(log, { id, commit: { changes: [recorded] }, made }, metadata)
 }

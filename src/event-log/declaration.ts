@@ -1,11 +1,20 @@
 /** The declaration of the log: the tables beside `events` that it needs to append, to read and to lead. */
 import { DATABASE_ROLES, READERS, readBy } from '../core/database-roles.ts'
-import type { Declaration } from '../core/declaration.ts'
+import type { Declaration, EventWriters } from '../core/declaration.ts'
+import type { RequestEvent } from './request-events.ts'
 
 export const eventLog = {
   name: 'event-log',
   // The metadata of an event name the request that caused it.
   ids: { request: 'req' },
+  streams: {
+    request: {
+      rows: {},
+      // It names resources of any kind.
+      readScope: '*',
+      events: { RequestChangedNothing: ['api'] } satisfies EventWriters<RequestEvent>,
+    },
+  },
   tables: {
     idempotency_keys: { follows: 'key', grants: readBy(READERS) },
     events: { beside: 'the event log', grants: readBy(DATABASE_ROLES) },

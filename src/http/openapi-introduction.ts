@@ -21,7 +21,7 @@ an EIP-55 checksum. Times are ISO 8601 in UTC with milliseconds.
 
 ## Idempotent requests
 
-Send an \`Idempotency-Key\` with each request that creates or spends, and repeat the request after a timeout or a lost connection.
+Send an \`Idempotency-Key\` with each request that creates, changes or spends, and repeat the request after a timeout or a lost connection.
 It has one effect. Each repetition returns the same resource with \`Idempotency-Replayed: true\`. Keys never expire.
 
 ## Waiting

@@ -20,7 +20,7 @@ export type RouteAccess = {
   limited?: boolean
   /** The limits of the body, for routes that need more than the default. */
   body?: BodyLimits
-  /** Accepts an `Idempotency-Key`: every POST that creates or spends. */
+  /** Accepts an `Idempotency-Key`: every POST that creates, changes or spends. */
   idempotent?: boolean
   /** What the response waits for, as the rest of a sentence that begins with `Waits`: `up to 2 seconds for the hash`. The route follows `Prefer`. */
   waits?: string

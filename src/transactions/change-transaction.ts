@@ -1,11 +1,8 @@
 /** Requests of an owner for a pending transaction: cancel it, or pay higher fees. The lane carries them out. */
 
-import { forResource, type Metadata } from '../core/messages.ts'
+import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
-import { change } from '../event-log/aggregate.ts'
-import type { EventLog } from '../event-log/log.ts'
+import { type AcceptChangePorts, acceptChange } from '../event-log/accept-change.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { GasPriority } from './events.ts'
@@ -42,12 +39,7 @@ export type Target = {
   readonly metadata: Metadata
 }
 
-export type ChangeTransactionPorts = {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
-  readonly reads: TransactionReads
-  readonly newId: NewId
-}
+export type ChangeTransactionPorts = AcceptChangePorts & { readonly reads: TransactionReads }
 
 export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTransaction {
   const { log, reads } = ports
@@ -56,7 +48,7 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
     const { environment, walletId, transactionId, metadata } = target
     const owner = { tenantId: metadata.tenantId, environment }
     await reads.read(owner, walletId, transactionId)
-    const { replayed } = await askOnce(ports, transactionId, command, metadata)
+    const { replayed } = await acceptChange(ports, transactionAggregate, transactionId, command, metadata)
     return { view: await reads.read(owner, walletId, transactionId), replayed }
   }
 
@@ -64,28 +56,4 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
     cancel: (target) => ask(target, { type: 'RequestCancellation', now: log.now() }),
     speedUp: (target, gasPriority) => ask(target, { type: 'RequestSpeedUp', gasPriority, now: log.now() }),
   }
-}
-
-/** A used key requests nothing: a repeated speed-up would pay more a second time. */
-function askOnce(
-  { log, accept, newId }: ChangeTransactionPorts,
-  transactionId: string,
-  command: TransactionCommand,
-  metadata: Metadata,
-): Promise<Accepted> {
-  return accept(
-    metadata,
-    async (append) => {
-      // The key belongs to the request, not the transaction: of two concurrent ones only one is the first.
-      const id = newId('request')
-      const loaded = await log.load(transactionAggregate, transactionId)
-      const changed = change(transactionAggregate, loaded, command, {
-        metadata: forResource(metadata, id),
-        now: log.now(),
-      })
-      if (changed === null) return { id, replayed: false, made: null }
-      return append({ id, commit: { changes: [changed] }, made: null })
-    },
-    { replayFirst: true },
-  )
 }

@@ -23,7 +23,7 @@ export const walletAggregate: Aggregate<WalletState, WalletCommand, WalletEvent,
     WalletArchived: first,
     WalletRestored: first,
   },
-  opens: opensItself<WalletEvent>('WalletRequested', 'WatchStarted'),
+  opens: opensItself<WalletEvent>('WalletRequested', 'WatchStarted', 'WalletRestored'),
   project: (_before, after, context) => ({
     rows: after.status === 'unknown' ? [] : [{ table: 'wallets', row: toRow(after, context) }],
     holds: [],

@@ -2,8 +2,9 @@
 import type { Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { Accepted } from '../event-log/accept.ts'
+import { type AcceptChangePorts, acceptChange } from '../event-log/accept-change.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { walletAggregate } from './aggregate.ts'
 import { findByAddress } from './find-by-address.ts'
 import type { WalletFacts } from './wallet-facts.ts'
@@ -11,14 +12,17 @@ import type { WalletFacts } from './wallet-facts.ts'
 /**
  * Restoring an active wallet changes nothing.
  *
- * @throws Conflict `address_in_use` when the address is watched again by another wallet, which the error names
+ * @throws Conflict `address_in_use` when the address is watched again by another wallet, which the error names;
+ *   IdempotencyKeyReused
  */
-export type RestoreWallet = (wallet: WalletFacts, context: { readonly metadata: Metadata }) => Promise<void>
+export type RestoreWallet = (wallet: WalletFacts, context: { readonly metadata: Metadata }) => Promise<Accepted>
 
-export function createRestoreWallet({ log, pool }: { readonly log: EventLog; readonly pool: Pool }): RestoreWallet {
+export function createRestoreWallet(ports: AcceptChangePorts & { readonly pool: Pool }): RestoreWallet {
+  const { log, pool } = ports
   return async (wallet, { metadata }) => {
     try {
-      await log.execute(walletAggregate, wallet.walletId, { type: 'Restore', now: log.now() }, { metadata })
+      const command = { type: 'Restore', now: log.now() } as const
+      return await acceptChange(ports, walletAggregate, wallet.walletId, command, metadata)
     } catch (error) {
       if (!(error instanceof UniqueRuleBroken) || wallet.address === null) throw error
       const { tenantId, chainId, address } = wallet

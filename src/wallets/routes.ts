@@ -4,6 +4,7 @@ import { parseAddress } from '../chain/address.ts'
 import { NotFound } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
+import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, oneOf } from '../http/schemas.ts'
@@ -138,11 +139,16 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
     const restoreRefusals = { 409: 'Another active wallet has its address.' }
     app.post(
       '/v1/wallets/:wallet_id/restore',
-      { schema: restore, config: { scope: 'wallets:write', refusals: restoreRefusals } },
-      async (request) => {
+      {
+        schema: restore,
+        config: { scope: 'wallets:write', idempotent: true, quotas: [], refusals: restoreRefusals },
+      },
+      async (request, reply) => {
         const wallet = await findWallet(request.caller, request.params.wallet_id)
-        await restoreWallet(wallet, { metadata: metadataOf(request) })
-        return success(await reads.read(request.caller, wallet.walletId))
+        return replyAccepted(request, reply, {
+          accept: (metadata) => restoreWallet(wallet, { metadata }),
+          answer: async () => ({ code: 200, view: await reads.read(request.caller, wallet.walletId) }),
+        })
       },
     )
   }

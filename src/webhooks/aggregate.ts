@@ -21,6 +21,8 @@ export const webhookAggregate: Aggregate<WebhookState, WebhookCommand, WebhookEv
   opens(event, { id, version }) {
     switch (event.type) {
       case 'WebhookCreated':
+      case 'WebhookEnabled':
+      case 'WebhookDisabled':
         return { id, rank: 0 }
       case 'WebhookSecretRotated':
         return { id: event.data.secretId, rank: 0 }

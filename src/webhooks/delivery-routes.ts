@@ -28,7 +28,6 @@ export type DeliveryRoutePorts = {
   readonly deliveries: DeliveryReads
   readonly replays: ReplayReads
   readonly requests: RequestReplay
-  readonly clock: () => number
 }
 
 const tags = ['Webhooks']
@@ -121,7 +120,7 @@ export function deliveryRoutes(ports: DeliveryRoutePorts): Routes {
   }
 }
 
-function addDeliveries(app: App, { webhooks, deliveries, clock }: DeliveryRoutePorts): void {
+function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRoutePorts): void {
   app.get('/v1/webhooks/:webhook_id/deliveries', { schema: list, config: readAccess }, async (request) => {
     const { caller, params, query } = request
     const { webhook_id } = await webhooks.read(caller, params.webhook_id)
@@ -144,12 +143,15 @@ function addDeliveries(app: App, { webhooks, deliveries, clock }: DeliveryRouteP
 
   app.post(
     '/v1/webhooks/:webhook_id/deliveries/:delivery_id/retry',
-    { schema: retry, config: writeAccess },
-    async (request) => {
+    { schema: retry, config: { ...writeAccess, idempotent: true, quotas: [] } },
+    async (request, reply) => {
       const { caller, params } = request
+      const { delivery_id } = params
       const { webhook_id } = await webhooks.read(caller, params.webhook_id)
-      await deliveries.retry(webhook_id, params.delivery_id, new Date(clock()))
-      return success(await deliveries.read(webhook_id, params.delivery_id))
+      return replyAccepted(request, reply, {
+        accept: (metadata) => requests.retry(webhook_id, delivery_id, metadata),
+        answer: async () => ({ code: 200, view: await deliveries.read(webhook_id, delivery_id) }),
+      })
     },
   )
 }

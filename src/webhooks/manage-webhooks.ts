@@ -7,6 +7,7 @@ import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
+import { acceptChange } from '../event-log/accept-change.ts'
 import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { webhookAggregate } from './aggregate.ts'
@@ -52,10 +53,10 @@ export type ManageWebhooks = {
    * @throws NotFound; Conflict `too_many_secrets`; IdempotencyKeyReused; Unavailable `webhooks_not_configured`
    */
   readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
-  /** Deliveries are sent from now on. @throws NotFound */
-  readonly enable: (webhookId: string, metadata: Metadata) => Promise<void>
-  /** Deliveries wait from now on. @throws NotFound */
-  readonly disable: (webhookId: string, metadata: Metadata) => Promise<void>
+  /** Deliveries are sent from now on. @throws NotFound, IdempotencyKeyReused */
+  readonly enable: (webhookId: string, metadata: Metadata) => Promise<Accepted>
+  /** Deliveries wait from now on. @throws NotFound, IdempotencyKeyReused */
+  readonly disable: (webhookId: string, metadata: Metadata) => Promise<Accepted>
   /** What is not sent yet will not be sent. @throws NotFound for an unknown one */
   readonly remove: (webhookId: string, metadata: Metadata) => Promise<void>
 }
@@ -76,9 +77,16 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
       await execute(webhookId, { type: 'ChangeWebhook', change: terms, now: log.now() }, metadata)
     },
 
-    enable: (webhookId, metadata) => execute(webhookId, { type: 'EnableWebhook', now: log.now() }, metadata),
+    enable: (webhookId, metadata) =>
+      acceptChange(ports, webhookAggregate, webhookId, { type: 'EnableWebhook', now: log.now() }, metadata),
     disable: (webhookId, metadata) =>
-      execute(webhookId, { type: 'DisableWebhook', reason: 'requested', now: log.now() }, metadata),
+      acceptChange(
+        ports,
+        webhookAggregate,
+        webhookId,
+        { type: 'DisableWebhook', reason: 'requested', now: log.now() },
+        metadata,
+      ),
     remove: (webhookId, metadata) => execute(webhookId, { type: 'DeleteWebhook', now: log.now() }, metadata),
   }
 }

@@ -10,6 +10,7 @@ import type { EventLog } from '../event-log/log.ts'
 import { testIdOf, webhookAggregate } from './aggregate.ts'
 import type { KnownWebhook } from './decider.ts'
 import type { Replay } from './events.ts'
+import type { DeliveryReads } from './read-deliveries.ts'
 import { requireTypes } from './require-terms.ts'
 
 /** The senders carry out all replays in turns, so that one webhook with thousands of them would slow those of others. */
@@ -25,9 +26,13 @@ export type RequestReplayPorts = {
   readonly countRunning: (webhookId: string) => Promise<number>
   /** Every type of public events. */
   readonly types: readonly string[]
+  readonly retryDelivery: DeliveryReads['retry']
+  readonly clock: () => number
 }
 
 export type RequestReplay = {
+  /** Attempts a delivery at once. @throws NotFound `delivery_not_found`; IdempotencyKeyReused */
+  readonly retry: (webhookId: string, deliveryId: string, metadata: Metadata) => Promise<Accepted<unknown>>
   /** @throws NotFound; Conflict `webhook_disabled`; IdempotencyKeyReused */
   readonly test: (webhookId: string, metadata: Metadata) => Promise<Accepted<unknown>>
   /**
@@ -51,6 +56,17 @@ export function testEventIdOf(testId: string): string {
 export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
   const { log, accept, newId } = ports
   return {
+    retry: (webhookId, deliveryId, metadata) =>
+      accept(
+        metadata,
+        async (_append, unchanged) => {
+          // Before the key is recorded: after a crash between them the same request does it again.
+          await ports.retryDelivery(webhookId, deliveryId, new Date(ports.clock()))
+          return unchanged(deliveryId, null)
+        },
+        { replayFirst: true },
+      ),
+
     test: (webhookId, metadata) =>
       accept(
         metadata,

@@ -202,19 +202,26 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     return success(await reads.read(caller, params.webhook_id, { deleted: true }))
   })
 
-  app.post('/v1/webhooks/:webhook_id/enable', { schema: enable, config: writeAccess }, async (request) => {
+  const switching = { ...writeAccess, idempotent: true, quotas: [] }
+  app.post('/v1/webhooks/:webhook_id/enable', { schema: enable, config: switching }, async (request, reply) => {
     const { caller, params } = request
     await find(caller, params.webhook_id)
-    await manage.enable(params.webhook_id, metadataOf(request))
-    await sendWaiting(params.webhook_id, new Date(clock()))
-    return success(await reads.read(caller, params.webhook_id))
+    return replyAccepted(request, reply, {
+      accept: (metadata) => manage.enable(params.webhook_id, metadata),
+      async answer({ replayed }) {
+        if (!replayed) await sendWaiting(params.webhook_id, new Date(clock()))
+        return { code: 200, view: await reads.read(caller, params.webhook_id) }
+      },
+    })
   })
 
-  app.post('/v1/webhooks/:webhook_id/disable', { schema: disable, config: writeAccess }, async (request) => {
+  app.post('/v1/webhooks/:webhook_id/disable', { schema: disable, config: switching }, async (request, reply) => {
     const { caller, params } = request
     await find(caller, params.webhook_id)
-    await manage.disable(params.webhook_id, metadataOf(request))
-    return success(await reads.read(caller, params.webhook_id))
+    return replyAccepted(request, reply, {
+      accept: (metadata) => manage.disable(params.webhook_id, metadata),
+      answer: async () => ({ code: 200, view: await reads.read(caller, params.webhook_id) }),
+    })
   })
 }
 

@@ -64,7 +64,7 @@ async function withProcesses(t: Test, env: Record<string, string>) {
 
 async function requestMpc({ log, api: { pool, newId } }: { log: Kernel['log']; api: Kernel }): Promise<string> {
   const hasSigner = createHasSigner(pool)
-  const accept = createAccept({ log, pool })
+  const accept = createAccept({ log, pool, newId })
   const request = createRequestWallet({ log, accept, newId, hasSigner, mpcTerms: TERMS })
   return (await request(hdRequest({ type: 'mpc' }), { metadata: ACME })).id
 }
@@ -127,7 +127,7 @@ t.test('while parties are slow, wallets of type mpc wait and hd wallets do not',
   const mpc = await Promise.all([0, 1, 2].map(() => requestMpc(service)))
   const { newId, pool } = service.api
   const hasSigner = createHasSigner(pool)
-  const accept = createAccept({ log: service.log, pool })
+  const accept = createAccept({ log: service.log, pool, newId })
   const request = createRequestWallet({ log: service.log, accept, newId, hasSigner, mpcTerms: null })
   const hd = await request(hdRequest(), { metadata: ACME })
   const active = async () => {

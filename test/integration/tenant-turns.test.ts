@@ -116,7 +116,7 @@ async function withProcesses(t: Test, place: JobPlace) {
 }
 
 function useCases({ log, pool, newId }: Kernel) {
-  const accept = createAccept({ log, pool })
+  const accept = createAccept({ log, pool, newId })
   const requestWallet = createRequestWallet({
     log,
     accept,

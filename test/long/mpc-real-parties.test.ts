@@ -83,7 +83,7 @@ async function withProcesses(t: Test) {
 }
 
 function useCases({ log, pool, newId }: Kernel) {
-  const accept = createAccept({ log, pool })
+  const accept = createAccept({ log, pool, newId })
   const requestWallet = createRequestWallet({
     log,
     newId,

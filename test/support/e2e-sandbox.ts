@@ -65,8 +65,8 @@ export type Transaction = {
 }
 
 export async function startSandbox(t: Test): Promise<Sandbox> {
-  // No fee is bumped: tests hold blocks back, on a slow machine for longer than a transaction may be stuck.
-  const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000' }
+  // Simultaneous requests count towards a quota even if one of them makes all. No fee is bumped: tests hold blocks back, on a slow machine for longer than a transaction may be stuck.
+  const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000', QUOTA_WEBHOOKS: '0' }
   const service = await startService({ env })
   const state = service.state()
   const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })

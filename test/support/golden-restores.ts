@@ -1,4 +1,7 @@
-/** The part of the golden log about restores: tags, transactions that an operator judged, evidence, ranges of indexes. */
+/**
+ * The last part of the golden log: restores with tags, transactions that an operator judged, evidence and ranges of
+ * indexes; keys that belong to a request.
+ */
 import type { Metadata } from '../../src/core/messages.ts'
 
 type Step = readonly [
@@ -26,4 +29,7 @@ export const RESTORES: readonly (readonly Step[])[] = [
   [['keyindexes-acme', 'KeyIndexRangeStarted.v1']],
   [['keyindexes-acme', 'KeyIndexSkipped.v1', { index: 5242880 }]],
   [['setaside-main', 'EventSetAside.v1', { streamId: 'balance-wal_gone' }]],
+  [['request-req_2', 'RequestChangedNothing.v1', {}, { key: 'unchanged', fingerprint: 'of-unchanged' }]],
+  [['wallet-wal_3', 'WalletArchived.v1']],
+  [['wallet-wal_3', 'WalletRestored.v1', {}, { key: 'restore', fingerprint: 'of-restore', resourceId: 'req_3' }]],
 ]

@@ -1,29 +1,17 @@
 /** A case for every route with an `Idempotency-Key`: each makes requests that no other case makes. */
-import type { Test } from 'tap'
 import { createIdentity } from '../../src/keys/age.ts'
 import { deployToken } from './demo-token.ts'
 import type { Client } from './e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Wallet } from './e2e-sandbox.ts'
+import { webhookCases } from './idempotent-webhook-calls.ts'
+import { calls, type RouteCase } from './route-calls.ts'
 import { MAIL } from './typed-data.ts'
-
-export type Call = { readonly path: string; readonly body?: object }
-
-/** Calls of one route: an accepted one, a refused one, and one that differs from the accepted one. */
-export type RouteCalls = {
-  readonly good: Call
-  readonly bad: Call
-  readonly other: Call
-  /** The response field with the resource's id. */
-  readonly id: string
-}
-
-/** Creates the calls when they run: the resources they need exist then. */
-export type RouteCase = (t: Test) => Promise<RouteCalls>
 
 type Stage = { readonly sandbox: Sandbox; readonly client: Client; readonly wallet: Wallet }
 
 const WAIT = { prefer: 'wait=60' }
 const METADATA = { name: 'Lighthouse #1' }
+const NO_WALLET = '/v1/wallets/wal_00000000000000000000000000/restore'
 const NO_MINT = '/v1/nft/mints/mint_00000000000000000000000000'
 const TOO_MUCH = '1000000'
 
@@ -36,7 +24,7 @@ export async function idempotentCalls(sandbox: Sandbox, client: Client): Promise
     ...transactionCases(stage),
     ...signingCases(stage),
     ...(await shareCases(stage)),
-    ...webhookCases(stage),
+    ...webhookCases(client),
     ...nft,
   }
 }
@@ -55,6 +43,14 @@ function walletCases({ sandbox, client, wallet }: Stage): Readonly<Record<string
         bad: { network: 'ethereum', address: '0x12' },
         other: { network: 'ethereum', address: newAddress() },
       }),
+    'POST /v1/wallets/{wallet_id}/restore': async () => {
+      const archived = async () => {
+        const { path } = await sandbox.wallet(client, 'ethereum')
+        await client.remove(path)
+        return { path: `${path}/restore` }
+      }
+      return { id: 'wallet_id', good: await archived(), bad: { path: NO_WALLET }, other: await archived() }
+    },
     'POST /v1/assets': async () => {
       const deploy = (symbol: string) =>
         deployToken(sandbox.state.networks.ethereum.rpc_url, { name: symbol, symbol, decimals: 6 })
@@ -179,33 +175,6 @@ async function shareCases({ client, wallet }: Stage): Promise<Readonly<Record<st
   }
 }
 
-function webhookCases({ client }: Stage): Readonly<Record<string, RouteCase>> {
-  const url = (name: string) => ({ url: `https://example.com/${name}` })
-  const created = async () => (await client.post('/v1/webhooks', url('existing'))).body.data.webhook_id
-  return {
-    'POST /v1/webhooks': async () =>
-      calls('webhook_id', '/v1/webhooks', { good: url('one'), bad: { url: 'http://10.0.0.1/' }, other: url('two') }),
-    'POST /v1/webhooks/{webhook_id}/replay': async () =>
-      calls('replay_id', `/v1/webhooks/${await created()}/replay`, {
-        good: { from: '2026-01-01T00:00:00Z' },
-        bad: { after: 'evt_nothing.1' },
-        other: { only_failed: true },
-      }),
-    'POST /v1/webhooks/{webhook_id}/test': async () => ({
-      id: 'event_id',
-      good: { path: `/v1/webhooks/${await created()}/test` },
-      bad: { path: '/v1/webhooks/whk_00000000000000000000000000/test' },
-      other: { path: `/v1/webhooks/${await created()}/test` },
-    }),
-    'POST /v1/webhooks/{webhook_id}/rotate-secret': async () => ({
-      id: 'webhook_id',
-      good: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 1 } },
-      bad: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 169 } },
-      other: { path: `/v1/webhooks/${await created()}/rotate-secret`, body: { overlap_hours: 2 } },
-    }),
-  }
-}
-
 async function nftCases({ client, wallet }: Stage): Promise<Readonly<Record<string, RouteCase>>> {
   const collection = { name: 'Once', symbol: 'ONCE', collection_type: 'DYNAMIC' }
   const created = await client.post('/v1/nft/collections/create', collection, WAIT)
@@ -254,10 +223,4 @@ async function nftCases({ client, wallet }: Stage): Promise<Readonly<Record<stri
       })
     },
   }
-}
-
-/** Three bodies for one path. */
-function calls(id: string, path: string, bodies: { good: object; bad: object; other: object }): RouteCalls {
-  const { good, bad, other } = bodies
-  return { id, good: { path, body: good }, bad: { path, body: bad }, other: { path, body: other } }
 }

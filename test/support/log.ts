@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
+import { newId } from '../../src/compose/new-id.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { READ_MODEL_NAMES } from '../../src/declarations.ts'
 import { type Accept, createAccept } from '../../src/event-log/accept.ts'
@@ -26,7 +27,7 @@ export async function withLog(t: Test, settings?: Parameters<typeof withDatabase
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   const log = createEventLog({ pool, wakeUps, clock: Date.now })
-  return { url, pool, wakeUps, log, accept: createAccept({ log, pool }) }
+  return { url, pool, wakeUps, log, accept: createAccept({ log, pool, newId }) }
 }
 
 /** A transfer of native currency as its request records it. */

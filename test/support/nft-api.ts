@@ -83,7 +83,7 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
   const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
   const collections = createCollectionReads(pool)
-  const accept = createAccept({ log, pool })
+  const accept = createAccept({ log, pool, newId })
   const issuerWallet = createIssuerWallet({
     pool,
     requestWallet,

@@ -76,7 +76,7 @@ export async function withWallets(t: Test) {
       positiveBalances: (walletId) => findPositive(pool, walletId),
       describeAsset: async (_wallet, assetId) => (assetId === NATIVE.assetId ? NATIVE : null),
     }),
-    restoreWallet: createRestoreWallet({ log, pool }),
+    restoreWallet: createRestoreWallet({ log, pool, accept, newId }),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
     makeHdWallet: createMakeHdWallet({ pool, log, signer: testSigner(), ...NEVER_RESTORED }),
     chainIdOf,

@@ -30,13 +30,12 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
 })
 
 t.test('every resource with an id of its own is reported', (t) => {
-  // A token of a tenant has the name of its contract in its stream; requests, refreshes, quotes, secrets and deliveries have no stream.
+  // A token of a tenant has the name of its contract in its stream; refreshes, quotes, secrets and deliveries have no stream.
   const without: readonly IdKind[] = [
     'asset',
     'delivery',
     'quote',
     'refresh',
-    'request',
     'transaction',
     'webhookReplay',
     'webhookSecret',

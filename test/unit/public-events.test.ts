@@ -26,6 +26,7 @@ const UNPUBLISHED: Readonly<Record<string, string>> = {
   chain: 'blocks belong to no tenant',
   tagkey: 'which key the signers of the installation use',
   database: 'a restore belongs to no tenant',
+  request: 'a request that changed nothing has no effect to tell',
   setaside: 'what an operator decided about a bad event of the log',
   keyindexes: 'which index of a seed belongs to which wallet is a matter of the service',
   ownership: 'moves of tokens become deposits',

@@ -67,7 +67,7 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
   }
   const sender = { type: 'hd', network: 'ethereum', environment: 'mainnet', chainId: 1, address: WALLET } as const
   return {
-    accept: (_metadata, attempt) => attempt(unused),
+    accept: (_metadata, attempt) => attempt(unused, unused),
     clock: () => Date.parse(QUOTE.quotedAt),
     nodeOf: () => ({ foreign: { batch }, settings: { swaps: { venues: [VENUE], wrappedNative: OTHER, hops: [] } } }),
     findSender: async (_owner, walletId) => ({ ...sender, walletId }),

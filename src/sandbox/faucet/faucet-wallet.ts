@@ -56,7 +56,7 @@ export async function ensureFaucetWallet(
   const request = createRequestWallet({
     log,
     newId,
-    accept: createAccept({ log, pool }),
+    accept: createAccept({ log, pool, newId }),
     hasSigner: createHasSigner(pool),
     mpcTerms: null,
   })

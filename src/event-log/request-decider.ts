@@ -1,0 +1,14 @@
+/** A request that changed nothing is recorded once. Pure. */
+import type { Decider } from '../core/messages.ts'
+import type { RequestEvent } from './request-events.ts'
+
+export type RequestState = { readonly isRecorded: boolean }
+
+export type RequestCommand = { readonly type: 'RecordRequest'; readonly resourceId: string; readonly now: string }
+
+export const requestDecider: Decider<RequestState, RequestCommand, RequestEvent> = {
+  initialState: { isRecorded: false },
+  decide: ({ resourceId, now }, { isRecorded }) =>
+    isRecorded ? [] : [{ type: 'RequestChangedNothing', data: { resourceId, answeredAt: now } }],
+  evolve: () => ({ isRecorded: true }),
+}
