@@ -83,6 +83,11 @@ export function bumpFees(previous: Fees, quote: Fees, capWei: bigint): Fees | nu
   return maxFeePerGas > capWei ? null : { maxFeePerGas, maxPriorityFeePerGas }
 }
 
+/** The lowest fee cap of a replacement: both fees rise. */
+export function leastBump(previous: Fees): bigint {
+  return largest(raised(previous.maxFeePerGas), raised(previous.maxPriorityFeePerGas))
+}
+
 /** One eighth more, rounded up, at least 1 wei, so that a tip of zero rises too. */
 function raised(fee: bigint): bigint {
   return largest((fee * 9n + 7n) / 8n, fee + 1n)

@@ -5,6 +5,7 @@ import { usdValue } from '../core/usd-value.ts'
 import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
+import { createLaneReads } from '../transactions/lanes.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -24,7 +25,15 @@ export function composeTransactionRoutes(
   { availableOf }: BalanceReads,
 ): Routes[] {
   const { config, pool, log, chainOf } = kernel
-  const changeTransaction = createChangeTransaction({ log, accept, reads, newId: kernel.newId })
+  const changeTransaction = createChangeTransaction({
+    log,
+    accept,
+    reads,
+    newId: kernel.newId,
+    quoteOf: ports.quoteOf,
+    capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
+    lanes: createLaneReads(pool),
+  })
   const previewTransfer = createPreviewTransfer({
     ...ports,
     availableOf,

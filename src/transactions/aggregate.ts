@@ -16,6 +16,7 @@ import {
   newestAttempt,
   statusOf,
   type TransactionState,
+  wishOf,
 } from './state.ts'
 
 const first = { version: 1, upcasters: [] }
@@ -140,10 +141,7 @@ function hasNewBytes(before: KnownTransaction, after: KnownTransaction): boolean
  */
 function attentionOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | 'judge' | null {
   if (!isUnmined(transaction)) return null
-  const newest = newestAttempt(transaction)
-  if (newest !== null && transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
-  if (newest !== null && transaction.speedUpRequested !== null) return 'speed_up'
-  return transaction.held === null ? null : 'judge'
+  return wishOf(transaction) ?? (transaction.held === null ? null : 'judge')
 }
 
 function toRow(

@@ -211,6 +211,21 @@ export const transactionSchema = named(
   }),
 )
 
+/** The transaction after a request to cancel it or to speed it up. */
+export const changedSchema = named(
+  'ChangedTransaction',
+  Type.Object({
+    ...transactionSchema.properties,
+    warnings: Type.Array(
+      Type.Object({
+        code: oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
+        message: Type.String({ description: 'The reason, and what to do, for people.' }),
+      }),
+      { description: 'Why the requested replacement cannot be signed now. It is signed automatically later.' },
+    ),
+  }),
+)
+
 export const transactionPageSchema = named('TransactionPage', pageSchema('transactions', transactionSchema))
 
 const feeLevel = (priority: string) =>

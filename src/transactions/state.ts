@@ -83,6 +83,14 @@ export function newestAttempt(transaction: KnownTransaction): Attempt | null {
   return transaction.attempts.findLast(({ isWithdrawn }) => isWithdrawn === undefined) ?? null
 }
 
+/** The replacement of its bytes that was requested and is not signed yet. */
+export function wishOf(transaction: KnownTransaction): 'cancel' | 'speed_up' | null {
+  const newest = newestAttempt(transaction)
+  if (newest === null) return null
+  if (transaction.cancellationRequested && newest.purpose !== 'cancel') return 'cancel'
+  return transaction.speedUpRequested === null ? null : 'speed_up'
+}
+
 /** The fees that a replacement must exceed: nodes may have any version, including withdrawn ones. */
 export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFeePerGas' | 'maxPriorityFeePerGas'> {
   const highest = (field: 'maxFeePerGas' | 'maxPriorityFeePerGas') =>

@@ -12,6 +12,7 @@ import type { FindSender } from './prepare-transaction.ts'
 import type { TransactionReads } from './read-transactions.ts'
 import type { TransactionReadsAt } from './read-transactions-at.ts'
 import {
+  changedSchema,
   listQuery,
   speedUpBody,
   transactionPageSchema,
@@ -31,7 +32,7 @@ const tags = ['Transactions']
 const found = { 200: successOf(transactionSchema, 'The transaction.') }
 const atQuery = { at: Type.Optional(instant('A time in the past. Returns the state that was known then.')) }
 
-const asked = { 202: successOf(transactionSchema, 'The request is accepted. Poll the transaction for the result.') }
+const asked = { 202: successOf(changedSchema, 'The request is accepted. Poll the transaction for the result.') }
 
 const detail = {
   tags,
@@ -65,7 +66,7 @@ const cancel = {
   description:
     'Requests the cancellation of a transaction. A transaction that is not signed yet is cancelled immediately. Otherwise its nonce ' +
     'is used for a transfer of zero to the wallet itself, and the status becomes `cancelled` only when that is mined. The ' +
-    'transaction that is mined first wins.',
+    'transaction that is mined first wins. If the cancellation cannot be signed now, `warnings` says why and what to do.',
   params: transactionParams,
   response: asked,
 }
@@ -75,7 +76,8 @@ const speedUp = {
   operationId: 'speedUpTransaction',
   summary: 'Speed up a transaction',
   description:
-    'Signs the transaction again with the same nonce and higher fees (at least 12.5 % more), so that it is mined sooner.',
+    'Signs the transaction again with the same nonce and higher fees (at least 12.5 % more), so that it is mined sooner. If it cannot ' +
+    'be signed now, `warnings` says why and what to do.',
   params: transactionParams,
   body: speedUpBody,
   response: asked,
@@ -133,7 +135,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       (request, reply) =>
         replyAccepted(request, reply, {
           accept: (metadata) => changeTransaction.cancel(targetOf(request, request.params, metadata)),
-          answer: async ({ view }) => ({ code: 202, view }),
+          answer: async ({ view, warnings }) => ({ code: 202, view: { ...view, warnings: [...warnings] } }),
         }),
     )
 
@@ -147,7 +149,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         replyAccepted(request, reply, {
           accept: (metadata) =>
             changeTransaction.speedUp(targetOf(request, request.params, metadata), request.body.gas_priority ?? 'high'),
-          answer: async ({ view }) => ({ code: 202, view }),
+          answer: async ({ view, warnings }) => ({ code: 202, view: { ...view, warnings: [...warnings] } }),
         }),
     )
   }

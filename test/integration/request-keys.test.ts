@@ -6,6 +6,7 @@ import { opened } from '../../src/event-log/aggregate.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createChangeTransaction } from '../../src/transactions/change-transaction.ts'
+import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 
@@ -69,6 +70,9 @@ t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds u
     accept,
     newId,
     reads: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
+    quoteOf: () => Promise.reject(new Error('no node answers')),
+    capOf: () => 10n ** 12n,
+    lanes: createLaneReads(pool),
   })
   const keys = Array.from({ length: 12 }, (_, n) => `speed-up-${n}`)
   const ask = (key: string) =>

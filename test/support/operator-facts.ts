@@ -99,6 +99,7 @@ export const LANE: LaneNow = {
   nativeBalance: null,
   gaps: [],
   spare: null,
+  wish: null,
   held: null,
 }
 

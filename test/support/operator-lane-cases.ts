@@ -19,6 +19,17 @@ import { signed } from './recorded-transactions.ts'
 
 export const NONCE = signed.data.nonce
 
+/** A cancellation that was requested a moment ago. */
+const wished = (facts: { readonly spare?: bigint } = {}) => ({
+  counts: waits({ wishes: 1 }),
+  ids: ids({ wish: HEAD_ID }),
+  ages: ages({ wish: 100 }),
+  wish: head({ type: 'CancellationRequested', data: { requestedAt: signed.data.signedAt } }),
+  spare: 0n,
+  ...facts,
+})
+const capped = (cap: bigint) => ({ ...CHAIN, settings: { ...CHAIN.settings, maxFeePerGasWei: cap * GWEI } })
+
 const refused = {
   type: 'TransactionAwaitingFunds',
   data: { hash: signed.data.hash, refusedAt: signed.data.signedAt },
@@ -124,6 +135,18 @@ export const LANE_CASES = {
       `ethereum ${ADDRESS}`,
       /not signed/,
       /ETHEREUM_MAX_FEE_PER_GAS_WEI higher/,
+    ],
+    [
+      () => lane(wished(), capped(21n)),
+      `ethereum ${ADDRESS}`,
+      /needs at least 22\.5 gwei per gas, 12\.5 % more than before, but the cap is 21 gwei/,
+      /ETHEREUM_MAX_FEE_PER_GAS_WEI to at least 22500000000 \(wei\)/,
+    ],
+    [
+      () => lane(wished({ spare: -(10n ** 20n) })),
+      `ethereum ${ADDRESS}`,
+      /the wallet lacks [\d.]+ ETH/,
+      /Send at least [\d.]+ ETH to 0x\w+: it is then signed automatically/,
     ],
   ],
   lease_expired: [

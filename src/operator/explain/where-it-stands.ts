@@ -1,8 +1,9 @@
 /** The current state of a transaction and what to do next. Pure: problems of its lane are passed in as findings. */
-import { statusOf } from '../../transactions/state.ts'
+import { statusOf, wishOf } from '../../transactions/state.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
-import { bursar, count, duration } from '../words.ts'
+import { isOverCap } from '../lanes/lane-context.ts'
+import { bursar, count, duration, gwei, startProcess } from '../words.ts'
 import { afterFailure } from './after-failure.ts'
 import type { StoryFacts } from './read-story.ts'
 
@@ -108,16 +109,31 @@ function adviseInFlight({ id, transaction }: StoryFacts, { findings, headOfLane,
   const order = behind
     ? ` ${headOfLane.id} with nonce ${headOfLane.nonce} is before it in its lane and is not mined yet.`
     : ''
+  const overCap = wishOf(transaction) === null || !isOverCap(chain) ? [] : wishOverCap(transaction, chain)
   const node = chain === null || chain.node.up ? '' : ` No node of ${chain.name} answers.`
   return {
     says: `${says}${order}${node}`,
     next: [
       ...(behind ? [step('See why it waits.', bursar(`explain ${headOfLane.id}`))] : []),
+      ...overCap,
       ...stuckSteps(findings),
-      ...(findings.length === 0 && !behind ? [step('Wait: nothing is stuck.')] : []),
+      ...(findings.length === 0 && overCap.length === 0 && !behind ? [step('Wait: nothing is stuck.')] : []),
       laneStep(intent),
     ],
   }
+}
+
+/** A wish that waits because nothing is signed on the chain. */
+function wishOverCap({ cancellationRequested }: StoryFacts['transaction'], chain: ChainNow | null): NextStep[] {
+  if (chain === null) return []
+  const { capSetting, settings } = chain
+  return [
+    step(
+      `The requested ${cancellationRequested ? 'cancellation' : 'speed-up'} is not signed, because the network requires more than the cap of ` +
+        `${gwei(settings.maxFeePerGasWei)}. Wait for fees to fall, or set ${capSetting} higher and restart the signers and the API.`,
+      startProcess('signer api'),
+    ),
+  ]
 }
 
 const SAYINGS: Readonly<Record<string, string>> = {

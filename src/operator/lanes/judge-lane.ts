@@ -1,11 +1,11 @@
 /** Finds what is stuck in a lane, with the next step for each problem. Pure: facts in, findings out. */
 import { type HeldCause, heldNext, heldText } from '../../transactions/held-cause.ts'
-import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type FindingKind, type NextStep, step } from '../finding.ts'
-import { bursar, count, duration, gwei, startProcess } from '../words.ts'
+import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeHead } from './judge-head.ts'
 import { judgeNonces } from './judge-nonces.ts'
-import { type Add, type LaneContext, laneSubject, story } from './lane-context.ts'
+import { judgeWishes } from './judge-wishes.ts'
+import { type Add, isOverCap, type LaneContext, laneSubject, story } from './lane-context.ts'
 import type { LaneNow } from './lane-now.ts'
 
 /** In times after which work counts as late, 30 s by default. */
@@ -147,33 +147,6 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
       : step('Signers are running: add more if all of them are busy.', `${startProcess('signer')} --scale signer=4`),
     step('Check that the queue and the dispatcher work.', bursar('queues')),
     why,
-  )
-}
-
-/** Whether the network's fee is above the cap, so that nothing is signed. */
-export function isOverCap(chain: ChainNow | null): boolean {
-  if (chain === null || !chain.node.up) return false
-  return chain.node.baseFeePerGas + chain.settings.minTipWei > chain.settings.maxFeePerGasWei
-}
-
-function judgeWishes(lane: LaneNow, context: LaneContext, add: Add): void {
-  const { wish: id } = lane.ids
-  const since = lane.ages.wish
-  if (id === null || since === null || since <= context.limits.workMs) return
-  const { chain } = context
-  add(
-    'wish_not_done',
-    since,
-    `${count(lane.counts.wishes, 'cancellation')} or speed-up requested but not signed, ${id} for ${duration(since)}.`,
-    context.live?.signer === 0
-      ? step('No signer is running: start one.', startProcess('signer'))
-      : step(
-          chain === null
-            ? 'The chain is no longer configured: set its RPC URLs again.'
-            : `A replacement costs at least 12.5 % more. If that is above the cap of ${gwei(chain.settings.maxFeePerGasWei)}, set ` +
-                `${chain.capSetting} higher and restart the signers.`,
-        ),
-    story(id),
   )
 }
 

@@ -33,3 +33,9 @@ export function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNo
 export const look = (lane: LaneNow, { chain }: LaneContext) =>
   step('See the lane in detail.', bursar(`lane ${laneSubject(lane, chain)}`))
 export const story = (id: string) => step('Read its history.', bursar(`explain ${id}`))
+
+/** Whether the network's fee is above the cap, so that nothing is signed. */
+export function isOverCap(chain: ChainNow | null): boolean {
+  if (chain === null || !chain.node.up) return false
+  return chain.node.baseFeePerGas + chain.settings.minTipWei > chain.settings.maxFeePerGasWei
+}

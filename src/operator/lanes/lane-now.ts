@@ -24,8 +24,10 @@ export type LaneNow = LaneRow & {
   readonly gaps: readonly number[]
   /** Why signers sign nothing in it, and how long ago one said so; `null` when none did. */
   readonly held: { readonly cause: HeldCause; readonly seenMs: number } | null
-  /** The native balance minus all holds, wei; read only for lanes with gaps. */
+  /** The native balance minus all holds, wei; read only for lanes with gaps or wishes. */
   readonly spare: bigint | null
+  /** The first transaction whose cancellation or speed-up is not signed. */
+  readonly wish: Head | null
 }
 
 export type LaneNowPorts = {
@@ -40,8 +42,8 @@ export async function completeLanes(
   rows: readonly LaneRow[],
   now: readonly ChainNow[],
 ): Promise<LaneNow[]> {
-  const [heads, nonces, balances] = await Promise.all([
-    readHeads(log, rows),
+  const [known, nonces, balances] = await Promise.all([
+    readTransactions(log, rows),
     askEach(chains, now, rows, (client, addresses) => readNonces(client, addresses)),
     askEach(
       chains,
@@ -65,23 +67,26 @@ export async function completeLanes(
   const { spare } = createLaneReads(pool)
   const spares = new Map(
     await Promise.all(
-      rows.flatMap((row) => (gapsOf.get(row)?.length ? [spare(row.lane).then((wei) => [row, wei] as const)] : [])),
+      rows.flatMap((row) =>
+        gapsOf.get(row)?.length || row.ids.wish !== null ? [spare(row.lane).then((wei) => [row, wei] as const)] : [],
+      ),
     ),
   )
   return rows.map((row) => ({
     ...row,
     held: held.get(laneName(row.lane)) ?? null,
     spare: spares.get(row) ?? null,
-    head: heads.get(row.ids.head ?? '') ?? null,
+    head: known.get(row.ids.head ?? '') ?? null,
+    wish: known.get(row.ids.wish ?? '') ?? null,
     chainNonce: nonces.get(row) ?? null,
     nativeBalance: balances.get(row) ?? null,
     gaps: gapsOf.get(row) ?? [],
   }))
 }
 
-async function readHeads(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow[]): Promise<Map<string, Head>> {
-  const ids = rows.flatMap(({ ids: { head } }) => head ?? [])
-  const loaded = ids.length === 0 ? [] : await log.loadMany(transactionAggregate, ids)
+async function readTransactions(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow[]): Promise<Map<string, Head>> {
+  const ids = new Set(rows.flatMap(({ ids: { head, wish } }) => [head ?? [], wish ?? []].flat()))
+  const loaded = ids.size === 0 ? [] : await log.loadMany(transactionAggregate, [...ids])
   return new Map(
     loaded.flatMap(({ id, state }) => (state.state === 'unknown' ? [] : [[id, { id, transaction: state }] as const])),
   )

@@ -1,6 +1,7 @@
 /** All findings, the most blocking first. Pure. */
 import { type Finding, step } from '../finding.ts'
-import { isOverCap, judgeLane } from '../lanes/judge-lane.ts'
+import { judgeLane } from '../lanes/judge-lane.ts'
+import { isOverCap } from '../lanes/lane-context.ts'
 import type { Limits } from '../limits.ts'
 import { type BadEventsNow, isDown } from '../ports.ts'
 import { bursar, gwei, startProcess } from '../words.ts'
