@@ -9,7 +9,7 @@ import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
-import { HOLDS, isMined, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
+import { HOLDS, isInBlock, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
@@ -84,7 +84,7 @@ const PENDING = `
   SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2
      AND ${isUnmined('transactions')}
   UNION ALL
-  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND ${isMined('transactions')}
+  SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND asset_id = $2 AND ${isInBlock('transactions')}
   LIMIT ${MAX_NAMED}`
 
 /** Calls that may take the asset besides their own: their requests say it, in the log. */
@@ -94,7 +94,7 @@ const OPEN_CALLS = `
      AND EXISTS (SELECT FROM ${HOLDS} AS holds WHERE holds.wallet_id = transactions.wallet_id AND holds.asset_id = $2 AND holds.held > 0)
   UNION ALL
   SELECT transaction_id FROM ${TRANSACTIONS} AS transactions WHERE tenant_id = $1 AND chain_id = $3 AND type = $4 AND asset_id <> $2
-     AND ${isMined('transactions')}`
+     AND ${isInBlock('transactions')}`
 /** Calls loaded at once. */
 const PAGE = 64
 

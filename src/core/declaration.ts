@@ -33,13 +33,15 @@ export type RowDeclaration =
 
 /**
  * What the database checks of an event of a transaction, by the row: `from` are the states that it can follow, and the
- * events of the same append. `to`: the state that it leads to; missing where it changes none. `fee`: the highest fee after
- * it, which is held while the transaction is in no block. `signed`: that of its bytes; `raised`: that of its bytes, if
- * higher; `reserved`: that of the request; missing where it changes none.
+ * events of the same append. `to`: the state that it leads to; missing where it changes none. `cancelsTo`: the one
+ * that it leads to instead if its data says `cancels`. `fee`: the highest fee after it, which is held while the
+ * transaction is in no block. `signed`: that of its bytes; `raised`: that of its bytes, if higher; `reserved`: that of the
+ * request; missing where it changes none.
  */
 export type StepDeclaration = {
   readonly from: readonly string[]
   readonly to?: string
+  readonly cancelsTo?: string
   readonly fee?: 'signed' | 'raised' | 'reserved'
   /** What is held more after it must fit into the balance, unless its bytes were found on chain. */
   readonly mustFit?: true

@@ -64,7 +64,7 @@ function fateOf(transaction: KnownTransaction): Fate {
   return { state, succeeded: inclusion?.succeeded ?? null, hash, failure }
 }
 
-/** A block with the cancellation is not the outcome: the event after it is. */
+/** A block with the cancellation is not the outcome. In older logs its state is that of any other block. */
 function outcomeIn(transaction: KnownTransaction): Outcome {
   const { attempts, inclusion } = transaction
   const mined = attempts.find(({ hash }) => hash === inclusion?.hash)

@@ -7,7 +7,7 @@ import type { BlockRef } from '../chain/blocks.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { unchangedFor } from './lanes.ts'
-import { isInFlight, isMined } from './sql.ts'
+import { isInBlock, isInFlight } from './sql.ts'
 
 /** Further ones settle with the next step of the follower. */
 const MAX_SETTLED = 5_000
@@ -44,7 +44,7 @@ export type BlockReads = {
   /** Transactions in a block above this one, in order of acceptance. */
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
   /**
-   * Mined and unsettled transactions in this block or below, lowest blocks first, at most as many as one step settles.
+   * Unsettled transactions in this block or below, lowest blocks first, at most as many as one step settles.
    */
   readonly minedUpTo: (chainId: number, block: number) => Promise<string[]>
   /** Blocks with recorded transactions, this one and below, newest first; one page. */
@@ -121,7 +121,7 @@ export function createBlockReads(pool: Pool): BlockReads {
     minedUpTo: (chainId, block) =>
       idsOf(
         'transactions_deep_enough',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND ${isMined('transactions')} AND block_number <= $2
+        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND ${isInBlock('transactions')} AND block_number <= $2
           ORDER BY block_number LIMIT ${MAX_SETTLED}`,
         [chainId, block],
       ),

@@ -24,8 +24,8 @@ export type Changed = {
 
 export type ChangeTransaction = {
   /**
-   * Requests the cancellation. The status is `cancelled` only once the cancelling transaction is mined; a transaction
-   * that was never signed is cancelled immediately.
+   * Requests the cancellation. The status is `cancelled` only once the cancelling transaction has its confirmations; a
+   * transaction that was never signed is cancelled immediately.
    *
    * @throws NotFound, PermissionDenied, IdempotencyKeyReused, Conflict `already_mined` or `already_failed`
    */

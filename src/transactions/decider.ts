@@ -182,13 +182,8 @@ function recordInclusion(inclusion: Inclusion, transaction: KnownTransaction): r
   if (before !== null && before.hash === inclusion.hash && before.blockHash === inclusion.blockHash) return []
   const orphaned =
     before === null ? [] : recordReorg({ head: inclusion.blockNumber, now: inclusion.minedAt }, transaction)
-  const mined: TransactionEvent = { type: 'TransactionMined', data: recorded(inclusion) }
-  if (attempt.purpose !== 'cancel') return [...orphaned, mined]
-  return [
-    ...orphaned,
-    mined,
-    { type: 'TransactionCancelled', data: { hash: inclusion.hash, cancelledAt: inclusion.minedAt } },
-  ]
+  const mined = attempt.purpose === 'cancel' ? ({ ...inclusion, cancels: true } as const) : inclusion
+  return [...orphaned, { type: 'TransactionMined', data: recorded(mined) }]
 }
 
 /** A settled state was reported to the owner as final, so an event must revoke it. */
@@ -209,10 +204,12 @@ function settle(
   command: { readonly confirmations: number; readonly revertReason: string; readonly now: string },
   { state, intent, inclusion }: KnownTransaction,
 ): readonly TransactionEvent[] {
-  if (state !== 'mined' || inclusion === null) return []
-  const { blockNumber, succeeded } = inclusion
+  if ((state !== 'mined' && state !== 'cancelling') || inclusion === null) return []
+  const { blockNumber, succeeded, hash } = inclusion
   const { confirmations, revertReason, now } = command
   const settled = { blockNumber, confirmations }
+  // Whatever its execution did, it used the nonce.
+  if (state === 'cancelling') return [{ type: 'TransactionCancelled', data: { hash, ...settled, cancelledAt: now } }]
   if (!succeeded) return [{ type: 'TransactionReverted', data: { ...settled, reason: revertReason, revertedAt: now } }]
   if (!hasMoved(intent, inclusion)) {
     const reason = `The contract of ${intent.asset.symbol} accepted the call but logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
@@ -227,7 +224,7 @@ function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
 }
 
 function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {
-  if (transaction.state === 'cancelled') return []
+  if (isCancelled(transaction)) return []
   if (transaction.state === 'failed')
     throw new Conflict('already_failed', 'The transaction has already failed: there is nothing to cancel.')
   if (!isUnmined(transaction))
@@ -238,11 +235,16 @@ function requestCancellation(now: string, transaction: KnownTransaction): readon
   return [requested, { type: 'TransactionCancelled', data: { hash: null, cancelledAt: now } }]
 }
 
+/** Whether its cancellation is in a block, or it needs none. */
+function isCancelled({ state }: KnownTransaction): boolean {
+  return state === 'cancelling' || state === 'cancelled'
+}
+
 function requestSpeedUp(
   { gasPriority, now }: { readonly gasPriority: GasPriority; readonly now: string },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
-  if (transaction.cancellationRequested || transaction.state === 'cancelled') {
+  if (transaction.cancellationRequested || isCancelled(transaction)) {
     throw new Conflict('cancellation_requested', 'The transaction is being cancelled: it cannot be sped up.')
   }
   if (transaction.state === 'failed')

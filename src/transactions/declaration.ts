@@ -22,8 +22,9 @@ const STEPS = {
   TransactionMined: {
     from: [...UNMINED, ...SETTLED, 'failed', 'TransactionReorged', 'SettlementRevoked'],
     to: 'mined',
+    cancelsTo: 'cancelling',
   },
-  TransactionReorged: { from: ['mined'], to: 'reorged' },
+  TransactionReorged: { from: ['mined', 'cancelling'], to: 'reorged' },
   SettlementRevoked: { from: SETTLED, to: 'reorged' },
   TransactionConfirmed: { from: ['mined'], to: 'confirmed' },
   TransactionReverted: { from: ['mined'], to: 'reverted' },
@@ -33,8 +34,8 @@ const STEPS = {
   LookalikeHeld: { from: UNMINED },
   CancellationRequested: { from: UNMINED },
   SpeedUpRequested: { from: UNMINED },
-  // Only what was never signed is cancelled without a block or the proof of another use of its nonce.
-  TransactionCancelled: { from: ['requested', 'TransactionMined', 'NonceConsumedExternally'], to: 'cancelled' },
+  // Only what was never signed is cancelled without a final block or the proof of another use of its nonce.
+  TransactionCancelled: { from: ['requested', 'cancelling', 'NonceConsumedExternally'], to: 'cancelled' },
 } as const satisfies Readonly<Record<LaterEvent['type'], StepDeclaration>>
 
 const MOVED = ['state', 'history', 'updated_at'] as const
@@ -130,7 +131,7 @@ export const transactions = {
         // A submitter cancels a transaction that can no longer be valid when it is mined.
         CancellationRequested: ['api', 'submitter'],
         SpeedUpRequested: ['api'],
-        // The API ends a transaction that was never signed; the follower one whose cancellation is in a block.
+        // The API ends a transaction that was never signed; the follower one whose cancellation is final.
         TransactionCancelled: ['api', 'follower'],
       } satisfies EventWriters<LaterEvent>,
     },

@@ -7,14 +7,14 @@ export type DependencyOutcome =
   | { readonly outcome: 'failed'; readonly message: string }
 
 /**
- * The outcome of a dependency. A failed execution counts only once it is settled, since another block may change it. A
- * reorg of a successful one changes nothing for what was signed after it: the order of nonces in its lane puts the
+ * The outcome of a dependency. A failed execution, and a cancellation, count only once they are settled, since another block
+ * may change them. A reorg of a successful one changes nothing for what was signed after it: the order of nonces in its lane puts the
  * dependency first again.
  */
 export function outcomeOf(id: string, dependency: TransactionState): DependencyOutcome {
   if (dependency.state === 'unknown') return failed(`It depends on ${id}, but this transaction does not exist.`)
   const { state, inclusion, failure } = dependency
-  if (isUnmined(dependency)) return { outcome: 'open' }
+  if (isUnmined(dependency) || state === 'cancelling') return { outcome: 'open' }
   if (state === 'mined' || state === 'confirmed') {
     return inclusion?.succeeded ? { outcome: 'succeeded', blockNumber: inclusion.blockNumber } : { outcome: 'open' }
   }

@@ -161,6 +161,11 @@ export type Inclusion = {
    * in events from before logs were recorded.
    */
   readonly logs: RecordedLogs | null
+  /**
+   * The bytes are a cancellation, which is told once it is final. Missing for everything else, and in older logs, which
+   * told it at once.
+   */
+  readonly cancels?: true
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint
   /** The timestamp of the block. */
@@ -217,7 +222,14 @@ export type TransactionReverted = Event<
 export type TransactionFailed = Event<'TransactionFailed', { code: FailureCode; message: string; failedAt: string }>
 export type CancellationRequested = Event<'CancellationRequested', { requestedAt: string }>
 export type SpeedUpRequested = Event<'SpeedUpRequested', { gasPriority: GasPriority; requestedAt: string }>
-export type TransactionCancelled = Event<'TransactionCancelled', { hash: string | null; cancelledAt: string }>
+/**
+ * `hash`: the cancellation, with its block and confirmations, which older logs do not have; null for what no block needs
+ * to cancel.
+ */
+export type TransactionCancelled = Event<
+  'TransactionCancelled',
+  { hash: string | null; cancelledAt: string; blockNumber?: number; confirmations?: number }
+>
 /** The transaction that used a nonce, or carried an authorization that did (EIP-7702), and its block. */
 export type TakenBy = { readonly hash: string; readonly blockNumber: number }
 /** Proof that another transaction used the nonce, in a finalized block: only then may a new nonce be signed. */

@@ -55,6 +55,10 @@ function headAt(event: TransactionEvent, before: number | null): number | null {
     case 'TransactionConfirmed':
     case 'TransactionReverted':
       return event.data.blockNumber + event.data.confirmations - 1
+    case 'TransactionCancelled': {
+      const { blockNumber, confirmations } = event.data
+      return blockNumber === undefined || confirmations === undefined ? before : blockNumber + confirmations - 1
+    }
     default:
       return before
   }

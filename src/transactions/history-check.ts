@@ -3,9 +3,16 @@
  * always fold; signers accept only sequences that the decider writes, so an ended transaction cannot be revived by an
  * event that no worker would append. Pure.
  */
-import { IN_FLIGHT_STATES, isUnmined, type KnownTransaction, type TransactionStateName } from './state.ts'
+import {
+  IN_BLOCK_STATES,
+  IN_FLIGHT_STATES,
+  isUnmined,
+  type KnownTransaction,
+  type TransactionStateName,
+} from './state.ts'
 
-const TAKEN_BACK: readonly TransactionStateName[] = ['mined', 'confirmed', 'reverted', 'cancelled']
+const IN_BLOCK: readonly (TransactionStateName | undefined)[] = IN_BLOCK_STATES
+const TAKEN_BACK: readonly TransactionStateName[] = [...IN_BLOCK_STATES, 'confirmed', 'reverted', 'cancelled']
 
 /** What is wrong with the order of the events; `null` when it is valid. */
 export function historyProblem(transaction: KnownTransaction): string | null {
@@ -15,7 +22,7 @@ export function historyProblem(transaction: KnownTransaction): string | null {
     const before = states[place - 1]
     if (state === 'signed') wasSigned = true
     if (before === undefined) continue
-    if (before === 'failed' && state !== 'mined') return `it became ${state} after it had failed`
+    if (before === 'failed' && !IN_BLOCK.includes(state)) return `it became ${state} after it had failed`
     if (state === 'requested') {
       if (!wasSigned || !(IN_FLIGHT_STATES as readonly TransactionStateName[]).includes(before))
         return 'it lost a nonce that it never had'
@@ -33,5 +40,5 @@ export function historyProblem(transaction: KnownTransaction): string | null {
 function wasMined(states: readonly TransactionStateName[], place: number): boolean {
   const before = states[place - 1]
   if (before === undefined || !TAKEN_BACK.includes(before)) return false
-  return before === 'mined' || states[place - 2] === 'mined'
+  return IN_BLOCK.includes(before) || IN_BLOCK.includes(states[place - 2])
 }

@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { hasNonce, isInFlight, isWaiting, UNMINED, UNSENT } from './sql.ts'
+import { hasNonce, isInFlight, isUndecided, isWaiting, UNSENT } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
 
@@ -30,7 +30,7 @@ export function parseLane(name: string): Lane {
 export type LaneReads = {
   /**
    * Transactions that wait for their first signature, in order of acceptance, without those whose dependency is
-   * undecided: not in a block, or failed in one that is not final yet. @param except ids to leave out too
+   * undecided: not in a block, or failed or cancelled in one that is not final yet. @param except ids to leave out too
    */
   readonly waiting: (lane: Lane, limit: number, except?: readonly string[]) => Promise<string[]>
   /** How many are signed and in no block. */
@@ -90,7 +90,7 @@ export function createLaneReads(pool: Pool): LaneReads {
         // OFFSET: one index lookup for each dependent transaction, never a hash of the whole table.
         `SELECT transaction_id FROM transactions t WHERE chain_id = $1 AND from_address = $2 AND ${isWaiting('t')}
             AND (depends_on IS NULL OR NOT EXISTS (SELECT FROM transactions d WHERE d.transaction_id = t.depends_on
-                  AND (d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded)) OFFSET 0))
+                  AND ${isUndecided('d')} OFFSET 0))
             AND transaction_id <> ALL ($4::text[])
           ORDER BY transaction_id LIMIT $3`,
         [chainId, address, limit, except],

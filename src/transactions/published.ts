@@ -23,7 +23,7 @@ export const publishedTransactions = published(transactionFold, {
       'The transaction was signed again for the same nonce: with higher fees, or as a cancellation.',
     'transaction.nonce_taken': 'Another program used the nonce of the transaction. It will be signed with a new one.',
     'transaction.mined':
-      'The transaction, or its cancellation, is in a block. A chain reorganisation can still remove it. The outcome follows.',
+      'The transaction is in a block, or its cancellation if its state is `cancelling`. A chain reorganisation can still remove it. The outcome follows.',
     'transaction.reorged':
       'The block of the transaction left the chain before the transaction was final. It is sent again.',
     'transaction.settlement_revoked':
@@ -31,7 +31,8 @@ export const publishedTransactions = published(transactionFold, {
     'transaction.confirmed': 'The transaction succeeded and has the required number of confirmations.',
     'transaction.reverted': 'The transaction failed in its block, which has the required number of confirmations.',
     'transaction.failed': 'The transaction ended without a block.',
-    'transaction.cancelled': 'The transaction was cancelled: it moves nothing.',
+    'transaction.cancelled':
+      'The transaction was cancelled: it moves nothing. A cancellation on chain has the required number of confirmations.',
   },
   events: {
     ...mapValues(OPENINGS, () => ['transaction.requested'] as const),

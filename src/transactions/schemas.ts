@@ -18,11 +18,10 @@ import {
   text,
 } from '../http/schemas.ts'
 import { callSchema, eventsSchema } from './call-schemas.ts'
-import { FINAL_STATES, UNMINED_STATES } from './state.ts'
+import { TRANSACTION_STATES } from './state.ts'
 import { swapSchema } from './swap-schemas.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
-const STATES = [...UNMINED_STATES, 'mined', ...FINAL_STATES] as const
 const TYPES = [...new Set(Object.values(TRANSACTION_TYPES))]
 
 export const PRIORITIES = ['low', 'medium', 'high'] as const
@@ -87,7 +86,11 @@ const statusSchema = oneOf(STATUSES, {
   description: '`pending` until the outcome is final. `state` has more detail.',
   examples: ['pending'],
 })
-const stateSchema = oneOf(STATES, { description: 'The detailed state of the transaction.', examples: ['signed'] })
+const stateSchema = oneOf(TRANSACTION_STATES, {
+  description:
+    'The detailed state of the transaction. `cancelling`: its cancellation is in a block that is not final yet.',
+  examples: ['signed'],
+})
 const currencySchema = Type.String({ description: 'The symbol of the native currency.', examples: ['ETH'] })
 const completionSchema = instant('When the transaction is expected to be final.')
 
@@ -290,7 +293,7 @@ export const previewSchema = named(
 export const listQuery = {
   type: Type.Optional(oneOf(TYPES, { description: 'Only transactions of this type.' })),
   status: Type.Optional(oneOf(STATUSES, { description: 'Only transactions with this status.' })),
-  state: Type.Optional(oneOf(STATES, { description: 'Only transactions in this state.' })),
+  state: Type.Optional(oneOf(TRANSACTION_STATES, { description: 'Only transactions in this state.' })),
   asset: Type.Optional(
     searchText(64, { description: 'Only transactions of this asset: a symbol or a contract address.' }),
   ),

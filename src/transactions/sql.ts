@@ -1,11 +1,12 @@
 /** SQL about the table `transactions`, for every folder that reads it. Each list of states goes behind `IN`. */
 import { sqlList } from '../core/sql-list.ts'
-import { FINAL_STATES, IN_FLIGHT_STATES, UNMINED_STATES, UNSENT_STATES } from './state.ts'
+import { FINAL_STATES, IN_BLOCK_STATES, IN_FLIGHT_STATES, UNMINED_STATES, UNSENT_STATES } from './state.ts'
 
 export const UNMINED = sqlList(UNMINED_STATES)
 export const IN_FLIGHT = sqlList(IN_FLIGHT_STATES)
 export const UNSENT = sqlList(UNSENT_STATES)
 export const MINED_OR_FINAL = sqlList(['mined', ...FINAL_STATES])
+const IN_BLOCK = sqlList(IN_BLOCK_STATES)
 
 /*
  * Conditions on a row of `transactions`, by the name that it has in the statement. Each begins with the condition of a
@@ -21,13 +22,17 @@ export const hasNoNonce = (row: string) =>
 /** True of each state of IN_FLIGHT, and of no other. */
 export const hasNonce = (row: string) =>
   `${row}.status = 'pending' AND ${row}.block_number IS NULL AND ${row}.nonce IS NOT NULL`
-/** True of `mined`, and of no other state. */
+/** True of `mined` and `cancelling`, and of no other state. */
 export const inUnsettledBlock = (row: string) => `${row}.status = 'pending' AND ${row}.block_number IS NOT NULL`
 
 export const isUnmined = (row: string) => `(${inNoBlock(row)} AND ${row}.state IN ${UNMINED})`
 export const isInFlight = (row: string) => `(${hasNonce(row)} AND ${row}.state IN ${IN_FLIGHT})`
 export const isWaiting = (row: string) => `(${hasNoNonce(row)} AND ${row}.state = 'requested')`
-export const isMined = (row: string) => `(${inUnsettledBlock(row)} AND ${row}.state = 'mined')`
+/** In a block that is not final, with its own bytes or those of its cancellation. */
+export const isInBlock = (row: string) => `(${inUnsettledBlock(row)} AND ${row}.state IN ${IN_BLOCK})`
+/** May still have the effect that it was requested for, and does not have it now: another block may still change that. */
+export const isUndecided = (row: string) =>
+  `(${row}.state IN ${UNMINED} OR ${row}.state = 'cancelling' OR (${row}.state = 'mined' AND NOT ${row}.succeeded))`
 
 /** How many transactions of the tenant `$1` are in no block. Reads the index alone, which has no states. */
 export const UNMINED_OF_TENANT = `SELECT count(*) FROM transactions WHERE tenant_id = $1 AND ${inNoBlock('transactions')}`

@@ -25,8 +25,11 @@ export const UNMINED_STATES = ['requested', 'signed', 'submitted', 'replaced', '
 export const IN_FLIGHT_STATES = UNMINED_STATES.filter((state) => state !== 'requested')
 /** Those whose newest bytes no node has accepted. */
 export const UNSENT_STATES = IN_FLIGHT_STATES.filter((state) => state !== 'submitted')
+/** In a block that is not final: with its own bytes, or with those of its cancellation. */
+export const IN_BLOCK_STATES = ['mined', 'cancelling'] as const
 export const FINAL_STATES = ['confirmed', 'reverted', 'failed', 'cancelled'] as const
-export type TransactionStateName = (typeof UNMINED_STATES)[number] | 'mined' | (typeof FINAL_STATES)[number]
+export const TRANSACTION_STATES = [...UNMINED_STATES, ...IN_BLOCK_STATES, ...FINAL_STATES] as const
+export type TransactionStateName = (typeof TRANSACTION_STATES)[number]
 
 /** The status values of the API. */
 export type TransactionStatus = 'pending' | 'confirmed' | 'failed' | 'cancelled'
@@ -158,8 +161,11 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
       )
     case 'TransactionAwaitingFunds':
       return enter(before, 'awaiting_funds', event.data.refusedAt)
-    case 'TransactionMined':
-      return enter({ ...before, inclusion: readInclusion(event.data), failure: null }, 'mined', event.data.minedAt)
+    case 'TransactionMined': {
+      const inclusion = readInclusion(event.data)
+      const state = inclusion.cancels ? 'cancelling' : 'mined'
+      return enter({ ...before, inclusion, failure: null }, state, inclusion.minedAt)
+    }
     case 'TransactionReorged':
       return enter({ ...before, inclusion: null, failure: null }, 'reorged', event.data.reorgedAt)
     case 'SettlementRevoked': {

@@ -65,8 +65,9 @@ const cancel = {
   summary: 'Cancel a transaction',
   description:
     'Requests the cancellation of a transaction. A transaction that is not signed yet is cancelled immediately. Otherwise its nonce ' +
-    'is used for a transfer of zero to the wallet itself, and the status becomes `cancelled` only when that is mined. The ' +
-    'transaction that is mined first wins. If the cancellation cannot be signed now, `warnings` says why and what to do.',
+    'is used for a transfer of zero to the wallet itself. Its state is `cancelling` when that is in a block, and the status becomes ' +
+    '`cancelled` only when that block has the required confirmations. The one of the two that stays in the chain wins. ' +
+    'If the cancellation cannot be signed now, `warnings` says why and what to do.',
   params: transactionParams,
   response: asked,
 }

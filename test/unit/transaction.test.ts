@@ -74,10 +74,7 @@ const reorgedAt = (reorgedAt: string): TransactionEvent => ({
   data: { hash, blockNumber, blockHash, reorgedAt },
 })
 const cancellationNow: TransactionEvent = { type: 'CancellationRequested', data: { requestedAt: NOW } }
-const cancelledBy = (cancelHash: string | null, at = NOW): TransactionEvent => ({
-  type: 'TransactionCancelled',
-  data: { hash: cancelHash, cancelledAt: at },
-})
+const cancelledNow: TransactionEvent = { type: 'TransactionCancelled', data: { hash: null, cancelledAt: NOW } }
 const consumedNow: TransactionEvent = {
   type: 'NonceConsumedExternally',
   data: { nonce: 7, finalizedBlock: 99, takenBy, foundAt: NOW },
@@ -172,15 +169,11 @@ t.test('an old log that recorded a revoked outcome as a plain reorg is read unch
 })
 
 t.test('an unsigned transaction is cancelled at once, a signed one only by its nonce', async (test) => {
-  given(requested).when(cancel).expect(test, cancellationNow, cancelledBy(null))
+  given(requested).when(cancel).expect(test, cancellationNow, cancelledNow)
   given(requested, signed).when(cancel).expect(test, cancellationNow)
   given(requested, signed, submitted, cancellation, cancelling)
     .when(include({ hash: replaced.data.hash }))
-    .expect(
-      test,
-      { ...mined, data: { ...mined.data, hash: replaced.data.hash } },
-      cancelledBy(replaced.data.hash, mined.data.minedAt),
-    )
+    .expect(test, { ...mined, data: { ...mined.data, hash: replaced.data.hash, cancels: true } })
   given(requested, signed, submitted, cancellation, cancelling).when(include()).expect(test, mined)
 })
 
@@ -198,7 +191,7 @@ t.test('a transaction whose nonce another program used gets a new one, a bounded
   given(requested, signed, submitted)
     .when({ ...foreignNonce, nonce: 8 } as TransactionCommand)
     .expect(test)
-  given(requested, signed, submitted, cancellation).when(foreignNonce).expect(test, consumedNow, cancelledBy(null))
+  given(requested, signed, submitted, cancellation).when(foreignNonce).expect(test, consumedNow, cancelledNow)
   given(requested, signed, submitted, consumed).when(recordSignature).expect(test, signedNow)
   const again = (nonce: number): TransactionEvent[] => [
     { ...signed, data: { ...signed.data, nonce } },
@@ -250,6 +243,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
     recordSubmission,
     include(),
     include({ blockHash: '0x2' }),
+    include({ hash: dearer.hash }),
     settle,
     cancel,
     speedUp,

@@ -13,6 +13,8 @@ CREATE TABLE event_rules (
   -- Of transactions: the states that it can follow and the events of the same append; the state that it leads to.
   follows   text[] NOT NULL,
   leads_to  text,
+  -- Instead, if its data says that it cancels.
+  cancels_to text,
   -- The highest fee of the transaction after it: `reserved` or `signed` as its data says, `raised` if that is higher.
   fee       text,
   -- Whether what it holds more must fit into the balance: it opens a transaction, or it adds bytes that were not found on chain.
@@ -311,7 +313,8 @@ BEGIN
         END IF;
       END IF;
       IF rule.leads_to IS NOT NULL THEN
-        state := rule.leads_to;
+        state := CASE WHEN rule.cancels_to IS NULL OR all_data[at]->>'cancels' IS DISTINCT FROM 'true' THEN rule.leads_to
+                      ELSE rule.cancels_to END;
         cause := rule_type;
       END IF;
       at := at + 1;

@@ -12,6 +12,7 @@ export type EventRule = {
   readonly members: readonly string[]
   readonly follows: readonly string[]
   readonly leads_to: string | null
+  readonly cancels_to: string | null
   readonly fee: 'reserved' | 'signed' | 'raised' | null
   readonly must_fit: boolean
 }
@@ -33,6 +34,7 @@ export function eventRules(): readonly EventRule[] {
         members: ['transaction_id', 'version', 'after_version', ...(columns.transactions ?? [])],
         follows: step?.from ?? [],
         leads_to: opens ? 'requested' : (step?.to ?? null),
+        cancels_to: step?.cancelsTo ?? null,
         fee: opens ? 'reserved' : (step?.fee ?? null),
         must_fit: opens || step?.mustFit === true,
       }

@@ -1,7 +1,7 @@
 /** A sender's holdings of tokens and its pending transfers of them, in one query, so that both are consistent. */
 import type { Pool } from 'pg'
 import type { Row } from '../../event-log/table-rows.ts'
-import { TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+import { isUndecided, TRANSACTIONS } from '../../transactions/sql.ts'
 
 /** Of one token, in units. */
 export type HeldToken = {
@@ -41,8 +41,7 @@ type HoldingRow = {
   readonly holder: Row<'nft_owners'>['owner'] | null
 }
 
-/** May still be mined. A failed execution may succeed in another block until it is final. */
-const UNDER_WAY = `(t.state IN ${UNMINED} OR (t.state = 'mined' AND NOT t.succeeded))`
+const UNDER_WAY = isUndecided('t')
 
 /** @returns in the order of the ids */
 export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<HeldToken[]> {

@@ -2,7 +2,15 @@
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import { assertNever } from '../../core/never.ts'
-import type { FailureCode, Fees, Inclusion, Intent, LaterEvent, ReplacementPurpose } from '../../transactions/events.ts'
+import type {
+  FailureCode,
+  Fees,
+  Inclusion,
+  Intent,
+  LaterEvent,
+  ReplacementPurpose,
+  TransactionCancelled,
+} from '../../transactions/events.ts'
 import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
 import { shownFailureCode } from '../../transactions/swap-failure.ts'
 import type { WalletKey } from '../../wallets/events.ts'
@@ -125,7 +133,7 @@ function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told
       return told(
         event.data.hash === null
           ? 'cancelled: nothing is on chain'
-          : 'cancelled: its nonce was used by a transfer of 0 to the wallet itself',
+          : `cancelled: its nonce was used by a transfer of 0 to the wallet itself${deepAs(event.data)}`,
         ...(event.data.hash === null ? [] : [recorded('hash', event.data.hash)]),
       )
     case 'NonceConsumedExternally':
@@ -153,6 +161,11 @@ function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told
     default:
       return assertNever(event)
   }
+}
+
+/** Older events do not name the confirmations. */
+function deepAs({ blockNumber, confirmations }: TransactionCancelled['data']): string {
+  return confirmations === undefined ? '' : `, ${confirmations} confirmations, in block ${blockNumber}`
 }
 
 /** @param code missing in the event of an execution that failed */
@@ -204,11 +217,14 @@ function named({ events }: StoryFacts, hash: string, index: number): string {
 
 function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told {
   const { transaction } = facts
-  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved, logs } = inclusion
+  const { hash, blockNumber, blockHash, succeeded, gasUsed, effectiveGasPrice, blockTimestamp, moved, logs, cancels } =
+    inclusion
   const native = nativeAsset(transaction.intent.network, transaction.intent.chainId).assetId
   const paid = amountOf(transaction, native, gasUsed * effectiveGasPrice)
   return {
-    text: `mined in block ${blockNumber}: ${succeeded ? 'succeeded' : 'failed'}`,
+    text: cancels
+      ? `its cancellation was mined in block ${blockNumber}: it is cancelled once that is final`
+      : `mined in block ${blockNumber}: ${succeeded ? 'succeeded' : 'failed'}`,
     details: [
       recorded('hash', named(facts, hash, index)),
       recorded('block', `${blockHash} of ${blockTimestamp}`),

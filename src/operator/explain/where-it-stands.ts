@@ -65,12 +65,14 @@ function advise(facts: StoryFacts, surroundings: Surroundings, confirmations: nu
     case 'failed':
     case 'reverted':
       return afterFailure(transaction)
-    case 'mined': {
+    case 'mined':
+    case 'cancelling': {
+      const it = transaction.state === 'mined' ? 'It' : 'Its cancellation'
       const missing = chain === null ? null : Math.max(0, chain.settings.confirmations - confirmations)
       const says =
         missing === null
-          ? `It is in a block with ${count(confirmations, 'confirmation')}, on a chain that is no longer configured.`
-          : `It is in a block with ${confirmations} of ${chain?.settings.confirmations} confirmations.`
+          ? `${it} is in a block with ${count(confirmations, 'confirmation')}, on a chain that is no longer configured.`
+          : `${it} is in a block with ${confirmations} of ${chain?.settings.confirmations} confirmations.`
       const wait =
         missing === 0
           ? 'The follower settles it with the next block.'

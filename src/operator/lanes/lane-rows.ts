@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { sqlList } from '../../core/sql-list.ts'
 import { LEASES } from '../../event-log/sql.ts'
 import type { Lane } from '../../transactions/lanes.ts'
-import { isInFlight, isUnmined, TRANSACTIONS, UNMINED } from '../../transactions/sql.ts'
+import { isInFlight, isUndecided, isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
 import { UNSENT_STATES } from '../../transactions/state.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 
@@ -46,11 +46,8 @@ export type LaneFilter = {
 
 /** Transactions without sufficient funds are counted separately. */
 const UNSENT = sqlList(UNSENT_STATES.filter((state) => state !== 'awaiting_funds'))
-/**
- * Waits for a transaction that is in no block, or failed in one that is not final: same as `lane_waiting` in lanes.ts.
- */
-const UNDECIDED = `(d.state IN ${UNMINED} OR (d.state = 'mined' AND NOT d.succeeded))`
-const READY = `(t.state = 'requested' AND (d.state IS NULL OR NOT ${UNDECIDED}))`
+/** Waits for no other transaction: same as `lane_waiting` in lanes.ts. */
+const READY = `(t.state = 'requested' AND (d.state IS NULL OR NOT ${isUndecided('d')}))`
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since}) * 1000`
 const lease = (prefix: string) =>
   `CASE WHEN ${prefix}.holder IS NOT NULL THEN jsonb_build_object('holder', ${prefix}.holder, 'fence', ${prefix}.fence::text,

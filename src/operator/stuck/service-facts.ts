@@ -8,7 +8,7 @@ import { type OpenTransactions, readOpenTransactions } from '../../event-log/ope
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import type { Job } from '../../jobs/queues.ts'
-import { isMined, TRANSACTIONS } from '../../transactions/sql.ts'
+import { isInBlock, TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type ProcessNow = {
   readonly process: string
@@ -202,7 +202,7 @@ async function readUnsettled({ pool, confirmations }: ServiceFactsPorts): Promis
     `SELECT t.chain_id AS "chainId", count(*) AS count, min(t.transaction_id) AS id, max(${age('t.updated_at')}) AS ms
        FROM unnest($1::integer[], $2::integer[]) AS chain(id, confirmations)
        JOIN chain_cursors c ON c.chain_id = chain.id
-       JOIN ${TRANSACTIONS} t ON t.chain_id = c.chain_id AND ${isMined('t')} AND t.block_number <= c.number - chain.confirmations + 1
+       JOIN ${TRANSACTIONS} t ON t.chain_id = c.chain_id AND ${isInBlock('t')} AND t.block_number <= c.number - chain.confirmations + 1
       GROUP BY t.chain_id`,
     [[...confirmations.keys()], [...confirmations.values()]],
   )
