@@ -1,10 +1,12 @@
 /** The follower's queries on recorded transactions, over the in-memory store. */
 import type { BlockReads } from '../../src/transactions/block-reads.ts'
+import { IN_BLOCK_STATES } from '../../src/transactions/state.ts'
 import { byId, caller, IN_FLIGHT, idsOf, isOlder, type PortsOf } from './ports.ts'
 
 /** Few, so that there are several pages. */
 const BLOCKS_OF_PAGE = 2
 const PAGE = 2
+const IN_BLOCK: readonly string[] = IN_BLOCK_STATES
 
 export function createBlockPort(ports: PortsOf, addresses: readonly string[]): BlockReads {
   const { store } = ports
@@ -35,7 +37,7 @@ export function createBlockPort(ports: PortsOf, addresses: readonly string[]): B
       ),
     minedUpTo: (_chainId, block) =>
       call('mined up to', () =>
-        idsOf(all().filter((row) => row.state === 'mined' && (row.block_number ?? block + 1) <= block)),
+        idsOf(all().filter((row) => IN_BLOCK.includes(row.state) && (row.block_number ?? block + 1) <= block)),
       ),
     recordedBlocks: (_chainId, upTo) =>
       call('recorded blocks', () => {

@@ -7,7 +7,7 @@ import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import type { KnownTransaction, TransactionState } from '../../src/transactions/state.ts'
 import type { Wire } from './chain.ts'
-import type { World } from './terms.ts'
+import { CONFIRMATIONS, type World } from './terms.ts'
 
 /** Laws 1 and 2, checked when bytes reach a node. */
 export function checkWire({ store, chain, broken }: World, wire: Wire): void {
@@ -111,7 +111,7 @@ function foldOf({ store }: World, id: string): { state: TransactionState; row: u
   return { state, row, holds }
 }
 
-/** The hash chains of all streams are valid, and no outcome is reverted without an event. */
+/** The hash chains of all streams are valid, and no outcome is told before it is final, or taken back without an event. */
 function checkHistory({ store, broken }: World): void {
   for (const [streamId, events] of store.streams) {
     let hash = ''
@@ -121,10 +121,12 @@ function checkHistory({ store, broken }: World): void {
       if (hash !== event.hash) broken(`${streamId} is not chained at version ${event.version}`)
       if (event.type === 'TransactionReorged' && settled) broken(`${streamId}: an outcome is taken back without a word`)
       if (event.type === 'SettlementRevoked' && !settled) broken(`${streamId}: what nobody was told is revoked`)
-      const data = event.data as { hash?: string | null }
+      const data = event.data as { hash?: string | null; confirmations?: number }
       settled =
         ['TransactionConfirmed', 'TransactionReverted'].includes(event.type) ||
         (event.type === 'TransactionCancelled' && data.hash !== null)
+      if (settled && (data.confirmations ?? 0) < CONFIRMATIONS)
+        broken(`${streamId}: an outcome is told before it is final`)
     }
   }
 }

@@ -21,6 +21,8 @@ export type Mutant = {
   readonly missesDeposits: boolean
   /** Spending of a wallet is ignored. */
   readonly missesSpending: boolean
+  /** Outcomes are told with their block. */
+  readonly tellsEarly: boolean
   /** Balances read in orphaned blocks are kept. */
   readonly keepsBalances: boolean
   /** The process's clock determines the age of a row. */
@@ -47,6 +49,7 @@ export const HONEST: Mutant = {
   missesBlocks: false,
   missesDeposits: false,
   missesSpending: false,
+  tellsEarly: false,
   keepsBalances: false,
   trustsClocks: false,
   matchesContent: null,
@@ -63,6 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'a signature is recorded after its deadline', laws: { ...HONEST.laws, deadlines: false } },
   { ...HONEST, name: 'deposits are not seen', missesDeposits: true },
   { ...HONEST, name: 'spending is not seen', missesSpending: true },
+  { ...HONEST, name: 'outcomes are told with their block', tellsEarly: true },
   { ...HONEST, name: 'balances of orphaned blocks stand', keepsBalances: true },
   { ...HONEST, name: 'orphaned blocks are not undone', keepsOrphans: true },
   { ...HONEST, name: 'a timeout is taken for a lost nonce', trustsSilence: true },

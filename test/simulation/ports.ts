@@ -157,7 +157,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
   const isDecided = (id: unknown) => {
     const dependency = store.transactions.get(String(id))
     if (dependency === undefined) return true
-    if (dependency.state === 'requested' || IN_FLIGHT.includes(dependency.state)) return false
+    if (['requested', 'cancelling', ...IN_FLIGHT].includes(dependency.state)) return false
     return dependency.state !== 'mined' || dependency.succeeded === true
   }
   const flying = (lane: Lane) => ofLane(store, lane).filter((row) => IN_FLIGHT.includes(row.state))

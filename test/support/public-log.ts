@@ -61,13 +61,26 @@ const LATER: readonly Step[] = [
   ['transaction-tx_104', 'TransactionSigned.v2'],
   ['transaction-tx_104', 'TransactionMined.v2'],
   ['transaction-tx_104', 'TransactionReorged.v1'],
-  // Cancelled in a block: the operation was never done.
+  // Cancelled in a block, as told by older versions: the operation was never done.
   ['transaction-tx_104', 'CancellationRequested.v1'],
   ['transaction-tx_104', 'TransactionReplaced.v2', { purpose: 'cancel', hash: '0x0104' }],
   ['transaction-tx_104', 'TransactionMined.v2', { hash: '0x0104' }],
   ['transaction-tx_104', 'TransactionCancelled.v1', { hash: '0x0104' }],
   ['observed-obs_101', 'TransferObserved.v1', { walletId: 'wal_3', notices: ['large_transfer'] }],
   ['observed-obs_101', 'TransferOrphaned.v1'],
+  // Cancelled in a block that became final, and then left the chain.
+  ['transaction-tx_105', 'NftTransferRequested.v2', subject('nft_transfer', 'nftx_102')],
+  [
+    'nftx-nftx_102',
+    'NftTransferRecorded.v1',
+    { collectionId: NFT, items: [{ tokenId: '1', to: TO, amount: '1', transactionId: 'tx_105', sequence: 2 }] },
+  ],
+  ['transaction-tx_105', 'TransactionSigned.v2'],
+  ['transaction-tx_105', 'CancellationRequested.v1'],
+  ['transaction-tx_105', 'TransactionReplaced.v2', { purpose: 'cancel', hash: '0x0105' }],
+  ['transaction-tx_105', 'TransactionMined.v2', { hash: '0x0105', cancels: true }],
+  ['transaction-tx_105', 'TransactionCancelled.v1', { hash: '0x0105', blockNumber: 100, confirmations: 32 }],
+  ['transaction-tx_105', 'SettlementRevoked.v1', { hash: '0x0105', outcome: 'cancelled' }],
 ]
 
 const START = Date.parse('2026-11-23T12:00:00.000Z')

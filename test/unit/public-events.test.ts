@@ -103,6 +103,23 @@ t.test('a cancelled operation was never done, although the block of the cancella
   t.end()
 })
 
+t.test('a cancellation is told with its confirmations, and its block before as no outcome', (t) => {
+  const told = (id: string) => EVENTS.filter(({ resource }) => resource.id === id)
+  t.match(
+    told('tx_105').filter(({ type }) => /mined|cancelled|revoked/.test(type)),
+    [
+      { type: 'transaction.mined', data: { state: 'cancelling', status: 'pending', confirmations: 1 } },
+      { type: 'transaction.cancelled', data: { state: 'cancelled', status: 'cancelled', confirmations: 32 } },
+      { type: 'transaction.settlement_revoked', data: { state: 'reorged', status: 'pending', confirmations: 0 } },
+    ],
+  )
+  t.strictSame(
+    told('nftx_102').map(({ type }) => type),
+    ['nft.transfer.requested', 'nft.transfer.failed', 'nft.transfer.reorged'],
+  )
+  t.end()
+})
+
 t.test('data has the fields of its schema, no other ones, and no secret', (t) => {
   const schemas = new Map(CATALOGUE.types.map(({ type, publisher }) => [type, publisher.schema]))
   for (const { type, data } of EVENTS) {
