@@ -2,7 +2,7 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Unavailable } from '../core/errors.ts'
-import { formatAmount, largest } from '../core/money.ts'
+import { formatAmount, largest, smallest } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
 import { buildCall } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
@@ -50,14 +50,9 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       warningsOf(ports, intent),
       fundsOf(ports, intent),
     ])
-    const gasLimit = estimate.ok ? estimate.gasLimit : intent.reserved.gasLimit
-    // The amount that a request would hold, so that both agree on what can be paid.
-    const held = largest(gasLimit, intent.reserved.gasLimit)
-    const most = held * quote[intent.gasPriority].maxFeePerGas
-    const spendsNative = intent.asset.contract === null
-    const left = funds.asset - intent.amount - (spendsNative ? most : 0n)
-    const short = left < 0n || (!spendsNative && funds.native < most)
-    const reason = short ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
+    const gasLimit = estimate.ok ? smallest(estimate.gasLimit, mostGas(intent)) : intent.reserved.gasLimit
+    const { left, isShort } = payment(intent, quote, gasLimit, funds)
+    const reason = isShort ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
     return {
       would_succeed: reason === null,
       reason,
@@ -67,6 +62,26 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       warnings,
     }
   }
+}
+
+/**
+ * As a request is judged: it must be able to pay for what it holds. A call that needs more gas is signed with a price that
+ * the wallet can pay, which succeeds if it is not below the base fee.
+ *
+ * @returns what is left of the asset at least; negative if the request would be refused
+ */
+function payment(
+  { asset, amount, reserved, gasPriority }: Intent,
+  quote: FeeQuote,
+  gasLimit: bigint,
+  funds: Funds,
+): { readonly left: bigint; readonly isShort: boolean } {
+  const spendsNative = asset.contract === null
+  const payable = funds.native - (spendsNative ? amount : 0n)
+  const held = reserved.gasLimit * reserved.maxFeePerGas
+  const price = smallest(quote[gasPriority].maxFeePerGas, largest(payable, 0n) / gasLimit)
+  const left = funds.asset - amount - (spendsNative ? largest(held, gasLimit * price) : 0n)
+  return { left, isShort: left < 0n || payable < held || price < quote.baseFeePerGas }
 }
 
 async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Promise<GasEstimate> {
@@ -88,7 +103,9 @@ function requestOf(intent: Intent): GasRequest {
   return { from: intent.from, call: buildCall(intent), mostGas: mostGas(intent) }
 }
 
-async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<{ asset: bigint; native: bigint }> {
+type Funds = { readonly asset: bigint; readonly native: bigint }
+
+async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<Funds> {
   const [asset, native] = await Promise.all([
     availableOf(intent.walletId, intent.asset.assetId),
     availableOf(intent.walletId, nativeAsset(intent.network, intent.chainId).assetId),

@@ -201,4 +201,25 @@ t.test('gas for a recipient with code is reserved: preview and request agree on 
   }
 })
 
+t.test('a preview agrees with the request for a recipient that needs more gas than is held', async (t) => {
+  for (const gas of [110_000, 190_000]) {
+    const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+    const to = toChecksumAddress(`0x${randomBytes(20).toString('hex')}`)
+    // PUSH2 rounds; JUMPDEST; subtract 1; jump back until 0: 26 gas for each round.
+    const rounds = Math.floor((gas - 21_000) / 26)
+      .toString(16)
+      .padStart(4, '0')
+    await rpc('anvil_setCode', to, `0x61${rounds}5b600190038060035700`)
+    const body = { to, amount: '0.000001', asset: 'ETH' }
+    const path = `/v1/wallets/${wallet.id}/transfer/preview`
+    const { fee } = (await service.api.insist({ method: 'POST', path, body })).body.data
+    const amount = formatAmount(10n ** 21n - 101_000n * BigInt(fee.medium.max_fee_per_gas_wei), 18)
+    const all = await service.api.insist({ method: 'POST', path, body: { ...body, amount } })
+    t.match(all.body.data, { would_succeed: true, reason: null })
+    const id = await sent(wallet, to, amount)
+    await settle()
+    t.equal((await read(wallet, id)).state, 'confirmed', `${gas} gas`)
+  }
+})
+
 t.end()
