@@ -7,6 +7,7 @@ import { EVENTS } from '../event-log/sql.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { HOLDS } from '../transactions/sql.ts'
 import type { PositiveBalance } from '../wallets/archive-wallet.ts'
+import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceEvent } from './events.ts'
 import { MAX_PRICE_AGE_MS } from './prices.ts'
@@ -81,35 +82,53 @@ function knownOf(row: RecordedRow | undefined): RecordedBalance['known'] {
   }
 }
 
-type KnownRow = Pick<EventRow, 'type' | 'schema_version' | 'data'> & { readonly n: string }
+type KnownRow = Pick<EventRow, 'type' | 'schema_version' | 'data'> & {
+  readonly n: string
+  /** Of the tenant's registration of the token by then. */
+  readonly registered: Pick<Asset, 'symbol' | 'decimals'> | null
+}
 
 /**
- * What was known at a time, even if its block later left the chain. Assets without an observation by then are left out.
+ * What was known at a time, even if its block later left the chain, in the decimals that the asset had then. Assets
+ * without an observation by then are left out.
  */
 export async function findKnownAt(
   pool: Pool,
-  walletId: string,
-  assets: readonly Asset[],
+  { walletId, tenantId }: Pick<WalletFacts, 'walletId' | 'tenantId'>,
+  assets: readonly NamedAsset[],
   at: Date,
 ): Promise<FoundBalance[]> {
   const { rows } = await pool.query<KnownRow>({
     name: 'balances_known_at',
-    text: `SELECT wanted.n, e.type, e.schema_version, e.data
-             FROM unnest($2::text[]) WITH ORDINALITY AS wanted(asset_id, n)
+    text: `SELECT wanted.n, e.type, e.schema_version, e.data, registered.data AS registered
+             FROM unnest($2::text[], $4::text[]) WITH ORDINALITY AS wanted(asset_id, registration, n)
              CROSS JOIN LATERAL (
                SELECT type, schema_version, data FROM ${EVENTS} AS events
                 WHERE stream_id = $1 AND type IN ('BalanceChanged', 'BalanceReorged')
                   AND data->'asset'->>'assetId' = wanted.asset_id AND recorded_at <= $3
                 ORDER BY recorded_at DESC, stream_version DESC LIMIT 1) AS e
+              LEFT JOIN LATERAL (
+               SELECT data FROM ${EVENTS} AS events
+                WHERE stream_id = wanted.registration AND type = 'AssetRegistered' AND recorded_at <= $3
+                ORDER BY stream_version DESC LIMIT 1) AS registered ON true
             ORDER BY wanted.n`,
-    values: [`${balanceAggregate.category}-${walletId}`, assets.map(({ assetId }) => assetId), at],
+    values: [
+      `${balanceAggregate.category}-${walletId}`,
+      assets.map(({ assetId }) => assetId),
+      at,
+      assets.map(({ assetId, source }) => (source === 'registered' ? `asset-${assetId}@${tenantId}` : null)),
+    ],
   })
   return rows.flatMap((row) => {
     const asset = assets[Number(row.n) - 1]
     if (asset === undefined) return []
     const { data } = upcast<BalanceEvent>(balanceAggregate.schemas, row.type, row.schema_version, row.data)
     const { balance, blockNumber, observedAt: updatedAt } = data
-    return [{ asset, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null, staleSince: null }]
+    const { symbol, decimals } = row.registered ?? data.asset
+    const then = { ...asset, symbol, decimals }
+    return [
+      { asset: then, balance: BigInt(balance), blockNumber, updatedAt, held: null, price: null, staleSince: null },
+    ]
   })
 }
 

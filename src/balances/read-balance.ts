@@ -8,6 +8,7 @@ import { ChainRefused, NotFound, Unavailable } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { readPastTime } from '../core/past-time.ts'
 import type { Owner } from '../core/tenants.ts'
+import { untilSettled } from '../event-log/settled.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import type { BalanceChainOf } from './chain.ts'
@@ -52,18 +53,28 @@ export function createReadBalance(ports: ReadBalancePorts): ReadBalance {
     const asset = question.asset === undefined ? nativeOf(wallet) : await resolveAsset(wallet, question.asset)
     const others = question.tokens ? await assetsOf(wallet) : []
     const assets = [...new Map([asset, ...others].map((each) => [each.assetId, each])).values()]
-    const found =
-      at === null ? await findNow(ports, wallet, assets) : await findKnownAt(ports.pool, walletId, assets, at)
+    const found = at === null ? await findNow(ports, wallet, assets) : await findThen(ports, wallet, assets, at)
     const views = new Map(found.map((each) => [each.asset.assetId, toView(wallet.network, each)]))
     const view = views.get(asset.assetId)
     if (view === undefined) throw at === null ? silentToken(asset) : notObserved(asset, question.at ?? '')
-    if (!question.tokens) return view
-    return { ...view, assets: others.flatMap(({ assetId }) => views.get(assetId) ?? []) }
+    const asOf = at === null ? {} : { as_of: at.toISOString() }
+    if (!question.tokens) return { ...view, ...asOf }
+    return { ...view, ...asOf, assets: others.flatMap(({ assetId }) => views.get(assetId) ?? []) }
   }
 }
 
 function nativeOf({ network, chainId }: WalletFacts): NamedAsset {
   return { ...nativeAsset(network, chainId), source: 'native' }
+}
+
+async function findThen(
+  { pool, clock }: ReadBalancePorts,
+  wallet: WalletFacts,
+  assets: readonly NamedAsset[],
+  at: Date,
+): Promise<FoundBalance[]> {
+  await untilSettled(at, clock)
+  return findKnownAt(pool, wallet, assets, at)
 }
 
 async function findNow(

@@ -42,6 +42,13 @@ export const balanceSchema = named(
   'WalletBalance',
   Type.Object({
     ...balanceFields,
+    as_of: Type.Optional(
+      Type.String({
+        description:
+          'Present only with `at`: that time. The answer is complete and does not change: for a time within the last second it is given when that second is over.',
+        examples: ['2026-01-31T12:00:00.000Z'],
+      }),
+    ),
     assets: Type.Optional(Type.Array(assetBalanceSchema, { description: 'Every asset, with `include=tokens`.' })),
   }),
 )

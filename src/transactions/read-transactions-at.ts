@@ -4,6 +4,7 @@ import type { Clock } from '../core/ids.ts'
 import { readPastTime } from '../core/past-time.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { untilSettled } from '../event-log/settled.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { viewOfEvents } from './fold-view.ts'
@@ -56,6 +57,7 @@ export function createTransactionReadsAt(ports: {
   return {
     async read(owner, walletId, transactionId, at) {
       const until = readPastTime(at, clock())
+      await untilSettled(until, clock)
       const view = await viewAt(owner.tenantId, await reads.read(owner, walletId, transactionId), until)
       if (view !== null) return view
       const message = `The transaction had not been requested by ${at}.`
@@ -64,6 +66,7 @@ export function createTransactionReadsAt(ports: {
 
     async list(tenantId, walletId, { status, state, limit, ...lasting }, at) {
       const until = readPastTime(at, clock())
+      await untilSettled(until, clock)
       const most = status === undefined && state === undefined ? limit : MOST_FOLDED
       const candidates = await reads.list(tenantId, walletId, { ...lasting, requestedBy: until, limit: most + 1 })
       const views: TransactionView[] = []

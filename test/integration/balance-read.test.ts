@@ -1,6 +1,9 @@
 /** Reading balances over HTTP: from rows, from the chain before there are rows, and as known at a time. */
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { assetAggregate, assetStreamId } from '../../src/assets/aggregate.ts'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
+import type { AssetCommand } from '../../src/assets/decider.ts'
 import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { Observation } from '../../src/balances/events.ts'
@@ -210,6 +213,54 @@ t.test('with `at` a balance is shown as it was known then', async (t) => {
     ORDER BY recorded_at DESC, stream_version DESC LIMIT 1`)
     .then((results) => (results as unknown as { rows: object[] }[])[1] ?? { rows: [] })
   t.match(JSON.stringify(rows), /Index Scan Backward using events_balances_by_time/)
+})
+
+t.test('with `at` a token has the decimals that it was registered with then', async (t) => {
+  const { read, record, log, pool } = await withReads(t)
+  const { assetId, contract } = FAKE
+  const ask = async (command: AssetCommand, now: string) => {
+    const loaded = await log.load(assetAggregate, assetStreamId('acme', assetId))
+    const decided = change(assetAggregate, loaded, command, { metadata: { tenantId: 'acme', actor: 'apikey:1' }, now })
+    await log.append({ changes: decided === null ? [] : [decided] })
+  }
+  const register = (decimals: number, now: string) => {
+    const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
+    const asset = { assetId, ...place, contractAddress: contract ?? '', symbol: 'FAKE', name: 'Fake', decimals }
+    return ask({ type: 'RegisterAsset', asset: { ...asset, registeredAt: now } }, now)
+  }
+  await register(0, '2026-11-21T11:00:00.000Z')
+  await record(wallets.mine, { ...FAKE, decimals: 0 }, '990', 1, '2026-11-21T11:01:00.000Z')
+  await ask({ type: 'RemoveAsset', now: '2026-11-21T11:02:00.000Z' }, '2026-11-21T11:02:00.000Z')
+  await register(4, '2026-11-21T11:03:00.000Z')
+  await record(wallets.mine, { ...FAKE, decimals: 4 }, '991', 2, '2026-11-21T11:05:00.000Z')
+  t.match((await pool.query('SELECT decimals FROM assets')).rows, [{ decimals: 4 }])
+  for (const [minute, balance, decimals] of [
+    ['01', '990', 0],
+    ['02', '990', 0],
+    ['04', '0.099', 4],
+    ['05', '0.0991', 4],
+  ] as const) {
+    const at = `2026-11-21T11:${minute}:30.000Z`
+    t.match((await read(wallets.mine, `?asset=FAKE&at=${at}`)).body.data, { balance, decimals, as_of: at })
+  }
+})
+
+t.test('an answer about a moment ago waits for what is being committed, and does not change', async (t) => {
+  const { read, record, pool, clock } = await withReads(t)
+  const now = new Date(clock.now).toISOString()
+  await record(wallets.mine, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z')
+  const blocking = await pool.connect()
+  await blocking.query('BEGIN')
+  await blocking.query('SELECT FROM balances FOR UPDATE')
+  const recorded = record(wallets.mine, NATIVE, '2', 2, now)
+  const first = read(wallets.mine, `?at=${now}`)
+  await delay(200)
+  await blocking.query('ROLLBACK')
+  blocking.release()
+  await recorded
+  const { data } = (await read(wallets.mine, `?at=${now}`)).body
+  t.match(data, { balance: '0.000000000000000002', as_of: now })
+  t.strictSame((await first).body.data, data)
 })
 
 t.test('a resource of another tenant is refused in the same words as one that does not exist', async (t) => {
