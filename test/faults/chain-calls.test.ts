@@ -110,6 +110,9 @@ t.test('a dependency in another lane wakes its dependent, and its cancellation f
   t.strictSame(await statesOf(other, [behindGood, behindBad]), ['requested', 'requested'])
   await mine()
   await until(other, behindGood, 'submitted')
+  await until(one, bad, 'cancelling')
+  t.strictSame(await statesOf(other, [behindBad]), ['requested'], 'another block may still have what it waits for')
+  await mine()
   t.match(await until(other, behindBad, 'failed'), {
     failure: { message: `It depends on ${bad}, which ended as cancelled.` },
   })

@@ -87,7 +87,7 @@ t.test('bytes that a node calls invalid are cancelled, so that the wallet goes o
     return says('intrinsic gas too low')
   }
   const refused = await send(wallet, '0.5')
-  await stage.until(wallet, refused, 'replaced', 'submitted', 'cancelled')
+  await stage.until(wallet, refused, 'replaced', 'submitted', 'cancelling', 'cancelled')
   const next = await send(wallet, '0.25')
   await settle()
   t.match(await read(wallet, refused), { status: 'cancelled' })

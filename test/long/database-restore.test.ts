@@ -127,7 +127,7 @@ t.test('a forgotten cancellation is recorded as the outcome of its transfer', as
   })
   await eventually(async () => (await stage.read(payer, one.id)).hashes.length === 2)
   await stage.until(payer, one.id, 'submitted')
-  await stage.mine()
+  await stage.mine(2)
   await stage.until(payer, one.id, 'cancelled')
   await putBack(copy)
   await stage.settle()

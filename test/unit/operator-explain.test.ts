@@ -2,8 +2,12 @@
 import t from 'tap'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { ID_PREFIXES, type IdKind } from '../../src/declarations.ts'
+import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
 import { tellEvent } from '../../src/operator/explain/tell-event.ts'
+import { whereItStands } from '../../src/operator/explain/where-it-stands.ts'
+import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { cancellation, cancelling, fold, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
 t.test('a revoked outcome is printed with the outcome, the depth of the block and the reorg', (t) => {
   const event = {
@@ -25,6 +29,25 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
       { name: 'block', value: '0xb', source: 'recorded' },
       { name: 'reorg', value: '3 blocks, from block 101 back to 98', source: 'derived' },
     ],
+  })
+  t.end()
+})
+
+t.test('a cancellation in a block is printed as such, with what is missing until it is told', (t) => {
+  const block: TransactionEvent = { ...mined, data: { ...mined.data, hash: replaced.data.hash, cancels: true } }
+  const transaction = fold([requested, signed, cancellation, cancelling, block])
+  const events = [cancelling].map((event) => ({ ...event, recordedAt: '2026-01-01T00:00:00.000Z' }))
+  const facts = { transaction, events, reorgs: new Map(), head: 109 } as unknown as StoryFacts
+  const text = (event: TransactionEvent) => tellEvent(event as Parameters<typeof tellEvent>[0], facts, 1).text
+  t.equal(text(block), 'its cancellation was mined in block 100: it is cancelled once that is final')
+  const told = { hash: replaced.data.hash, blockNumber: 100, confirmations: 32, cancelledAt: '' }
+  t.match(text({ type: 'TransactionCancelled', data: told }), /by a transfer of 0 .*, 32 confirmations, in block 100$/)
+  const chain = { settings: { confirmations: 32 } } as unknown as ChainNow
+  const around = { chain, findings: [], headOfLane: null, nowMs: 0, followed: true }
+  t.match(whereItStands(facts, around), {
+    ...{ state: 'cancelling', status: 'pending' },
+    says: 'Its cancellation is in a block with 10 of 32 confirmations.',
+    next: [{ say: 'Wait for 22 blocks more.' }],
   })
   t.end()
 })
