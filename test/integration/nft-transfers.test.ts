@@ -116,13 +116,20 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
   const { body } = await stage.transfer(batch)
   const [one, two] = body.data.items
   t.not(one.transaction_id, two.transaction_id)
+  await stage.until(holder, two.transaction_id, 'submitted')
   const cancel = `/v1/wallets/${holder.id}/transactions/${two.transaction_id}/cancel`
   t.equal((await stage.ask({ method: 'POST', path: cancel, key: 'cancel' })).status < 300, true)
   // Before a block is made: otherwise the transfer may be in it and the cancellation not.
   await eventually(async () => {
     const { state, hashes } = await stage.read(holder, two.transaction_id)
-    return state === 'cancelled' || (state === 'submitted' && hashes.length > 1)
+    return state === 'submitted' && hashes.length > 1
   })
+  await stage.mine()
+  await stage.until(holder, two.transaction_id, 'cancelling')
+  const { items } = await stage.readTransfer(body.data.transfer_id)
+  t.equal(items[1].status, 'PENDING', 'a cancellation that is not final decides nothing')
+  const again = { ...from, token_id: '3', to: STRANGER, transfer_type: 'SAFE' }
+  t.match((await stage.transfer(again)).body.errors, [{ code: 'token_in_transfer' }], 'and the token is not free')
   await stage.settle()
   const view = await stage.readTransfer(body.data.transfer_id)
   t.equal(view.status, 'FAILED')
