@@ -1,6 +1,6 @@
 /** Schemas of the requests and responses about transactions. */
 
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { SUBJECT_TYPES, TRANSACTION_TYPES } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { pageSchema } from '../http/paging.ts'
@@ -214,17 +214,19 @@ export const transactionSchema = named(
   }),
 )
 
+function warnings<T extends TSchema>(code: T, description: string) {
+  const message = Type.String({ description: 'The warning, for people, and what to do.' })
+  return Type.Array(Type.Object({ code, message }), { description })
+}
+
 /** The transaction after a request to cancel it or to speed it up. */
 export const changedSchema = named(
   'ChangedTransaction',
   Type.Object({
     ...transactionSchema.properties,
-    warnings: Type.Array(
-      Type.Object({
-        code: oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
-        message: Type.String({ description: 'The reason, and what to do, for people.' }),
-      }),
-      { description: 'Why the requested replacement cannot be signed now. It is signed automatically later.' },
+    warnings: warnings(
+      oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
+      'Why the requested replacement cannot be signed now. It is signed automatically later.',
     ),
   }),
 )
@@ -277,15 +279,9 @@ export const previewSchema = named(
         examples: ['0.49'],
       }),
     ),
-    warnings: Type.Array(
-      Type.Object({
-        code: Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
-        message: Type.String({
-          description: 'The warning, for people.',
-          examples: ['This wallet has never sent to this address: check the address.'],
-        }),
-      }),
-      { description: 'Possible mistakes. They do not prevent the transfer.' },
+    warnings: warnings(
+      Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
+      'Possible mistakes. They do not prevent the transfer.',
     ),
   }),
 )
