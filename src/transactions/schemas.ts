@@ -214,8 +214,8 @@ export const transactionSchema = named(
   }),
 )
 
-function warnings<T extends TSchema>(code: T, description: string) {
-  const message = Type.String({ description: 'The warning, for people, and what to do.' })
+function warnings<T extends TSchema>(code: T, description: string, example: string) {
+  const message = Type.String({ description: 'The warning, for people, and what to do.', examples: [example] })
   return Type.Array(Type.Object({ code, message }), { description })
 }
 
@@ -227,6 +227,7 @@ export const changedSchema = named(
     warnings: warnings(
       oneOf(['fee_cap_exceeded', 'insufficient_funds'], { description: 'What prevents it.' }),
       'Why the requested replacement cannot be signed now. It is signed automatically later.',
+      'The wallet has too little for the fee: send 0.0002 ETH to it.',
     ),
   }),
 )
@@ -282,6 +283,7 @@ export const previewSchema = named(
     warnings: warnings(
       Type.String({ description: 'A stable code.', examples: ['first_transfer_to_recipient'] }),
       'Possible mistakes. They do not prevent the transfer.',
+      'This wallet has never sent to this address: check the address.',
     ),
   }),
 )

@@ -9,7 +9,7 @@ import { loginOf, makeLogins } from '../../src/compose/database-roles/logins.ts'
 import { SESSION_OPTIONS } from '../../src/compose/kernel.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { saveCheckpoint } from '../../src/event-log/subscription.ts'
-import { loginAs } from '../support/database-login.ts'
+import { loginAs, poolUntilEnd } from '../support/database-login.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { appendRaw, rawEvent } from '../support/raw-events.ts'
 
@@ -28,9 +28,7 @@ async function asParty(
   )
   const own = new URL(url)
   Object.assign(own, { username, password: PASSWORD })
-  const party = new pg.Pool({ connectionString: own.href, max: 1 })
-  t.after(() => party.end())
-  return party
+  return poolUntilEnd(t, { connectionString: own.href, max: 1 })
 }
 
 const beat = (pool: Pool, process: string) => pool.query('SELECT record_heartbeat($1, $2)', [process, 'host:1'])

@@ -26,7 +26,13 @@ const { pool, kernel } = service
 await pool.query('CREATE DATABASE warehouse')
 const [payer] = (await service.makeWallets(1)) as [LoadWallet]
 
-type Open = { readonly client: pg.Client; readonly pid: number; readonly end: () => Promise<void> }
+type Open = {
+  readonly client: pg.Client
+  readonly pid: number
+  /** Its transaction id. */
+  readonly xid: string
+  readonly end: () => Promise<void>
+}
 
 /** A session that has written something and is idle. */
 async function leaveOpen(t: Test, database: string, begin: readonly string[] = ['BEGIN']): Promise<Open> {
@@ -42,8 +48,8 @@ async function leaveOpen(t: Test, database: string, begin: readonly string[] = [
   }
   t.teardown(end)
   for (const statement of begin) await client.query(statement)
-  const { rows } = await client.query("SELECT pg_backend_pid() AS pid, pg_current_xact_id(), 'a secret'")
-  return { client, pid: rows[0].pid, end }
+  const { rows } = await client.query("SELECT pg_backend_pid() AS pid, pg_current_xact_id() AS xid, 'a secret'")
+  return { client, pid: rows[0].pid, xid: rows[0].xid, end }
 }
 
 async function dispatched(): Promise<string> {
@@ -58,13 +64,13 @@ async function quiet(): Promise<void> {
   await eventually(async () => (await pool.query(newest)).rows[0].transaction_id === (await dispatched()))
 }
 
-/** Waits until the dispatcher has read all that the oldest open transaction lets it read. @returns its checkpoint */
-function heldAt(): Promise<string> {
-  const newest = `SELECT transaction_id FROM events WHERE transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+/** Waits until this is the oldest open transaction, and the dispatcher has read all before it. @returns its checkpoint */
+function heldAt(xid: string): Promise<string> {
+  const newest = `SELECT transaction_id FROM events WHERE transaction_id < $1 AND pg_snapshot_xmin(pg_current_snapshot()) = $1
                    ORDER BY transaction_id DESC LIMIT 1`
   return eventually(async () => {
-    const { rows } = await pool.query(newest)
-    return rows[0].transaction_id === (await dispatched()) && rows[0].transaction_id
+    const { rows } = await pool.query(newest, [xid])
+    return rows[0]?.transaction_id === (await dispatched()) && rows[0].transaction_id
   })
 }
 
@@ -85,8 +91,8 @@ async function confirmed(amount: string): Promise<void> {
 
 t.test('an open transaction in another database blocks only subscriptions, which continue after it', async (t) => {
   await stage.settle()
-  const { pid, end } = await leaveOpen(t, 'warehouse')
-  const before = await heldAt()
+  const { pid, xid, end } = await leaveOpen(t, 'warehouse')
+  const before = await heldAt(xid)
   const ready = await readyz(t)
   const startedAt = performance.now()
   await confirmed('0.1')
@@ -118,7 +124,7 @@ t.test('an open transaction in another database blocks only subscriptions, which
     name: 'log_readers',
     warning: new RegExp(
       `^pid ${pid} has had a transaction open for \\d+ s \\(user bursar, database warehouse, application nightly, ` +
-        'idle in transaction: SELECT pg_backend_pid\\(\\) AS pid, pg_current_xact_id\\(\\), …\\)',
+        'idle in transaction: SELECT pg_backend_pid\\(\\) AS pid, pg_current_xact_id\\(\\) AS xid, …\\)',
     ),
   })
   await end()
@@ -128,7 +134,7 @@ t.test('an open transaction in another database blocks only subscriptions, which
 
 t.test('operators and the API see the session, whatever the process roles may see', async (t) => {
   await quiet()
-  const { pid, client } = await leaveOpen(t, 'warehouse')
+  const { pid, xid, client } = await leaveOpen(t, 'warehouse')
   const operator = new pg.Pool({ connectionString: service.urlAs('operator'), max: 2 })
   t.teardown(() => operator.end())
   const mine = { pid, database: 'warehouse', user: 'bursar', application: 'nightly', state: 'idle in transaction' }
@@ -155,7 +161,7 @@ t.test('operators and the API see the session, whatever the process roles may se
     (await readOpenTransactions(operator)).transactions.find(({ prepared }) => prepared === 'left behind'),
     { pid: null, database: 'warehouse', user: 'bursar', state: 'prepared', query: null },
   )
-  const before = await heldAt()
+  const before = await heldAt(xid)
   await confirmed('0.2')
   t.equal(await dispatched(), before, 'a prepared transaction also blocks readers')
   await client.query("ROLLBACK PREPARED 'left behind'")

@@ -13,10 +13,15 @@ export async function loginAs(
 ): Promise<Pool> {
   const { user, connectionString } = await makeUser(pool, url, roles)
   t.after(() => pool.query(`DROP ROLE ${user}`))
-  const own = new pg.Pool({ connectionString, max: 2 })
-  own.on('error', () => undefined) // `end` does not wait for the server, which ends what is left with the database.
-  t.after(() => own.end())
-  return own
+  return poolUntilEnd(t, { connectionString, max: 2 })
+}
+
+/** A pool that ends with the test. */
+export function poolUntilEnd(t: Test, config: pg.PoolConfig): Pool {
+  const pool = new pg.Pool(config)
+  pool.on('error', () => undefined) // `end` does not wait for the server, which ends what is left with the database.
+  t.after(() => pool.end())
+  return pool
 }
 
 /** A user for each role, by its connection URL. */
