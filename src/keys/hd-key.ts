@@ -3,8 +3,9 @@
  * secrets that are sealed immediately.
  */
 import { getAddress, keccak256 } from 'ethers'
-import { pointFromScalar, signRecoverable } from 'tiny-secp256k1'
+import { pointFromScalar } from 'tiny-secp256k1'
 import { type HdAccount, hdAccount } from './hd-path.ts'
+import { signRecoverable } from './libsecp256k1.ts'
 import type { RecoverableSignature } from './recoverable-signature.ts'
 
 export class HdKey {

@@ -1,6 +1,6 @@
 /** The address of a recoverable signature, by compiled code: for large numbers of signatures. */
 import { keccak256 } from 'ethers'
-import { recover } from 'tiny-secp256k1'
+import { recover } from './libsecp256k1.ts'
 
 /**
  * @param digest 32 bytes
@@ -10,8 +10,7 @@ import { recover } from 'tiny-secp256k1'
 export function recoveredAddress(digest: Uint8Array, signature: Uint8Array, parity: 0 | 1): string | null {
   if (signature.length !== 64) return null
   try {
-    const publicKey = recover(digest, signature, parity, false)
-    return publicKey === null ? null : `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+    return `0x${keccak256(recover(digest, signature, parity).subarray(1)).slice(-40)}`
   } catch {
     return null
   }

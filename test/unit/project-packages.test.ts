@@ -8,13 +8,15 @@ import { defects, missingOptionals, platformOf } from '../../scripts/complete-lo
 type PackageJson = {
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
   readonly scripts: Readonly<Record<string, string>>
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const packageJson = JSON.parse(read('package.json')) as PackageJson
-const declared = { ...packageJson.dependencies, ...packageJson.devDependencies }
+const atRunTime = { ...packageJson.dependencies, ...packageJson.optionalDependencies }
+const declared = { ...atRunTime, ...packageJson.devDependencies }
 
 t.test('every dependency is pinned and has its reason, and no reason is left without its dependency', (t) => {
   const page = read('docs/dependencies.md')
@@ -26,7 +28,7 @@ t.test('every dependency is pinned and has its reason, and no reason is left wit
   )
   const runTime = page.slice(0, page.indexOf('## For development'))
   t.strictSame(
-    Object.keys(packageJson.dependencies).filter((name) => !runTime.includes(`| \`${name}\` |`)),
+    Object.keys(atRunTime).filter((name) => !runTime.includes(`| \`${name}\` |`)),
     [],
     'each run-time dependency stands in its section',
   )

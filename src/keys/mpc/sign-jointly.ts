@@ -2,16 +2,15 @@
  * Signs with joint keys: any `t` of a key's parties make a signature. Prefers parties that are reachable and were not
  * late recently, tries others when some fail, and returns only verified signatures.
  */
-import { recover } from 'tiny-secp256k1'
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
+import { recoveredAddress } from '../recovered-address.ts'
 import { NonceClaimed } from '../signer.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
 import { createLimit } from './limit.ts'
 import { createPairLimit } from './pair-limit.ts'
 import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './protocol.ts'
-import { publicKeyAddress } from './public-key.ts'
 import { createSignerChoice } from './signer-choice.ts'
 import { MAX_INSTANCES } from './signing-guard.ts'
 
@@ -203,9 +202,7 @@ function verified(outcome: ItemOutcome | undefined, { digest }: JointSignature, 
     return { ok: false, refusal: invalid('the finishing party returned no valid signature') }
   }
   const signature = outcome.result.subarray(0, 64)
-  const publicKey = recover(digest, signature, recoveryId, true)
-  const isOurs = publicKey !== null && publicKeyAddress(publicKey) === key.address
-  return isOurs
+  return recoveredAddress(digest, signature, recoveryId) === key.address.toLowerCase()
     ? { ok: true, signature: { signature, recoveryId } }
     : { ok: false, refusal: invalid('the signature does not match the key') }
 }
