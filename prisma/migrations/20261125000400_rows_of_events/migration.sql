@@ -36,18 +36,24 @@ DECLARE
   calls text;
 BEGIN
   FOR rule IN SELECT jsonb_array_elements(rules) LOOP PERFORM create_row_check(rule); END LOOP;
-  SELECT string_agg(format('WHEN %1$L THEN refuse_rows_of_%1$s(rows->%1$L, stream_ids, stream_versions, types, all_metadata)', r->>'table'), E'\n')
-    INTO calls FROM jsonb_array_elements(rules) AS r;
+  SELECT string_agg(format('IF rows ? %1$L THEN nothing := %2$s; END IF;', t.name, t.check_of), E'\n       ')
+    INTO calls
+    FROM (SELECT r->>'table', format('refuse_rows_of_%1$s(rows->%1$L, stream_ids, stream_versions, types, all_metadata)', r->>'table')
+            FROM jsonb_array_elements(rules) AS r
+          UNION ALL SELECT name, format('refuse_chain_rows(rows->%L, guards)', name) FROM unnest(chain) AS name
+          UNION ALL SELECT name, format('refuse_content(rows->%L)', name) FROM unnest(content) AS name) AS t(name, check_of);
+  -- One expression for each table: it costs nothing but a look for its name where there are no rows of it.
   EXECUTE format(
     'CREATE OR REPLACE FUNCTION refuse_rows(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
-     RETURNS void LANGUAGE plpgsql AS $refuse$ BEGIN
-       PERFORM CASE %s
-                 ELSE CASE WHEN t.name = ANY (%L::text[]) THEN refuse_chain_rows(rows->t.name, guards)
-                           WHEN t.name = ANY (%L::text[]) THEN refuse_content(rows->t.name)
-                           WHEN t.name <> ALL (%L::text[]) THEN refuse_row(t.name, ''any'') END
-               END
-          FROM jsonb_object_keys(rows) AS t(name);
-     END $refuse$', 't.name ' || calls, chain, content, free);
+     RETURNS void LANGUAGE plpgsql AS $refuse$
+     DECLARE
+       nothing text;
+       others jsonb := rows - %L::text[];
+     BEGIN
+       IF others <> ''{}'' THEN PERFORM refuse_row(jsonb_object_keys(others), ''any''); END IF;
+       %s
+     END $refuse$',
+    chain || content || free || array(SELECT r->>'table' FROM jsonb_array_elements(rules) AS r), calls);
 END $body$;
 
 CREATE FUNCTION refuse_row(table_name text, row_name text) RETURNS void LANGUAGE plpgsql AS $$
@@ -130,19 +136,25 @@ BEGIN
   END IF;
 END $$;
 
--- The CID of one raw block: version 1, raw, SHA-256, in base32 without padding.
-CREATE FUNCTION cid_of(content text) RETURNS text LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT 'b' || string_agg(substr('abcdefghijklmnopqrstuvwxyz234567', substring(bits FROM n FOR 5)::integer + 1, 1), '' ORDER BY n)
-    FROM (SELECT ('x' || encode('\x01551220'::bytea || sha256(convert_to(content, 'UTF8')), 'hex'))::bit(288) || B'00' AS bits) AS hashed,
-         generate_series(1, 290, 5) AS n
-$$;
+-- The CID of one raw block: version 1, raw, SHA-256, in base32 without padding. A loop takes a fifth of what an aggregate takes.
+CREATE FUNCTION cid_of(content text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+DECLARE
+  alphabet CONSTANT text[] := '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,2,3,4,5,6,7}';
+  -- Its 36 bytes, and one more to read the last character from.
+  bytes CONSTANT bytea := '\x01551220'::bytea || sha256(convert_to(content, 'UTF8')) || '\x00'::bytea;
+  cid text := 'b';
+BEGIN
+  FOR bit IN 0..285 BY 5 LOOP
+    cid := cid || alphabet[1 + (((get_byte(bytes, bit >> 3) << 8 | get_byte(bytes, (bit >> 3) + 1)) >> (11 - (bit & 7))) & 31)];
+  END LOOP;
+  RETURN cid;
+END $$;
 
 CREATE FUNCTION refuse_content(rows jsonb) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  false_cid text;
 BEGIN
-  SELECT x->>'cid' INTO false_cid FROM jsonb_array_elements(rows) AS x WHERE x->>'cid' IS DISTINCT FROM cid_of(x->>'content') LIMIT 1;
-  IF FOUND THEN PERFORM refuse_row('nft_metadata', false_cid); END IF;
+  FOR n IN 0..jsonb_array_length(rows) - 1 LOOP
+    IF rows->n->>'cid' IS DISTINCT FROM cid_of(rows->n->>'content') THEN PERFORM refuse_row('nft_metadata', rows->n->>'cid'); END IF;
+  END LOOP;
 END $$;
 
 -- Transactions and their holds -----------------------------------------------------------------------------------------
