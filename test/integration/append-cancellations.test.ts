@@ -1,13 +1,17 @@
-/** On a real PostgreSQL: with the database login of a follower nobody tells a cancellation before its block is final. */
+/**
+ * On a real PostgreSQL: with the database login of a follower nobody tells a cancellation with its block, and with that of
+ * an API nobody tells it at all.
+ */
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { change } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { type TransactionCommand, transactionDecider } from '../../src/transactions/decider.ts'
 import { loginAs } from '../support/database-login.ts'
-import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
+import { newTransactionId, seedWallet, TEST_CHAIN, transferIntent, withLog } from '../support/log.ts'
 
 const REFUSED = { code: '42501' }
 const METADATA = { tenantId: 'acme', actor: 'test' }
@@ -34,20 +38,26 @@ async function withCancellation(t: Test) {
     { type: 'RecordReplacement', signed: bytes('0x8', 3n), purpose: 'cancel' },
   ] as const)
     await log.execute(transactionAggregate, id, command, { metadata: METADATA })
-  const follower = await loginAs(t, test, 'follower')
+  const [follower, api] = await Promise.all([loginAs(t, test, 'follower'), loginAs(t, test, 'api')])
+  const leases = createLeases({ pool: follower, holder: 'test', leaseMs: 60_000 })
+  const lease = (await leases.acquire(`follow-${TEST_CHAIN}`)) ?? undefined
+  t.after(() => lease?.release({ force: true }))
   /** What the decider decides, changed by the test. */
   const append = async (
     command: TransactionCommand,
     forge: (events: readonly TransactionEvent[]) => readonly TransactionEvent[] = (events) => events,
     columns: object = {},
+    login: 'follower' | 'api' | 'follower without its lease' = 'follower',
   ) => {
     const loaded = await log.load(transactionAggregate, id)
     const decide = () => forge(transactionDecider.decide(command, loaded.state))
     const made = change({ ...transactionAggregate, decide }, loaded, command, { metadata: METADATA, now: NOW })
-    const [guards, events, rows] = encodeBatch([{ changes: made === null ? [] : [made] }])
+    const guarded = login === 'follower' && lease !== undefined ? { guards: { fence: lease } } : {}
+    const [guards, events, rows] = encodeBatch([{ changes: made === null ? [] : [made], ...guarded }])
     const { transactions: [row] = [] } = JSON.parse(rows ?? '{}')
     const changed = JSON.stringify({ transactions: [{ ...row, ...columns }] })
-    return (follower as Pool).query('SELECT append_commits($1, $2, $3)', [guards, events, changed])
+    const pool: Pool = login === 'api' ? api : follower
+    return pool.query('SELECT append_commits($1, $2, $3)', [guards, events, changed])
   }
   const state = async () => (await pool.query('SELECT state, status FROM transactions')).rows
   return { append, state }
@@ -86,6 +96,8 @@ t.test('a block with a cancellation leads to cancelling, and what is told follow
     REFUSED,
     'a cancellation is not confirmed',
   )
+  await t.rejects(append(SETTLE, undefined, {}, 'api'), REFUSED, 'only who counts confirmations tells that it is final')
+  await t.rejects(append(SETTLE, undefined, {}, 'follower without its lease'), REFUSED)
   await t.resolves(append(SETTLE))
   t.strictSame(await state(), [{ state: 'cancelled', status: 'cancelled' }])
 })

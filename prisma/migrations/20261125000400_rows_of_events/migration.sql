@@ -296,6 +296,10 @@ BEGIN
       IF stream_versions[at] > 1 AND NOT is_unknown AND coalesce(cause, state) <> ALL (rule.follows) THEN
         PERFORM refuse_row('transactions', x->>'transaction_id');
       END IF;
+      -- The API ends what was never signed. What a block ends, only the follower of its chain, which counts the confirmations.
+      IF types[at] = 'TransactionCancelled' AND coalesce(cause, state) = 'cancelling' THEN
+        nothing := refuse_chain_rows(jsonb_build_array(jsonb_build_object('chain_id', stored.chain_id)), guards);
+      END IF;
       IF rule.fee IS NOT NULL THEN
         request := all_data[at];
         IF rule.fee <> 'reserved' THEN
