@@ -316,7 +316,7 @@ BEGIN
            END;
   END IF;
 
-  -- Behind every lock that this may have waited for.
+  -- Behind every lock that this has waited for.
   IF guards ? 'deadlines' THEN refused := refused || late_signatures(guards->'deadlines', refused); END IF;
 
   IF cardinality(refused) > 0 THEN
@@ -352,6 +352,13 @@ BEGIN
 
   IF guards ? 'releases' THEN
     IF NOT apply_only_hold(guards->'releases') THEN PERFORM apply_holds(guards->'releases', '{}'); END IF;
+    -- They may have waited for the account.
+    IF guards ? 'deadlines' THEN
+      refused := late_signatures(guards->'deadlines', '{}');
+      IF cardinality(refused) > 0 THEN
+        RAISE EXCEPTION 'commits refused' USING ERRCODE = 'BU001', DETAIL = to_jsonb(refused)::text;
+      END IF;
+    END IF;
   END IF;
 END $$;
 
