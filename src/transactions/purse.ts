@@ -12,8 +12,7 @@ type Paying = Pick<Call, 'value'>
 
 export type Purse = {
   /**
-   * The maximum gas cost of this call, wei, including the hold of its own transaction; negative means that it can pay
-   * nothing.
+   * The maximum gas cost of this call, wei, including the hold of its own transaction.
    */
   readonly feeLimit: (transaction: KnownTransaction, call: Paying) => bigint
   /** Deducts the cost of this call at these fees beyond the hold: less remains for the next transaction. */
@@ -22,7 +21,8 @@ export type Purse = {
 
 /** @param spare the balance minus all holds, wei; negative when the balance has fallen since */
 export function createPurse(spare: bigint): Purse {
-  let left = spare
+  // Where the balance has fallen, a call may still cost what its own transaction holds: no other one loses by it.
+  let left = largest(spare, 0n)
   /** What this call can pay for gas from the hold of its own transaction. */
   const held = (transaction: KnownTransaction, { value }: Paying) =>
     heldFee(transaction) + amountFreed(transaction.intent) - value

@@ -32,8 +32,8 @@ export function replacementLimit(transaction: KnownTransaction, { capWei, spareW
   const gasLimit = isCancel ? PLAIN_TRANSFER_GAS : newest.fees.gasLimit
   const neededWei = leastBump(highestOffer(transaction))
   if (neededWei > capWei) return { kind: 'fee_cap', neededWei, capWei }
-  const missingWei = neededWei * gasLimit - createPurse(spareWei).feeLimit(transaction, call)
-  return missingWei > 0n ? { kind: 'funds', missingWei } : null
+  const beyondHoldWei = neededWei * gasLimit - createPurse(0n).feeLimit(transaction, call)
+  return beyondHoldWei > 0n && beyondHoldWei > spareWei ? { kind: 'funds', missingWei: beyondHoldWei - spareWei } : null
 }
 
 /** For the client: what the answer to its request says. `network`: its fees are above the cap. */
