@@ -54,23 +54,26 @@ t.test('a transaction that was signed in time is sped up after its deadline', as
   t.match(await stage.read(id), { state: 'replaced' })
 })
 
-t.test('a transaction whose signature waits for the account until after its deadline is not signed', async (t: Test) => {
-  const stage = await withLane(t, { balance: ETHER })
-  const deadline = Date.now() + 3 * HALF_SECOND
-  // It needs less than was reserved, so that a part of the hold is released.
-  const reserved = { gasLimit: 21_000n, maxFeePerGas: 100n * GWEI }
-  const id = await stage.accept({ validUntil: new Date(deadline).toISOString(), reserved })
-  stage.meanwhile.estimate = async (requests) => requests.map(() => ({ ok: true, gasLimit: 20_000n }))
-  const other = await stage.pool.connect()
-  stage.meanwhile.signing = async () => {
-    stage.meanwhile.signing = async () => undefined
-    await delay(deadline - Date.now() - HALF_SECOND / 2)
-    await other.query('BEGIN')
-    await other.query('SELECT FROM wallet_holds FOR UPDATE')
-    setTimeout(() => void other.query('COMMIT'), HALF_SECOND)
-  }
-  await stage.drain()
-  other.release()
-  t.match(await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
-  t.equal(await stage.held(), 0n)
-})
+t.test(
+  'a transaction whose signature waits for the account until after its deadline is not signed',
+  async (t: Test) => {
+    const stage = await withLane(t, { balance: ETHER })
+    const deadline = Date.now() + 3 * HALF_SECOND
+    // It needs less than was reserved, so that a part of the hold is released.
+    const reserved = { gasLimit: 21_000n, maxFeePerGas: 100n * GWEI }
+    const id = await stage.accept({ validUntil: new Date(deadline).toISOString(), reserved })
+    stage.meanwhile.estimate = async (requests) => requests.map(() => ({ ok: true, gasLimit: 20_000n }))
+    const other = await stage.pool.connect()
+    stage.meanwhile.signing = async () => {
+      stage.meanwhile.signing = async () => undefined
+      await delay(deadline - Date.now() - HALF_SECOND / 2)
+      await other.query('BEGIN')
+      await other.query('SELECT FROM wallet_holds FOR UPDATE')
+      setTimeout(() => void other.query('COMMIT'), HALF_SECOND)
+    }
+    await stage.drain()
+    other.release()
+    t.match(await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
+    t.equal(await stage.held(), 0n)
+  },
+)
