@@ -123,15 +123,18 @@ t.test('a transfer of everything is cancelled: its amount pays for the gas of th
   await t.rejects(stage.accept({ amount: 1n }), { code: 'insufficient_funds' })
 })
 
-t.test('transfers that a fallen balance no longer pays are cancelled: each pays from its own amount', async (t: Test) => {
-  const stage = await withLane(t, { balance: 3n * ETHER })
-  const ids = [await stage.accept({ amount: ETHER }), await stage.accept({ amount: ETHER })]
-  await stage.drain()
-  const held = await stage.held()
-  await stage.pool.query('UPDATE balances SET balance = $1', [(ETHER / 2n).toString()])
-  for (const id of ids) await stage.command(id, { type: 'RequestCancellation', now: stage.log.now() })
-  await stage.drain()
-  for (const id of ids) t.match(await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
-  t.strictSame(stage.short, [])
-  t.equal(await stage.held(), held)
-})
+t.test(
+  'transfers that a fallen balance no longer pays are cancelled: each pays from its own amount',
+  async (t: Test) => {
+    const stage = await withLane(t, { balance: 3n * ETHER })
+    const ids = [await stage.accept({ amount: ETHER }), await stage.accept({ amount: ETHER })]
+    await stage.drain()
+    const held = await stage.held()
+    await stage.pool.query('UPDATE balances SET balance = $1', [(ETHER / 2n).toString()])
+    for (const id of ids) await stage.command(id, { type: 'RequestCancellation', now: stage.log.now() })
+    await stage.drain()
+    for (const id of ids) t.match(await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
+    t.strictSame(stage.short, [])
+    t.equal(await stage.held(), held)
+  },
+)
