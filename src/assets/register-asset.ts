@@ -52,7 +52,7 @@ export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
     const attempt = (append: AppendPrepared, unchanged: AcceptUnchanged) =>
       known === undefined
         ? record(ports, { chain, contract, metadata }, append, unchanged)
-        : unchanged(known.assetId, null)
+        : unchanged({ id: known.assetId, environment: chain.environment }, null)
     const { id, replayed } = await accept(metadata, attempt, { replayFirst: true })
     const asset = known ?? (await find())
     const found =
@@ -89,6 +89,6 @@ async function record(
   const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))
   const asset = { assetId, network, environment, chainId, contractAddress: contract, ...token, registeredAt: now }
   const registered = change(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
-  if (registered === null) return unchanged(assetId, null)
+  if (registered === null) return unchanged({ id: assetId, environment }, null)
   return append({ id: assetId, commit: { changes: [registered] }, made: null })
 }

@@ -4,7 +4,7 @@
  */
 import { type Event, forResource, type Metadata } from '../core/messages.ts'
 import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted } from './accept.ts'
+import type { Accept, Accepted, ChangeTarget } from './accept.ts'
 import { type Aggregate, change } from './aggregate.ts'
 import type { EventLog } from './log.ts'
 
@@ -22,7 +22,7 @@ export type AcceptChangePorts = {
 export function acceptChange<State, Command, Evt extends Event>(
   { log, accept, newId }: AcceptChangePorts,
   aggregate: Aggregate<State, Command, Evt>,
-  streamId: string,
+  target: ChangeTarget,
   command: Command,
   metadata: Metadata,
 ): Promise<Accepted> {
@@ -31,9 +31,9 @@ export function acceptChange<State, Command, Evt extends Event>(
     async (append, unchanged) => {
       // The key belongs to the request, not to what it changes: of two concurrent ones only one is the first.
       const id = newId('request')
-      const loaded = await log.load(aggregate, streamId)
+      const loaded = await log.load(aggregate, target.id)
       const changed = change(aggregate, loaded, command, { metadata: forResource(metadata, id), now: log.now() })
-      return changed === null ? unchanged(streamId, null) : append({ id, commit: { changes: [changed] }, made: null })
+      return changed === null ? unchanged(target, null) : append({ id, commit: { changes: [changed] }, made: null })
     },
     { replayFirst: true },
   )

@@ -7,6 +7,7 @@
  */
 import type { Pool } from 'pg'
 import type { Metadata } from '../core/messages.ts'
+import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import { opened } from './aggregate.ts'
 import { appendOnce } from './append-once.ts'
@@ -40,10 +41,12 @@ export type AppendPrepared = <Made>(prepared: Prepared<Made>) => Promise<Accepte
 /**
  * Accepts a request that finds fulfilled what it asks for. Its key belongs to the request itself, in an event of its own.
  *
- * @param resourceId what was to be changed
  * @throws IdempotencyKeyReused when the key belongs to a different request
  */
-export type AcceptUnchanged = <Made>(resourceId: string, made: Made) => Promise<Accepted<Made>>
+export type AcceptUnchanged = <Made>(target: ChangeTarget, made: Made) => Promise<Accepted<Made>>
+
+/** What was to be changed. */
+export type ChangeTarget = { readonly id: string; readonly environment: Environment }
 
 export type AcceptOptions = {
   /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
@@ -80,7 +83,7 @@ export function createAccept(ports: AcceptPorts): Accept {
         try {
           return await attempt(
             (prepared) => appendPrepared(log, prepared, metadata),
-            (resourceId, made) => appendUnchanged(ports, { resourceId, made }, metadata),
+            (target, made) => appendUnchanged(ports, { target, made }, metadata),
           )
         } catch (error) {
           // A request that is refused now may repeat one that was accepted.
@@ -108,12 +111,13 @@ async function appendPrepared<Made>(
 /** Without a key there is nothing to record. */
 async function appendUnchanged<Made>(
   { log, newId }: AcceptPorts,
-  { resourceId, made }: { readonly resourceId: string; readonly made: Made },
+  { target, made }: { readonly target: ChangeTarget; readonly made: Made },
   metadata: Metadata,
 ): Promise<Accepted<Made>> {
   const id = newId('request')
   if (metadata.idempotency === undefined) return { id, replayed: false, made }
   const now = log.now()
-  const recorded = opened(requestAggregate, id, { type: 'RecordRequest', resourceId, now }, { metadata, now })
+  const command = { type: 'RecordRequest', resourceId: target.id, environment: target.environment, now } as const
+  const recorded = opened(requestAggregate, id, command, { metadata, now })
   return appendPrepared(log, { id, commit: { changes: [recorded] }, made }, metadata)
 }

@@ -61,7 +61,8 @@ export function createChangeTransaction(ports: ChangeTransactionPorts): ChangeTr
     const { environment, walletId, transactionId, metadata } = target
     const owner = { tenantId: metadata.tenantId, environment }
     await reads.read(owner, walletId, transactionId)
-    const { replayed } = await acceptChange(ports, transactionAggregate, transactionId, command, metadata)
+    const changed = { id: transactionId, environment }
+    const { replayed } = await acceptChange(ports, transactionAggregate, changed, command, metadata)
     const warnings = await warningsOf(ports, transactionId)
     return { view: await reads.read(owner, walletId, transactionId), warnings, replayed }
   }

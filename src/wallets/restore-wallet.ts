@@ -22,7 +22,8 @@ export function createRestoreWallet(ports: AcceptChangePorts & { readonly pool: 
   return async (wallet, { metadata }) => {
     try {
       const command = { type: 'Restore', now: log.now() } as const
-      return await acceptChange(ports, walletAggregate, wallet.walletId, command, metadata)
+      const target = { id: wallet.walletId, environment: wallet.environment }
+      return await acceptChange(ports, walletAggregate, target, command, metadata)
     } catch (error) {
       if (!(error instanceof UniqueRuleBroken) || wallet.address === null) throw error
       const { tenantId, chainId, address } = wallet

@@ -149,7 +149,8 @@ function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRou
       const { delivery_id } = params
       const { webhook_id } = await webhooks.read(caller, params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) => requests.retry(webhook_id, delivery_id, metadata),
+        accept: (metadata) =>
+          requests.retry(webhook_id, { id: delivery_id, environment: caller.environment }, metadata),
         answer: async () => ({ code: 200, view: await deliveries.read(webhook_id, delivery_id) }),
       })
     },

@@ -6,7 +6,7 @@ import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
 import { acceptChange } from '../event-log/accept-change.ts'
 import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -54,9 +54,9 @@ export type ManageWebhooks = {
    */
   readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
   /** Deliveries are sent from now on. @throws NotFound, IdempotencyKeyReused */
-  readonly enable: (webhookId: string, metadata: Metadata) => Promise<Accepted>
+  readonly enable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
   /** Deliveries wait from now on. @throws NotFound, IdempotencyKeyReused */
-  readonly disable: (webhookId: string, metadata: Metadata) => Promise<Accepted>
+  readonly disable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
   /** What is not sent yet will not be sent. @throws NotFound for an unknown one */
   readonly remove: (webhookId: string, metadata: Metadata) => Promise<void>
 }
@@ -77,13 +77,13 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
       await execute(webhookId, { type: 'ChangeWebhook', change: terms, now: log.now() }, metadata)
     },
 
-    enable: (webhookId, metadata) =>
-      acceptChange(ports, webhookAggregate, webhookId, { type: 'EnableWebhook', now: log.now() }, metadata),
-    disable: (webhookId, metadata) =>
+    enable: (webhook, metadata) =>
+      acceptChange(ports, webhookAggregate, webhook, { type: 'EnableWebhook', now: log.now() }, metadata),
+    disable: (webhook, metadata) =>
       acceptChange(
         ports,
         webhookAggregate,
-        webhookId,
+        webhook,
         { type: 'DisableWebhook', reason: 'requested', now: log.now() },
         metadata,
       ),

@@ -4,7 +4,7 @@ import { type PublicEventName, parsePublicEventId, publicEventIdOf } from '../co
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { testIdOf, webhookAggregate } from './aggregate.ts'
@@ -32,7 +32,7 @@ export type RequestReplayPorts = {
 
 export type RequestReplay = {
   /** Attempts a delivery at once. @throws NotFound `delivery_not_found`; IdempotencyKeyReused */
-  readonly retry: (webhookId: string, deliveryId: string, metadata: Metadata) => Promise<Accepted<unknown>>
+  readonly retry: (webhookId: string, delivery: ChangeTarget, metadata: Metadata) => Promise<Accepted<unknown>>
   /** @throws NotFound; Conflict `webhook_disabled`; IdempotencyKeyReused */
   readonly test: (webhookId: string, metadata: Metadata) => Promise<Accepted<unknown>>
   /**
@@ -56,13 +56,13 @@ export function testEventIdOf(testId: string): string {
 export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
   const { log, accept, newId } = ports
   return {
-    retry: (webhookId, deliveryId, metadata) =>
+    retry: (webhookId, delivery, metadata) =>
       accept(
         metadata,
         async (_append, unchanged) => {
           // Before the key is recorded: after a crash between them the same request does it again.
-          await ports.retryDelivery(webhookId, deliveryId, new Date(ports.clock()))
-          return unchanged(deliveryId, null)
+          await ports.retryDelivery(webhookId, delivery.id, new Date(ports.clock()))
+          return unchanged(delivery, null)
         },
         { replayFirst: true },
       ),

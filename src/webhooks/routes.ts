@@ -207,7 +207,7 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     const { caller, params } = request
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
-      accept: (metadata) => manage.enable(params.webhook_id, metadata),
+      accept: (metadata) => manage.enable({ id: params.webhook_id, environment: caller.environment }, metadata),
       async answer({ replayed }) {
         if (!replayed) await sendWaiting(params.webhook_id, new Date(clock()))
         return { code: 200, view: await reads.read(caller, params.webhook_id) }
@@ -219,7 +219,7 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     const { caller, params } = request
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
-      accept: (metadata) => manage.disable(params.webhook_id, metadata),
+      accept: (metadata) => manage.disable({ id: params.webhook_id, environment: caller.environment }, metadata),
       answer: async () => ({ code: 200, view: await reads.read(caller, params.webhook_id) }),
     })
   })

@@ -98,6 +98,7 @@ t.test('audit:read alone shows that an event exists, without its data', async (t
     MpcKeyAssigned: 'recovery:read',
     MpcSharesRefreshed: 'recovery:read',
     NftTransferRecorded: 'nft:read',
+    RequestChangedNothing: '*',
     SignatureMade: 'signatures:read',
     TokenFrozen: 'nft:read',
     TokensMoved: 'nft:read',

@@ -12,6 +12,7 @@ import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } f
 
 const NOW = '2026-01-01T00:00:00.000Z'
 const AT_ONCE = 50
+const KNOWN = { id: 'asset-1', environment: 'testnet' } as const
 
 const metadataOf = (key: string, fingerprint = 'same') => ({
   tenantId: 'acme',
@@ -32,15 +33,16 @@ t.test('of 50 simultaneous requests that change nothing one is the first, and th
   const test = await withLog(t)
   const answers = await Promise.all(
     Array.from({ length: AT_ONCE }, () =>
-      test.accept(metadataOf('k1'), (_append, unchanged) => unchanged('asset-1', 'known'), { replayFirst: true }),
+      test.accept(metadataOf('k1'), (_append, unchanged) => unchanged(KNOWN, 'known'), { replayFirst: true }),
     ),
   )
   t.equal(new Set(answers.map(({ id }) => id)).size, 1)
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
   const [id = ''] = answers.map((answer) => answer.id)
   t.strictSame(await typesOf(test, `request-${id}`), ['RequestChangedNothing'])
-  t.equal((await test.pool.query('SELECT FROM events')).rowCount, 1)
-  const refused = test.accept(metadataOf('k1', 'other'), (_append, unchanged) => unchanged('asset-1', 'known'))
+  const { rows } = await test.pool.query('SELECT environment FROM events')
+  t.strictSame(rows, [{ environment: 'testnet' }], 'keys of the other environment do not see it')
+  const refused = test.accept(metadataOf('k1', 'other'), (_append, unchanged) => unchanged(KNOWN, 'known'))
   await t.rejects(refused, { code: 'idempotency_key_reused' })
 
   const before = await keysOf(test)
@@ -52,7 +54,7 @@ t.test('of 50 simultaneous requests that change nothing one is the first, and th
 
 t.test('without a key nothing is recorded', async (t: Test) => {
   const test = await withLog(t)
-  const accepted = await test.accept({ tenantId: 'acme', actor: 'test' }, (_append, unchanged) => unchanged('a', 1))
+  const accepted = await test.accept({ tenantId: 'acme', actor: 'test' }, (_append, unchanged) => unchanged(KNOWN, 1))
   t.match(accepted, { replayed: false, made: 1 })
   t.equal((await test.pool.query('SELECT FROM events')).rowCount, 0)
 })

@@ -30,6 +30,7 @@ export function historyOf(environment: Environment, mark: string): readonly Row[
     [`nftx-nftx_${mark}`, 1, 'NftTransferRecorded', { environment, collectionId }],
     [`export-exp_${mark}`, 1, 'WalletExportRequested', { environment, walletId }],
     [`export-exp_${mark}`, 2, 'WalletExported', { walletId, ciphertextSha256: 'sha-of-the-export' }],
+    [`request-req_${mark}`, 1, 'RequestChangedNothing', { resourceId: `tx_${mark}`, environment }],
   ]
 }
 
