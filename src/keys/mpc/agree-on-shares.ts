@@ -1,8 +1,8 @@
 /**
- * Which shares a refresh begins with, agreed among all parties of the key: those that the log names if all of them have
- * these, otherwise other ones that all of them have. Shares of two generations would give new ones that fit nowhere, and
- * the engine does not notice. They agree on the names too, under which a coordinator might have each store something
- * else.
+ * Which shares a refresh begins with, agreed among all parties of the key, and a repair, agreed among its helpers: those
+ * that the log names if all of them have these, otherwise other ones that all of them have. Shares of two generations
+ * would give new ones that fit nowhere, and the engine does not notice. They agree on the names too, under which a
+ * coordinator might have each store something else.
  */
 import type { JointKey } from './ceremonies.ts'
 import { generationOf } from './loaded-shares.ts'

@@ -10,7 +10,7 @@ import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { EngineCall } from './engine-calls.ts'
 import type { EngineThread } from './engine-thread.ts'
 import { keepShare, resultOf, withShare } from './handle-share.ts'
-import { GENERATED, generationOf } from './loaded-shares.ts'
+import { GENERATED } from './loaded-shares.ts'
 import type { PartyBans } from './party-bans.ts'
 import { decodePayloads, encodePayloads } from './payloads.ts'
 import type { Begin, ItemOutcome } from './protocol.ts'
@@ -108,7 +108,9 @@ export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremon
       }
       const repairId = Buffer.from(session, 'hex')
       if (target !== me) {
-        const generation = generationOf(key)
+        const others = helpers.filter((party) => party !== me)
+        const asked = { key, begin: { refreshId, repaired: target }, held: await openable(store, keyId), others, table }
+        const generation = await agreeOnShares(asked)
         const { share } = await store.load(keyId, generation)
         return withShare(engine, share, async (number) => {
           const term = resultOf(

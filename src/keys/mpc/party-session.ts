@@ -78,7 +78,11 @@ function planOf(begin: Begin, me: number): readonly (readonly number[])[] {
     const others = begin.signers.filter((party) => party !== me)
     return begin.finisher === me ? [others, others, others] : [others, others]
   }
-  if (begin.ceremony === 'repair') return begin.target === me ? [begin.helpers] : []
+  if (begin.ceremony === 'repair') {
+    if (begin.target === me) return [begin.helpers]
+    const helpers = begin.helpers.filter((party) => party !== me)
+    return Array.from({ length: AGREEMENT_ROUNDS }, () => helpers)
+  }
   const others = begin.parties.filter((party) => party !== me)
   return Array.from({ length: begin.ceremony === 'refresh' ? REFRESH_ROUNDS : CEREMONY_ROUNDS }, () => others)
 }
