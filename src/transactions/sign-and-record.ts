@@ -4,7 +4,7 @@
  *
  * Invariant: bytes that the append refuses are forgotten. They were sent to nobody, and their nonces stay free.
  */
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { change, type Loaded } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -34,28 +34,32 @@ export type Round = {
   readonly nonces: readonly number[]
   /** What the wallet could spare, wei. */
   readonly spare: bigint
-  /** Recorded with the signatures. */
+  /** Recorded before the signatures. */
   readonly refused: readonly Refused[]
 }
 
 /** `unpaid`: those whose tag the wallet cannot pay for. */
 export type RoundResult = { readonly appended: number; readonly signed: number; readonly unpaid: readonly Ready[] }
 
-export function signAndRecord(
+/**
+ * What is refused is recorded before anything is signed: mpc parties may have signed it before, and give its nonce to the
+ * next one only once the log says that it has ended.
+ */
+export async function signAndRecord(
   ports: SignAndRecordPorts,
   lane: Lane,
   lease: Lease,
   { ready, nonces, spare, refused }: Round,
 ): Promise<RoundResult> {
   let timely = ready
-  let ended = refused
+  let ended = await recordEnded(ports, lane, lease, refused)
   const attempt = async (funds: bigint): Promise<RoundResult> => {
     const purse = createPurse(funds)
     const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
     const signed = await lease.during(async () => (payable.length === 0 ? [] : signBatch(ports, lane, payable, nonces)))
-    const appended = await record(ports, lane, lease, signed, ended)
-    return { appended, signed: signed.length, unpaid }
+    const recorded = await recordSigned(ports, lane, lease, signed)
+    return { appended: ended + recorded, signed: signed.length, unpaid }
   }
   const inTime = async (funds: bigint): Promise<RoundResult> => {
     for (;;) {
@@ -67,34 +71,48 @@ export function signAndRecord(
         const missed = timely.filter(({ loaded }) => transactionIds.includes(loaded.id))
         if (missed.length === 0) throw error
         timely = timely.filter((item) => !missed.includes(item))
-        ended = [...ended, ...missed.map((item) => expired(item, ports.log.now()))]
+        const late = missed.map((item) => expired(item, ports.log.now()))
+        ended += await recordEnded(ports, lane, lease, late)
       }
     }
   }
   return withinFunds(spare, () => ports.lanes.spare(lane), inTime)
 }
 
-async function record(
+function recordEnded(
+  { log, onSetAside }: SignAndRecordPorts,
+  lane: Lane,
+  lease: Lease,
+  ended: readonly Refused[],
+): Promise<number> {
+  const changes = ended.map(({ loaded, command }) =>
+    change(transactionAggregate, loaded, command, contextOf(log, lane, loaded)),
+  )
+  return appendApart(log, decided(changes), { guards: { fence: lease }, onSetAside })
+}
+
+function recordSigned(
   { log, onSetAside }: SignAndRecordPorts,
   lane: Lane,
   lease: Lease,
   signed: readonly Signed<Ready>[],
-  ended: readonly Refused[],
 ): Promise<number> {
-  const context = (loaded: Loaded<TransactionState>) => ({
-    metadata: workerMetadata(loaded.state, 'signer', laneName(lane)),
-    now: log.now(),
-  })
-  const changes: Change[] = decided([
-    ...ended.map(({ loaded, command }) => change(transactionAggregate, loaded, command, context(loaded))),
-    ...signed.map(({ item: { loaded, quote }, bytes }) =>
-      change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote }, context(loaded)),
+  const changes = signed.map(({ item: { loaded, quote }, bytes }) =>
+    change(
+      transactionAggregate,
+      loaded,
+      { type: 'RecordSignature', signed: bytes, quote },
+      contextOf(log, lane, loaded),
     ),
-  ])
+  )
   const deadlines = signed.flatMap(({ item: { loaded, transaction } }) =>
     transaction.intent.validUntil === null ? [] : [loaded.id],
   )
-  return appendApart(log, changes, { guards: { fence: lease, deadlines }, onSetAside })
+  return appendApart(log, decided(changes), { guards: { fence: lease, deadlines }, onSetAside })
+}
+
+function contextOf(log: EventLog, lane: Lane, { state }: Loaded<TransactionState>) {
+  return { metadata: workerMetadata(state, 'signer', laneName(lane)), now: log.now() }
 }
 
 /** Within the purse, with the tag by which the bytes are recognised if the database forgets them. */
