@@ -18,8 +18,8 @@ export async function answerAccepted(
   const view = made ?? (await reads.readById(tenantId, id))
   const limitMs = waitMs ?? signWaitMs
   const waits = view.state === 'requested' && limitMs > 0
-  const signed = waits && (await reads.untilSigned(id, limitMs)) !== null
-  return { code: 202 as const, view: toAccepted(signed ? await reads.readById(tenantId, id) : view) }
+  const signed = waits ? await reads.untilSigned(id, limitMs) : null
+  return { code: 202 as const, view: toAccepted(signed ?? view) }
 }
 
 /** The same for a batch: one wait for all, and the hashes that are known after it. */
@@ -31,8 +31,11 @@ export async function answerBatch(
 ) {
   const views = made ?? (await reads.readBatch(tenantId, id))
   const limitMs = waitMs ?? signWaitMs
-  const open = limitMs > 0 ? views.filter(({ state }) => state === 'requested') : []
-  const signed = await Promise.all(open.map(({ transaction_id }) => reads.untilSigned(transaction_id, limitMs)))
-  const isNew = signed.some((one) => one !== null)
-  return { code: 202 as const, view: toAcceptedBatch(id, isNew ? await reads.readBatch(tenantId, id) : views) }
+  const newest = await Promise.all(
+    views.map(async (view) => {
+      const waits = view.state === 'requested' && limitMs > 0
+      return (waits && (await reads.untilSigned(view.transaction_id, limitMs))) || view
+    }),
+  )
+  return { code: 202 as const, view: toAcceptedBatch(id, newest) }
 }

@@ -3,7 +3,6 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
-import type { Row } from '../event-log/table-rows.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -35,12 +34,10 @@ export type TransactionReads = {
   readonly readBatch: (tenantId: string, batchId: string) => Promise<TransactionView[]>
   /** Newest first. */
   readonly list: (tenantId: string, walletId: string, filter: TransactionFilter) => Promise<TransactionView[]>
-  /**
-   * Resolves with the hash once the transaction is signed (with null when it failed before), or null after a timeout.
-   */
-  readonly untilSigned: WaitUntil<Pick<Row<'transactions'>, 'hash'>>
+  /** Resolves with the transaction, without details, once it is signed or has failed before; with null after a timeout. */
+  readonly untilSigned: WaitUntil<TransactionView>
   /** Resolves once the transaction is mined or has ended, or with null after a timeout. */
-  readonly untilMined: WaitUntil<Pick<Row<'transactions'>, 'state'>>
+  readonly untilMined: WaitUntil<true>
 }
 
 type Found = ViewRow & { readonly head: number | null }
@@ -115,11 +112,27 @@ export function createTransactionReads(settings: {
     },
     untilSigned: createWaitUntil({
       wakeUps,
-      find: (ids) => findEach(pool, 'signed_transactions', `state <> 'requested'`, ids),
+      async find(ids) {
+        const { rows } = await pool.query<FoundRow>({
+          name: 'signed_transactions',
+          text: `SELECT signed.found FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+                   (${SELECT} WHERE t.transaction_id = wanted.id AND t.state <> 'requested' OFFSET 0) AS signed`,
+          values: [ids],
+        })
+        return new Map(rows.map(({ found }) => [found.transaction_id, view(found, false)]))
+      },
     }),
     untilMined: createWaitUntil({
       wakeUps,
-      find: (ids) => findEach(pool, 'mined_transactions', `state IN ${MINED_OR_FINAL}`, ids),
+      async find(ids) {
+        const { rows } = await pool.query<{ id: string }>({
+          name: 'mined_transactions',
+          text: `SELECT wanted.id FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+                   (SELECT state FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t WHERE state IN ${MINED_OR_FINAL}`,
+          values: [ids],
+        })
+        return new Map(rows.map(({ id }) => [id, true]))
+      },
     }),
   }
 }
@@ -137,19 +150,4 @@ async function readEach(pool: Pool, ids: readonly string[]): Promise<Map<string,
 function columnsOf(table: string): string {
   const amounts = AMOUNT_COLUMNS.map((column) => `${table}.${column}::text`)
   return [...amounts, ...VIEW_COLUMNS.map((column) => `${table}.${column}`)].join(', ')
-}
-
-async function findEach(
-  pool: Pool,
-  name: string,
-  condition: string,
-  ids: readonly string[],
-): Promise<Map<string, { hash: string | null; state: string }>> {
-  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id' | 'hash' | 'state'>>({
-    name,
-    text: `SELECT t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-             (SELECT transaction_id, hash, state FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t WHERE ${condition}`,
-    values: [ids],
-  })
-  return new Map(rows.map((row) => [row.transaction_id, row]))
 }
