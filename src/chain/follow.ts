@@ -26,7 +26,7 @@ const FIRST_SEARCH_BLOCKS = 8
 const MAX_SEARCH_BLOCKS = 64
 
 export type FollowStep =
-  /** Nothing new, or nothing that is certain yet. */
+  /** Nothing new. */
   | { readonly type: 'idle'; readonly head: BlockRef }
   /** `blocks` follow the cursor without a gap; the last one is the next cursor. */
   | { readonly type: 'advance'; readonly blocks: readonly Block[]; readonly head: BlockRef }
@@ -45,6 +45,11 @@ export type FollowStep =
     }
   /** The node's chain matches ours but is shorter: a stale replica, or a restarted chain. Wait. */
   | { readonly type: 'behind'; readonly head: BlockRef }
+  /**
+   * The node's blocks do not lead from the cursor to its head. For a moment that is a reorg during the read; if it lasts,
+   * the node is wrong, and the chain cannot be followed.
+   */
+  | { readonly type: 'unlinked'; readonly head: BlockRef; readonly reason: string }
 
 /**
  * The hashes of the followed blocks, by number, for all kept numbers in `from … to` (both inclusive). Keep the hash of
@@ -102,7 +107,7 @@ export function createFollower(options: FollowerOptions): Follower {
     if (read.lacksBlockReceipts) blockReceipts = false
     const [first] = read.blocks
     if (first === undefined && read.tornAt !== null) throw torn(read.tornAt)
-    if (first === undefined) return { type: 'idle', head }
+    if (first === undefined) return lacking(from, head)
     if (first.parentHash !== cursor.hash) return rewind(options, cursor, head)
     return { type: 'advance', blocks: read.blocks, head }
   }
@@ -148,8 +153,7 @@ async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef
       const our = ours.get(number)
       const their = theirs.get(number) ?? null
       if (our === undefined) return beyondWindow(options, cursor, head, lowest)
-      // The node switched to another branch during the read.
-      if (their === null) return { type: 'idle', head }
+      if (their === null) return lacking(number, head)
       if (their.hash === our) return agreedAt({ number, hash: our }, cursor, head)
       lowest = their
     }
@@ -160,9 +164,27 @@ async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef
 }
 
 function agreedAt(common: BlockRef, cursor: BlockRef, head: BlockRef): FollowStep {
-  if (common.number === cursor.number) return { type: 'idle', head }
+  if (common.number === cursor.number) return unlinked(cursor, head)
   if (common.number === head.number) return { type: 'behind', head }
   return reorg(cursor, common, head, false)
+}
+
+/** The node has the cursor's block, and another block builds on another one of its height. */
+function unlinked(cursor: BlockRef, head: BlockRef): FollowStep {
+  const next = cursor.number + 1
+  const reason =
+    head.number === cursor.number
+      ? `the node names two blocks of the height ${cursor.number}: ${head.hash} as the newest, ${cursor.hash} by number`
+      : `block ${next} of the node names another parent than its block ${cursor.number} (${cursor.hash})`
+  return { type: 'unlinked', head, reason }
+}
+
+function lacking(number: number, head: BlockRef): FollowStep {
+  return {
+    type: 'unlinked',
+    head,
+    reason: `the node has no block ${number}, although its newest one is ${head.number}`,
+  }
 }
 
 /**

@@ -20,6 +20,7 @@ import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
 import { followChain } from '../follower/follow-chain.ts'
+import { createStallReport, type StallReport } from '../follower/stalls.ts'
 import { createBlockReads, hasInFlight } from '../transactions/block-reads.ts'
 import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import type { ObservePorts } from '../transactions/observe-blocks.ts'
@@ -49,10 +50,16 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
   const leaders = chains.all.map((chain) => {
     const { chainId, network } = chain.settings
     const pace = createPace()
+    const onStall = (reason: string) => logger.warn({ network, reason }, 'the follower cannot move; will look again')
+    const stalls = createStallReport({ pool, onStall, now: () => performance.now() }, chainId)
     const onError = (error: unknown) =>
       logger.warn({ err: error, network }, 'following the chain failed; will continue from the last processed block')
     return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) =>
-      followAndTend(kernel, { ...chain, pace }, balances, lease, stop),
+      followAndTend(kernel, { ...chain, pace, stalls }, balances, lease, stop).catch(async (error: unknown) => {
+        // Whoever leads now says itself why it does not move.
+        if (await lease.renew().catch(() => false)) await stalls.failed(error)
+        throw error
+      }),
     )
   })
   const observe = createObserveJob({
@@ -82,13 +89,13 @@ type Balances = ReturnType<typeof composeBalances>
 /** All tasks of a chain end together: when one fails, the leader starts all of them again. */
 async function followAndTend(
   kernel: Kernel,
-  chain: ChainClient & { readonly pace: Pace },
+  chain: ChainClient & { readonly pace: Pace; readonly stalls: StallReport },
   balances: Balances,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
   const { config, pool, log, wakeUps, clock, logger } = kernel
-  const { settings, client, pace } = chain
+  const { settings, client, pace, stalls } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
   const ports = observePorts(kernel)
@@ -125,7 +132,7 @@ async function followAndTend(
     quietIntervalMs: QUIET_POLL_MS,
     quietAfterMs: QUIET_AFTER_MS,
   })
-  const walking = { walked, inTurn, log, client, pace, settings, pauseBetween }
+  const walking = { walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
   try {
     await followChain({ ...walking, ...observing }, lease, both)
   } finally {

@@ -2,6 +2,6 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { chainAggregate } from './aggregate.ts'
-import { chainLag } from './gauges.ts'
+import { chainLag, chainStalls } from './gauges.ts'
 
-export const follower: Capability = { aggregates: [anyAggregate(chainAggregate)], gauges: [chainLag] }
+export const follower: Capability = { aggregates: [anyAggregate(chainAggregate)], gauges: [chainLag, chainStalls] }

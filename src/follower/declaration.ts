@@ -14,6 +14,10 @@ export const follower = {
       beside: 'the position of the follower; an export contains it',
       grants: readBy([...READERS, 'signer'], { follower: 'SELECT, UPDATE (head, updated_at)' }),
     },
+    chain_stalls: {
+      beside: 'why a follower does not move now; another installation finds it again',
+      grants: readBy(['api', 'operator'], { follower: 'SELECT, INSERT, UPDATE, DELETE' }),
+    },
   },
   streams: {
     chain: {

@@ -19,6 +19,7 @@ import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from
 import type { ChainEvent } from './events.ts'
 import { findGround } from './find-ground.ts'
 import { loadChain } from './load-chain.ts'
+import type { StallReport } from './stalls.ts'
 
 /** The log records the follower's progress once per this many blocks. */
 const ADVANCED_EVERY_BLOCKS = 1_000
@@ -59,6 +60,7 @@ export type FollowPorts = {
   readonly settle: (head: number) => Promise<readonly Change[]>
   /** Called for each outcome that the database cannot store: the others are settled without it. */
   readonly onSetAside: OnSetAside
+  readonly stalls: StallReport
   /** Called after each step, for metrics and logs. */
   readonly onStep: (step: FollowStep) => void
 }
@@ -81,6 +83,7 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
       await walked.heard(chainId, step.head.number)
       touchedAt = performance.now()
     }
+    await ports.stalls.stepped(step)
     if (settledAt !== cursor.number) await settleAll(ports, lease, cursor.number)
     settledAt = cursor.number
     ports.onStep(step)

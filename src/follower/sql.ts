@@ -1,4 +1,5 @@
-/** SQL about the table `chain_cursors`, for every folder that reads it. */
+/** SQL about the tables of the follower, for every folder that reads them. */
 
-/** It stands behind FROM or JOIN, and is planned as the table itself. */
+/** Each stands behind FROM or JOIN, and is planned as the table itself. */
 export const CURSORS = '(SELECT chain_id, updated_at FROM chain_cursors)'
+export const STALLS = '(SELECT chain_id, reason, since FROM chain_stalls)'

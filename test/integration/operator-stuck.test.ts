@@ -43,6 +43,12 @@ const TROUBLES: readonly (readonly [what: string, make: string, undo: string, to
     'follower_halted ethereum',
   ],
   [
+    'a follower that does not move',
+    `INSERT INTO chain_stalls VALUES (${TEST_CHAIN}, 'block 101 names another parent', now() - interval '1 minute')`,
+    'DELETE FROM chain_stalls',
+    'follower_halted ethereum',
+  ],
+  [
     'a follower that is far behind',
     'UPDATE chain_cursors SET number = 70',
     'UPDATE chain_cursors SET number = 100',

@@ -73,6 +73,7 @@ async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopp
         ...partsOf(world, ports),
         inTurn,
         onSetAside: () => undefined,
+        stalls: { stepped: async () => undefined, failed: async () => undefined },
         onStep: () => isStopped() && stop.abort(),
         pauseOnConflict: async () => undefined,
       },

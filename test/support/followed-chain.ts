@@ -20,6 +20,7 @@ import { pause } from '../../src/event-log/lead.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
+import { createStallReport } from '../../src/follower/stalls.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
@@ -121,6 +122,7 @@ function follow(
       settings,
       pauseBetween: (signal: AbortSignal) => pause(settings.pollIntervalMs, signal),
       onSetAside: failed,
+      stalls: createStallReport({ pool, onStall: () => undefined, now: () => performance.now() }, settings.chainId),
     }
     await followChain(ports, lease, stopping.signal)
     await lease.release({ force: true })

@@ -104,6 +104,12 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /has been at block 990/,
       /at block 1000/,
     ],
+    [
+      () => service({ stalls: [{ chainId: 1, reason: 'the node has no block 1001', sinceMs: 46_000 }] }),
+      'ethereum',
+      /at block 1000 for 46.0 s: the node has no block 1001/,
+      /logs --since 10m chain-follower/,
+    ],
   ],
   follower_behind: [
     [

@@ -56,6 +56,7 @@ export const SERVICE: ServiceFacts = {
   subscriptions: [{ name: 'dispatcher', lagMs: 100 }],
   openTransactions: { transactions: [], waitingMs: 5 },
   cursors: [{ chainId: 1, number: 1_000, head: 1_000, silentMs: 500 }],
+  stalls: [],
   bannedKeys: [],
   unreadTokens: [],
   accusedKeys: [],

@@ -14,7 +14,7 @@ import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeTransactions } from './judge-transactions.ts'
-import type { CursorNow, ProcessNow, ServiceFacts } from './service-facts.ts'
+import type { CursorNow, ProcessNow, ServiceFacts, StallNow } from './service-facts.ts'
 
 /** Processes that must always be running. */
 const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
@@ -22,6 +22,8 @@ const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower',
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
 const FOLLOWER_SILENCE_MS = 60_000
+/** A reorg, or the restart of a node, is over earlier. */
+const STALLED_MS = 45_000
 
 export type ServiceContext = {
   readonly chains: readonly ChainNow[]
@@ -166,9 +168,12 @@ function headOf({ head }: CursorNow, { node }: ChainNow): number {
   return Math.max(head, node.up ? node.head : 0)
 }
 
-function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
+function judgeFollower({ cursors, stalls, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
   // That no follower is alive is already reported.
-  if (liveOf(processes, 'chain-follower') === 0 || isFollowed(cursors, chain, limits)) return []
+  if (liveOf(processes, 'chain-follower') === 0) return []
+  const stall = stalls.find(({ chainId }) => chainId === chain.settings.chainId)
+  if (stall !== undefined && stall.sinceMs > STALLED_MS) return [stalled(stall, cursors, chain)]
+  if (isFollowed(cursors, chain, limits)) return []
   const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
   const start = step('Start a follower.', startProcess('chain-follower'))
   const log = step('Read its log.', 'docker compose logs --since 10m chain-follower')
@@ -197,6 +202,21 @@ function judgeFollower({ cursors, processes }: ServiceFacts, chain: ChainNow, li
   ]
   const problem = `The follower of ${chain.name} is at block ${cursor.number}, ${count(head - cursor.number, 'block')} behind the chain (${head}).`
   return [{ kind: 'follower_behind', subject: chain.name, problem, forMs: null, next }]
+}
+
+function stalled({ chainId, reason, sinceMs }: StallNow, cursors: readonly CursorNow[], chain: ChainNow): Finding {
+  const cursor = cursors.find((one) => one.chainId === chainId)
+  const where = cursor === undefined ? 'has never moved' : `has been at block ${cursor.number} for ${duration(sinceMs)}`
+  return {
+    kind: 'follower_halted',
+    subject: chain.name,
+    problem: `The follower of ${chain.name} ${where}: ${reason.replace(/\.$/, '')}. Requests that need this network are refused.`,
+    forMs: sinceMs,
+    next: [
+      step(`Correct what the node does, or set ${chain.urlsSetting} to another node of the chain first.`),
+      step('Read the log of the follower.', 'docker compose logs --since 10m chain-follower'),
+    ],
+  }
 }
 
 function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {

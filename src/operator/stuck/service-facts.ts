@@ -7,6 +7,7 @@ import type { WebhooksNow } from '../../core/webhooks-now.ts'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
+import { STALLS } from '../../follower/sql.ts'
 import type { Job } from '../../jobs/queues.ts'
 import { isInBlock, TRANSACTIONS } from '../../transactions/sql.ts'
 
@@ -26,6 +27,8 @@ export type CursorNow = {
   readonly head: number
   readonly silentMs: number
 }
+/** A chain whose follower does not move although it should. */
+export type StallNow = { readonly chainId: number; readonly reason: string; readonly sinceMs: number }
 export type AccusedKey = {
   readonly keyId: string
   readonly walletId: string | null
@@ -58,6 +61,7 @@ export type ServiceFacts = {
   readonly subscriptions: readonly SubscriptionNow[]
   readonly openTransactions: OpenTransactions
   readonly cursors: readonly CursorNow[]
+  readonly stalls: readonly StallNow[]
   readonly bannedKeys: readonly BannedKey[]
   readonly accusedKeys: readonly AccusedKey[]
   readonly waiting: readonly WaitingWork[]
@@ -106,6 +110,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     subscriptions,
     openTransactions,
     cursors,
+    stalls,
     bannedKeys,
     accusedKeys,
     unreadTokens,
@@ -122,6 +127,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<SubscriptionNow>(LAGS),
     readOpenTransactions(pool),
     readCursors(pool),
+    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM ${STALLS} AS stalls`),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
@@ -143,6 +149,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     subscriptions,
     openTransactions,
     cursors,
+    stalls,
     bannedKeys,
     accusedKeys,
     unreadTokens,
