@@ -1,14 +1,15 @@
 /** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
-import { CURSORS } from '../follower/sql.ts'
+import { CURSORS, STALLS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
 import type { Kernel } from './kernel.ts'
+import { STALLED_AFTER_MS, stalled } from './usable-networks.ts'
 
-/** A follower that has not heard from its node for this long is not following. */
+/** A follower that has recorded nothing for this long is not running. */
 const MAX_HEAD_AGE_MS = 60_000
 /** Events must be delayed by an open transaction, not by another append that is about to commit. */
 const HELD_MS = 1_000
@@ -41,23 +42,24 @@ export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS)
     },
     ...chains.all.map(({ settings: { chainId, network, environment } }) => ({
       name: environment === 'mainnet' ? `chain:${network}` : `chain:${network}-${environment}`,
+      isNetwork: true,
       check: () => checkHead(pool, chainId),
     })),
   ]
 }
 
 async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
-  const { rows } = await pool.query<{ age_ms: string }>(
-    `SELECT extract(epoch FROM clock_timestamp() - updated_at) * 1000 AS age_ms FROM ${CURSORS} AS chain_cursors WHERE chain_id = $1`,
+  const { rows } = await pool.query<{ age_ms: number | null; reason: string | null; stalled_ms: number | null }>(
+    `SELECT ${millisecondsSince('c.updated_at')} AS age_ms, s.reason, ${millisecondsSince('s.since')} AS stalled_ms
+       FROM (SELECT $1::integer AS chain_id) AS chain LEFT JOIN ${CURSORS} AS c USING (chain_id) LEFT JOIN ${STALLS} AS s USING (chain_id)`,
     [chainId],
   )
-  const [row] = rows
-  if (row === undefined)
-    throw new Error(
-      'the chain has never been followed: start workers/chain-follower, and check that the RPC URLs of the chain respond',
-    )
-  if (Number(row.age_ms) > MAX_HEAD_AGE_MS)
-    throw new Error(`the follower has reached no node for ${Math.round(Number(row.age_ms) / 1_000)} s`)
+  const [{ age_ms: ageMs = null, reason = null, stalled_ms: stalledMs = null } = {}] = rows
+  if (reason !== null && (ageMs === null || (stalledMs ?? 0) > STALLED_AFTER_MS))
+    throw new Error(stalled(reason, stalledMs ?? 0))
+  if (ageMs === null) throw new Error('the chain has never been followed: start workers/chain-follower')
+  if (ageMs > MAX_HEAD_AGE_MS)
+    throw new Error(`no follower has run for ${Math.round(ageMs / 1_000)} s: start workers/chain-follower`)
 }
 
 /**
@@ -93,7 +95,11 @@ function createCheckDispatch(pool: Kernel['pool'], maxLagMs: number): () => Prom
   }
 }
 
-const AGE_MS = 'extract(epoch FROM clock_timestamp() - recorded_at)::double precision * 1000'
+function millisecondsSince(time: string): string {
+  return `extract(epoch FROM clock_timestamp() - ${time})::double precision * 1000`
+}
+
+const AGE_MS = millisecondsSince('recorded_at')
 
 async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): Promise<string | null> {
   const [oldest] = openFor(await readOpenTransactions(pool), longerThanMs)

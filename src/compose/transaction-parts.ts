@@ -7,6 +7,7 @@ import { createRequestTransfer, type RequestTransfer, type TransferPorts } from 
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
+import { createRequireUsable } from './usable-networks.ts'
 
 /** Block times in milliseconds: used for estimates only. */
 const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
@@ -29,10 +30,9 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   }
 }
 
-function transferPorts(
-  { config, pool, log, newId, chainOf }: Kernel,
-  { accept, books, findWallet }: ApiParts,
-): TransferPorts {
+function transferPorts(kernel: Kernel, { accept, books, findWallet }: ApiParts): TransferPorts {
+  const { config, pool, log, newId, chainOf } = kernel
+  const requireUsable = createRequireUsable(kernel)
   const resolve = createResolveAsset(books)
   const requireReadable = createRequireReadable(pool)
   const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
@@ -47,7 +47,10 @@ function transferPorts(
       return found
     },
     hasCode: async (chainId, address) => (await chainOf(chainId).code.haveCode([address]))[0] === true,
-    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+    async quoteOf(chainId) {
+      await requireUsable(chainId)
+      return chainOf(chainId).fees.quote()
+    },
     completionMs(chainId) {
       const { network, confirmations } = chainOf(chainId).settings
       return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])

@@ -246,6 +246,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     ipfs_unavailable: 'Try again.',
     mpc_parties_unavailable: 'Try again when enough mpc parties run.',
     network_not_configured: 'Ask the operator to configure the network.',
+    network_unavailable: 'Try again when the network works: the message says why it does not.',
     not_ready: 'See `details` for the check that failed.',
     rpc_unavailable: 'Try again.',
     signer_unavailable: 'Try again when a signer runs.',

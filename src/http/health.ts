@@ -15,6 +15,8 @@ export type ReadinessCheck = {
   readonly name: string
   /** Resolves when the dependency works; rejects with an error whose message is the reason. */
   readonly check: () => Promise<void>
+  /** One of several of which the process needs one: the others are served without it. */
+  readonly isNetwork?: boolean
   /**
    * A problem that an operator should look at although the dependency works, or `null`. It never makes the process not
    * ready.
@@ -24,6 +26,7 @@ export type ReadinessCheck = {
 
 export type CheckResult = {
   readonly name: string
+  readonly isNetwork: boolean
   readonly ok: boolean
   readonly why: string | null
   readonly warning: string | null
@@ -45,12 +48,12 @@ export function createReadiness(checks: readonly ReadinessCheck[], clock: Clock)
   }
 }
 
-async function run({ name, check, warning }: ReadinessCheck): Promise<CheckResult> {
+async function run({ name, check, isNetwork = false, warning }: ReadinessCheck): Promise<CheckResult> {
   const [why, warned] = await Promise.all([
     inTime(() => check().then(() => null)),
     warning === undefined ? null : inTime(warning),
   ])
-  return { name, ok: why === null, why, warning: warned }
+  return { name, isNetwork, ok: why === null, why, warning: warned }
 }
 
 /** The result of a check, or why there is none in time. */
@@ -63,14 +66,22 @@ async function inTime(question: () => Promise<string | null>): Promise<string | 
   return answered
 }
 
-/** The body of `/readyz` when all checks pass. */
+/** The failures that make the process not ready; failed networks only when all of them failed. */
+export function failuresOf(results: readonly CheckResult[]): readonly CheckResult[] {
+  const failed = results.filter(({ ok }) => !ok)
+  const hasNetwork = results.some(({ isNetwork, ok }) => isNetwork && ok)
+  return hasNetwork ? failed.filter(({ isNetwork }) => !isNetwork) : failed
+}
+
+/** The body of `/readyz` of a process that is ready. */
 export function readyBody(results: readonly CheckResult[]) {
   return {
     ready: true as const,
-    degraded: results.some(({ warning }) => warning !== null),
-    checks: results.map(({ name, warning }) => ({
+    degraded: results.some(({ ok, warning }) => !ok || warning !== null),
+    checks: results.map(({ name, ok, why, warning }) => ({
       name,
-      ok: true as const,
+      ok,
+      ...(why === null ? {} : { why }),
       ...(warning === null ? {} : { warning }),
     })),
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { errorBody, success } from './envelope.ts'
-import { type Readiness, readyBody } from './health.ts'
+import { failuresOf, type Readiness, readyBody } from './health.ts'
 import { NotReady } from './http-errors.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -54,7 +54,7 @@ async function answerTo(
       return json(200, success({ alive: true }))
     case '/readyz': {
       const checks = await readiness()
-      const failures = checks.filter(({ ok }) => !ok)
+      const failures = failuresOf(checks)
       if (failures.length === 0) return json(200, success(readyBody(checks)))
       const notReady = new NotReady(failures)
       return json(503, errorBody(notReady.items, 'readyz', notReady.message))

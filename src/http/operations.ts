@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { Clock } from '../core/ids.ts'
 import { createDocument, sendDocument } from './document.ts'
 import { success, successOf } from './envelope.ts'
-import { type Readiness, readyBody } from './health.ts'
+import { failuresOf, type Readiness, readyBody } from './health.ts'
 import { NotReady } from './http-errors.ts'
 import type { Metrics } from './metrics.ts'
 import type { App } from './request.ts'
@@ -35,16 +35,28 @@ const ready = {
     'Checks each dependency of the process, each within two seconds. A 503 lists the checks that failed and why. A `warning` needs ' +
     'the attention of an operator, but requests are still answered, so the response is 200 with `degraded: true`. The check ' +
     '`log_readers` has a warning while a database transaction, in any database of the server, has been open for more than 30 s: ' +
-    'requests that were accepted since then are processed late, and event streams deliver no newer events.',
+    'requests that were accepted since then are processed late, and event streams deliver no newer events. While a network cannot be ' +
+    'used and another one can, the response is 200 with `degraded: true`, and its check has `ok: false` and the reason in `why`: ' +
+    'requests that need this network get a 503, all others are served.',
   response: {
     200: successOf(
       Type.Object({
         ready: Type.Literal(true, { description: 'Always true: a failed check is answered with 503.' }),
-        degraded: Type.Boolean({ description: 'Whether a check has a warning.' }),
+        degraded: Type.Boolean({ description: 'Whether a check has a warning, or a network cannot be used.' }),
         checks: Type.Array(
           Type.Object({
             name: Type.String({ description: 'The dependency.', examples: ['database'] }),
-            ok: Type.Literal(true, { description: 'The check passed.' }),
+            ok: Type.Boolean({
+              description: 'Whether the check passed. False only for networks: others work without it.',
+            }),
+            why: Type.Optional(
+              Type.String({
+                description: 'Why a network cannot be used. Present only if `ok` is false.',
+                examples: [
+                  'the follower has not moved for 95 s: the node has no block 7100, although its newest one is 9000',
+                ],
+              }),
+            ),
             warning: Type.Optional(
               Type.String({
                 description: 'What an operator should look at. Present only if there is something.',
@@ -57,7 +69,7 @@ const ready = {
           { description: 'The checks that were made.' },
         ),
       }),
-      'Every dependency works.',
+      'The process can serve requests.',
     ),
   },
 }
@@ -83,7 +95,7 @@ export function addOperations(app: App, { readiness, metrics, clock }: Operation
 
   app.get('/readyz', { schema: ready, config }, async () => {
     const results = await readiness()
-    const failures = results.filter(({ ok }) => !ok)
+    const failures = failuresOf(results)
     if (failures.length > 0) throw new NotReady(failures)
     return success(readyBody(results))
   })

@@ -1,4 +1,4 @@
-/** Waits until the service is ready. */
+/** Waits until the service is ready, with every network. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOOK_MS = 50
@@ -12,8 +12,8 @@ export async function untilReady(baseUrl: string): Promise<void> {
   while (Date.now() < deadline) {
     try {
       const response = await fetch(`${baseUrl}/readyz`)
-      if (response.ok) return
       last = await response.text()
+      if (response.ok && !last.includes('"ok":false')) return
     } catch (error) {
       last = error instanceof Error ? error.message : String(error)
     }
