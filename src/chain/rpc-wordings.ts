@@ -119,6 +119,7 @@ export const SUBMISSION_WORDINGS: readonly (readonly [SubmissionOutcome, readonl
       'rlp:',
       'rlptoolong',
       'typed transaction too short',
+      'input too short', // hardhat
       'expected a valid hex string',
     ],
   ],

@@ -12,6 +12,7 @@ import { createStateKeeper, stateFiles } from './chain-state.ts'
 import { type MiningDriver, mineWhenNeeded } from './mining.ts'
 import { keptPort } from './ports.ts'
 import type { SetUp } from './set-up-process.ts'
+import type { Running } from './supervisor.ts'
 
 /**
  * A sandbox must not grow with its work. States serve reads and reorgs near the head; for an older one the service reads
@@ -22,19 +23,21 @@ const STATES_KEPT = 32
 const BLOCKS_KEPT = 512
 
 export type ChainService = {
-  readonly start: () => Promise<Anvil>
+  readonly start: () => Promise<Running>
   readonly url: () => string
   readonly setup: () => ChainSetup
   /** Funds the faucet now and after every restart of the node, which may have lost its last blocks. */
   readonly fundFaucet: (address: string) => Promise<void>
 }
 
-export async function createChainService(chain: {
+export type ChainPlan = {
   readonly network: Network
   readonly chainId: number
   readonly directory: string
   readonly setUp: Pick<SetUp, 'setUpChain' | 'fundFaucet'>
-}): Promise<ChainService> {
+}
+
+export async function createChainService(chain: ChainPlan): Promise<ChainService> {
   await mkdir(chain.directory, { recursive: true, mode: 0o700 })
   const port = await keptPort(join(chain.directory, 'port'))
   const url = `http://127.0.0.1:${port}`

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
-import { createChainService } from './chain-service.ts'
+import { type ChainPlan, type ChainService, createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
 import { type DatabaseUsers, planDatabaseUsers } from './database-users.ts'
 import { awaitFaucetFunds } from './first-funds.ts'
@@ -37,14 +37,16 @@ export type Sandbox = { readonly stop: () => Promise<void> }
  * @param settings.stateFile written when the sandbox is ready and whenever a process is restarted
  * @param settings.amend changes the settings of the processes, for example to put a proxy in front of their database
  *   and nodes
+ * @param settings.chainService runs each local chain; default is anvil
  */
 export async function runSandbox(settings: {
   readonly config: Config
   readonly env: NodeJS.ProcessEnv
   readonly stateFile: string
   readonly amend?: (env: NodeJS.ProcessEnv) => NodeJS.ProcessEnv
+  readonly chainService?: MakeChainService
 }): Promise<Sandbox> {
-  const { env, stateFile, amend = (own) => own } = settings
+  const { env, stateFile, amend = (own) => own, chainService = createChainService } = settings
   const { dataDir } = settings.config
   process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
@@ -65,7 +67,7 @@ export async function runSandbox(settings: {
     const { plans, ownSettings, tagKey } = await planProcesses(config, env)
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
-      step('local chains: ethereum, polygon, binance', () => startChains(supervisor, setUp, dataDir)),
+      step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, dataDir, chainService })),
     ])
     const swaps = chains.every(({ chain }) => chain.exchanges !== null)
     if (!swaps) process.stdout.write(WITHOUT_EXCHANGES)
@@ -162,10 +164,22 @@ async function startDatabase(
 
 type StartedChain = { readonly chain: SandboxChain; readonly fundFaucet: (address: string) => Promise<void> }
 
-function startChains(supervisor: Supervisor, setUp: SetUp, dataDir: string): Promise<StartedChain[]> {
+type MakeChainService = (plan: ChainPlan) => Promise<ChainService>
+
+function startChains({
+  supervisor,
+  setUp,
+  dataDir,
+  chainService,
+}: {
+  readonly supervisor: Supervisor
+  readonly setUp: SetUp
+  readonly dataDir: string
+  readonly chainService: MakeChainService
+}): Promise<StartedChain[]> {
   return Promise.all(
     NETWORKS.map(async (network: Network) => {
-      const service = await createChainService({
+      const service = await chainService({
         network,
         chainId: SANDBOX_CHAIN_IDS[network],
         directory: join(dataDir, 'chains', network),

@@ -12,10 +12,11 @@ import { toChecksumAddress } from '../../src/chain/address.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Client, createClient } from './e2e-client.ts'
-import { type SandboxState, type Service, startService } from './service.ts'
+import { type SandboxState, type Service, type ServiceOptions, startService } from './service.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
 const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
+const NODE_SCRIPT = fileURLToPath(new URL('../nodes/sandbox-on-node.mjs', import.meta.url))
 const LOOK_MS = 100
 /** On a slow machine a resource may take longer than a request waits by default. */
 export const AS_LONG_AS_MAY_BE = { prefer: 'wait=60' }
@@ -64,10 +65,15 @@ export type Transaction = {
   readonly failure: { readonly code: string; readonly message: string } | null
 }
 
+/** LOCAL_NODE says which node runs the local chains instead of anvil: see test/nodes/sandbox-on-node.mjs. */
+function onOtherNode(env: Readonly<Record<string, string>>): ServiceOptions {
+  return { env: { ...env, LOCAL_NODE: process.env.LOCAL_NODE ?? '' }, script: NODE_SCRIPT }
+}
+
 export async function startSandbox(t: Test): Promise<Sandbox> {
   // Simultaneous requests count towards a quota even if one of them makes all. No fee is bumped: tests hold blocks back, on a slow machine for longer than a transaction may be stuck.
   const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000', QUOTA_WEBHOOKS: '0' }
-  const service = await startService({ env })
+  const service = await startService(process.env.LOCAL_NODE === undefined ? { env } : onOtherNode(env))
   const state = service.state()
   const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })
   t.teardown(async () => {

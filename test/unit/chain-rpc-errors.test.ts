@@ -105,6 +105,7 @@ const SUBMISSIONS: readonly (readonly [SubmissionOutcome, string, number, string
     -32010,
     'There are too many transactions in the queue. Your transaction was dropped due to limit. Try increasing the fee.',
   ],
+  ['rejected', 'hardhat', -32000, 'input too short'],
   ['rejected', 'geth', -32000, 'intrinsic gas too low: gas 20000, minimum needed 21000'],
   ['rejected', 'geth', -32000, 'insufficient gas for floor data gas cost: gas 21000, minimum needed 21400'],
   ['rejected', 'geth', -32000, 'exceeds block gas limit'],
