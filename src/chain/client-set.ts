@@ -2,7 +2,9 @@
 import { ValidationFailed } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { type CodeLookup, createCodeLookup } from './code.ts'
+import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
+import { createForkWatch, type ForkWatch } from './fork-watch.ts'
 import { createRpcClient, type RpcClient, type RpcClientOptions } from './rpc-client.ts'
 import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
 import type { ChainSettings, RpcBatchLimits } from './settings.ts'
@@ -34,6 +36,8 @@ export type ChainClient = {
   readonly relay: RpcClient | null
   readonly fees: FeeOracle
   readonly code: CodeLookup
+  readonly exists: ExistsFinally
+  readonly forks: ForkWatch
 }
 
 export type ChainClients = {
@@ -112,6 +116,8 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     relay: settings.swapRpcUrls === undefined ? null : createRelay(settings.swapRpcUrls, { ...shared, timeoutMs }),
     fees: createFeeOracle({ client, policy: settings, now, refreshMs: FEE_REFRESH_MS, maxStaleMs: FEE_MAX_STALE_MS }),
     code: createCodeLookup({ client, now }),
+    exists: createExistsFinally(client),
+    forks: createForkWatch({ client, chain: settings, now, log: options.log }),
   }
 }
 

@@ -3,7 +3,7 @@
  * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
  */
 import { readData } from './hex.ts'
-import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
+import { type RpcReader, resultValue } from './json-rpc.ts'
 
 /** The code of an account that delegates to a contract (EIP-7702). A delegation can be removed. */
 const DELEGATION_PREFIX = '0xef0100'
@@ -68,9 +68,9 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
 }
 
 /** Lookups of the same turn of the event loop share one batch. */
-function gathering(ask: (keys: readonly string[]) => Promise<readonly RpcResult[]>) {
-  let next: { readonly keys: string[]; readonly answers: Promise<readonly RpcResult[]> } | null = null
-  return async (keys: readonly string[]): Promise<readonly RpcResult[]> => {
+export function gathering<Answer>(ask: (keys: readonly string[]) => Promise<readonly Answer[]>) {
+  let next: { readonly keys: string[]; readonly answers: Promise<readonly Answer[]> } | null = null
+  return async (keys: readonly string[]): Promise<readonly Answer[]> => {
     if (keys.length === 0) return []
     if (next === null) {
       const gathered: string[] = []

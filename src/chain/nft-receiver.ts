@@ -6,6 +6,7 @@ import { AbiCoder } from 'ethers/abi'
 import { concat } from 'ethers/utils'
 import { Unavailable } from '../core/errors.ts'
 import type { CodeLookup } from './code.ts'
+import { GAS_BOUNDS } from './forks.ts'
 import { toQuantity } from './hex.ts'
 import type { RpcReader, RpcResult } from './json-rpc.ts'
 import type { TokenStandard } from './nft-collection.ts'
@@ -13,9 +14,6 @@ import { classifyCallFailure } from './rpc-errors.ts'
 
 /** `onERC721Received(address,address,uint256,bytes)` and `onERC1155Received(address,address,uint256,uint256,bytes)`. */
 const SELECTOR: Readonly<Record<TokenStandard, string>> = { ERC721: '0x150b7a02', ERC1155: '0xf23a6e61' }
-
-/** Gas limit of the simulated call. A transfer would not pay for more. */
-const ASKING_GAS = 500_000n
 
 /** A transfer about which the receiver is asked. */
 export type Delivery = {
@@ -50,7 +48,10 @@ function toCall({ standard, contract, operator, from, to, tokenId, amount }: Del
   const types = ['address', 'address', 'uint256', ...amounts.map(() => 'uint256'), 'bytes']
   const values = AbiCoder.defaultAbiCoder().encode(types, [operator, from, tokenId, ...amounts, '0x'])
   const data = concat([SELECTOR[standard], values])
-  return { method: 'eth_call', params: [{ from: contract, to, data, gas: toQuantity(ASKING_GAS) }, 'latest'] }
+  return {
+    method: 'eth_call',
+    params: [{ from: contract, to, data, gas: toQuantity(GAS_BOUNDS.askReceiver) }, 'latest'],
+  }
 }
 
 function isTaken({ standard }: Delivery, answer: RpcResult | undefined): boolean {

@@ -8,12 +8,11 @@
 import { readFileSync } from 'node:fs'
 import { Interface, type Result } from 'ethers/abi'
 import { encodeBalanceOf } from './erc20.ts'
+import { MAX_EXECUTION_GAS } from './forks.ts'
 import { readData, toQuantity } from './hex.ts'
 import { type RpcReader, rpcCall } from './json-rpc.ts'
 import { type BlockTag, blockParam, type ContractCall } from './multicall.ts'
 
-/** The limit of a transaction (EIP-7825), which some nodes apply to calls too. */
-const CALL_GAS = 1n << 24n
 /** Their gas is reserved for reading them after the steps. */
 const MAX_REHEARSAL_READS = 32
 
@@ -67,7 +66,7 @@ export async function rehearse(
     steps.map(({ to, value, data: input }) => [to, value, input]),
     reads.map(({ target, data: input }) => [target, input]),
   ])
-  const call = { from: wallet, to: wallet, data, gas: toQuantity(CALL_GAS) }
+  const call = { from: wallet, to: wallet, data, gas: toQuantity(MAX_EXECUTION_GAS) }
   const answer = await rpcCall(client, 'eth_call', [call, blockParam(tag), { [wallet]: { code: REHEARSAL_CODE } }])
   const [outcomes, changes] = REHEARSAL.decodeFunctionResult('rehearse', readData(answer, 'the answer to eth_call'))
   const [native, ...words] = (changes as Result[]).map(toChange)

@@ -4,16 +4,10 @@
  */
 import { Unavailable } from '../core/errors.ts'
 import { foreignText } from './foreign-text.ts'
+import { GAS_BOUNDS } from './forks.ts'
 import { wordAt } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
-import {
-  answerOf,
-  cappedCall,
-  MAX_ANSWER_BYTES,
-  readTokens,
-  TOKEN_READ_GAS,
-  type TokenReadFailure,
-} from './token-reads.ts'
+import { answerOf, cappedCall, MAX_ANSWER_BYTES, readTokens, type TokenReadFailure } from './token-reads.ts'
 
 const SYMBOL = '0x95d89b41'
 const DECIMALS = '0x313ce567'
@@ -76,7 +70,7 @@ function readDecimals(answer: Answer): { readonly count: number } | { readonly f
 function flawOf(call: string, failure: TokenReadFailure | undefined): string {
   switch (failure) {
     case 'gas':
-      return `its ${call} uses more than ${TOKEN_READ_GAS} gas`
+      return `its ${call} uses more than ${GAS_BOUNDS.tokenRead} gas`
     case 'size':
       return `its ${call} returns more than ${MAX_ANSWER_BYTES} bytes`
     case 'none':

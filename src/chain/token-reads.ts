@@ -4,18 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { encodeBalanceOf } from './erc20.ts'
+import { GAS_BOUNDS } from './forks.ts'
 import { readData, toQuantity, uintWord, wordAt } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { type BlockTag, blockParam } from './multicall.ts'
 import { classifyCallFailure, ranOutOfGas } from './rpc-errors.ts'
 
-/** Gas of one read. Common tokens use 3,000 to 30,000, those that compute interest up to 200,000. */
-export const TOKEN_READ_GAS = 500_000n
-/**
- * Gas of one call with many reads: below the 2^24 limit per transaction (EIP-7825), which some nodes apply to calls
- * too.
- */
-const CALL_GAS = 16_000_000n
 /** Reads in one call: with common tokens, some 3 M gas. */
 const READS_PER_CALL = 100
 /** A balance is 32 bytes. Padding is tolerated up to this size. */
@@ -87,8 +81,8 @@ async function readRound(
 
 function callOf(reads: readonly TokenRead[], block: unknown): RpcRequest {
   const packed = reads.map(({ token, owner }) => (token.slice(2) + owner.slice(2)).toLowerCase()).join('')
-  const data = READER_CODE + packed + uintWord(TOKEN_READ_GAS) + uintWord(BigInt(reads.length))
-  return { method: 'eth_call', params: [{ data, gas: toQuantity(CALL_GAS) }, block] }
+  const data = READER_CODE + packed + uintWord(GAS_BOUNDS.tokenRead) + uintWord(BigInt(reads.length))
+  return { method: 'eth_call', params: [{ data, gas: toQuantity(GAS_BOUNDS.manyReads) }, block] }
 }
 
 /** @returns `null` when the node refused the whole call */
@@ -107,7 +101,7 @@ function outcomeAt(data: string, index: number): TokenReadOutcome | null {
   const [told, balance] = [wordAt(data, 2 * index) ?? 0n, wordAt(data, 2 * index + 1) ?? 0n]
   const [outcome, bytes, gas] = [told >> 248n, (told >> 64n) & 0xffffffffffffffffn, told & 0xffffffffffffffffn]
   if (outcome === 0n) return null
-  if (outcome === 1n) return { failure: gas >= TOKEN_READ_GAS ? 'gas' : 'none' }
+  if (outcome === 1n) return { failure: gas >= GAS_BOUNDS.tokenRead ? 'gas' : 'none' }
   if (bytes > MAX_ANSWER_BYTES) return { failure: 'size' }
   return bytes < 32n ? { failure: 'none' } : { balance }
 }
@@ -126,7 +120,7 @@ async function readAlone(client: RpcReader, reads: readonly TokenRead[], block: 
 
 /** A call of an untrusted contract with a gas limit. */
 export function cappedCall(call: { readonly to: string; readonly data: string }, block: unknown): RpcRequest {
-  return { method: 'eth_call', params: [{ ...call, gas: toQuantity(TOKEN_READ_GAS) }, block] }
+  return { method: 'eth_call', params: [{ ...call, gas: toQuantity(GAS_BOUNDS.tokenRead) }, block] }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
+import { createPlainGas } from '../transactions/plain-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -37,7 +38,10 @@ export function composeTransactionRoutes(
   const previewTransfer = createPreviewTransfer({
     ...ports,
     availableOf,
-    estimateGas: (chainId, requests) => createEstimateGas(chainOf(chainId).foreign, chainOf(chainId).code)(requests),
+    estimateGas(chainId, requests) {
+      const chain = chainOf(chainId)
+      return createEstimateGas(chain.foreign, chain.code, createPlainGas(chain))(requests)
+    },
     refusedByToken: (chainId, requests) => createRefusedByToken(chainOf(chainId).foreign)(requests),
     async hasSentTo(walletId, to) {
       const { rowCount } = await pool.query({

@@ -17,6 +17,7 @@ import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
+import { createPlainGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
@@ -194,11 +195,12 @@ function composeLaneChains({ pool, chainOf }: Kernel, nonceOf: (lane: Lane) => P
   return (chainId: number): LaneChain => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
-    const { foreign, code, fees } = chainOf(chainId)
+    const { client, foreign, code, fees, forks, exists } = chainOf(chainId)
     const observed = (address: string) => observedBlock({ chainId, address })
     const chain = {
       quote: fees.quote,
-      estimateGas: createEstimateGas(foreign, code, observed),
+      gasRules: forks.rules,
+      estimateGas: createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }), observed),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
       nonceOf: (address: string) => nonceOf({ chainId, address }),

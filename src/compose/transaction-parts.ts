@@ -4,6 +4,7 @@ import { createRequireReadable } from '../assets/unreadable.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
 import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
 import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
+import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
@@ -30,6 +31,16 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   }
 }
 
+/** Each chain remembers on its own what its tokens need. */
+function createTransferGasOf(chainOf: Kernel['chainOf']): TransferPorts['transferGas'] {
+  const chains = new Map<number, TransferGas>()
+  return (chainId, transfer) => {
+    const transferGas = chains.get(chainId) ?? createTransferGas(chainOf(chainId))
+    chains.set(chainId, transferGas)
+    return transferGas(transfer)
+  }
+}
+
 function transferPorts(kernel: Kernel, { accept, books, findWallet }: ApiParts): TransferPorts {
   const { config, pool, log, newId, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
@@ -51,6 +62,8 @@ function transferPorts(kernel: Kernel, { accept, books, findWallet }: ApiParts):
       await requireUsable(chainId)
       return chainOf(chainId).fees.quote()
     },
+    gasRules: (chainId) => chainOf(chainId).forks.rules(),
+    transferGas: createTransferGasOf(chainOf),
     completionMs(chainId) {
       const { network, confirmations } = chainOf(chainId).settings
       return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])

@@ -2,6 +2,7 @@
  * Accepts a contract call: reads and simulates it, then records it as a transaction and holds what it takes, in one
  * append. A refused request leaves no trace.
  */
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import { addressWord, uintWord } from '../chain/hex.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Conflict, Unavailable, ValidationFailed } from '../core/errors.ts'
@@ -13,7 +14,6 @@ import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
 import type { GasPriority } from '../transactions/events.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
 import { findPayer, type Sender } from '../transactions/prepare-transaction.ts'
-import { MAX_GAS } from '../transactions/spend-bounds.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts, TokenInTransfer } from './ports.ts'
@@ -21,9 +21,6 @@ import { type CallFields, type DescribedCall, readCall } from './read-call.ts'
 import { outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts'
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
-
-/** Held where the wallet has too little for an estimate: the append refuses it. */
-const UNESTIMATED_GAS = 100_000n
 
 export type CallRequest = CallFields & {
   readonly walletId: string
@@ -112,9 +109,10 @@ async function gasOf(
 ): Promise<bigint> {
   if (gasLimit !== null) return gasLimit
   const { client } = ports.nodeOf(sender.chainId)
-  const simulation = await simulateCall(client, sender.address, call, { gas: MAX_GAS, estimates: true })
-  if (simulation.outcome === 'insufficient_funds') return UNESTIMATED_GAS
-  if (simulation.outcome === 'returned') return smallest(((simulation.gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, MAX_GAS)
+  const { transaction: most } = await ports.gasRules(sender.chainId)
+  const simulation = await simulateCall(client, sender.address, call, { gas: most, estimates: true })
+  if (simulation.outcome === 'insufficient_funds') return GAS_BOUNDS.unestimatedCall
+  if (simulation.outcome === 'returned') return smallest(((simulation.gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, most)
   const { error } = simulation
   const reason = error.reason ?? 'it returned no reason'
   const rule = `contract_address would revert now: ${reason}. Correct the call, or send gas_limit to have it simulated again before it is signed.`

@@ -1,4 +1,5 @@
 /** Schemas of the requests and responses about contract calls. */
+import { INTRINSIC_GAS, MAX_EXECUTION_GAS } from '../chain/forks.ts'
 import { Type } from '@sinclair/typebox'
 import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, nullable, oneOf } from '../http/schemas.ts'
@@ -73,8 +74,8 @@ export const contractCallBody = closedObject({
       description:
         'Gas to hold and to allow. Without it the call is simulated, and refused if it would revert now. More is used if an estimate ' +
         'before it is signed is higher.',
-      minimum: 21_000,
-      maximum: 16_777_216,
+      minimum: Number(INTRINSIC_GAS),
+      maximum: Number(MAX_EXECUTION_GAS),
       examples: [120_000],
     }),
   ),

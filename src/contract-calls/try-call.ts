@@ -4,7 +4,6 @@ import { nativeAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
-import { MAX_GAS } from '../transactions/spend-bounds.ts'
 import { toCallView } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
@@ -25,10 +24,11 @@ export function createTryCall(ports: CallPorts): TryCall {
     const call = readCall(request, sender.address)
     const { client, code } = ports.nodeOf(sender.chainId)
     await requireContract(code, call.to)
+    const { transaction: most } = await ports.gasRules(sender.chainId)
     const isSimulated = mode === 'simulate'
     const native = nativeAsset(sender.network, sender.chainId)
     const [simulation, rehearsed] = await Promise.all([
-      simulateCall(client, sender.address, call, { gas: request.gasLimit ?? MAX_GAS, estimates: isSimulated }),
+      simulateCall(client, sender.address, call, { gas: request.gasLimit ?? most, estimates: isSimulated }),
       isSimulated
         ? rehearseCall(client, sender.address, call, { native, tokens: await ports.tokensOf(owner.tenantId, sender) })
         : null,

@@ -113,15 +113,18 @@ export class InsufficientFunds extends BursarError {
   readonly shortfall: { readonly asset: string; readonly available: string; readonly needed: string }
   readonly #payer: Payer | undefined
 
-  /** @param payer the paying wallet, when the request did not name it */
-  constructor(shortfall: { asset: string; available: string; needed: string }, payer?: Payer) {
+  /**
+   * @param payer the paying wallet, when the request did not name it
+   * @param cause a sentence: what makes the request need more than its amount and an ordinary fee
+   */
+  constructor(shortfall: { asset: string; available: string; needed: string }, payer?: Payer, cause?: string) {
     const { asset, available, needed } = shortfall
-    super(
+    const problem =
       payer === undefined
         ? `The wallet has ${available} ${asset} available and needs ${needed}: fund it, wait for pending transactions, or send less.`
         : `The wallet ${payer.walletId} (${payer.address}) has ${available} ${asset} available and needs ${needed}: fund it, or ` +
-            'wait for its pending transactions.',
-    )
+          'wait for its pending transactions.'
+    super(cause === undefined ? problem : `${problem} ${cause}`)
     this.shortfall = shortfall
     this.#payer = payer
   }

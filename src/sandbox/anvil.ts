@@ -2,6 +2,7 @@
  * One local chain: an anvil process that answers when the start returns, optionally keeps its blocks in a file, and
  * ends with its parent.
  */
+import { SANDBOX_GAS } from '../chain/forks.ts'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -54,7 +55,7 @@ export type AnvilOptions = {
 }
 
 /** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
-const GAS_LIMIT = 200_000_000n
+const GAS_LIMIT = SANDBOX_GAS.block
 /**
  * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry.
  * (The number is a lower bound: version 1.7.1 keeps almost twice as many.)

@@ -2,6 +2,7 @@
  * The pools of a local chain's exchanges: deep, over the whole range of prices, and at the prices of the feeds when they
  * are made. A pool that exists is left as it is: users have traded with it.
  */
+import { SANDBOX_GAS } from '../chain/forks.ts'
 import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
 import { toQuantity } from '../chain/hex.ts'
@@ -29,8 +30,8 @@ const LAST_TICK = 887_272
 const PRICE_UNIT = 10n ** 8n
 
 /** Half as much again as is used: the node cannot estimate a transaction that builds on waiting ones. */
-const POOL_GAS = toQuantity(8_000_000n)
-const PAIR_GAS = toQuantity(4_000_000n)
+const POOL_GAS = toQuantity(SANDBOX_GAS.pool)
+const PAIR_GAS = toQuantity(SANDBOX_GAS.pair)
 
 const FACTORIES = new Interface([
   'function getPool(address, address, uint24) view returns (address)',

@@ -4,7 +4,9 @@
  *
  * Invariant: every amount and price of one answer is of one block hash, whatever blocks come meanwhile (EIP-1898).
  */
+
 import { type BlockRef, HEAD_REQUEST, headOf } from '../chain/blocks.ts'
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import { wordAt } from '../chain/hex.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { type BlockTag, boundedReads, type CallReturn, type ContractCall } from '../chain/multicall.ts'
@@ -51,8 +53,6 @@ export type VenueAnswers = {
   readonly allowances: ReadonlyMap<string, bigint>
 }
 
-/** Below the limit of a transaction (2^24, EIP-7825), which some nodes apply to calls too. */
-const CALL_GAS = 16_000_000n
 /** A read of a pool takes a few thousand gas. */
 const STATES_PER_CALL = 100
 /** A quote takes about 100,000 gas for each hop, one that finds no end of the liquidity 3.3 million. */
@@ -75,7 +75,7 @@ export async function askVenues(ports: AskPorts, question: Question): Promise<Ve
 /** The newest block. Pools that are not remembered are looked up in the same round trip. */
 async function learnPools({ client, multicall3, market, pools }: AskPorts, pairs: readonly Pair[]): Promise<BlockRef> {
   const { calls, keep } = pools.lookup(market, pairs)
-  const lookup = boundedReads(multicall3, calls, { tag: 'latest', gas: CALL_GAS, perCall: STATES_PER_CALL })
+  const lookup = boundedReads(multicall3, calls, { tag: 'latest', gas: GAS_BOUNDS.manyReads, perCall: STATES_PER_CALL })
   const [head, ...results] = await client.batch([HEAD_REQUEST, ...lookup.requests])
   const { number, hash } = headOf(head)
   keep(lookup.returns(results))
@@ -134,6 +134,6 @@ async function read(
   perCall: number,
 ): Promise<CallReturn[]> {
   if (calls.length === 0) return []
-  const reads = boundedReads(multicall3, calls, { tag, gas: CALL_GAS, perCall })
+  const reads = boundedReads(multicall3, calls, { tag, gas: GAS_BOUNDS.manyReads, perCall })
   return reads.returns(await client.batch(reads.requests))
 }

@@ -2,8 +2,9 @@
  * The best of the quoted routes: most out, or least in, net of gas. Two direct paths that one router can swap on
  * together compete as a split route in steps of a quarter. Pure.
  */
+import type { GasRules } from '../chain/forks.ts'
 import { ceilDiv, limitOf } from './bounds.ts'
-import type { AmountType, PoolRoute, WrapRoute } from './events.ts'
+import type { AmountType, PoolRoute } from './events.ts'
 import { type Price, priceImpactBps } from './impact.ts'
 import { jointVenue, type Venue } from './market.ts'
 import type { QuotedPath } from './quote-paths.ts'
@@ -28,18 +29,8 @@ export type Choice = {
   readonly gasPrice: bigint
   /** The other asset for one wei; `null` when unknown: then gas only decides between equal amounts. */
   readonly gasValue: Price | null
+  readonly rules: GasRules
 }
-
-/**
- * Gas of a swap as measured on chain, of one transaction with one hop: a V3 swap that wraps the native currency uses
- * 119,000 to 138,000, a V2 swap 90,000 to 102,000, each further hop or leg the rest.
- */
-const GAS = {
-  v3: { base: 65_000n, hop: 65_000n },
-  v2: { base: 58_000n, hop: 45_000n },
-  unwrap: 10_000n,
-} as const
-const WRAP_GAS = { wrap: 46_000n, unwrap: 36_000n } as const
 
 /** Every route, best first. */
 export function optionsOf(quotes: readonly QuotedPath[], choice: Choice): readonly Option[] {
@@ -78,21 +69,16 @@ function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
       limit: limitOf(amountType, leg, slippageBps).toString(),
     })),
   }
-  return { route, legs, gas: gasOf(venue, legs, native), priceImpactBps: priceImpactBps(legs) }
+  return { route, legs, gas: gasOf(venue, legs, choice), priceImpactBps: priceImpactBps(legs) }
 }
 
-function gasOf({ kind }: Venue, legs: readonly QuotedPath[], native: Choice['native']): bigint {
-  const { base } = GAS[kind]
+function gasOf({ kind }: Venue, legs: readonly QuotedPath[], { native, rules }: Choice): bigint {
+  const { base } = rules.swap[kind]
   const inPools = legs.map(({ venue, hops, quotedGas }) => {
-    const usual = BigInt(hops.length) * GAS[venue.kind].hop
+    const usual = BigInt(hops.length) * rules.swap[venue.kind].hop
     return quotedGas !== null && quotedGas > usual ? quotedGas : usual
   })
-  return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? GAS.unwrap : 0n)
-}
-
-/** Expected gas of a wrap or an unwrap. */
-export function wrapGas(type: WrapRoute['type']): bigint {
-  return WRAP_GAS[type]
+  return base + inPools.reduce((sum, gas) => sum + gas, 0n) + (native === 'out' ? rules.swapUnwrap : 0n)
 }
 
 function compare(a: Option, b: Option, choice: Choice): number {

@@ -6,7 +6,7 @@ import { type BlockRef, readHead } from '../chain/blocks.ts'
 import type { Asset } from '../core/assets.ts'
 import { type AskPorts, askVenues } from './ask-venues.ts'
 import { priceBetween } from './candidates.ts'
-import { optionsOf, wrapGas } from './choose.ts'
+import { optionsOf } from './choose.ts'
 import type { Route, SwapTerms } from './events.ts'
 import { lpFeeBps, type Price, type PricedLeg } from './impact.ts'
 import { impactTooHigh, insufficientLiquidity, noRoute } from './refusals.ts'
@@ -49,7 +49,7 @@ export type FoundRoutes = {
  *   answered
  */
 export async function findRoutes(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
-  const { wrapped } = ports.market
+  const { wrapped, rules } = ports.market
   const { from, to, amount } = request
   if ((from.contract ?? wrapped) !== (to.contract ?? wrapped)) return findPools(ports, request)
   const type = from.contract === null ? 'wrap' : 'unwrap'
@@ -59,12 +59,12 @@ export async function findRoutes(ports: AskPorts, request: RouteRequest): Promis
     block,
     allowances: new Map(),
     gasValue: null,
-    routes: [{ route, legs: [], gas: wrapGas(type), priceImpactBps: 0, lpFeeBps: 0 }],
+    routes: [{ route, legs: [], gas: rules[type], priceImpactBps: 0, lpFeeBps: 0 }],
   }
 }
 
 async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
-  const { wrapped } = ports.market
+  const { wrapped, rules } = ports.market
   const { from, to, amount, terms, wallet, gasPrice } = request
   const { amountType, slippageBps, maxPriceImpactBps } = terms
   const pair = [from.contract ?? wrapped, to.contract ?? wrapped] as const
@@ -78,6 +78,7 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
     native: from.contract === null ? 'in' : to.contract === null ? 'out' : null,
     gasPrice,
     gasValue,
+    rules,
   })
   const [best] = options
   if (best === undefined) throw asked ? insufficientLiquidity(request) : noRoute(request)

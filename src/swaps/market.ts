@@ -1,4 +1,5 @@
 /** What a chain offers for swaps: its exchanges, the wrapped native token, and tokens that routes may pass through. */
+import type { GasRules } from '../chain/forks.ts'
 import type { VenueSettings } from '../chain/settings.ts'
 import type { AmountType } from './events.ts'
 
@@ -25,6 +26,7 @@ export type Market = {
   readonly venues: readonly Venue[]
   readonly wrapped: string
   readonly hops: readonly string[]
+  readonly rules: GasRules
 }
 
 /** Two tokens, in the order in which they are exchanged. */

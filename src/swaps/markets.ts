@@ -24,7 +24,7 @@ type Checked = { readonly venue: Venue } | { readonly problem: string; readonly 
 const AGAIN_AFTER_MS = 60_000
 
 export type MarketPorts = {
-  readonly chainOf: (chainId: number) => Pick<ChainClient, 'client' | 'settings'>
+  readonly chainOf: (chainId: number) => Pick<ChainClient, 'client' | 'settings' | 'forks'>
   /** A clock, ms. */
   readonly now: () => number
 }
@@ -56,7 +56,8 @@ export function createMarkets({ chainOf, now }: MarketPorts): Markets {
 
   return {
     async marketOf(chain) {
-      const { swaps } = chainOf(chain.chainId).settings
+      const { forks, settings } = chainOf(chain.chainId)
+      const { swaps } = settings
       if (swaps === undefined) throw notConfigured(chain)
       const venues = await venuesOf(chain.chainId, swaps)
       if (venues.length === 0)
@@ -64,7 +65,13 @@ export function createMarkets({ chainOf, now }: MarketPorts): Markets {
           'swap_venues_unusable',
           `No exchange of ${chain.network} can be used: ask the operator to look at /readyz.`,
         )
-      return { chainId: chain.chainId, venues, wrapped: swaps.wrappedNative, hops: swaps.hops }
+      return {
+        chainId: chain.chainId,
+        venues,
+        wrapped: swaps.wrappedNative,
+        hops: swaps.hops,
+        rules: await forks.rules(),
+      }
     },
     problem() {
       const problems = [...checked].flatMap(([key, known]) => ('problem' in known ? [`${key}: ${known.problem}`] : []))

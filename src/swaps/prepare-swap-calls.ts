@@ -1,12 +1,13 @@
 /** The transactions of a swap, each after the one before has succeeded: approvals of the exact amount, then the swap. */
+
 import { encodeApprove } from '../chain/erc20.ts'
+import type { GasRules } from '../chain/forks.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { GasPriority, SwapIntent } from '../transactions/events.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
 import type { PreparedTransaction, PreparePorts, Sender } from '../transactions/prepare-transaction.ts'
 import type { ConfirmedQuote } from './confirm-quote.ts'
 import { gasReserve, type SwapQuote } from './quote.ts'
-import { APPROVAL_GAS } from './quote-issues.ts'
 import { amountsOf, mostIn, wrappedOf } from './route.ts'
 
 /** What the owner may add to a swap. */
@@ -38,7 +39,7 @@ export async function prepareSwapCalls(ports: PreparePorts, plan: SwapToPrepare)
     subject: { type: 'swap', id: swapId },
     validUntil: deadline,
   } as const
-  const gas = gasOf(plan)
+  const gas = gasOf(plan, await ports.gasRules(sender.chainId))
   const amounts = approvalAmounts(plan)
   const approvals: PreparedTransaction[] = []
   // Sequentially: they are signed in the order of their ids.
@@ -79,10 +80,13 @@ function approvalAmounts({ confirmed: { approval } }: SwapToPrepare): readonly b
   return approval.resetFirst ? [0n, BigInt(approval.amount)] : [BigInt(approval.amount)]
 }
 
-function gasOf({ quote, confirmed: { outcome } }: SwapToPrepare): { readonly approval: bigint; readonly swap: bigint } {
+function gasOf(
+  { quote, confirmed: { outcome } }: SwapToPrepare,
+  rules: GasRules,
+): { readonly approval: bigint; readonly swap: bigint } {
   if (outcome.type === 'swapped') return outcome.gas
   const approval = BigInt(quote.gas.approval)
-  return { approval: approval === 0n ? 2n * APPROVAL_GAS : approval, swap: BigInt(quote.gas.swap) }
+  return { approval: approval === 0n ? 2n * rules.approval : approval, swap: BigInt(quote.gas.swap) }
 }
 
 function intentOf({ terms, toAsset, route }: SwapQuote, approvalTransactionId: string | null): SwapIntent {

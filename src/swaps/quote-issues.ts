@@ -1,4 +1,5 @@
 /** What a quote says about its approval, its gas, and what stands in its way. Pure. */
+import type { GasRules } from '../chain/forks.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Network } from '../core/networks.ts'
 import type { Route } from './events.ts'
@@ -14,9 +15,6 @@ import {
 import type { RehearsalOutcome } from './rehearse-swap.ts'
 import { mostIn } from './route.ts'
 import { allowanceFor } from './try-routes.ts'
-
-/** Gas of an approval that was not simulated: 46,298 of a plain token, more of one behind a proxy. */
-export const APPROVAL_GAS = 60_000n
 
 const UNPAID = issue('insufficient_balance', 'The swap was not simulated: the wallet cannot pay the amount.')
 
@@ -36,8 +34,13 @@ export function approvalOf(
 }
 
 /** As simulated, or as such swaps usually use. */
-export function gasOf(found: FoundRoute, { needed }: Approval, outcome: RehearsalOutcome | null): SwapQuote['gas'] {
-  const gas = outcome?.type === 'swapped' ? outcome.gas : { approval: needed ? APPROVAL_GAS : 0n, swap: found.gas }
+export function gasOf(
+  found: FoundRoute,
+  { needed }: Approval,
+  outcome: RehearsalOutcome | null,
+  rules: GasRules,
+): SwapQuote['gas'] {
+  const gas = outcome?.type === 'swapped' ? outcome.gas : { approval: needed ? rules.approval : 0n, swap: found.gas }
   return { approval: gas.approval.toString(), swap: gas.swap.toString() }
 }
 

@@ -174,7 +174,7 @@ function quoteOf(
   const chosen = tried?.found ?? found.routes[0]
   const outcome = tried?.outcome ?? null
   const approval = approvalOf(chosen.route, found.allowances, outcome)
-  const gas = gasOf(chosen, approval, outcome)
+  const gas = gasOf(chosen, approval, outcome, swap.market.rules)
   const now = ports.clock()
   const content = {
     tenantId,

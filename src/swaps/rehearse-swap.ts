@@ -3,6 +3,7 @@
  * succeeds, its gas, and what the wallet really receives.
  */
 import { encodeApprove } from '../chain/erc20.ts'
+import { DATA_BYTE_GAS, INTRINSIC_GAS } from '../chain/forks.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { type RehearsalStep, type RehearsedChanges, rehearseChanges } from '../chain/rehearsal.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
@@ -39,10 +40,6 @@ export type RehearsalOutcome =
     }
   | { readonly type: 'reverted'; readonly reason: string }
   | { readonly type: 'unknown'; readonly reason: string }
-
-/** Gas of a transaction before its execution (G_transaction), and of its call data at 16 for each byte (EIP-2028). */
-const TRANSACTION_GAS = 21_000n
-const BYTE_GAS = 16n
 
 type Attempt = { readonly resetFirst: boolean; readonly steps: readonly RehearsalStep[] }
 
@@ -93,12 +90,12 @@ function outcomeOf({ resetFirst, steps }: Attempt, rehearsed: RehearsedChanges):
   if (paid == null || received == null) return { type: 'unknown', reason: 'A token did not return its balance.' }
   if (others.some((change) => change !== 0n))
     return { type: 'reverted', reason: 'The call would move another asset of the wallet.' }
-  const gas = rehearsed.steps.map((step, i) => step.gas + TRANSACTION_GAS + dataGas(steps[i]?.data ?? '0x'))
+  const gas = rehearsed.steps.map((step, i) => step.gas + INTRINSIC_GAS + dataGas(steps[i]?.data ?? '0x'))
   const total = gas.reduce((sum, one) => sum + one, 0n)
   const swap = gas.at(-1) ?? 0n
   return { type: 'swapped', paid: -paid, received, resetFirst, gas: { approval: total - swap, swap } }
 }
 
 function dataGas(data: string): bigint {
-  return BigInt(data.length / 2 - 1) * BYTE_GAS
+  return BigInt(data.length / 2 - 1) * DATA_BYTE_GAS
 }

@@ -5,9 +5,6 @@ import type { Fees, Intent } from './events.ts'
 
 export type Call = { readonly to: string; readonly value: bigint; readonly data: string }
 
-/** Gas of a plain transfer of the native currency to an account without code (Ethereum yellow paper, G_transaction). */
-export const PLAIN_TRANSFER_GAS = 21_000n
-
 export function buildCall({ to, asset, amount, data }: Pick<Intent, 'to' | 'asset' | 'amount' | 'data'>): Call {
   const value = asset.contract === null ? amount : 0n
   // A swap of a token holds its amount, and its call data says how the router takes it.

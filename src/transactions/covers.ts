@@ -5,11 +5,12 @@
  * Invariant: of everything covered for one transaction, as long as its nonce is not proven lost, at most one can be
  * mined, and it does what the owner requested, or nothing.
  */
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import { COVERED, type Coverage, notCovered, sameHex } from '../keys/coverage.ts'
 import type { UnsignedTransaction } from '../keys/signer.ts'
 import { buildCall, buildCancellation, type Call } from './build-call.ts'
 import { outcomeOf } from './dependency.ts'
-import { MAX_EMPTY_GAS, MAX_GAS, mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
+import { mostFirstFee, mostGas, mostReplacementFee } from './spend-bounds.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
@@ -35,7 +36,7 @@ export type TransactionFacts = {
   readonly now: string
 }
 
-const TOO_MUCH_FOR_NOTHING = `what moves nothing must not use more than ${MAX_EMPTY_GAS} gas`
+const TOO_MUCH_FOR_NOTHING = `what moves nothing must not use more than ${GAS_BOUNDS.empty} gas`
 
 export function coversTransaction(
   { id, state }: { readonly id: string; readonly state: TransactionState },
@@ -81,7 +82,7 @@ function otherNonce(
 function brokenFees({ gasLimit, maxFeePerGas, maxPriorityFeePerGas }: UnsignedTransaction, cap: bigint): string | null {
   for (const amount of [gasLimit, maxFeePerGas, maxPriorityFeePerGas])
     if (typeof amount !== 'bigint' || amount < 0n) return 'a fee is not a valid amount'
-  if (gasLimit === 0n || gasLimit > MAX_GAS) return 'the gas limit is outside the range that a chain accepts'
+  if (gasLimit === 0n) return 'the gas limit is outside the range that a chain accepts'
   if (maxFeePerGas > cap) return 'the fee is above the cap'
   return maxPriorityFeePerGas > maxFeePerGas ? 'the tip is above the fee' : null
 }
@@ -91,7 +92,7 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
   const newest = newestAttempt(state)
   if (newest === null) {
     if (gasLimit > mostGas(state.intent)) return 'the gas limit is far above what was reserved'
-    if (state.type === 'NONCE_FILL' && gasLimit > MAX_EMPTY_GAS) return TOO_MUCH_FOR_NOTHING
+    if (state.type === 'NONCE_FILL' && gasLimit > GAS_BOUNDS.empty) return TOO_MUCH_FOR_NOTHING
     return maxFeePerGas > mostFirstFee(state.intent) ? 'the fee is far above what was reserved' : null
   }
   const offered = highestOffer(state)
@@ -110,7 +111,7 @@ function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, f
     if (newest === null) return 'the transaction is cancelled: there is nothing left to sign'
     if (!isCall(transaction, buildCancellation(state.intent)))
       return 'the transaction is being cancelled, but this is not a cancellation'
-    return transaction.gasLimit <= MAX_EMPTY_GAS ? null : TOO_MUCH_FOR_NOTHING
+    return transaction.gasLimit <= GAS_BOUNDS.empty ? null : TOO_MUCH_FOR_NOTHING
   }
   if (!isCall(transaction, buildCall(state.intent))) return 'the call differs from the requested one'
   return newest === null ? brokenStart(state, facts) : null

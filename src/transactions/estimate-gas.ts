@@ -1,6 +1,6 @@
 /**
- * The gas of calls. A plain transfer to an account without code needs 21,000 and no call of a node; anything else is
- * simulated, and a call that would revert is reported with its reason before it is signed. A transfer of a token is
+ * The gas of calls. A plain transfer to an account without code is priced by the rules of the chain (plain-gas.ts), which
+ * needs no call of a node if the account exists; anything else is simulated, and a call that would revert is reported with its reason before it is signed. A transfer of a token is
  * executed once with the gas that the token needed before, and estimated only if that is not enough.
  *
  * Invariant: each call is judged alone. A failed or endless simulation says nothing about the other calls; and a call
@@ -14,8 +14,9 @@ import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailab
 import { returnsFalse } from '../chain/returns-false.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
-import { type Call, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import type { Call } from './build-call.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
+import type { PlainGasOf } from './plain-gas.ts'
 
 export type GasRequest = {
   readonly from: string
@@ -34,8 +35,11 @@ export type GasRequest = {
   readonly promised?: Promised
 }
 export type GasEstimate =
-  /** `isExecuted`: the token executed the transfer and did not return false. */
-  | { readonly ok: true; readonly gasLimit: bigint; readonly isExecuted?: true }
+  /**
+   * `isExecuted`: the token executed the transfer and did not return false. `newAccount`: the part that creates the account of
+   * the recipient.
+   */
+  | { readonly ok: true; readonly gasLimit: bigint; readonly isExecuted?: true; readonly newAccount?: bigint }
   | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
   /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
   | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
@@ -57,6 +61,7 @@ const REMEMBERED_TOKENS = 1_000
 const REMEMBERED_MS = 600_000
 
 /**
+ * @param plainGas of transfers to accounts without code
  * @param observedBlock the newest block of a balance of the address: a node that refuses its call must have seen it, in
  *   addition to `sinceBlock`
  * @throws Unavailable when no node reports which addresses have code
@@ -64,6 +69,7 @@ const REMEMBERED_MS = 600_000
 export function createEstimateGas(
   client: RpcReader,
   code: CodeLookup,
+  plainGas: PlainGasOf,
   observedBlock: (address: string) => Promise<number> = async () => 0,
 ): EstimateGas {
   const gasOfTokens = new LRUCache<string, bigint>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS })
@@ -71,7 +77,9 @@ export function createEstimateGas(
     const requests = asked.map((request) => withRemembered(request, gasOfTokens))
     const plain = requests.filter(({ call }) => call.data === '0x')
     const haveCode = await code.haveCode(plain.map(({ call }) => call.to))
-    const withoutCode = new Set(plain.filter((_, index) => !haveCode[index]))
+    const bare = plain.filter((_, index) => !haveCode[index])
+    const withoutCode = new Set(bare)
+    const bareGas = await plainGas(bare.map(({ from, call: { to, value } }) => ({ from, to, value })))
     const enough = await withLeastGas(
       client,
       requests.filter((request) => !withoutCode.has(request)),
@@ -80,8 +88,12 @@ export function createEstimateGas(
     const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
     const kept = await keeping(client, simulated, judged, observedBlock)
     rememberGas(gasOfTokens, simulated, kept)
-    const estimates = new Map([...enough, ...simulated.map((request, index) => [request, kept[index]] as const)])
-    return requests.map((request) => estimates.get(request) ?? { ok: true, gasLimit: PLAIN_TRANSFER_GAS })
+    const estimates = new Map<GasRequest, GasEstimate | undefined>([
+      ...enough,
+      ...simulated.map((request, index) => [request, kept[index]] as const),
+      ...bare.map((request, index) => [request, { ok: true, ...bareGas[index] } as GasEstimate] as const),
+    ])
+    return requests.map((request) => estimates.get(request) ?? notSimulated('no node answered'))
   }
 }
 

@@ -110,8 +110,8 @@ export type Intent = {
   readonly dependsOn: string | null
   readonly subject: Subject | null
   readonly gasPriority: GasPriority
-  /** The gas hold when the request was accepted: at most `gasLimit · maxFeePerGas`. */
-  readonly reserved: { readonly gasLimit: bigint; readonly maxFeePerGas: bigint }
+  /** The gas hold: at most `gasLimit · maxFeePerGas`. `newAccountGas` of it creates the recipient, if that did not exist. */
+  readonly reserved: { readonly gasLimit: bigint; readonly maxFeePerGas: bigint; readonly newAccountGas?: bigint }
   /** The quote for that; `null` in events from before quotes were recorded. */
   readonly quote: Quote | null
   readonly referenceId: string | null

@@ -3,6 +3,7 @@
  * node can simulate now. Those that must keep waiting are in none of these lists.
  */
 import type { FeeQuote } from '../chain/fees.ts'
+import type { GasRules } from '../chain/forks.ts'
 import { smallest } from '../core/money.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { buildCall, type Call } from './build-call.ts'
@@ -13,7 +14,7 @@ import { type EstimateGas, GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest
 import type { FailureCode, Fees, GasPriority, Intent, Quote } from './events.ts'
 import { quoteAt } from './quote-at.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
-import { mostFirstFee, mostGas } from './spend-bounds.ts'
+import { mostFirstFee, mostSignable } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
 
 export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
@@ -30,6 +31,7 @@ export type Examined = {
 
 /** The chain functions used for judging. */
 export type ExaminingChain = {
+  readonly gasRules: () => Promise<GasRules>
   readonly estimateGas: EstimateGas
   readonly refusedByToken: RefusedByToken
   /** The newest block at which a balance of the address was read. */
@@ -61,8 +63,10 @@ export async function examineWaiting(
     }
   }
   if (quote === null) return { ready, refused, unjudged }
-  const estimates = await chain.estimateGas(candidates.map(toGasRequest))
-  const unmoved = await refusedTransfers(chain, candidates, estimates)
+  const rules = await chain.gasRules()
+  const requests = candidates.map((candidate) => toGasRequest(candidate, rules))
+  const estimates = await chain.estimateGas(requests)
+  const unmoved = await refusedTransfers(chain, candidates, requests, estimates)
   for (const [index, candidate] of candidates.entries()) {
     const estimate = estimates[index]
     if (estimate === undefined) throw new Error('fewer gas estimates than calls')
@@ -70,7 +74,7 @@ export async function examineWaiting(
     if (unmoved.has(candidate)) refused.push(fail(loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now))
     else if (!estimate.ok && estimate.code === 'could_not_simulate') unjudged.push({ loaded, reason: estimate.reason })
     else {
-      const judged = judge(candidate, estimate, quote, now)
+      const judged = judge(candidate, estimate, { rules, quote, now })
       if ('fees' in judged) ready.push(judged)
       else refused.push(judged)
     }
@@ -98,24 +102,24 @@ function expiredOf(item: Waiting, quote: FeeQuote | null, now: string): Refused 
 async function refusedTransfers(
   { refusedByToken, observedBlock }: ExaminingChain,
   candidates: readonly Candidate[],
+  requests: readonly GasRequest[],
   estimates: readonly GasEstimate[],
 ): Promise<ReadonlySet<Candidate>> {
-  const transfers = candidates.filter(({ transaction }, index) => {
-    const estimate = estimates[index]
-    return isTokenTransfer(transaction.intent) && !(estimate?.ok && estimate.isExecuted)
+  const transfers = candidates.flatMap((candidate, index) => {
+    const [estimate, request] = [estimates[index], requests[index]]
+    const isOpen = isTokenTransfer(candidate.transaction.intent) && !(estimate?.ok && estimate.isExecuted)
+    return isOpen && request !== undefined ? [{ candidate, request }] : []
   })
   const [first] = transfers
   if (first === undefined) return new Set()
-  const observed = await observedBlock(first.transaction.intent.from)
-  const requests = transfers.map(toGasRequest).map((request) => ({
-    ...request,
-    sinceBlock: Math.max(observed, request.sinceBlock ?? 0),
-  }))
-  const refused = await refusedByToken(requests)
-  return new Set(transfers.filter((_, index) => refused[index]))
+  const observed = await observedBlock(first.request.from)
+  const refused = await refusedByToken(
+    transfers.map(({ request }) => ({ ...request, sinceBlock: Math.max(observed, request.sinceBlock ?? 0) })),
+  )
+  return new Set(transfers.flatMap(({ candidate }, index) => (refused[index] ? [candidate] : [])))
 }
 
-function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest {
+function toGasRequest({ transaction, call, dependency }: Candidate, rules: GasRules): GasRequest {
   const { intent } = transaction
   const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
   const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
@@ -124,7 +128,7 @@ function toGasRequest({ transaction, call, dependency }: Candidate): GasRequest 
     swap?.hosted === true
       ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
       : {}
-  const simulation = { from: intent.from, call, mostGas: mostGas(intent), ...leastGas(intent) }
+  const simulation = { from: intent.from, call, mostGas: mostSignable(intent, rules), ...leastGas(intent) }
   return { ...simulation, ...since, ...errors, ...promised }
 }
 
@@ -142,32 +146,35 @@ function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: stri
 function judge(
   candidate: Candidate,
   estimate: Exclude<GasEstimate, { readonly code: 'could_not_simulate' }>,
-  quote: FeeQuote,
-  now: string,
+  { rules, quote, now }: { readonly rules: GasRules; readonly quote: FeeQuote; readonly now: string },
 ): Ready | Refused {
   const { loaded, transaction } = candidate
   const { intent } = transaction
   const { gasPriority, reserved } = intent
   if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
-  const gasLimit = gasLimitOf(intent, estimate.gasLimit)
-  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(estimate.gasLimit, reserved.gasLimit), now)
+  const gasLimit = gasLimitOf(intent, estimate.gasLimit, mostSignable(intent, rules))
+  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(intent, estimate), now)
   const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
   return { ...candidate, fees, quote: quoteAt(quote, gasPriority) }
 }
 
-function tooMuchGas(estimated: bigint, reserved: bigint): string {
-  return `The transaction now needs ${estimated} gas, but its hold covers only ${reserved}: send it again.`
+function tooMuchGas(
+  { reserved }: Intent,
+  { gasLimit, newAccount = 0n }: { gasLimit: bigint; newAccount?: bigint },
+): string {
+  const cause = newAccount > 0n ? ` of which ${newAccount} create the account of the recipient, which is new,` : ''
+  return `The transaction now needs ${gasLimit} gas,${cause} but its hold covers only ${reserved.gasLimit}: send it again.`
 }
 
 /**
  * A call gets at least its reserved gas: the simulated state may need less gas than the actual one, after the
  * transactions signed before it. Unused gas costs nothing.
  *
- * @returns `null` when it needs more than the limit
+ * @param most the limit, which no transaction of this request may exceed
+ * @returns `null` when it needs more
  */
-export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint): bigint | null {
+export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint, most: bigint): bigint | null {
   const least = intent.data === null ? 0n : intent.reserved.gasLimit
-  const most = mostGas(intent)
   if (estimated <= most) return estimated > least ? estimated : least
   return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
 }

@@ -5,6 +5,7 @@
  * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`).
  */
 import type { FeeQuote } from '../chain/fees.ts'
+import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
@@ -13,7 +14,6 @@ import { HoldRefused } from '../event-log/commit.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { quoteAt } from './quote-at.ts'
@@ -89,14 +89,14 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
 
 /** The least that a filler costs while it can still be mined, wei. Both fees are wei per gas. */
 export function leastFillerCost(baseFeePerGas: bigint, minTipWei: bigint): bigint {
-  return PLAIN_TRANSFER_GAS * (baseFeePerGas + minTipWei)
+  return EMPTY_TRANSFER_GAS * (baseFeePerGas + minTipWei)
 }
 
 /** The high fees, limited to an equal share of what the wallet can spare; `null` when a share cannot be mined. */
 function fillerFees(quote: FeeQuote, minTipWei: bigint, share: bigint): Quote | null {
   const high = quoteAt(quote, 'high')
   if (share < leastFillerCost(high.baseFeePerGas, minTipWei)) return null
-  const maxFeePerGas = smallest(high.maxFeePerGas, share / PLAIN_TRANSFER_GAS)
+  const maxFeePerGas = smallest(high.maxFeePerGas, share / EMPTY_TRANSFER_GAS)
   const maxPriorityFeePerGas = smallest(high.maxPriorityFeePerGas, maxFeePerGas - high.baseFeePerGas)
   return { ...high, maxFeePerGas, maxPriorityFeePerGas }
 }
@@ -119,7 +119,7 @@ function fillerOf(stuck: Intent, quote: Quote, now: string): Intent {
     dependsOn: null,
     subject: null,
     gasPriority: 'high',
-    reserved: { gasLimit: PLAIN_TRANSFER_GAS, maxFeePerGas: quote.maxFeePerGas },
+    reserved: { gasLimit: EMPTY_TRANSFER_GAS, maxFeePerGas: quote.maxFeePerGas },
     quote,
     referenceId: null,
     memo: null,

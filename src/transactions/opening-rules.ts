@@ -4,12 +4,12 @@
  *
  * Invariant: a kind without a rule is not signed.
  */
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import type { Declaration } from '../core/declaration.ts'
 import type { SubjectType } from '../declarations.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { transactions } from './declaration.ts'
 import type { Intent } from './events.ts'
-import { MAX_EMPTY_GAS } from './spend-bounds.ts'
 
 /** What is wrong with an intent of a kind; `null` when it may be signed. */
 export type OpeningRule = (intent: Intent) => string | null
@@ -31,7 +31,9 @@ export const transactionRules: OpeningRules<typeof transactions> = {
     if (intent.subject !== null || intent.dependsOn !== null) return 'a gap filler must stand alone'
     return (
       foreignParts(intent, []) ??
-      (intent.reserved.gasLimit <= MAX_EMPTY_GAS ? null : `a gap filler must reserve at most ${MAX_EMPTY_GAS} gas`)
+      (intent.reserved.gasLimit <= GAS_BOUNDS.empty
+        ? null
+        : `a gap filler must reserve at most ${GAS_BOUNDS.empty} gas`)
     )
   },
 }

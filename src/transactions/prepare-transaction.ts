@@ -3,6 +3,7 @@
  * caller records its own changes in the same commit.
  */
 import type { FeeQuote } from '../chain/fees.ts'
+import type { GasRules } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -15,6 +16,7 @@ import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commi
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
+import { costOfNewAccount } from './new-account.ts'
 import { quoteAt } from './quote-at.ts'
 import type { TransactionState } from './state.ts'
 
@@ -37,6 +39,8 @@ export type PreparePorts = {
   readonly findSender: FindSender
   /** The cached fee quote of a chain. @throws Unavailable when no node has answered recently */
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** What calls cost on a chain. */
+  readonly gasRules: (chainId: number) => Promise<GasRules>
   /** Estimated time until a transaction is settled on a chain, in milliseconds; returned to the caller. */
   readonly completionMs: (chainId: number) => number
 }
@@ -67,7 +71,11 @@ export type Wanted = Pick<
   | 'referenceId'
   | 'memo'
   | 'validUntil'
-> & { readonly gasLimit: bigint }
+> & {
+  readonly gasLimit: bigint
+  /** The part of it that creates the account of the recipient. */
+  readonly newAccount?: bigint
+}
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer(
@@ -99,7 +107,7 @@ export async function completeIntent(
   { quoteOf, completionMs }: PreparePorts,
   { tenantId }: Owner,
   sender: Sender,
-  { gasLimit, ...wanted }: Wanted,
+  { gasLimit, newAccount = 0n, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
   const quote = quoteAt(await quoteOf(sender.chainId), wanted.gasPriority)
@@ -111,7 +119,11 @@ export async function completeIntent(
     chainId: sender.chainId,
     from: sender.address,
     ...wanted,
-    reserved: { gasLimit, maxFeePerGas: quote.maxFeePerGas },
+    reserved: {
+      gasLimit,
+      maxFeePerGas: quote.maxFeePerGas,
+      ...(newAccount === 0n ? {} : { newAccountGas: newAccount }),
+    },
     quote,
     estimatedCompletionAt: new Date(Date.parse(now) + completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
@@ -168,7 +180,8 @@ export function explainRefusal(
       available: formatAmount(error.available, short.decimals),
       needed: formatAmount(error.needed, short.decimals),
     }
-    return isTransfer ? new InsufficientFunds(shortfall) : new InsufficientFunds(shortfall, { walletId, address: from })
+    const cause = intents.map(costOfNewAccount).find((one) => one !== null) ?? undefined
+    return new InsufficientFunds(shortfall, isTransfer ? undefined : { walletId, address: from }, cause)
   }
   return error
 }

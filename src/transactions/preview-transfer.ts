@@ -1,5 +1,6 @@
 /** What a transfer would cost and whether it would succeed. Sends and records nothing. */
 import type { FeeQuote } from '../chain/fees.ts'
+import type { GasRules } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Unavailable } from '../core/errors.ts'
 import { formatAmount, largest, smallest } from '../core/money.ts'
@@ -7,9 +8,10 @@ import type { Owner } from '../core/tenants.ts'
 import { buildCall } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
+import { costOfNewAccount } from './new-account.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
-import { mostGas } from './spend-bounds.ts'
+import { mostSignable } from './spend-bounds.ts'
 
 export type FeePreview = {
   readonly native: string
@@ -43,14 +45,15 @@ export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promis
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
   return async (request, owner) => {
     const intent = await prepareIntent(ports, request, owner)
+    const rules = await ports.gasRules(intent.chainId)
     const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
       ports.quoteOf(intent.chainId),
-      estimateCall(ports, intent),
-      refusalOf(ports, intent),
+      estimateCall(ports, intent, rules),
+      refusalOf(ports, intent, rules),
       warningsOf(ports, intent),
       fundsOf(ports, intent),
     ])
-    const gasLimit = estimate.ok ? smallest(estimate.gasLimit, mostGas(intent)) : intent.reserved.gasLimit
+    const gasLimit = estimate.ok ? smallest(estimate.gasLimit, mostSignable(intent, rules)) : intent.reserved.gasLimit
     const { left, isShort } = payment(intent, quote, gasLimit, funds)
     const reason = isShort ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
     return {
@@ -84,8 +87,8 @@ function payment(
   return { left, isShort: left < 0n || payable < held || price < quote.baseFeePerGas }
 }
 
-async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Promise<GasEstimate> {
-  const [estimate] = await estimateGas(intent.chainId, [requestOf(intent)])
+async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent, rules: GasRules): Promise<GasEstimate> {
+  const [estimate] = await estimateGas(intent.chainId, [requestOf(intent, rules)])
   if (estimate === undefined) throw new Error('one call must return one estimate')
   if (!estimate.ok && estimate.code === 'could_not_simulate')
     throw new Unavailable('rpc_unavailable', `No node could simulate the transfer: ${estimate.reason}.`)
@@ -93,14 +96,14 @@ async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent): Prom
 }
 
 /** Why the token would refuse it, or `null`. */
-async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent): Promise<string | null> {
+async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent, rules: GasRules): Promise<string | null> {
   if (!isTokenTransfer(intent)) return null
-  const [refused] = await refusedByToken(intent.chainId, [requestOf(intent)])
+  const [refused] = await refusedByToken(intent.chainId, [requestOf(intent, rules)])
   return refused ? REFUSED_BY_TOKEN : null
 }
 
-function requestOf(intent: Intent): GasRequest {
-  return { from: intent.from, call: buildCall(intent), mostGas: mostGas(intent) }
+function requestOf(intent: Intent, rules: GasRules): GasRequest {
+  return { from: intent.from, call: buildCall(intent), mostGas: mostSignable(intent, rules) }
 }
 
 type Funds = { readonly asset: bigint; readonly native: bigint }
@@ -113,9 +116,12 @@ async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<F
   return { asset, native }
 }
 
-async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, { walletId, chainId, from, to }: Intent) {
+async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, intent: Intent) {
+  const { walletId, chainId, from, to } = intent
+  const creation = costOfNewAccount(intent)
   const [contract, known] = await Promise.all([hasCode(chainId, to), hasSentTo(walletId, to)])
   return [
+    ...(creation === null ? [] : [{ code: 'recipient_is_new', message: creation }]),
     ...(contract
       ? [
           {

@@ -8,13 +8,18 @@ export function readIntent(data: Recorded<Intent>): Intent {
   const intent = {
     ...data,
     amount: BigInt(data.amount),
-    reserved: { gasLimit: BigInt(reserved.gasLimit), maxFeePerGas: BigInt(reserved.maxFeePerGas) },
+    reserved: readReserved(reserved),
     quote: readQuote(data.quote),
   }
   if (outflows !== undefined)
     return { ...intent, outflows: outflows.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) })) }
   const withoutOutflows: Omit<typeof intent, 'outflows'> = intent
   return withoutOutflows
+}
+
+function readReserved({ gasLimit, maxFeePerGas, newAccountGas }: Recorded<Intent['reserved']>): Intent['reserved'] {
+  const reserved = { gasLimit: BigInt(gasLimit), maxFeePerGas: BigInt(maxFeePerGas) }
+  return newAccountGas === undefined ? reserved : { ...reserved, newAccountGas: BigInt(newAccountGas) }
 }
 
 export function readQuote(data: Recorded<Quote> | null): Quote | null {

@@ -2,14 +2,12 @@
  * Whether a token would refuse a transfer by its return value: some tokens return false instead of reverting, and
  * nothing moves.
  */
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import { readCount, toQuantity } from '../chain/hex.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { returnsFalse } from '../chain/returns-false.ts'
 import type { GasRequest } from './estimate-gas.ts'
 import type { Intent } from './events.ts'
-
-/** Many times what token transfers use; a contract that loops takes a node about 20 ms. */
-const CALL_GAS = 5_000_000n
 
 /**
  * In the order of the requests, each a token transfer. False when nothing is known (no answer, a revert, a node that
@@ -41,6 +39,6 @@ export function createRefusedByToken(client: RpcReader): RefusedByToken {
 function toCall({ from, call }: GasRequest) {
   return {
     method: 'eth_call',
-    params: [{ from, to: call.to, data: call.data, gas: toQuantity(CALL_GAS) }, 'latest'],
+    params: [{ from, to: call.to, data: call.data, gas: toQuantity(GAS_BOUNDS.tokenTransferMost) }, 'latest'],
   }
 }

@@ -3,12 +3,13 @@
  * lane. At most one of the versions can be mined, because they share their nonce.
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
+import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import { buildCall, buildCancellation } from './build-call.ts'
 import { checkLane, type Sound } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
@@ -89,7 +90,7 @@ async function replacement(
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
   if (!isAskedFor && !mayHelp(transaction, newest, purpose, quote, priority)) return null
   const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = purpose === 'cancel' ? PLAIN_TRANSFER_GAS : newest.fees.gasLimit
+  const gasLimit = purpose === 'cancel' ? EMPTY_TRANSFER_GAS : newest.fees.gasLimit
   const cap = ports.capOf(lane.chainId)
   const payable = purse.feeLimit(transaction, call) / gasLimit
   const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')

@@ -3,9 +3,10 @@
  * without another request once the limit allows it. Pure.
  */
 import { leastBump } from '../chain/fees.ts'
+import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
-import { buildCall, buildCancellation, PLAIN_TRANSFER_GAS } from './build-call.ts'
+import { buildCall, buildCancellation } from './build-call.ts'
 import { createPurse } from './purse.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, wishOf } from './state.ts'
 
@@ -29,7 +30,7 @@ export function replacementLimit(transaction: KnownTransaction, { capWei, spareW
   if (purpose === null || newest === null || !isUnmined(transaction)) return null
   const isCancel = purpose === 'cancel'
   const call = isCancel ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = isCancel ? PLAIN_TRANSFER_GAS : newest.fees.gasLimit
+  const gasLimit = isCancel ? EMPTY_TRANSFER_GAS : newest.fees.gasLimit
   const neededWei = leastBump(highestOffer(transaction))
   if (neededWei > capWei) return { kind: 'fee_cap', neededWei, capWei }
   const beyondHoldWei = neededWei * gasLimit - createPurse(0n).feeLimit(transaction, call)

@@ -10,8 +10,8 @@ import { parseAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { PLAIN_TRANSFER_GAS } from './build-call.ts'
 import type { GasPriority, Intent } from './events.ts'
+import type { PlainGas } from './plain-gas.ts'
 import {
   completeIntent,
   findPayer,
@@ -20,17 +20,8 @@ import {
   requireFuture,
   type Sender,
 } from './prepare-transaction.ts'
+import type { WantedTransfer } from './transfer-gas.ts'
 import { type TransactionView, viewOf } from './view.ts'
-
-/** Gas held for a token transfer before it is simulated: above what common tokens use. */
-export const TOKEN_TRANSFER_GAS = 100_000n
-/**
- * The same for the native currency to a contract or a delegated account (EIP-7702), whose code runs: a Safe uses about
- * 28,000, a contract that forwards the funds up to 80,000.
- */
-const CONTRACT_TRANSFER_GAS = 100_000n
-/** How long a request waits for a node to report whether its recipient has code. */
-const CODE_WAIT_MS = 1_000
 
 export type TransferRequest = {
   readonly walletId: string
@@ -51,6 +42,7 @@ export type TransferPorts = PreparePorts & {
    *   read
    */
   readonly resolveAsset: (asset: string, sender: Sender, tenantId: string, field?: string) => Promise<Asset>
+  readonly transferGas: (chainId: number, transfer: WantedTransfer) => Promise<PlainGas>
   /** Whether the address has code that runs when it is paid. @throws Unavailable */
   readonly hasCode: (chainId: number, address: string) => Promise<boolean>
 }
@@ -82,26 +74,11 @@ export async function prepareIntent(ports: TransferPorts, request: TransferReque
   const now = ports.log.now()
   const assetOf = (name: string) => ports.resolveAsset(name, sender, owner.tenantId)
   const { asset, to, amount } = await readFields(request, { assetOf, now })
-  const gasLimit = asset.contract === null ? await nativeGas(ports, sender.chainId, to) : TOKEN_TRANSFER_GAS
+  const gas = await ports.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
   const { gasPriority, referenceId, memo, validUntil } = request
   const call = { data: null, dependsOn: null, subject: null }
-  const wanted = { to, asset, amount, gasLimit, gasPriority, referenceId, memo, validUntil, ...call }
+  const wanted = { to, asset, amount, ...gas, gasPriority, referenceId, memo, validUntil, ...call }
   return completeIntent(ports, owner, sender, wanted, now)
-}
-
-/**
- * Without a timely answer the recipient counts as an account: the request does not fail, and the lane estimates before
- * it signs.
- */
-export async function nativeGas({ hasCode }: TransferPorts, chainId: number, to: string): Promise<bigint> {
-  // Not an AbortSignal: the error of each abort costs a tenth of a request.
-  let deadline: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    deadline = setTimeout(resolve, CODE_WAIT_MS, false)
-  })
-  const runsCode = await Promise.race([hasCode(chainId, to).catch(() => false), late])
-  clearTimeout(deadline)
-  return runsCode ? CONTRACT_TRANSFER_GAS : PLAIN_TRANSFER_GAS
 }
 
 /** What a transfer takes from its request. */

@@ -11,13 +11,7 @@ import { onceEach } from '../core/once-each.ts'
 import type { Accepted } from '../event-log/accept.ts'
 import type { GasPriority } from './events.ts'
 import { completeIntent, explainRefusal, findPayer, openTransaction, requireFuture } from './prepare-transaction.ts'
-import {
-  nativeGas,
-  readFields,
-  TOKEN_TRANSFER_GAS,
-  type TransferPorts,
-  type TransferRequest,
-} from './request-transfer.ts'
+import { readFields, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
 /** What an item leaves out, the batch has. */
@@ -60,10 +54,10 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
       })
       const fields = await readItems(request, assetOf, now)
       const id = newId('transferBatch')
-      const gasOf = onceEach((to) => nativeGas(ports, sender.chainId, to))
       const intents = await Promise.all(
         fields.map(async ({ item, asset, to, amount }) => {
-          const gasLimit = asset.contract === null ? await gasOf(to) : TOKEN_TRANSFER_GAS
+          const wanted = { from: sender.address, to, contract: asset.contract, amount }
+          const gas = await ports.transferGas(sender.chainId, wanted)
           const { referenceId, memo, gasPriority, validUntil } = item
           const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
           const call = { data: null, dependsOn: null, subject: { type: 'transfer_batch', id } }
@@ -71,7 +65,7 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
             ports,
             owner,
             sender,
-            { to, asset, amount, gasLimit, referenceId, memo, ...own, ...call },
+            { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
             now,
           )
         }),

@@ -1,5 +1,6 @@
 /** Schemas of the requests and responses about transactions. */
 
+import { INTRINSIC_GAS } from '../chain/forks.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { SUBJECT_TYPES, TRANSACTION_TYPES } from '../declarations.ts'
 import { named } from '../http/components.ts'
@@ -266,7 +267,7 @@ export const previewSchema = named(
     gas_limit: nullable(
       Type.String({
         description: 'The estimated gas limit. Null if the transfer cannot be executed.',
-        examples: ['21000'],
+        examples: [String(INTRINSIC_GAS)],
       }),
     ),
     fee: Type.Object(

@@ -4,26 +4,23 @@
  * the next one. Pure; wei per gas.
  */
 import { TAG_ROOM_WEI } from '../chain/fees.ts'
+import { GAS_BOUNDS, type GasRules } from '../chain/forks.ts'
 import { largest, smallest } from '../core/money.ts'
 import type { Fees, Intent } from './events.ts'
 
-/** Gas limit of a transaction (EIP-7825). */
-export const MAX_GAS = 1n << 24n
-
-/**
- * Gas limit of what moves nothing: a cancellation, or a filler of a gap. Far above what it uses, so that no change of the
- * gas rules of a chain requires a change of those who sign.
- */
-export const MAX_EMPTY_GAS = 100_000n
-
-/** The chain state may require more gas than before; a call to an empty account costs some 20,000 more. */
-const LEAST_EXTRA_GAS = 100_000n
-
 type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pick<Intent['reserved'], Field> }
 
-/** The maximum gas of a call: twice the reserved gas, or 100,000 more if that is higher, within the limit of the chain. */
+/**
+ * The maximum gas of a call: twice the reserved gas, or a fixed amount more if that is higher. It knows no fork, so that
+ * those who check it need no change when a fork changes what calls cost.
+ */
 export function mostGas({ reserved }: Reserved<'gasLimit'>): bigint {
-  return smallest(largest(2n * reserved.gasLimit, reserved.gasLimit + LEAST_EXTRA_GAS), MAX_GAS)
+  return largest(2n * reserved.gasLimit, reserved.gasLimit + GAS_BOUNDS.extra)
+}
+
+/** The same for who signs, who also knows what the nodes of the chain accept. */
+export function mostSignable(intent: Reserved<'gasLimit'>, { transaction }: Pick<GasRules, 'transaction'>): bigint {
+  return smallest(mostGas(intent), transaction)
 }
 
 /**

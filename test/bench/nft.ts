@@ -2,6 +2,7 @@
  * Mints end to end, compared with the same calls, pre-signed and submitted directly to the same contract code on the
  * same node.
  */
+
 import { sha256 } from 'ethers/crypto'
 import { toUtf8Bytes } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
@@ -15,6 +16,7 @@ import {
 } from '../../src/chain/nft-collection.ts'
 import { deployGas, mintGas } from '../../src/chain/nft-gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { OSAKA } from '../support/gas.ts'
 import { untilQuiet } from './accept.ts'
 import { runLoad } from './load.ts'
 import type { Figure } from './report.ts'
@@ -126,18 +128,20 @@ async function pushRawMints({ service }: Subject): Promise<{ readonly single: nu
       await new Promise((resolve) => setTimeout(resolve, 50))
     return (performance.now() - startedAt) / 1_000
   }
-  await push([await sign(deployCollection(config, salt), deployGas(config))])
+  await push([await sign(deployCollection(config, salt), deployGas(OSAKA, config))])
   const token = { recipient: RECIPIENT, amount: 1n, digest: DIGEST }
   const singles: string[] = []
   for (let id = 1; id <= SINGLE_MINTS; id += 1)
-    singles.push(await sign({ to, data: encodeMint('ERC721', BigInt(id), token) }, mintGas('ERC721', 'STANDARD', 1)))
+    singles.push(
+      await sign({ to, data: encodeMint('ERC721', BigInt(id), token) }, mintGas(OSAKA, 'ERC721', 'STANDARD', 1)),
+    )
   const single = await push(singles)
   const batches: string[] = []
   for (let n = 0; n < BATCHES; n += 1) {
     const first = BigInt(SINGLE_MINTS + 1 + n * BATCH)
     const tokens = Array.from({ length: BATCH }, () => token)
     const data = encodeMintBatch('ERC721', first, tokens)
-    batches.push(await sign({ to, data }, mintGas('ERC721', 'STANDARD', BATCH)))
+    batches.push(await sign({ to, data }, mintGas(OSAKA, 'ERC721', 'STANDARD', BATCH)))
   }
   return { single, batched: await push(batches) }
 }

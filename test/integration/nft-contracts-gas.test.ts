@@ -1,4 +1,5 @@
 /** The gas of collections: within the limits, as documented, and never above the formulas. */
+
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -11,19 +12,11 @@ import {
   encodeSetTokenDigest,
 } from '../../src/chain/nft.ts'
 import { collectionSalt, deployCollection, deployFactory } from '../../src/chain/nft-collection.ts'
-import {
-  deployGas,
-  FACTORY_GAS,
-  freezeGas,
-  mintGas,
-  REVOKE_GAS,
-  redeemGas,
-  tokenUpdateGas,
-  transferGas,
-} from '../../src/chain/nft-gas.ts'
+import { deployGas, freezeGas, mintGas, redeemGas, tokenUpdateGas, transferGas } from '../../src/chain/nft-gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { GAS_MARGIN_PERCENT } from '../../src/transactions/estimate-gas.ts'
 import { withAnvil } from '../support/anvil.ts'
+import { OSAKA } from '../support/gas.ts'
 import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { GAS_COLUMNS, type GasLife, gasOfBaselines, gasOfCollection } from '../support/nft-gas.ts'
 
@@ -44,7 +37,7 @@ t.test('a deployment, a mint and a batch cost as much gas as the documentation s
     t.ok(costs(name, 'deploy') <= LIMITS.deploy, `a deployment of ${name} stays within the gas limit`)
     t.ok(costs(name, 'mintToNewHolder') <= LIMITS.mint, `a mint of ${name} stays within the gas limit`)
     t.ok(costs(name, 'batchToHolder') <= LIMITS.batch, `a batch of ${name} stays within the gas limit`)
-    const bound = mintGas(name.includes('1155') ? 'ERC1155' : 'ERC721', 'STANDARD', 1)
+    const bound = mintGas(OSAKA, name.includes('1155') ? 'ERC1155' : 'ERC721', 'STANDARD', 1)
     const withMargin = (BigInt(costs(name, 'mintToNewHolder')) * GAS_MARGIN_PERCENT) / 100n
     t.ok(withMargin <= bound, `a mint of ${name} needs no estimate: ${withMargin} of ${bound} gas with the margin`)
   }
@@ -66,9 +59,19 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
   const long = { name: 'N'.repeat(255), symbol: 'S'.repeat(255), baseUri: `https://example.com/${'b'.repeat(980)}/` }
   for (const standard of BOTH) {
     const config = { ...collectionConfig(chain.owner), ...long, standard, contractDigest: digestOf(0) }
-    await passes(chain.owner, deployCollection(config, collectionSalt('long')), deployGas(config), 'long deployment')
+    await passes(
+      chain.owner,
+      deployCollection(config, collectionSalt('long')),
+      deployGas(OSAKA, config),
+      'long deployment',
+    )
     const short = { ...config, name: 'A', symbol: 'B', baseUri: '' }
-    await passes(chain.owner, deployCollection(short, collectionSalt('short')), deployGas(short), 'short deployment')
+    await passes(
+      chain.owner,
+      deployCollection(short, collectionSalt('short')),
+      deployGas(OSAKA, short),
+      'short deployment',
+    )
 
     const series = await chain.collection({ standard, kind: 'SERIES', maxSupply: 1_000, transferable: false })
     // High ids and full words cost the most; each call leaves gaps.
@@ -86,7 +89,7 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
       await passes(
         chain.owner,
         { to: series.address, data },
-        mintGas(standard, 'SERIES', count),
+        mintGas(OSAKA, standard, 'SERIES', count),
         `${standard} of ${count}`,
       )
     }
@@ -95,20 +98,25 @@ t.test('every call passes with the gas of its formula, in its dearest case', asy
       const { address: to, mint } = await chain.collection({ standard, kind: 'DYNAMIC', baseUri })
       await mint(1, chain.alice)
       const update = { to, data: encodeSetTokenDigest(1n, digestOf(9)) }
-      await passes(chain.owner, update, tokenUpdateGas(standard, baseUri), 'update')
-      await passes(chain.owner, { to, data: encodeFreeze(1n) }, freezeGas(standard, baseUri), 'freeze')
+      await passes(chain.owner, update, tokenUpdateGas(OSAKA, standard, baseUri), 'update')
+      await passes(chain.owner, { to, data: encodeFreeze(1n) }, freezeGas(OSAKA, standard, baseUri), 'freeze')
     }
 
     const { address: to, mint, request } = await chain.collection({ standard })
     for (const id of [1, 2, 3]) await mint(id, chain.alice, standard === 'ERC721' ? 1n : 9n)
-    await passes(chain.owner, { to, data: encodeRevoke(2n ** 256n - 1n) }, REVOKE_GAS, 'revoke')
+    await passes(chain.owner, { to, data: encodeRevoke(2n ** 256n - 1n) }, OSAKA.nft.revoke, 'revoke')
     if (standard === 'ERC721') await chain.send(chain.alice, request('approve', chain.bob, 1))
     const move = { from: chain.alice, to: strangerOf(9), tokenId: 1n, amount: 1n }
-    await passes(chain.alice, { to, data: encodeSafeTransfer(standard, move) }, transferGas(standard, 1), 'transfer')
+    await passes(
+      chain.alice,
+      { to, data: encodeSafeTransfer(standard, move) },
+      transferGas(OSAKA, standard, 1),
+      'transfer',
+    )
     if (standard === 'ERC721') continue
     const items = [1n, 2n, 3n].map((tokenId) => ({ tokenId, amount: 1n }))
     const many = { to, data: encodeSafeBatchTransfer(chain.alice, strangerOf(8), items) }
-    await passes(chain.alice, many, transferGas(standard, items.length), 'batch transfer')
+    await passes(chain.alice, many, transferGas(OSAKA, standard, items.length), 'batch transfer')
   }
 })
 
@@ -116,15 +124,17 @@ t.test('a redemption passes with the gas of its formula, and so does the factory
   const chain = await withNftChain(t)
   for (const standard of BOTH) {
     const { redeem } = await gasOfCollection(chain, { standard, maxSupply: 1_000 })
-    t.ok(redeem !== null && BigInt(redeem) < redeemGas(standard, 'STANDARD'))
+    t.ok(redeem !== null && BigInt(redeem) < redeemGas(OSAKA, standard, 'STANDARD'))
   }
   const { url } = await withAnvil(t, { mining: 'call' })
   const [from] = (await callRpc(url, 'eth_accounts')) as string[]
-  const hash = await callRpc(url, 'eth_sendTransaction', [{ from, gas: toQuantity(FACTORY_GAS), ...deployFactory() }])
+  const hash = await callRpc(url, 'eth_sendTransaction', [
+    { from, gas: toQuantity(OSAKA.nft.wholeFactory), ...deployFactory() },
+  ])
   await callRpc(url, 'evm_mine')
   const { status, gasUsed } = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as Record<string, string>
   t.equal(status, '0x1')
-  t.ok(BigInt(gasUsed ?? 0) * 3n > FACTORY_GAS * 2n)
+  t.ok(BigInt(gasUsed ?? 0) * 3n > OSAKA.nft.wholeFactory * 2n)
 })
 
 function written(gas: number | null): string {

@@ -1,7 +1,9 @@
 /** The exchanges of a chain, checked on chain at their first use: a wrong one is off, a node that is down is not wrong. */
+
 import { createRequire } from 'node:module'
 import t, { type Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { createForkWatch } from '../../src/chain/fork-watch.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import type { VenueSettings } from '../../src/chain/settings.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -25,6 +27,7 @@ async function withMarkets(t: Test, url: string, env: ExchangeChain['env']) {
   let now = 0
   const client = createRpcClient({ urls: [url], chainId: CHAIN.chainId, timeoutMs: 60_000, now: () => now, log })
   t.teardown(client.close)
+  const forks = createForkWatch({ client, chain: CHAIN, now: () => now, log })
   return {
     swaps,
     pass: (ms: number) => {
@@ -33,7 +36,7 @@ async function withMarkets(t: Test, url: string, env: ExchangeChain['env']) {
     /** The markets with other settings of the exchanges. */
     with: (venues: readonly VenueSettings[], wrappedNative = swaps.wrappedNative) =>
       createMarkets({
-        chainOf: () => ({ client, settings: { ...settings, swaps: { ...swaps, venues, wrappedNative } } }),
+        chainOf: () => ({ client, forks, settings: { ...settings, swaps: { ...swaps, venues, wrappedNative } } }),
         now: () => now,
       }),
   }

@@ -1,4 +1,5 @@
 /** Contract calls that a lane signs on a real chain: gas, data, reasons, and nodes that lag behind a dependency. */
+
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
@@ -14,6 +15,7 @@ import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
+import { osakaPlainGas, osakaRules } from '../support/gas.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { TAG_KEYS } from '../support/recorded-transactions.ts'
 import { deployRegister } from '../support/register.ts'
@@ -66,7 +68,8 @@ async function withChain(t: Test, calls: Calls) {
     },
     chainOf: () => ({
       quote: fees.quote,
-      estimateGas: createEstimateGas(client, code),
+      estimateGas: createEstimateGas(client, code, osakaPlainGas),
+      gasRules: osakaRules,
       refusedByToken: createRefusedByToken(client),
       observedBlock: async () => 0,
       nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),

@@ -2,6 +2,7 @@
  * The processes of the service: two signers, two submitters, two followers, a dispatcher, a sweeper, and an owner who
  * makes requests. Each runs the production code; after a crash it restarts with only what the store holds.
  */
+
 import { quoteFees } from '../../src/chain/fees.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -17,6 +18,7 @@ import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
+import { osakaRules } from '../support/gas.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
 import { runFollower } from './following.ts'
@@ -225,6 +227,7 @@ function createSigner(world: World, ports: PortsOf) {
     }),
     chainOf: () => ({
       quote,
+      gasRules: osakaRules,
       estimateGas: async (requests) => requests.map((request) => ({ ok: true, gasLimit: world.gasOf(request) })),
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),

@@ -1,4 +1,5 @@
 /** Contract calls, opened as the routes open them, on a fresh database. */
+
 import type { Test } from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
@@ -8,6 +9,7 @@ import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { type CallRequest, prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparePorts } from '../../src/transactions/prepare-transaction.ts'
 import { withAddress } from '../../src/wallets/find-wallet.ts'
+import { osakaRules } from './gas.ts'
 import { TEST_CHAIN } from './log.ts'
 import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -28,6 +30,7 @@ export async function withCalls(t: Test) {
     newId,
     findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
     quoteOf: async () => QUOTE,
+    gasRules: osakaRules,
     completionMs: () => 30_000,
   }
   const prepare = (walletId: string, request: Partial<CallRequest> = {}) =>

@@ -2,6 +2,7 @@
  * One lane on a real database: requests arrive with the login of an API, and the production code of the lane signs with
  * that of a signer. The chain and the keys are made up, so that a test says what happens while a lane works.
  */
+
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
@@ -18,6 +19,7 @@ import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import { loginAs } from './database-login.ts'
+import { osakaRules } from './gas.ts'
 import { NATIVE, newTransactionId, seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 import { TAG_KEYS } from './recorded-transactions.ts'
 
@@ -139,6 +141,7 @@ function createLane(
     },
     chainOf: () => ({
       quote,
+      gasRules: osakaRules,
       estimateGas: (requests) => meanwhile.estimate(requests),
       refusedByToken: async (requests) => requests.map(() => false),
       observedBlock: async () => 0,

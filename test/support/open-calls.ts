@@ -23,6 +23,7 @@ export function createOpenCalls({ pool, log, newId, chainOf }: Kernel): OpenCall
     newId,
     findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+    gasRules: (chainId) => chainOf(chainId).forks.rules(),
     completionMs: () => 1_000,
   }
   const owner = { tenantId: 'acme', environment: 'mainnet' } as const

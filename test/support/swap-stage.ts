@@ -1,4 +1,5 @@
 /** Quotes on a real chain with real exchanges, and swaps that execute them. */
+
 import { Interface } from 'ethers/abi'
 import type { Test } from 'tap'
 import { createRpcClient, type RpcClient } from '../../src/chain/rpc-client.ts'
@@ -12,6 +13,7 @@ import { createPoolBook, type PoolBook } from '../../src/swaps/pools.ts'
 import { mostIn, spenderOf } from '../../src/swaps/route.ts'
 import { type TriedRoute, tryRoutes } from '../../src/swaps/try-routes.ts'
 import { type ExchangeChain, withExchanges } from './exchanges.ts'
+import { OSAKA } from './gas.ts'
 
 /** An unlocked account of every anvil. */
 export const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -115,6 +117,7 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
     venues: [venues.v3, venues.v2],
     wrapped: contracts.wrappedNative,
     hops: [contracts.usdc, contracts.usdt],
+    rules: OSAKA,
   }
   const pools = createPoolBook(() => performance.now())
   const find = (wanted: Wanted, own: Partial<Market> = {}) =>

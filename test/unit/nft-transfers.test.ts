@@ -1,4 +1,5 @@
 /** Token transfers: valid requests, their calls, and their status from their transactions. */
+
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
@@ -11,6 +12,7 @@ import { planCalls } from '../../src/nft/transfers/plan-calls.ts'
 import { type NftTransferRequest, readFields } from '../../src/nft/transfers/read-fields.ts'
 import { requireHeld } from '../../src/nft/transfers/require-held.ts'
 import { toTransferView } from '../../src/nft/transfers/view.ts'
+import { OSAKA } from '../support/gas.ts'
 
 const FROM = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -75,7 +77,7 @@ t.test('a batch of ERC-721 is a call for each token, which waits for the mint of
   const fields = readFields(batch(item('1'), item('2', BOB)), 'ERC721')
   const minting = { amount: 1n, transactionId: 'tx_7' }
   const state = [held('1', { owned: 1n }), held('2', { minting })]
-  const calls = planCalls(fields, state, { standard: 'ERC721', transferType: 'BATCH' })
+  const calls = planCalls(fields, state, { rules: OSAKA, standard: 'ERC721', transferType: 'BATCH' })
   t.strictSame(
     calls.map(({ to, items, data, dependsOn }) => ({ to, items, data, dependsOn })),
     [
@@ -92,7 +94,7 @@ t.test('ERC-1155 moves all tokens of one receiver in one call, after the last of
   const fields = readFields(batch(item('1', ALICE, '2'), item('2', BOB, '3'), item('3', ALICE, '4')), 'ERC1155')
   const minted = (transactionId: string) => ({ minting: { amount: 9n, transactionId } })
   const state = [held('1', minted('tx_2')), held('2', { owned: 9n }), held('3', minted('tx_1'))]
-  const calls = planCalls(fields, state, { standard: 'ERC1155', transferType: 'BATCH' })
+  const calls = planCalls(fields, state, { rules: OSAKA, standard: 'ERC1155', transferType: 'BATCH' })
   t.strictSame(
     calls.map(({ to, items, data, dependsOn }) => ({ to, items, data, dependsOn })),
     [

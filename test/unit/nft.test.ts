@@ -1,4 +1,5 @@
 /** The rules of collections and mints: refusals, distribution over transactions, and views. */
+
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
@@ -19,6 +20,7 @@ import { planTransactions } from '../../src/nft/tokens/plan-transactions.ts'
 import { type AddressedItem, type RequestedMint, readItems } from '../../src/nft/tokens/read-items.ts'
 import { tokenAggregate } from '../../src/nft/tokens/token-aggregate.ts'
 import type { TokenRow } from '../../src/nft/tokens/token-rows.ts'
+import { OSAKA } from '../support/gas.ts'
 import { refusal } from '../support/refusal.ts'
 
 const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -156,7 +158,7 @@ t.test('tokens are spread over as few transactions as their gas allows, each onc
     fc.bigInt({ min: 0n, max: 12_000_000n }),
     (standard, collectionType, count, firstTokenId, maxGas) => {
       const items = Array.from({ length: count }, (_, n) => ({ ...item, path: String(n) }))
-      const planned = planTransactions({ standard, collectionType, firstTokenId, items }, maxGas)
+      const planned = planTransactions({ rules: OSAKA, standard, collectionType, firstTokenId, items }, maxGas)
       let next = firstTokenId
       for (const [n, { firstTokenId: first, items: part, data, gasLimit }] of planned.entries()) {
         const call = COLLECTION_ABI[standard].parseTransaction({ data })
@@ -165,7 +167,7 @@ t.test('tokens are spread over as few transactions as their gas allows, each onc
         if (part.length > 1 && gasLimit > maxGas) return false
         // One more would not have fitted.
         const last = n === planned.length - 1
-        if (!last && mintGas(standard, collectionType, part.length + 1) <= maxGas) return false
+        if (!last && mintGas(OSAKA, standard, collectionType, part.length + 1) <= maxGas) return false
         next += part.length
       }
       return next === firstTokenId + count && planned.flatMap((one) => one.items).every((one, n) => one === items[n])
@@ -175,7 +177,8 @@ t.test('tokens are spread over as few transactions as their gas allows, each onc
 })
 
 t.test('a hundred tokens of either standard are one transaction', async (t) => {
-  for (const standard of ['ERC721', 'ERC1155'] as const) t.ok(mintGas(standard, 'SERIES', 100) <= 10_000_000n, standard)
+  for (const standard of ['ERC721', 'ERC1155'] as const)
+    t.ok(mintGas(OSAKA, standard, 'SERIES', 100) <= 10_000_000n, standard)
 })
 
 t.test('the outcome of a mint follows its transaction, and only a final one is a failure', async (t) => {

@@ -76,6 +76,7 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
     keepQuote: unused,
     quoteSwap: unused,
     quoteOf: unused,
+    gasRules: unused,
     completionMs: unused,
     log: { now: unused },
     newId: unused,

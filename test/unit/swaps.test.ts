@@ -1,4 +1,5 @@
 /** The figures of swaps: bounds, price impact, and the choice of a route. */
+
 import fc from 'fast-check'
 import t from 'tap'
 import { maximumIn, minimumOut } from '../../src/swaps/bounds.ts'
@@ -8,6 +9,7 @@ import { lpFeeBps, type PricedLeg, priceImpactBps } from '../../src/swaps/impact
 import type { Market, Venue } from '../../src/swaps/market.ts'
 import { partsOf, type QuotedPath } from '../../src/swaps/quote-paths.ts'
 import { valueDifferenceBps } from '../../src/swaps/value-difference.ts'
+import { OSAKA } from '../support/gas.ts'
 
 const A = '0x1111111111111111111111111111111111111111'
 const B = '0x2222222222222222222222222222222222222222'
@@ -33,7 +35,7 @@ const V2: Venue = {
   factoryV2: null,
   tiers: [],
 }
-const MARKET: Market = { chainId: 1, venues: [V3, V2], wrapped: A, hops: [C] }
+const MARKET: Market = { chainId: 1, venues: [V3, V2], wrapped: A, hops: [C], rules: OSAKA }
 
 const amounts = fc.bigInt({ min: 1n, max: 10n ** 30n })
 const slippages = fc.integer({ min: 0, max: 5_000 })
@@ -168,6 +170,7 @@ const CHOICE = {
   native: null,
   gasPrice: 0n,
   gasValue: null,
+  rules: OSAKA,
 } as const
 
 t.test('the best route gives most after its gas', (t) => {

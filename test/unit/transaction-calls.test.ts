@@ -96,9 +96,9 @@ t.test('a call goes to its contract with its data and value; its cancellation do
 
 t.test('a call gets the estimate or what was reserved, whichever is more; a transfer the estimate', async (t) => {
   const reserved = { gasLimit: 100n, maxFeePerGas: 1n }
-  t.equal(gasLimitOf({ data: '0x01', reserved }, 120n), 120n)
-  t.equal(gasLimitOf({ data: '0x01', reserved }, 80n), 100n)
-  t.equal(gasLimitOf({ data: null, reserved }, 80n), 80n)
+  t.equal(gasLimitOf({ data: '0x01', reserved }, 120n, 200n), 120n)
+  t.equal(gasLimitOf({ data: '0x01', reserved }, 80n, 200n), 100n)
+  t.equal(gasLimitOf({ data: null, reserved }, 80n, 200n), 80n)
 })
 
 t.test('a dependency is open until it has succeeded in a block, or has ended', async (t) => {

@@ -3,6 +3,7 @@
  * is accepted, signed and followed like any other transaction. From then on the chain's time and history prove the log
  * at that size.
  */
+import { INTRINSIC_GAS } from '../../chain/forks.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { Accept, Accepted } from '../../event-log/accept.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
@@ -24,17 +25,13 @@ export type AnchorPorts = PreparePorts & {
  */
 export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Accepted>
 
-/** Gas of a transaction without calldata. */
-const BASE_GAS = 21_000n
-/** The highest gas price of a calldata byte, its floor (EIP-7623). */
-const GAS_PER_BYTE = 40n
-
 export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
   return async ({ size, root, note }, walletId) => {
     const facts = await ports.factsOf(walletId)
     if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
     const { tenantId, environment, address } = withAddress(facts)
     const calldata = Buffer.from(note, 'utf8')
+    const { dataByte } = await ports.gasRules(facts.chainId)
     const metadata = {
       tenantId,
       actor: 'operator',
@@ -46,7 +43,7 @@ export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
       kind: 'CheckpointAnchorRequested',
       to: address,
       data: `0x${calldata.toString('hex')}`,
-      gasLimit: BASE_GAS + GAS_PER_BYTE * BigInt(calldata.length),
+      gasLimit: INTRINSIC_GAS + dataByte * BigInt(calldata.length),
       subject: { type: 'checkpoint', id: String(size) },
     } as const
     return ports.accept(metadata, async (append) => {

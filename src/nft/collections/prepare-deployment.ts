@@ -11,7 +11,7 @@ import {
   deployFactory,
   FACTORY_ADDRESS,
 } from '../../chain/nft-collection.ts'
-import { deployGas, FACTORY_GAS } from '../../chain/nft-gas.ts'
+import { deployGas } from '../../chain/nft-gas.ts'
 import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Owner } from '../../core/tenants.ts'
@@ -56,6 +56,7 @@ export async function prepareDeployment(
     kind: 'CollectionDeployRequested',
     subject: { type: 'collection', id: collectionId },
   } as const
+  const rules = await ports.gasRules(sender.chainId)
   const before: PreparedTransaction[] = []
   let dependsOn: string | null = null
   if (!(await hasFactory(ports, sender.chainId))) {
@@ -63,13 +64,13 @@ export async function prepareDeployment(
     if (dependsOn === null) {
       await requireProxy(ports, sender)
       // The collection is part 0, whether the factory has to be deployed or not.
-      const request = { ...common, ...deployFactory(), gasLimit: FACTORY_GAS, part: 1 }
+      const request = { ...common, ...deployFactory(), gasLimit: rules.nft.wholeFactory, part: 1 }
       const factory = await prepareCall(ports, request, metadata)
       before.push(factory)
       dependsOn = factory.transactionId
     }
   }
-  const request = { ...common, ...deployCollection(config, salt), gasLimit: deployGas(config), dependsOn }
+  const request = { ...common, ...deployCollection(config, salt), gasLimit: deployGas(rules, config), dependsOn }
   return [...before, await prepareCall(ports, request, metadata)]
 }
 

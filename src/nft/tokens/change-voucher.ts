@@ -3,8 +3,9 @@
  * event of the mint. A refused request leaves no trace.
  */
 import { parseRecipient } from '../../chain/address.ts'
+import type { GasRules } from '../../chain/forks.ts'
 import { encodeRevoke } from '../../chain/nft.ts'
-import { REVOKE_GAS, redeemGas } from '../../chain/nft-gas.ts'
+import { redeemGas } from '../../chain/nft-gas.ts'
 import { encodeRedeem } from '../../chain/nft-voucher.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
@@ -56,7 +57,7 @@ type Plan = {
   readonly command: (transactionId: string, now: string) => VoucherCommand
 }
 
-type Planner = (mint: LazyMint, collection: CollectionRow, facts: VoucherFacts) => Plan
+type Planner = (mint: LazyMint, collection: CollectionRow, facts: VoucherFacts, rules: GasRules) => Plan
 
 export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
   const perform = (target: Target, planner: Planner) =>
@@ -65,7 +66,9 @@ export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
   return {
     async redeem(target, recipient) {
       const to = recipient === null ? null : parseRecipient(recipient, 'recipient')
-      return perform(target, (mint, collection, facts) => planRedemption(mint, collection, facts, to, ports.log.now()))
+      return perform(target, (mint, collection, facts, rules) =>
+        planRedemption(mint, collection, facts, { wanted: to, now: ports.log.now(), rules }),
+      )
     },
     revoke: (target) => perform(target, planRevocation),
   }
@@ -85,7 +88,7 @@ async function tryPerform(
   const known = loaded.state.state === 'recorded' && loaded.state.mint.tenantId === owner.tenantId
   const mint = requireLazy(known ? loaded.state : mintAggregate.initialState)
   const collection = await collections.read(owner, mint.mint.collectionId)
-  const { call, command } = planner(mint, collection, await factsOf(mintId))
+  const { call, command } = planner(mint, collection, await factsOf(mintId), await ports.gasRules(collection.chain_id))
   const request = {
     ...call,
     owner,
@@ -105,8 +108,7 @@ function planRedemption(
   mint: LazyMint,
   { standard, collection_type: kind }: CollectionRow,
   facts: VoucherFacts,
-  wanted: string | null,
-  now: string,
+  { wanted, now, rules }: { readonly wanted: string | null; readonly now: string; readonly rules: GasRules },
 ): Plan {
   const { recipient, signature } = requireRedeemable(mint, wanted, facts, now)
   const { voucher } = mint
@@ -116,20 +118,20 @@ function planRedemption(
     call: {
       kind: 'MintRequested',
       data: encodeRedeem(terms, signature, recipient),
-      gasLimit: redeemGas(standard, kind),
+      gasLimit: redeemGas(rules, standard, kind),
       validUntil,
     },
     command: (transactionId, now) => ({ type: 'RequestRedemption', recipient, transactionId, facts, now }),
   }
 }
 
-function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: VoucherFacts): Plan {
+function planRevocation(mint: LazyMint, _collection: CollectionRow, facts: VoucherFacts, { nft }: GasRules): Plan {
   requireUnused(facts)
   return {
     call: {
       kind: 'VoucherRevocationRequested',
       data: encodeRevoke(BigInt(onlyToken(mint).tokenId)),
-      gasLimit: REVOKE_GAS,
+      gasLimit: nft.revoke,
     },
     command: (transactionId, now) => ({ type: 'RequestRevocation', transactionId, facts, now }),
   }

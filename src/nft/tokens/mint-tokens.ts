@@ -20,9 +20,6 @@ import { type MadeMint, recordedMint } from './mint-view.ts'
 import { planTransactions } from './plan-transactions.ts'
 import { type AddressedItem, isAddressed, type RequestedMint, readItems } from './read-items.ts'
 
-/** Below the 2^24 of EIP-7825 and a third of the smallest block: a hundred ERC-721 tokens fit. */
-const MAX_TRANSACTION_GAS = 10_000_000n
-
 export type MintRequest = RequestedMint & { readonly collectionId: string }
 
 export type MintPorts = PreparePorts & {
@@ -120,10 +117,11 @@ async function prepareTransactions(
   { mintId, place }: { readonly mintId: string; readonly place: Place },
 ): Promise<{ readonly prepared: readonly PreparedTransaction[]; readonly tokens: readonly MintToken[] }> {
   const { standard, collection_type: collectionType } = collection
-  const plan = { standard, collectionType, firstTokenId: place.firstTokenId, items }
+  const rules = await ports.gasRules(collection.chain_id)
+  const plan = { rules, standard, collectionType, firstTokenId: place.firstTokenId, items }
   const prepared: PreparedTransaction[] = []
   const tokens: MintToken[] = []
-  for (const part of planTransactions(plan, ports.maxTransactionGas ?? MAX_TRANSACTION_GAS)) {
+  for (const part of planTransactions(plan, ports.maxTransactionGas)) {
     const transaction = await prepareCall(
       ports,
       {

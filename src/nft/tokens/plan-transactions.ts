@@ -1,4 +1,5 @@
 /** Distributes tokens over transactions, in order: as many in one as its gas allows. Pure. */
+import type { GasRules } from '../../chain/forks.ts'
 import { encodeMint, encodeMintBatch } from '../../chain/nft.ts'
 import { mintGas } from '../../chain/nft-gas.ts'
 import type { CollectionType, Standard } from '../collections/events.ts'
@@ -12,6 +13,7 @@ export type PlannedTransaction = {
 }
 
 export type MintPlan = {
+  readonly rules: GasRules
   readonly standard: Standard
   readonly collectionType: CollectionType
   readonly firstTokenId: number
@@ -19,18 +21,18 @@ export type MintPlan = {
 }
 
 /** @param maxGas maximum gas of one transaction; a single token is minted regardless */
-export function planTransactions(plan: MintPlan, maxGas: bigint): readonly PlannedTransaction[] {
-  const { standard, collectionType, firstTokenId, items } = plan
+export function planTransactions(plan: MintPlan, maxGas = plan.rules.nft.mints): readonly PlannedTransaction[] {
+  const { rules, standard, collectionType, firstTokenId, items } = plan
   const planned: PlannedTransaction[] = []
   for (let start = 0; start < items.length; ) {
     let count = 1
-    while (start + count < items.length && mintGas(standard, collectionType, count + 1) <= maxGas) count += 1
+    while (start + count < items.length && mintGas(rules, standard, collectionType, count + 1) <= maxGas) count += 1
     const part = items.slice(start, start + count)
     planned.push({
       firstTokenId: firstTokenId + start,
       items: part,
       data: encode(standard, BigInt(firstTokenId + start), part),
-      gasLimit: mintGas(standard, collectionType, count),
+      gasLimit: mintGas(rules, standard, collectionType, count),
     })
     start += count
   }

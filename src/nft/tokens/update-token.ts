@@ -2,6 +2,8 @@
  * Changes or freezes a token's metadata: a transaction of the collection's owner wallet, recorded in one append with
  * its event. New metadata is pinned before. A refused request leaves no trace.
  */
+
+import type { GasRules } from '../../chain/forks.ts'
 import { encodeFreeze, encodeSetTokenDigest } from '../../chain/nft.ts'
 import { freezeGas, tokenUpdateGas } from '../../chain/nft-gas.ts'
 import { Conflict } from '../../core/errors.ts'
@@ -95,6 +97,7 @@ async function tryUpdate(
   const { freezeId } = loaded.state
   const freeze: FreezeFate = freezeId === null ? null : await fateOf(freezeId)
   requireThawed(freeze)
+  const rules = await ports.gasRules(collection.chain_id)
   const prepared = await prepareCall(
     ports,
     {
@@ -102,7 +105,7 @@ async function tryUpdate(
       walletId: collection.wallet_id,
       kind: 'TokenUpdateRequested',
       to: collection.contract_address,
-      ...callOf(collection, tokenId, content),
+      ...callOf(rules, collection, tokenId, content),
       dependsOn: collection.transaction_id,
       subject: { type: 'token', id: streamId },
     },
@@ -119,9 +122,14 @@ async function tryUpdate(
   return append({ id: transactionId, commit: { changes: [prepared.change, changed], guards }, explain, made: null })
 }
 
-function callOf({ standard, base_uri: baseUri }: CollectionRow, tokenId: string, content: Content | null) {
+function callOf(
+  rules: GasRules,
+  { standard, base_uri: baseUri }: CollectionRow,
+  tokenId: string,
+  content: Content | null,
+) {
   const id = BigInt(tokenId)
   return content === null
-    ? { data: encodeFreeze(id), gasLimit: freezeGas(standard, baseUri) }
-    : { data: encodeSetTokenDigest(id, content.digest), gasLimit: tokenUpdateGas(standard, baseUri) }
+    ? { data: encodeFreeze(id), gasLimit: freezeGas(rules, standard, baseUri) }
+    : { data: encodeSetTokenDigest(id, content.digest), gasLimit: tokenUpdateGas(rules, standard, baseUri) }
 }

@@ -1,4 +1,5 @@
 /** The contract calls of a transfer. Pure. */
+import type { GasRules } from '../../chain/forks.ts'
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../chain/nft.ts'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { transferGas } from '../../chain/nft-gas.ts'
@@ -24,7 +25,11 @@ export type PlannedCall = {
 export function planCalls(
   { from, items }: Fields,
   held: readonly HeldToken[],
-  { standard, transferType }: { readonly standard: TokenStandard; readonly transferType: TransferType },
+  {
+    rules,
+    standard,
+    transferType,
+  }: { readonly rules: GasRules; readonly standard: TokenStandard; readonly transferType: TransferType },
 ): PlannedCall[] {
   const places = items.map((_item, n) => n)
   const groups =
@@ -37,7 +42,7 @@ export function planCalls(
       to: first.to,
       items: group,
       data: encode(from, first, moved, { standard, transferType }),
-      gasLimit: transferGas(standard, group.length),
+      gasLimit: transferGas(rules, standard, group.length),
       dependsOn: lastMint(group.map((n) => held[n] ?? null)),
     }
   })

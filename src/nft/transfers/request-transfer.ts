@@ -2,7 +2,9 @@
  * Accepts a token transfer: checks everything that can be known now, from processed blocks and by simulating the calls,
  * then records it with its transactions in one append. A refused request leaves no trace.
  */
+
 import type { Pool } from 'pg'
+import { GAS_BOUNDS } from '../../chain/forks.ts'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { ValidationFailed } from '../../core/errors.ts'
 import { createInTurn } from '../../core/in-turn.ts'
@@ -21,7 +23,7 @@ import { findHoldings, type HeldToken } from './find-holdings.ts'
 import { type PlannedCall, planCalls } from './plan-calls.ts'
 import { type Fields, type NftTransferRequest, readFields } from './read-fields.ts'
 import { requireHeld } from './require-held.ts'
-import { notTransferable, RECEIVER_GAS, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
+import { notTransferable, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
 
 /** The fields of a collection that transfers use. */
 export type TransferCollection = {
@@ -94,7 +96,8 @@ async function record(ports: NftTransferPorts, accepting: Accepting, append: App
     tokenIds: fields.items.map(({ tokenId }) => tokenId),
   })
   requireHeld(request, fields, held, standard)
-  const calls = planCalls(fields, held, { standard, transferType: request.transferType })
+  const rules = await ports.gasRules(chainId)
+  const calls = planCalls(fields, held, { rules, standard, transferType: request.transferType })
   const simulated = await simulate(ports.nodeOf(chainId), request, fields, { contract, standard }, calls)
   const transferId = ports.newId('nftTransfer')
   const prepared = await prepareCalls(ports, accepting, { transferId, calls, simulated })
@@ -140,7 +143,7 @@ async function prepareCalls(
       part: prepared.length,
       to: collection.contract_address,
       data,
-      gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? RECEIVER_GAS : 0n),
+      gasLimit: gasLimit + (plan.simulated.contracts.has(to) ? GAS_BOUNDS.nftReceiver : 0n),
       dependsOn,
       subject: { type: 'nft_transfer', id: plan.transferId },
     } as const

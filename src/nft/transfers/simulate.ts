@@ -2,7 +2,9 @@
  * Simulates a transfer before anything is recorded: whether the sender holds the token now, and whether the receiver
  * accepts it.
  */
+
 import type { CodeLookup } from '../../chain/code.ts'
+import { GAS_BOUNDS } from '../../chain/forks.ts'
 import { toQuantity } from '../../chain/hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../chain/nft.ts'
@@ -21,9 +23,6 @@ export type Simulated = {
   /** Receivers with code, whose gas is not known in advance. */
   readonly contracts: ReadonlySet<string>
 }
-
-/** Gas held for a receiver's code; the lane's estimate is used if it is higher. */
-export const RECEIVER_GAS = 100_000n
 
 export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeLookup }
 
@@ -73,7 +72,7 @@ async function simulateReady(
   const answers = await client.batch(
     probes.map(({ call, data }) => {
       // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
-      const gas = toQuantity(mostGas({ reserved: { gasLimit: call.gasLimit + RECEIVER_GAS } }))
+      const gas = toQuantity(mostGas({ reserved: { gasLimit: call.gasLimit + GAS_BOUNDS.nftReceiver } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )

@@ -1,9 +1,11 @@
 /** The opening of a history: the request, its caller, and the state it was accepted on. Pure. */
+
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
 import { formatAmount } from '../../core/money.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import type { AssetRef, Intent, Quote } from '../../transactions/events.ts'
+import { costOfNewAccount } from '../../transactions/new-account.ts'
 import { gwei } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
 import { amountOf, derived, fromNow, recorded, type Told } from './told.ts'
@@ -66,7 +68,9 @@ function heldBack({ transaction }: StoryFacts): string {
   const amounts = [intent, ...(intent.outflows ?? [])].map(({ asset, amount }) =>
     amountOf(transaction, asset.assetId, amount),
   )
-  return `${amounts.join(', ')}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
+  const creation = costOfNewAccount(intent)
+  const told = `${amounts.join(', ')}, and ${gas} for ${gasLimit} gas at ${gwei(maxFeePerGas)}`
+  return creation === null ? told : `${told}. ${creation}`
 }
 
 function describeFunds(

@@ -1,4 +1,5 @@
 /** The output of the recovery commands: tables and sentences for people, objects for JSON. */
+import { type Fork, rulesOf } from '../../chain/forks.ts'
 import type { CliIo } from '../../cli/command.ts'
 import type { BackedUp } from '../kit/back-up.ts'
 import { HD_PART, partyPart } from '../kit/format.ts'
@@ -90,12 +91,22 @@ export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {
   return lines.join('')
 }
 
-export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, transaction, heldBy }: Sweep) {
+/** What the rules of a fork mean for a sweep, or `null`: nobody asked a chain whether the recipient exists. */
+function warningOf({ payload, gasLimit }: SweepRequest, fork: Fork): string | null {
+  const { transfer, newAccount } = rulesOf(fork)
+  const isNative = payload.kind === 'value' || payload.kind === 'balance'
+  if (!isNative || newAccount === 0n || gasLimit >= transfer + newAccount) return null
+  return `If the recipient does not exist on chain, this fails and its gas is paid: creating an account needs ${transfer + newAccount} gas.`
+}
+
+export function sweepAsJson(request: SweepRequest, fork: Fork, { rawTransaction, hash, transaction, heldBy }: Sweep) {
   const { to, value, data, chainId, nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = transaction
   return {
+    fork,
+    warning: warningOf(request, fork),
     raw_transaction: rawTransaction,
     hash,
-    from: wallet,
+    from: request.wallet,
     to,
     value: value.toString(),
     data,
@@ -110,20 +121,23 @@ export function sweepAsJson({ wallet }: SweepRequest, { rawTransaction, hash, tr
 
 export function sweepAsText(
   { table }: CliIo,
-  { wallet }: SweepRequest,
+  request: SweepRequest,
+  fork: Fork,
   { rawTransaction, hash, transaction, heldBy }: Sweep,
 ): string {
   const { to, value, data, chainId, nonce, gasLimit, maxFeePerGas } = transaction
+  const warning = warningOf(request, fork)
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [rawTransaction] })
   return [
     table(
-      ['from', `${wallet} (${heldBy.join(', ')})`],
+      ['from', `${request.wallet} (${heldBy.join(', ')})`],
       [
         ['to', to],
         ['value', `${value} wei`],
         ...(data === '0x' ? [] : [['data', data]]),
         ['chain', `${chainId}, nonce ${nonce}`],
         ['gas', `${gasLimit}, which costs at most ${gasLimit * maxFeePerGas} wei`],
+        ['rules', `assumed: ${fork}${warning === null ? '' : `. ${warning}`}`],
         ['hash', hash],
         ['raw', rawTransaction],
       ],

@@ -18,7 +18,7 @@ import {
   verdictsAsJson,
   verdictsAsText,
 } from './output.ts'
-import { readSweep, SWEEP_DETAILS, SWEEP_OPTIONS } from './sweep-options.ts'
+import { readSweep, readSweepFork, SWEEP_DETAILS, SWEEP_OPTIONS } from './sweep-options.ts'
 import { writeIdentity } from './write-identity.ts'
 
 export type RecoveryPorts = {
@@ -117,9 +117,9 @@ function sweepCommand({ stdin }: RecoveryPorts): CliCommand {
     details: SWEEP_DETAILS,
     options: [...KIT_OPTIONS, ...SWEEP_OPTIONS],
     async run({ options }, io) {
-      const request = readSweep(options)
+      const [request, fork] = [readSweep(options), readSweepFork(options)]
       const sweep = signSweep(await openPlaces(options, stdin), request)
-      io.print(sweepAsJson(request, sweep), sweepAsText(io, request, sweep))
+      io.print(sweepAsJson(request, fork, sweep), sweepAsText(io, request, fork, sweep))
       return 0
     },
   }

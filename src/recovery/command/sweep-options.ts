@@ -1,4 +1,5 @@
 /** The options of `sweep`. Amounts are whole base units: nothing is rounded or guessed. */
+import { FORKS, type Fork, INTRINSIC_GAS, rulesOf } from '../../chain/forks.ts'
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
 import { BadInput, type CliOption, type CliOptions } from '../../cli/command.ts'
 import { textOf } from '../../cli/option-values.ts'
@@ -7,12 +8,16 @@ import type { SweepPayload, SweepRequest } from '../kit/sign-sweep.ts'
 
 const MAX_UINT256 = (1n << 256n) - 1n
 
+/** The kit works offline: it cannot ask a node which rules the chain runs. The newest ones are the dearest. */
+const NEWEST_FORK = 'amsterdam'
+const RULES = rulesOf(NEWEST_FORK)
+
 export const SWEEP_OPTIONS: readonly CliOption[] = [
   { flags: '--wallet <address>', description: 'the wallet that sends', required: true },
   { flags: '--to <address>', description: 'the recipient, or the contract of a call', required: true },
   { flags: '--chain-id <n>', description: 'the chain', required: true },
   { flags: '--nonce <n>', description: 'the next nonce of the wallet', required: true },
-  { flags: '--gas-limit <n>', description: 'at least 21000', required: true },
+  { flags: '--gas-limit <n>', description: `at least ${INTRINSIC_GAS}`, required: true },
   { flags: '--max-fee-per-gas <wei>', description: 'the highest price of a unit of gas', required: true },
   { flags: '--max-priority-fee-per-gas <wei>', description: 'the tip in that price', required: true },
   { flags: '--value <wei>', description: 'send this amount of the native currency' },
@@ -20,10 +25,21 @@ export const SWEEP_OPTIONS: readonly CliOption[] = [
   { flags: '--token <address>', description: 'send an ERC-20 token, with --amount' },
   { flags: '--amount <units>', description: 'base units of the token' },
   { flags: '--data <hex>', description: 'call the contract at --to, with or without --value' },
+  { flags: '--fork <name>', description: `the rules of the chain: ${FORKS.join(', ')} (default ${NEWEST_FORK})` },
 ]
 
+/** @throws BadInput */
+export function readSweepFork({ fork }: CliOptions): Fork {
+  const name = textOf(fork) ?? NEWEST_FORK
+  const known = FORKS.find((one) => one === name)
+  if (known === undefined) throw new BadInput(`--fork must be one of ${FORKS.join(', ')}`)
+  return known
+}
+
 export const SWEEP_DETAILS = `Use one of --value, --balance, --token with --amount, or --data.
-Numbers: decimal digits, or 0x and hex digits as nodes return them.`
+Numbers: decimal digits, or 0x and hex digits as nodes return them.
+The result says which rules it assumes. With those of amsterdam, the native currency to an account that does not exist (no
+balance, nonce or code) needs ${RULES.transfer + RULES.newAccount} gas; with less, it fails and the gas is paid.`
 
 /** @throws BadInput */
 export function readSweep(options: CliOptions): SweepRequest {
@@ -36,8 +52,8 @@ export function readSweep(options: CliOptions): SweepRequest {
     maxFeePerGas: quantity(options, 'max-fee-per-gas'),
     maxPriorityFeePerGas: quantity(options, 'max-priority-fee-per-gas'),
   }
-  if (request.gasLimit < 21_000n)
-    throw new BadInput('--gas-limit must be at least 21000, the lowest cost of a transaction')
+  if (request.gasLimit < INTRINSIC_GAS)
+    throw new BadInput(`--gas-limit must be at least ${INTRINSIC_GAS}, the lowest cost of a transfer`)
   if (request.maxPriorityFeePerGas > request.maxFeePerGas) {
     throw new BadInput('--max-priority-fee-per-gas must be at most --max-fee-per-gas')
   }

@@ -1,0 +1,35 @@
+/**
+ * Which accounts exist at a final block: they have a balance, a nonce or code (EIP-161). An account that exists does so
+ * for good, so that answer is kept; that it does not is asked again soon.
+ */
+import { LRUCache } from 'lru-cache'
+import { gathering } from './code.ts'
+import type { RpcReader, RpcResult } from './json-rpc.ts'
+
+const REMEMBERED_ACCOUNTS = 50_000
+const NEW_FOR_MS = 4_000
+const METHODS = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode'] as const
+
+/** For each address, in order. False when a node does not know: the account then counts as new. Never throws. */
+export type ExistsFinally = (addresses: readonly string[]) => Promise<boolean[]>
+
+export function createExistsFinally(client: RpcReader): ExistsFinally {
+  const known = new LRUCache<string, boolean>({ max: REMEMBERED_ACCOUNTS })
+  const ask = gathering((keys: readonly string[]) =>
+    client
+      .batch(keys.flatMap((key) => METHODS.map((method) => ({ method, params: [key, 'finalized'] }))))
+      .then((results) => keys.map((_key, i) => results.slice(METHODS.length * i, METHODS.length * (i + 1)))),
+  )
+  return async (addresses) => {
+    const keys = addresses.map((address) => address.toLowerCase())
+    const unknown = [...new Set(keys.filter((key) => known.get(key) === undefined))]
+    const answers = await ask(unknown).catch(() => [])
+    const found = new Map(unknown.map((key, i) => [key, (answers[i] ?? []).some(isSomething)]))
+    for (const [key, exists] of found) known.set(key, exists, exists ? {} : { ttl: NEW_FOR_MS })
+    return keys.map((key) => found.get(key) ?? known.get(key) ?? false)
+  }
+}
+
+function isSomething(result: RpcResult): boolean {
+  return result.ok && typeof result.value === 'string' && /^0x0*[1-9a-f]/i.test(result.value)
+}

@@ -1,0 +1,188 @@
+/**
+ * Every gas number of the product. A fork of a chain changes what they should be, so no other file has one (a test looks):
+ * what depends on the rules of a fork is in `GasRules`, and what no fork changes, because it is our own bound, is in
+ * `GAS_BOUNDS`. All in units of gas.
+ *
+ * Sources: EIP-2780, EIP-8037 and EIP-8038 as of 2026-08-04 (ethereum/EIPs 8331fb3e, status Review: figures may still
+ * move), EIP-7825, EIP-7623, EIP-7976, and `params/protocol_params.go` of go-ethereum 02b73d4e (2026-08-20), whose names
+ * are given. What no EIP states was measured; docs/records/nft-gas.md has the costs before Amsterdam.
+ */
+
+/** In the order of activation. Chains with forks of their own count as the newest one whose rules they have. */
+export const FORKS = ['before_shanghai', 'shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const
+/** `unknown`: what a chain shows fits none of them; estimates of its nodes then come before every number here. */
+export type Fork = (typeof FORKS)[number] | 'unknown'
+
+/** What a call costs by the tokens that it handles. */
+export type GasCurve = { readonly base: bigint; readonly perToken: bigint }
+export type ByteCurve = { readonly base: bigint; readonly perByte: bigint }
+
+export type GasRules = {
+  /** The native currency to an account that exists, without code; also 0 of it to the sender itself, which may need less. */
+  readonly transfer: bigint
+  /** On top, if the account does not exist: it has no balance, nonce or code (EIP-161). */
+  readonly newAccount: bigint
+  /**
+   * Held for the native currency to code, if no node estimates it: a Safe uses about 28,000, a contract that forwards the
+   * funds up to 80,000, and what it creates on top.
+   */
+  readonly contractTransfer: bigint
+  /** Held for a token at least: above what common tokens use, with a new balance of the recipient. */
+  readonly tokenTransfer: bigint
+  /** The most that a transaction may have. Nodes refuse more, or estimate no more. */
+  readonly transaction: bigint
+  /** A byte of call data at its highest price. */
+  readonly dataByte: bigint
+  /** An approval of a token: 46,298 of a plain one before Amsterdam, more of one behind a proxy. */
+  readonly approval: bigint
+  /** Of a swap, as measured: V3 with one hop 119,000 to 138,000, V2 90,000 to 102,000, each further hop or leg the rest. */
+  readonly swap: Readonly<Record<'v2' | 'v3', { readonly base: bigint; readonly hop: bigint }>>
+  readonly wrap: bigint
+  readonly unwrap: bigint
+  /** What the unwrapping of its output adds to a swap. */
+  readonly swapUnwrap: bigint
+  readonly nft: {
+    /** Before its tokens a mint has the transaction, the proxy call, and the slot with owner and count. */
+    readonly mint: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
+    /** A SERIES records gaps in its ids, in two new storage slots. */
+    readonly sequenceGap: bigint
+    readonly voucher: bigint
+    readonly transfer: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
+    readonly deploy: ByteCurve
+    /** The factory that creates its implementations in its own transaction. */
+    readonly wholeFactory: bigint
+    /** A contract through the deployment proxy, by the bytes of its code. */
+    readonly contract: ByteCurve
+    readonly revoke: bigint
+    readonly tokenUpdate: bigint
+    readonly freeze: bigint
+    /** Builds a token's URI and logs it. */
+    readonly uri: ByteCurve
+    /** Most of one transaction with mints: a third of the smallest block, and a hundred ERC-721 tokens before Amsterdam. */
+    readonly mints: bigint
+  }
+}
+
+/** `MaxTxGas` (EIP-7825, Osaka): of all gas before Amsterdam, of execution gas alone since (EIP-8037). */
+export const MAX_EXECUTION_GAS = 1n << 24n
+
+/** The rules up to Osaka. */
+const UP_TO_OSAKA: GasRules = {
+  transfer: 21_000n, // TxGas
+  newAccount: 0n,
+  contractTransfer: 100_000n,
+  tokenTransfer: 100_000n,
+  transaction: MAX_EXECUTION_GAS,
+  dataByte: 40n, // EIP-7623: TxCostFloorPerToken times TxTokenPerNonZeroByte
+  approval: 60_000n,
+  swap: { v3: { base: 65_000n, hop: 65_000n }, v2: { base: 58_000n, hop: 45_000n } },
+  wrap: 46_000n,
+  unwrap: 36_000n,
+  swapUnwrap: 10_000n,
+  nft: {
+    mint: { ERC721: { base: 45_000n, perToken: 75_000n }, ERC1155: { base: 45_000n, perToken: 54_000n } },
+    sequenceGap: 55_000n,
+    voucher: 15_000n,
+    transfer: { ERC721: { base: 75_000n, perToken: 0n }, ERC1155: { base: 35_000n, perToken: 32_000n } },
+    deploy: { base: 130_000n, perByte: 250n },
+    wholeFactory: 8_000_000n,
+    contract: { base: 100_000n, perByte: 300n },
+    revoke: 65_000n,
+    tokenUpdate: 45_000n,
+    freeze: 70_000n,
+    uri: { base: 32_000n, perByte: 15n },
+    mints: 10_000_000n,
+  },
+}
+
+/** `CostPerStateByte` (EIP-8037). */
+const STATE_BYTE = 1_530n
+/** `AccountCreationSize` and `StorageCreationSize` (EIP-8037), in bytes of state. */
+const NEW_ACCOUNT = 120n * STATE_BYTE
+const NEW_SLOT = 64n * STATE_BYTE
+/** A new slot was 20,000 of 22,100; now `STORAGE_WRITE` (EIP-8038) and its bytes. */
+const SLOT_CHANGE = 10_000n - 20_000n + NEW_SLOT
+/** A changed slot was 2,900 beside its access; now `STORAGE_WRITE`. */
+const WRITE_CHANGE = 10_000n - 2_900n
+
+/** EIP-2780, EIP-8037, EIP-8038: state is paid by its bytes, on top of what is executed. */
+const AMSTERDAM: GasRules = {
+  ...UP_TO_OSAKA,
+  transfer: 21_000n, // TxBaseCost2780 + ColdAccountAccessAmsterdam + TxValueCost2780
+  newAccount: NEW_ACCOUNT,
+  contractTransfer: 100_000n + NEW_SLOT,
+  tokenTransfer: 100_000n + SLOT_CHANGE + 2n * WRITE_CHANGE,
+  transaction: 50_000_000n, // the most that nodes estimate by default (geth: --rpc.gascap), below a block of Sepolia
+  dataByte: 64n, // EIP-7976: TxCostFloorPerToken7976 times TxTokenPerNonZeroByte
+  approval: 60_000n + SLOT_CHANGE,
+  swap: {
+    v3: { base: 65_000n + SLOT_CHANGE, hop: 65_000n + 6n * WRITE_CHANGE },
+    v2: { base: 58_000n + SLOT_CHANGE, hop: 45_000n + 6n * WRITE_CHANGE },
+  },
+  wrap: 46_000n + SLOT_CHANGE,
+  unwrap: 36_000n + 2n * WRITE_CHANGE,
+  nft: {
+    ...UP_TO_OSAKA.nft,
+    // Three new slots a token of ERC-721, two of ERC-1155, and a fifth of them so that a lane needs no estimate.
+    mint: {
+      ERC721: { base: 75_000n, perToken: 75_000n + (18n * SLOT_CHANGE) / 5n },
+      ERC1155: { base: 75_000n, perToken: 54_000n + (12n * SLOT_CHANGE) / 5n },
+    },
+    sequenceGap: 55_000n + 2n * SLOT_CHANGE,
+    voucher: 18_000n,
+    transfer: {
+      ERC721: { base: 75_000n + SLOT_CHANGE + 4n * WRITE_CHANGE, perToken: 0n },
+      ERC1155: { base: 42_000n, perToken: 32_000n + SLOT_CHANGE + WRITE_CHANGE },
+    },
+    deploy: { base: 130_000n + NEW_ACCOUNT + SLOT_CHANGE + 130n * STATE_BYTE, perByte: 250n + STATE_BYTE },
+    wholeFactory: 50_000_000n,
+    contract: { base: 100_000n + NEW_ACCOUNT, perByte: 300n + STATE_BYTE },
+    revoke: 65_000n + SLOT_CHANGE,
+    tokenUpdate: 45_000n + 2n * WRITE_CHANGE,
+    freeze: 70_000n + SLOT_CHANGE + WRITE_CHANGE,
+  },
+}
+
+/** @returns for an unknown fork the dearest rules that are known */
+export function rulesOf(fork: Fork): GasRules {
+  return fork === 'amsterdam' || fork === 'unknown' ? AMSTERDAM : UP_TO_OSAKA
+}
+
+/** A transaction before its execution at most (`TxGas`; TxBaseCost2780, TxValueCost2780 and an account access are no more). */
+export const INTRINSIC_GAS = 21_000n
+/** A byte of call data of a transaction that executes something (`TxDataNonZeroGasEIP2028`). */
+export const DATA_BYTE_GAS = 16n
+/**
+ * What moves nothing, from the sender to itself: 21,000 up to Osaka (`TxGas`), 12,000 since Amsterdam (`TxBaseCost2780`). Unused
+ * gas costs nothing, so one limit serves both.
+ */
+export const EMPTY_TRANSFER_GAS = 21_000n
+
+/** What no fork changes: how far others are trusted, and what reads may use. */
+export const GAS_BOUNDS = {
+  /**
+   * What moves nothing: a cancellation, or a filler of a gap. Far above what it uses, so that no change of the gas rules of
+   * a chain requires a change of those who sign.
+   */
+  empty: 100_000n,
+  /**
+   * The state, or the rules, of a chain may require more gas than a request reserved: a transfer that was accepted before
+   * Amsterdam, to an account that does not exist, needs 186,400 more.
+   */
+  extra: 200_000n,
+  /** A call of a client whose wallet has too little for an estimate: the append refuses it. */
+  unestimatedCall: 100_000n,
+  /** Added for the code of a receiver of an NFT; the lane's estimate is used if it is higher. */
+  nftReceiver: 100_000n,
+  /** A receiver of NFTs is asked with as much. A transfer would not pay for more. */
+  askReceiver: 500_000n,
+  /** One read of a balance of a token. Common tokens use 3,000 to 30,000, those that compute interest up to 200,000. */
+  tokenRead: 500_000n,
+  /** A call with many reads: below the limit of a transaction (EIP-7825), which some nodes apply to calls too. */
+  manyReads: 16_000_000n,
+  /** Many times what token transfers use; a contract that loops takes a node about 20 ms. */
+  tokenTransferMost: 5_000_000n,
+} as const
+
+/** Of the local chains that the sandbox makes and fills. */
+export const SANDBOX_GAS = { block: 200_000_000n, pool: 8_000_000n, pair: 4_000_000n } as const
