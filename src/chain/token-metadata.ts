@@ -7,6 +7,7 @@ import { foreignText } from './foreign-text.ts'
 import { GAS_BOUNDS } from './forks.ts'
 import { wordAt } from './hex.ts'
 import type { RpcReader } from './json-rpc.ts'
+import { NATIVE_LOG_ADDRESS } from './native-logs.ts'
 import { answerOf, cappedCall, MAX_ANSWER_BYTES, readTokens, type TokenReadFailure } from './token-reads.ts'
 
 const SYMBOL = '0x95d89b41'
@@ -29,6 +30,8 @@ export type TokenDescription = { readonly token: TokenMetadata } | { readonly fl
  * @throws Unavailable when no node answered in time
  */
 export async function describeToken(client: RpcReader, token: string): Promise<TokenDescription> {
+  if (token.toLowerCase() === NATIVE_LOG_ADDRESS)
+    return { flaw: 'it stands for the native currency in logs (EIP-7708)' }
   const calls = [SYMBOL, NAME, DECIMALS].map((data) => cappedCall({ to: token, data }, 'latest'))
   const [symbolAnswer, nameAnswer, decimalsAnswer] = (await client.batch(calls)).map(answerOf)
   const symbol = readSymbol(symbolAnswer)
