@@ -6,6 +6,7 @@ import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
+import { forkChecks } from './fork-readiness.ts'
 import type { Kernel } from './kernel.ts'
 import { STALLED_AFTER_MS, stalled } from './usable-networks.ts'
 
@@ -21,7 +22,8 @@ const LIMITS = {
   openTransactionMs: 30_000,
 }
 
-export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS): ReadinessCheck[] {
+export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck[] {
+  const { pool, jobs, chains } = kernel
   const hasSigner = createHasSigner(pool)
   return [
     databaseReadiness(pool),
@@ -45,6 +47,7 @@ export function readinessChecks({ pool, jobs, chains }: Kernel, limits = LIMITS)
       isNetwork: true,
       check: () => checkHead(pool, chainId),
     })),
+    ...forkChecks(kernel),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** Schemas of the requests and responses about contract calls. */
-import { INTRINSIC_GAS, MAX_EXECUTION_GAS } from '../chain/forks.ts'
+
 import { Type } from '@sinclair/typebox'
+import { INTRINSIC_GAS, MAX_EXECUTION_GAS } from '../chain/forks.ts'
 import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, nullable, oneOf } from '../http/schemas.ts'
 import { abiValueSchema, callSchema } from '../transactions/call-schemas.ts'

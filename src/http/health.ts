@@ -22,6 +22,8 @@ export type ReadinessCheck = {
    * ready.
    */
   readonly warning?: () => Promise<string | null>
+  /** What the dependency is like now, such as the fork of a chain. */
+  readonly state?: () => Promise<string>
 }
 
 export type CheckResult = {
@@ -30,6 +32,7 @@ export type CheckResult = {
   readonly ok: boolean
   readonly why: string | null
   readonly warning: string | null
+  readonly state: string | null
 }
 
 /** Runs all checks at once. Never rejects. */
@@ -48,12 +51,13 @@ export function createReadiness(checks: readonly ReadinessCheck[], clock: Clock)
   }
 }
 
-async function run({ name, check, isNetwork = false, warning }: ReadinessCheck): Promise<CheckResult> {
-  const [why, warned] = await Promise.all([
+async function run({ name, check, isNetwork = false, warning, state }: ReadinessCheck): Promise<CheckResult> {
+  const [why, warned, told] = await Promise.all([
     inTime(() => check().then(() => null)),
     warning === undefined ? null : inTime(warning),
+    state === undefined ? null : inTime(state),
   ])
-  return { name, isNetwork, ok: why === null, why, warning: warned }
+  return { name, isNetwork, ok: why === null, why, warning: warned, state: told }
 }
 
 /** The result of a check, or why there is none in time. */
@@ -78,10 +82,11 @@ export function readyBody(results: readonly CheckResult[]) {
   return {
     ready: true as const,
     degraded: results.some(({ ok, warning }) => !ok || warning !== null),
-    checks: results.map(({ name, ok, why, warning }) => ({
+    checks: results.map(({ name, ok, why, warning, state }) => ({
       name,
       ok,
       ...(why === null ? {} : { why }),
+      ...(state === null ? {} : { state }),
       ...(warning === null ? {} : { warning }),
     })),
   }

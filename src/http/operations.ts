@@ -57,6 +57,13 @@ const ready = {
                 ],
               }),
             ),
+            state: Type.Optional(
+              Type.String({
+                description:
+                  'What the dependency is like: for `fork:ethereum`, the fork whose gas rules the chain runs.',
+                examples: ['osaka'],
+              }),
+            ),
             warning: Type.Optional(
               Type.String({
                 description: 'What an operator should look at. Present only if there is something.',

@@ -3,12 +3,21 @@ import type { CliCommand, Within } from '../cli/command.ts'
 import { explainCommand } from './explain/explain-command.ts'
 import { laneCommand } from './lanes/lane-command.ts'
 import { lanesCommand } from './lanes/lanes-command.ts'
+import { networksCommand } from './networks-command.ts'
 import { type OperatorPorts, tellingOutages } from './ports.ts'
 import { queuesCommand } from './queues-command.ts'
 import { stuckCommand } from './stuck/stuck-command.ts'
 import { webhooksCommand } from './webhooks-command.ts'
 
 export function operatorCommands(within: Within<OperatorPorts>): readonly CliCommand[] {
-  const commands = [stuckCommand, lanesCommand, laneCommand, queuesCommand, webhooksCommand, explainCommand]
+  const commands = [
+    stuckCommand,
+    lanesCommand,
+    laneCommand,
+    queuesCommand,
+    webhooksCommand,
+    networksCommand,
+    explainCommand,
+  ]
   return commands.map((command) => command(tellingOutages(within)))
 }

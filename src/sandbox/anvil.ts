@@ -2,11 +2,12 @@
  * One local chain: an anvil process that answers when the start returns, optionally keeps its blocks in a file, and
  * ends with its parent.
  */
-import { SANDBOX_GAS } from '../chain/forks.ts'
+
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SANDBOX_GAS } from '../chain/forks.ts'
 import { chooseState, stateFiles } from './chain-state.ts'
 import { type Child, type Exit, startChild, stopChild, stopLeftover } from './processes.ts'
 import { callRpc } from './rpc.ts'

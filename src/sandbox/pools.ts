@@ -2,9 +2,10 @@
  * The pools of a local chain's exchanges: deep, over the whole range of prices, and at the prices of the feeds when they
  * are made. A pool that exists is left as it is: users have traded with it.
  */
-import { SANDBOX_GAS } from '../chain/forks.ts'
+
 import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
+import { SANDBOX_GAS } from '../chain/forks.ts'
 import { toQuantity } from '../chain/hex.ts'
 import { squareRoot } from '../core/money.ts'
 import { OWNER, send } from './deploy.ts'

@@ -1,7 +1,7 @@
 /** Schemas of the requests and responses about transactions. */
 
-import { INTRINSIC_GAS } from '../chain/forks.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
+import { INTRINSIC_GAS } from '../chain/forks.ts'
 import { SUBJECT_TYPES, TRANSACTION_TYPES } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { pageSchema } from '../http/paging.ts'

@@ -1,6 +1,7 @@
 /** The options of `sweep`. Amounts are whole base units: nothing is rounded or guessed. */
-import { FORKS, type Fork, INTRINSIC_GAS, rulesOf } from '../../chain/forks.ts'
+
 import { parseAddress, parseRecipient } from '../../chain/address.ts'
+import { FORKS, type Fork, INTRINSIC_GAS, rulesOf } from '../../chain/forks.ts'
 import { BadInput, type CliOption, type CliOptions } from '../../cli/command.ts'
 import { textOf } from '../../cli/option-values.ts'
 import { ValidationFailed } from '../../core/errors.ts'
