@@ -15,11 +15,14 @@ export type ExistsFinally = (addresses: readonly string[]) => Promise<boolean[]>
 
 export function createExistsFinally(client: RpcReader): ExistsFinally {
   const known = new LRUCache<string, boolean>({ max: REMEMBERED_ACCOUNTS })
-  const ask = gathering((keys: readonly string[]) =>
-    client
-      .batch(keys.flatMap((key) => METHODS.map((method) => ({ method, params: [key, 'finalized'] }))))
-      .then((results) => keys.map((_key, i) => results.slice(METHODS.length * i, METHODS.length * (i + 1)))),
-  )
+  const ask = gathering(async (keys: readonly string[]) => {
+    const each = [...new Set(keys)]
+    const results = await client.batch(
+      each.flatMap((key) => METHODS.map((method) => ({ method, params: [key, 'finalized'] }))),
+    )
+    const answers = new Map(each.map((key, i) => [key, results.slice(METHODS.length * i, METHODS.length * (i + 1))]))
+    return keys.map((key) => answers.get(key) ?? [])
+  })
   return async (addresses) => {
     const keys = addresses.map((address) => address.toLowerCase())
     const unknown = [...new Set(keys.filter((key) => known.get(key) === undefined))]

@@ -1,0 +1,68 @@
+/** The fork that a chain runs is read from its nodes, told when it changes, and never guessed. */
+import t from 'tap'
+import { createForkWatch, judgeFork } from '../../src/chain/fork-watch.ts'
+import { createForkNode, HEADERS } from '../support/fork-node.ts'
+
+const CHAIN = { network: 'ethereum', environment: 'testnet' }
+
+function watch(node: ReturnType<typeof createForkNode>) {
+  const told: string[] = []
+  const clock = { now: 0 }
+  const say = (level: string) => (fields: Record<string, unknown>, message: string) =>
+    void told.push(`${level} ${String(fields.before)} > ${String(fields.fork)}: ${message}`)
+  const log = { info: say('info'), warn: say('warn') }
+  return { told, clock, forks: createForkWatch({ client: node, chain: CHAIN, now: () => clock.now, log }) }
+}
+
+t.test('a fork is known by the fields of its headers and the price of a transaction', (t) => {
+  const config = { current: { precompiles: { P256VERIFY: '0x100' } }, next: { activationTime: 1_780_000_000 } }
+  t.match(judgeFork(HEADERS.osaka, null, 21_000n), { fork: 'osaka', source: 'header', nextAt: null })
+  t.match(judgeFork(HEADERS.osaka, { current: { precompiles: {} } }, 21_000n), { fork: 'prague', source: 'eth_config' })
+  t.match(judgeFork(HEADERS.osaka, config, 21_000n), { fork: 'osaka', nextAt: '2026-05-28T20:26:40.000Z' })
+  t.match(judgeFork(HEADERS.amsterdam, config, 15_000n), { fork: 'amsterdam', problem: null })
+  t.match(judgeFork(HEADERS.before_shanghai, null, null), { fork: 'before_shanghai', problem: null })
+  t.match(judgeFork(HEADERS.osaka, null, 21_001n), { fork: 'osaka' }, 'a node that searches for the limit')
+  t.end()
+})
+
+t.test('what fits no known fork is unknown, with its reason', (t) => {
+  t.match(judgeFork(HEADERS.later, null, 15_000n), { fork: 'unknown', problem: /executionWitnessHash/ })
+  t.match(judgeFork(HEADERS.osaka, null, 15_000n), { fork: 'unknown', problem: /looks like osaka/ })
+  t.match(judgeFork(HEADERS.amsterdam, null, 21_000n), { fork: 'unknown', problem: /looks like amsterdam/ })
+  t.match(judgeFork(HEADERS.amsterdam, null, 30_000n), { fork: 'unknown', problem: /30000 gas/ })
+  t.end()
+})
+
+t.test('a change is logged once, in the background, and an unknown fork is a warning', async (t) => {
+  const node = createForkNode('osaka')
+  const { told, clock, forks } = watch(node)
+  t.equal(await forks.fork(), 'osaka')
+  t.equal((await forks.rules()).newAccount, 0n)
+  t.equal(node.asked.get('eth_getBlockByNumber'), 1, 'one read serves all')
+  node.fork = 'amsterdam'
+  clock.now = 60_000
+  t.equal(await forks.fork(), 'osaka', 'nobody waits for the next read')
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  t.equal(await forks.fork(), 'amsterdam')
+  t.equal((await forks.rules()).newAccount, 183_600n)
+  node.fork = 'later'
+  clock.now = 120_000
+  await forks.fork()
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  t.equal(await forks.fork(), 'unknown')
+  t.match(told, [
+    /^info null > osaka: the fork of a chain was read$/,
+    /^info osaka > amsterdam: the fork of a chain has changed$/,
+    /^warn amsterdam > unknown: the fork of a chain is unknown/,
+  ])
+  t.equal(told.length, 3)
+})
+
+t.test('a node that never answers makes the first caller wait for a second, and the rules unknown', async (t) => {
+  const node = createForkNode()
+  node.silent = true
+  const { forks } = watch(node)
+  const started = performance.now()
+  t.match(await forks.status(), { fork: 'unknown', source: 'nothing' })
+  t.ok(performance.now() - started < 1_500)
+})
