@@ -3,7 +3,7 @@
  * Bursar.
  */
 import { Interface } from 'ethers/abi'
-import { COLLECTION_ABI, FACTORY_ABI } from './nft-artefact.ts'
+import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from './nft-artefact.ts'
 
 const ERC6093 = new Interface([
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
@@ -30,4 +30,10 @@ const ERC6093 = new Interface([
 ])
 
 /** The first ABI that knows a selector decodes it. Each includes Solidity's two built-in errors. */
-export const KNOWN_ERRORS: readonly Interface[] = [ERC6093, COLLECTION_ABI.ERC721, COLLECTION_ABI.ERC1155, FACTORY_ABI]
+export const KNOWN_ERRORS: readonly Interface[] = [
+  ERC6093,
+  COLLECTION_ABI.ERC721,
+  COLLECTION_ABI.ERC1155,
+  FACTORY_ABI,
+  STEP_FACTORY_ABI,
+]

@@ -6,7 +6,13 @@ import { AbiCoder } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { concat, toBeHex, toUtf8Bytes } from 'ethers/utils'
-import { FACTORY_ABI, FACTORY_CREATION_CODE } from './nft-artefact.ts'
+import {
+  COLLECTION_CREATION_CODE as CREATION_CODE,
+  FACTORY_ABI,
+  FACTORY_CREATION_CODE,
+  STEP_FACTORY_ABI,
+  STEP_FACTORY_CREATION_CODE,
+} from './nft-artefact.ts'
 
 export type TokenStandard = 'ERC721' | 'ERC1155'
 export type CollectionKind = 'STANDARD' | 'SERIES' | 'DYNAMIC'
@@ -56,6 +62,24 @@ export const IMPLEMENTATION_ADDRESS: Readonly<Record<TokenStandard, string>> = {
   ERC1155: getCreateAddress({ from: FACTORY_ADDRESS, nonce: 2 }),
 }
 
+/** `STEPS`: its implementations are created by transactions of their own, for chains where one has no room for all. */
+export type FactoryKind = 'WHOLE' | 'STEPS'
+
+const CODE_HASH = { ERC721: keccak256(CREATION_CODE.ERC721), ERC1155: keccak256(CREATION_CODE.ERC1155) } as const
+const STEP_CODE = concat([STEP_FACTORY_CREATION_CODE, CODE_HASH.ERC721, CODE_HASH.ERC1155])
+/** The address of BursarStepFactory on every chain that has it. */
+export const STEP_FACTORY_ADDRESS = getCreate2Address(DEPLOYMENT_PROXY, FACTORY_SALT, keccak256(STEP_CODE))
+/** Its implementations, on every chain where they have been created. */
+export const STEP_IMPLEMENTATION_ADDRESS: Readonly<Record<TokenStandard, string>> = {
+  ERC721: getCreate2Address(STEP_FACTORY_ADDRESS, FACTORY_SALT, CODE_HASH.ERC721),
+  ERC1155: getCreate2Address(STEP_FACTORY_ADDRESS, FACTORY_SALT, CODE_HASH.ERC1155),
+}
+
+const PLACES = {
+  WHOLE: { factory: FACTORY_ADDRESS, implementations: IMPLEMENTATION_ADDRESS },
+  STEPS: { factory: STEP_FACTORY_ADDRESS, implementations: STEP_IMPLEMENTATION_ADDRESS },
+} as const
+
 const DEPLOY_SELECTOR = FACTORY_ABI.getFunction('deploy')?.selector ?? ''
 
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
@@ -63,9 +87,19 @@ const ZERO_WORD = `0x${'00'.repeat(32)}`
 const STANDARDS: Readonly<Record<TokenStandard, number>> = { ERC721: 0, ERC1155: 1 }
 const KINDS: Readonly<Record<CollectionKind, number>> = { STANDARD: 0, SERIES: 1, DYNAMIC: 2 }
 
-/** Deploys the factory on a chain without it. Reverts when it exists already. */
-export function deployFactory(): ContractRequest {
-  return { to: DEPLOYMENT_PROXY, data: concat([FACTORY_SALT, FACTORY_CREATION_CODE]) }
+/** Deploys a factory on a chain without it. Reverts when it exists already. */
+export function deployFactory(kind: FactoryKind = 'WHOLE'): ContractRequest {
+  const code = kind === 'WHOLE' ? FACTORY_CREATION_CODE : STEP_CODE
+  return { to: DEPLOYMENT_PROXY, data: concat([FACTORY_SALT, code]) }
+}
+
+/** Creates an implementation of the factory in steps, which must exist. Changes nothing if it has it. */
+export function createImplementation(standard: TokenStandard): ContractRequest {
+  const data = STEP_FACTORY_ABI.encodeFunctionData('createImplementation', [
+    STANDARDS[standard],
+    CREATION_CODE[standard],
+  ])
+  return { to: STEP_FACTORY_ADDRESS, data }
 }
 
 /** The salt derived from a collection's id. */
@@ -74,7 +108,7 @@ export function collectionSalt(collectionId: string): string {
 }
 
 /** Deploys and initializes a collection in one call. Reverts when its sender deployed the same one before. */
-export function deployCollection(config: CollectionConfig, salt: string): ContractRequest {
+export function deployCollection(config: CollectionConfig, salt: string, kind: FactoryKind = 'WHOLE'): ContractRequest {
   const values = {
     name: config.name,
     symbol: config.symbol,
@@ -88,7 +122,7 @@ export function deployCollection(config: CollectionConfig, salt: string): Contra
     kind: KINDS[config.kind],
   }
   return {
-    to: FACTORY_ADDRESS,
+    to: PLACES[kind].factory,
     data: FACTORY_ABI.encodeFunctionData('deploy', [STANDARDS[config.standard], salt, values]),
   }
 }
@@ -104,17 +138,23 @@ export function isDeployment(data: string): boolean {
  * @param deployer the sender of that call
  * @returns the address with its EIP-55 checksum
  */
-export function predictCollectionAddress(config: CollectionConfig, salt: string, deployer: string): string {
+export function predictCollectionAddress(
+  config: CollectionConfig,
+  salt: string,
+  deployer: string,
+  kind: FactoryKind = 'WHOLE',
+): string {
+  const { factory, implementations } = PLACES[kind]
   const callerSalt = keccak256(AbiCoder.defaultAbiCoder().encode(['address', 'bytes32'], [deployer, salt]))
-  return getCreate2Address(FACTORY_ADDRESS, callerSalt, keccak256(cloneCreationCode(config)))
+  return getCreate2Address(factory, callerSalt, keccak256(cloneCreationCode(config, implementations)))
 }
 
 /** A minimal proxy (EIP-1167) with the config appended to its code, in the layout of CollectionConfig.sol. */
-function cloneCreationCode(config: CollectionConfig): string {
+function cloneCreationCode(config: CollectionConfig, implementations: Readonly<Record<TokenStandard, string>>): string {
   const [name, symbol] = [toUtf8Bytes(config.name), toUtf8Bytes(config.symbol)]
   const code = concat([
     '0x363d3d373d3d3d363d73',
-    IMPLEMENTATION_ADDRESS[config.standard],
+    implementations[config.standard],
     '0x5af43d82803e903d91602b57fd5bf3',
     config.contractDigest ?? ZERO_WORD,
     config.royaltyRecipient ?? ZERO_ADDRESS,

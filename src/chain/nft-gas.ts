@@ -13,6 +13,11 @@ export function deployGas({ nft }: GasRules, { name, symbol, baseUri }: Collecti
   return nft.deploy.base + nft.deploy.perByte * BigInt(toUtf8Bytes(name + symbol + baseUri).length)
 }
 
+/** A contract that call data creates, through the deployment proxy or the factory in steps. */
+export function contractGas({ nft, dataByte }: GasRules, data: string): bigint {
+  return nft.contract.base + (nft.contract.perByte + dataByte) * BigInt(data.length / 2 - 1)
+}
+
 /** `encodeMint`, or `encodeMintBatch` of `count` tokens. */
 export function mintGas({ nft }: GasRules, standard: TokenStandard, kind: CollectionKind, count: number): bigint {
   const { base, perToken } = nft.mint[standard]

@@ -1,21 +1,36 @@
 /** What the transactions of NFTs may be: calls of the functions that this service makes, without an amount. Pure. */
 import { addressWord } from '../chain/hex.ts'
 import { callsFunction } from '../chain/nft.ts'
-import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS, isDeployment } from '../chain/nft-collection.ts'
+import {
+  createImplementation,
+  DEPLOYMENT_PROXY,
+  deployFactory,
+  FACTORY_ADDRESS,
+  isDeployment,
+  STEP_FACTORY_ADDRESS,
+} from '../chain/nft-collection.ts'
 import type { SubjectType } from '../declarations.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/events.ts'
 import { callWithoutValue, type OpeningRules } from '../transactions/opening-rules.ts'
 import type { nft } from './declaration.ts'
 
+const BOTH = ['ERC721', 'ERC1155'] as const
+const KINDS = ['WHOLE', 'STEPS'] as const
+
 export const nftRules: OpeningRules<typeof nft> = {
   CollectionDeployRequested(intent) {
     const bare = callWithoutValue(intent, 'collection')
     if (bare !== null) return bare
     const { to, data } = intent
-    if (sameHex(to, FACTORY_ADDRESS)) return isDeployment(data ?? '') ? null : 'it must call deploy of the factory'
+    if (sameHex(to, STEP_FACTORY_ADDRESS) && BOTH.some((one) => sameHex(data, createImplementation(one).data)))
+      return null
+    if (sameHex(to, FACTORY_ADDRESS) || sameHex(to, STEP_FACTORY_ADDRESS))
+      return isDeployment(data ?? '') ? null : 'it must call deploy of the factory'
     if (!sameHex(to, DEPLOYMENT_PROXY)) return 'a deployment must call the factory, or deploy it'
-    return sameHex(data, deployFactory().data) ? null : 'the deployment proxy must deploy the factory, and nothing else'
+    return KINDS.some((kind) => sameHex(data, deployFactory(kind).data))
+      ? null
+      : 'the deployment proxy must deploy the factory, and nothing else'
   },
   MintRequested: (intent) => callOf(intent, 'mint', ['mint', 'mintBatch', 'redeem']),
   NftTransferRequested(intent) {

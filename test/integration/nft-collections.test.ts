@@ -1,4 +1,5 @@
 /** Collections over HTTP on a real PostgreSQL: records, responses, refusals. */
+
 import t from 'tap'
 import {
   collectionSalt,

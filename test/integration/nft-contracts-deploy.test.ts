@@ -1,15 +1,18 @@
 /** A collection's contract has the predicted address, the given configuration, and belongs only to its owner. */
 import t from 'tap'
-import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
+import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
 import {
   type CollectionConfig,
   collectionSalt,
+  createImplementation,
   deployCollection,
   deployFactory,
   FACTORY_ADDRESS,
   IMPLEMENTATION_ADDRESS,
   MAX_SUPPLY_LIMIT,
   predictCollectionAddress,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
 } from '../../src/chain/nft-collection.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { collectionConfig, digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
@@ -93,6 +96,34 @@ t.test(
     t.not(event?.args[0], address)
   },
 )
+
+t.test('the factory in steps takes only its own implementations, once, and makes the same collections', async (t) => {
+  const chain = await withNftChain(t)
+  const config = collectionConfig(chain.owner)
+  const salt = collectionSalt('col_steps')
+  t.ok((await chain.send(chain.bob, deployFactory('STEPS'))).ok)
+  t.equal(
+    await chain.refusal(chain.owner, deployCollection(config, salt, 'STEPS')),
+    'NoImplementation(standard: 0)',
+    'a clone of nothing is refused',
+  )
+  const foreign = STEP_FACTORY_ABI.encodeFunctionData('createImplementation', [0, '0x6001'])
+  t.match(await chain.refusal(chain.alice, { to: STEP_FACTORY_ADDRESS, data: foreign }), /^WrongCode/)
+  for (const standard of BOTH) {
+    for (const caller of [chain.alice, chain.bob]) t.ok((await chain.send(caller, createImplementation(standard))).ok)
+    const code = await callRpc(chain.url, 'eth_getCode', [STEP_IMPLEMENTATION_ADDRESS[standard], 'latest'])
+    t.not(code, '0x')
+    const own = { ...config, standard }
+    t.ok((await chain.send(chain.owner, deployCollection(own, salt, 'STEPS'))).ok)
+    const address = predictCollectionAddress(own, salt, chain.owner, 'STEPS')
+    const abi = COLLECTION_ABI[standard]
+    t.equal(await chain.read(abi, address, 'owner'), chain.owner)
+    t.equal(await chain.read(abi, address, 'name'), config.name)
+    const data = abi.encodeFunctionData('initialize', [chain.alice])
+    t.match(await chain.refusal(chain.alice, { to: address, data }), /^OnlyFactory/)
+    t.not(address, predictCollectionAddress(own, salt, chain.owner))
+  }
+})
 
 t.test('an invalid collection is refused, and nothing is deployed', async (t) => {
   const chain = await withNftChain(t)

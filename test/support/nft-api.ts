@@ -3,7 +3,8 @@
  * every fee and contract code is fixed.
  */
 import type { Test } from 'tap'
-import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { type Fork, rulesOf } from '../../src/chain/forks.ts'
+import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
@@ -46,9 +47,15 @@ export type Data = Readonly<Record<string, unknown>>
 export const ASYNC = { prefer: 'respond-async' }
 export const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
 
+const STEPS: readonly string[] = [STEP_FACTORY_ADDRESS, ...Object.values(STEP_IMPLEMENTATION_ADDRESS)]
+
 export type NftApiOptions = {
   /** Whether the chain has the factory; default true. */
   readonly hasFactory?: boolean
+  /** Which parts of the factory in steps the chain has; none by default. */
+  readonly standing?: ReadonlySet<string>
+  /** The rules of the chain; those of Osaka by default. */
+  readonly fork?: Fork
   readonly maxTransactionGas?: bigint
   /** Replaces pinning, for contents that cannot be pinned. */
   readonly pinMetadata?: () => Promise<void>
@@ -81,6 +88,7 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
 export function routesOf(calls: Calls, options: NftApiOptions) {
   const { pool, log, wakeUps, ports, requestWallet, waitForWallet, chainIdOf } = calls
   const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
+  const { standing = new Set(), fork = 'osaka' } = options
   const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
   const collections = createCollectionReads(pool)
   const accept = createAccept({ log, pool, newId })
@@ -93,13 +101,17 @@ export function routesOf(calls: Calls, options: NftApiOptions) {
   })
   const requestCollection = createRequestCollection({
     ...ports,
+    gasRules: async () => rulesOf(fork),
     accept,
     newId,
     pool,
     issuerWallet,
     pinMetadata,
     metadataBase: 'ipfs://',
-    codeOf: () => ({ haveCode: async (addresses) => addresses.map((one) => one !== FACTORY_ADDRESS || hasFactory) }),
+    codeOf: () => ({
+      haveCode: async (addresses) =>
+        addresses.map((one) => (one === FACTORY_ADDRESS ? hasFactory : !STEPS.includes(one) || standing.has(one))),
+    }),
   })
   const { maxTransactionGas } = options
   const gas = maxTransactionGas === undefined ? {} : { maxTransactionGas }

@@ -1,8 +1,16 @@
 /** Which contracts this service sends the transactions of: collections of any tenant, their factory and its parts. */
 import type { Pool } from 'pg'
-import { FACTORY_ADDRESS, IMPLEMENTATION_ADDRESS } from '../../chain/nft-collection.ts'
+import {
+  FACTORY_ADDRESS,
+  IMPLEMENTATION_ADDRESS,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
+} from '../../chain/nft-collection.ts'
 
-const DEPLOYED: readonly string[] = [FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)]
+const DEPLOYED: readonly string[] = [
+  ...[FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)],
+  ...[STEP_FACTORY_ADDRESS, ...Object.values(STEP_IMPLEMENTATION_ADDRESS)],
+]
 
 /** @param address EIP-55 */
 export async function isManagedContract(pool: Pool, chainId: number, address: string): Promise<boolean> {

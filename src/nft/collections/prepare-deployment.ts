@@ -4,14 +4,21 @@
  */
 import type { Pool } from 'pg'
 import type { CodeLookup } from '../../chain/code.ts'
+import { type GasRules, MAX_EXECUTION_GAS } from '../../chain/forks.ts'
 import {
   type CollectionConfig,
+  type ContractRequest,
+  createImplementation,
   DEPLOYMENT_PROXY,
   deployCollection,
   deployFactory,
   FACTORY_ADDRESS,
+  type FactoryKind,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
+  type TokenStandard,
 } from '../../chain/nft-collection.ts'
-import { deployGas } from '../../chain/nft-gas.ts'
+import { contractGas, deployGas } from '../../chain/nft-gas.ts'
 import { ChainRefused } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Owner } from '../../core/tenants.ts'
@@ -34,13 +41,33 @@ export type Deployment = {
   readonly salt: string
 }
 
-/** Whether the chain has the factory. @throws Unavailable when no node answered */
-export async function hasFactory({ codeOf }: DeploymentPorts, chainId: number): Promise<boolean> {
-  return (await codeOf(chainId).haveCode([FACTORY_ADDRESS]))[0] === true
+/**
+ * Where collections of a chain are deployed, and whether everything for them stands. An installation is kept; a new one is
+ * made in steps where one transaction has no room for the factory with both of its implementations.
+ *
+ * @throws Unavailable when no node answered
+ */
+export async function findFactory(
+  { codeOf, gasRules }: DeploymentPorts,
+  chainId: number,
+  standard: TokenStandard,
+): Promise<{ readonly kind: FactoryKind; readonly hasFactory: boolean; readonly hasImplementation: boolean }> {
+  const places = [FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS[standard]]
+  const [whole = false, steps = false, implementation = false] = await codeOf(chainId).haveCode(places)
+  if (whole) return { kind: 'WHOLE', hasFactory: true, hasImplementation: true }
+  const { nft } = await gasRules(chainId)
+  const kind = steps || nft.wholeFactory > MAX_EXECUTION_GAS ? 'STEPS' : 'WHOLE'
+  return { kind, hasFactory: steps, hasImplementation: kind === 'WHOLE' || implementation }
+}
+
+export type PreparedDeployment = {
+  /** The last one deploys the collection. */
+  readonly prepared: readonly [...PreparedTransaction[], PreparedTransaction]
+  readonly kind: FactoryKind
 }
 
 /**
- * The changes to append in one commit; the last call deploys the collection.
+ * The changes to append in one commit.
  *
  * @throws ChainRefused `deployment_proxy_missing` when nothing can be deployed on the chain; errors of `prepareCall`
  */
@@ -48,30 +75,45 @@ export async function prepareDeployment(
   ports: DeploymentPorts,
   deployment: Deployment,
   metadata: Metadata,
-): Promise<readonly [...PreparedTransaction[], PreparedTransaction]> {
+): Promise<PreparedDeployment> {
   const { owner, sender, collectionId, config, salt } = deployment
+  const { chainId } = sender
+  const rules = await ports.gasRules(chainId)
   const common = {
     owner,
     walletId: sender.walletId,
     kind: 'CollectionDeployRequested',
     subject: { type: 'collection', id: collectionId },
   } as const
-  const rules = await ports.gasRules(sender.chainId)
+  const { kind, hasFactory, hasImplementation } = await findFactory(ports, chainId, config.standard)
   const before: PreparedTransaction[] = []
+  // The collection is part 0, whatever has to be deployed before it.
+  const first = async (call: ContractRequest, gasLimit: bigint, dependsOn: string | null) => {
+    const request = { ...common, ...call, gasLimit, dependsOn, part: before.length + 1 }
+    const one = await prepareCall(ports, request, metadata)
+    before.push(one)
+    return one.transactionId
+  }
   let dependsOn: string | null = null
-  if (!(await hasFactory(ports, sender.chainId))) {
-    dependsOn = await findFactoryDeployment(ports, sender.chainId)
+  if (!hasFactory) {
+    dependsOn = await findFactoryDeployment(ports, chainId)
     if (dependsOn === null) {
       await requireProxy(ports, sender)
-      // The collection is part 0, whether the factory has to be deployed or not.
-      const request = { ...common, ...deployFactory(), gasLimit: rules.nft.wholeFactory, part: 1 }
-      const factory = await prepareCall(ports, request, metadata)
-      before.push(factory)
-      dependsOn = factory.transactionId
+      dependsOn = await first(deployFactory(kind), factoryGas(rules, kind), null)
     }
   }
-  const request = { ...common, ...deployCollection(config, salt), gasLimit: deployGas(rules, config), dependsOn }
-  return [...before, await prepareCall(ports, request, metadata)]
+  if (!hasImplementation) {
+    const gas = contractGas(rules, createImplementation(config.standard).data)
+    dependsOn =
+      (await findImplementation(ports, chainId, config.standard)) ??
+      (await first(createImplementation(config.standard), gas, dependsOn))
+  }
+  const request = { ...common, ...deployCollection(config, salt, kind), gasLimit: deployGas(rules, config), dependsOn }
+  return { prepared: [...before, await prepareCall(ports, request, metadata)], kind }
+}
+
+function factoryGas(rules: GasRules, kind: FactoryKind): bigint {
+  return kind === 'WHOLE' ? rules.nft.wholeFactory : contractGas(rules, deployFactory('STEPS').data)
 }
 
 /**
@@ -84,6 +126,25 @@ async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number)
             WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
             ORDER BY x.transaction_id LIMIT 1`,
     values: [chainId],
+  })
+  return rows[0]?.transaction_id ?? null
+}
+
+/** The same for an implementation: a call of the factory that is not the deployment of its collection. */
+async function findImplementation(
+  { pool }: DeploymentPorts,
+  chainId: number,
+  standard: TokenStandard,
+): Promise<string | null> {
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
+    name: 'implementation_deployment',
+    text: `SELECT x.transaction_id
+             FROM nft_collections c
+             JOIN ${TRANSACTIONS} x ON x.subject_type = 'collection' AND x.subject_id = c.collection_id
+            WHERE c.chain_id = $1 AND c.standard = $2 AND x.transaction_id <> c.transaction_id
+              AND x.to_address = '${STEP_FACTORY_ADDRESS}' AND NOT ${FAILED_IN_SQL}
+            ORDER BY x.transaction_id LIMIT 1`,
+    values: [chainId, standard],
   })
   return rows[0]?.transaction_id ?? null
 }

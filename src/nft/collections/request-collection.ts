@@ -18,7 +18,7 @@ import { collectionAggregate } from './aggregate.ts'
 import { requireFit } from './decider.ts'
 import type { Collection, CollectionType, PublishedCollection, Standard } from './events.ts'
 import type { IssuerWallet } from './issuer-wallet.ts'
-import { type DeploymentPorts, hasFactory, prepareDeployment } from './prepare-deployment.ts'
+import { type DeploymentPorts, findFactory, prepareDeployment } from './prepare-deployment.ts'
 
 export type CollectionRequest = {
   readonly name: string
@@ -74,7 +74,8 @@ export function createRequestCollection(ports: RequestCollectionPorts): RequestC
       const record = () => recordCollection(ports, wanted, { owner, sender, metadata }, append)
       // Of two concurrent first collections on a chain, the second waits for the first one's factory and deploys none
       // itself.
-      return (await hasFactory(ports, sender.chainId)) ? record() : inTurn(String(sender.chainId), record)
+      const { hasFactory, hasImplementation } = await findFactory(ports, sender.chainId, request.standard)
+      return hasFactory && hasImplementation ? record() : inTurn(String(sender.chainId), record)
     })
 }
 
@@ -116,7 +117,7 @@ async function recordCollection(
   const collectionId = newId('collection')
   const salt = collectionSalt(collectionId)
   const config = configOf(wanted, sender, metadataBase)
-  const prepared = await prepareDeployment(ports, { owner, sender, collectionId, config, salt }, metadata)
+  const { prepared, kind } = await prepareDeployment(ports, { owner, sender, collectionId, config, salt }, metadata)
   const deployment = prepared.at(-1)
   if (deployment === undefined) throw new Error('the last call deploys the collection')
   const requestedAt = log.now()
@@ -138,7 +139,7 @@ async function recordCollection(
     royaltyRecipient: config.royaltyRecipient,
     maxSupply: config.maxSupply,
     transferable: config.transferable,
-    contractAddress: predictCollectionAddress(config, salt, sender.address),
+    contractAddress: predictCollectionAddress(config, salt, sender.address, kind),
     salt,
     transactionId: deployment.transactionId,
     requestedAt,

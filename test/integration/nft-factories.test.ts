@@ -1,0 +1,62 @@
+/** Where collections are deployed: by the rules of the chain, and by what stands there. */
+import t from 'tap'
+import { rulesOf } from '../../src/chain/forks.ts'
+import {
+  DEPLOYMENT_PROXY,
+  FACTORY_ADDRESS,
+  STEP_FACTORY_ADDRESS,
+  STEP_IMPLEMENTATION_ADDRESS,
+} from '../../src/chain/nft-collection.ts'
+import { nftRules } from '../../src/nft/opening-rules.ts'
+import { readIntent } from '../../src/transactions/read-events.ts'
+import { withNftApi } from '../support/nft-api.ts'
+
+t.test(
+  'since Amsterdam a new factory and its implementation are transactions of their own, each within the limit',
+  async (t) => {
+    const { calls, collection } = await withNftApi(t, { hasFactory: false, fork: 'amsterdam' })
+    const [first, second, other] = [
+      await collection({ name: 'One' }),
+      await collection({ name: 'Two' }),
+      await collection({ name: 'Three', standard: 'ERC1155' }),
+    ]
+    const { rows } = await calls.pool.query(
+      'SELECT transaction_id, to_address, depends_on, subject_id FROM transactions ORDER BY transaction_id',
+    )
+    const [factory, erc721, one, two, erc1155, three] = rows
+    t.strictSame(
+      rows.map(({ to_address, depends_on }) => [to_address, depends_on]),
+      [
+        [DEPLOYMENT_PROXY, null],
+        [STEP_FACTORY_ADDRESS, factory.transaction_id],
+        [STEP_FACTORY_ADDRESS, erc721.transaction_id],
+        [STEP_FACTORY_ADDRESS, erc721.transaction_id],
+        [STEP_FACTORY_ADDRESS, factory.transaction_id],
+        [STEP_FACTORY_ADDRESS, erc1155.transaction_id],
+      ],
+    )
+    t.strictSame(
+      [first, second, other].map(({ transaction_id }) => transaction_id),
+      [one, two, three].map(({ transaction_id }) => transaction_id),
+    )
+    const events = await calls.pool.query("SELECT data FROM events WHERE type = 'CollectionDeployRequested'")
+    for (const { data } of events.rows) {
+      const limit = BigInt(data.reserved.gasLimit)
+      t.ok(limit <= rulesOf('amsterdam').transaction, `${limit} gas`)
+      t.equal(nftRules.CollectionDeployRequested(readIntent(data)), null, 'whoever signs accepts it')
+    }
+  },
+)
+
+t.test('an installation from before Amsterdam is kept, and one in steps is used as far as it stands', async (t) => {
+  const kept = await withNftApi(t, { fork: 'amsterdam' })
+  await kept.collection()
+  const before = await kept.calls.pool.query('SELECT to_address FROM transactions')
+  t.strictSame(before.rows, [{ to_address: FACTORY_ADDRESS }])
+  const standing = new Set([STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS.ERC721])
+  const steps = await withNftApi(t, { hasFactory: false, fork: 'amsterdam', standing })
+  const made = await steps.collection()
+  const after = await steps.calls.pool.query('SELECT to_address, depends_on FROM transactions')
+  t.strictSame(after.rows, [{ to_address: STEP_FACTORY_ADDRESS, depends_on: null }])
+  t.not(made.contract_address, undefined)
+})
