@@ -2,6 +2,7 @@
  * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
  * the same signed bytes to several nodes is harmless, so submissions fail over like reads.
  */
+import { withBlockHashes } from './block-hash-params.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
@@ -79,7 +80,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     if (options.onlySends !== true) compareHeads()
     return ask(endpoints, plan, batch.maxBytes)
   }
-  const reader: RpcReader = { batch: (requests) => run({ kind: 'read', requests }) }
+  const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) })
   return {
     batch: reader.batch,
     call: (method, params) => rpcCall(reader, method, params),

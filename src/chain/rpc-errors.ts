@@ -15,6 +15,7 @@ import {
   RATE_LIMITED,
   SUBMISSION_WORDINGS,
   UNSUPPORTED,
+  WRONG_PARAMETER,
 } from './rpc-wordings.ts'
 import type { SubmissionOutcome } from './submission-outcome.ts'
 
@@ -43,6 +44,7 @@ const TOO_MANY_REQUESTS = 429
 /** JSON-RPC 2.0. */
 const METHOD_NOT_FOUND = -32601
 const INTERNAL_ERROR = -32603
+const INVALID_PARAMS = -32602
 
 const SEND = 'eth_sendRawTransaction'
 
@@ -93,6 +95,12 @@ export function ranOutOfGas(failure: RpcFailure): boolean {
 export function isUnsupported(failure: RpcFailure): boolean {
   if (failure.kind === 'unavailable') return false
   return failure.code === METHOD_NOT_FOUND || isSaid(failure.message.toLowerCase(), UNSUPPORTED)
+}
+
+/** Whether the node does not take a block by its hash (EIP-1898) as a parameter. */
+export function isBlockHashRefused(failure: RpcFailure): boolean {
+  if (failure.kind === 'unavailable') return false
+  return failure.code === INVALID_PARAMS || isSaid(failure.message.toLowerCase(), WRONG_PARAMETER)
 }
 
 /** Whether the same requests may succeed in smaller batches. */

@@ -170,6 +170,14 @@ export const UNSUPPORTED: readonly Wording[] = [
   'rpc method is',
 ]
 
+/** A parameter of a kind that the node does not take. */
+export const WRONG_PARAMETER: readonly Wording[] = [
+  'cannot unmarshal', // geth and its relatives
+  /invalid (argument|params|parameter|type|block ?(number|tag|parameter))/,
+  /cannot (wrap|convert|parse) .*(object|block|string|number)/, // ganache
+  /(expected|must be) (a )?(hex )?string/,
+]
+
 export const MISSING_STATE: readonly Wording[] = [
   'missing trie node', // geth, bsc, bor
   'header not found', // geth: the block is not there, often a replica behind the head
