@@ -5,6 +5,7 @@ import { type CodeLookup, createCodeLookup } from './code.ts'
 import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
 import { createForkWatch, type ForkWatch } from './fork-watch.ts'
+import { createMulticallCheck, type MulticallCheck } from './multicall-check.ts'
 import { createRpcClient, type RpcClient, type RpcClientOptions } from './rpc-client.ts'
 import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
 import type { ChainSettings, RpcBatchLimits } from './settings.ts'
@@ -38,6 +39,7 @@ export type ChainClient = {
   readonly code: CodeLookup
   readonly exists: ExistsFinally
   readonly forks: ForkWatch
+  readonly multicall: MulticallCheck
 }
 
 export type ChainClients = {
@@ -118,6 +120,7 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     code: createCodeLookup({ client, now }),
     exists: createExistsFinally(client),
     forks: createForkWatch({ client, chain: settings, now, log: options.log }),
+    multicall: createMulticallCheck(client, settings.multicall3Address, now),
   }
 }
 

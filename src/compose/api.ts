@@ -56,6 +56,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
   const feed = await composeFeed(kernel, authenticator, { streams: config.eventStreams })
+  void warnOfMulticalls(kernel)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
@@ -88,6 +89,14 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
   return { app, problem: feed.problem }
+}
+
+/** At the start; afterwards `/readyz` says it. */
+async function warnOfMulticalls({ chains, logger }: Kernel): Promise<void> {
+  for (const { settings, multicall } of chains.all) {
+    const problem = await multicall.problem().catch(() => null)
+    if (problem !== null) logger.error({ network: settings.network, problem }, 'the address of Multicall3 is wrong')
+  }
 }
 
 /** Routes of capabilities that need no other one. */

@@ -42,10 +42,11 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
       check: async () => undefined,
       warning: () => warnOfTransactions(pool, limits.openTransactionMs),
     },
-    ...chains.all.map(({ settings: { chainId, network, environment } }) => ({
+    ...chains.all.map(({ settings: { chainId, network, environment }, multicall }) => ({
       name: environment === 'mainnet' ? `chain:${network}` : `chain:${network}-${environment}`,
       isNetwork: true,
       check: () => checkHead(pool, chainId),
+      warning: () => multicall.problem(),
     })),
     ...forkChecks(kernel),
   ]

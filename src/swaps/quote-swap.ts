@@ -41,7 +41,7 @@ export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> 
   readonly marketOf: (sender: Sender) => Promise<Market>
   /** @param field the request field that an error names */
   readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
-  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'settings'>
+  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
   /** Base units that the wallet may spend. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
   readonly pools: PoolBook
@@ -118,10 +118,10 @@ async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): 
   }
 }
 
-function route({ nodeOf, pools }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
+async function route({ nodeOf, pools }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
   const { sender, market, gasPrice } = swap
-  const { foreign: client, settings } = nodeOf(sender.chainId)
-  const asking = { client, multicall3: settings.multicall3Address, market, pools }
+  const { foreign: client, multicall } = nodeOf(sender.chainId)
+  const asking = { client, multicall3: await multicall.usable(), market, pools }
   return findRoutes(asking, { ...swap, wallet: sender.address, gasPrice: BigInt(gasPrice.expected) })
 }
 

@@ -56,6 +56,15 @@ t.test('a wrong exchange is named in /readyz, and the service stays ready', asyn
   t.match(await ready.text(), /exchanges are off: .*wrong: its quoter/)
 })
 
+t.test('a wrong address of Multicall3 is named in /readyz, and quotes go around it', async (t) => {
+  const { service, post } = await withService(t, { ETHEREUM_MULTICALL3_ADDRESS: chain.contracts.usdc })
+  const { status, body } = await post('/swap/quote', BUY)
+  t.equal(status, 200, JSON.stringify(body))
+  const ready = await fetch(`${service.baseUrl}/readyz`)
+  t.equal(ready.status, 200)
+  t.match(await ready.text(), new RegExp(`${chain.contracts.usdc} is no Multicall3 on this chain`))
+})
+
 t.test('a network without Multicall3 and price feeds is quoted, without a difference in value', async (t) => {
   const { post } = await withService(t, { ETHEREUM_MULTICALL3_ADDRESS: '', ETHEREUM_PRICE_FEEDS: '' })
   const { status, body } = await post('/swap/quote', BUY)
