@@ -4,7 +4,7 @@ import type { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { BursarError, InvalidSetting, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
-import { isConnectionFailure } from '../event-log/database-errors.ts'
+import { isConnectionFailure, isForbidden } from '../event-log/database-errors.ts'
 import {
   BadInput,
   type CliCommand,
@@ -51,9 +51,14 @@ export async function runCli(settings: CliSettings, args: readonly string[]): Pr
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const failed = exitCodeOf(error, settings)
     if (failed === undefined) throw error
-    settings.err.write(`${errorLine(settings, (error as Error).message)}\n`)
+    settings.err.write(`${errorLine(settings, messageOf(error))}\n`)
     return failed
   }
+}
+
+function messageOf(error: unknown): string {
+  const { message } = error as Error
+  return isForbidden(error) ? `${message}: run this command with the database user of the operator` : message
 }
 
 function errorLine({ errorLine: rewrite }: CliProgram, message: string): string {
@@ -157,7 +162,7 @@ function exitCodeOf(error: unknown, { refused = 2 }: CliProgram): ExitCode | und
   if (error instanceof ValidationFailed || error instanceof NotFound) return refused
   if (error instanceof BadInput || error instanceof InvalidSetting) return 2
   if (error instanceof Unavailable || isConnectionFailure(error)) return 3
-  if (error instanceof BursarError || isOfSystem(error)) return 1
+  if (error instanceof BursarError || isOfSystem(error) || isForbidden(error)) return 1
   return undefined
 }
 

@@ -6,7 +6,7 @@ import { useFastKeccak } from '../chain/fast-keccak.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
-import { startMetricsServer } from '../http/metrics-server.ts'
+import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
 import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
@@ -51,13 +51,7 @@ export async function runProcess(
     return start(kernel, stop.signal)
   })
   const heartbeat = startHeartbeat(kernel, work.problem)
-  const metricsServer =
-    config.metricsPort === null
-      ? null
-      : await startMetricsServer(
-          { host: config.api.host, port: config.metricsPort },
-          { metrics: kernel.metrics, readiness: createReadiness(work.checks ?? [], kernel.clock) },
-        )
+  const metricsServer = await startMetrics(kernel, work)
   closeOnSignal({
     logger,
     graceMs: 2 * config.shutdownGraceMs,
@@ -75,6 +69,20 @@ export async function runProcess(
     ],
   })
   logger.info({ pid: process.pid }, 'started')
+}
+
+async function startMetrics({ config, metrics, clock }: Kernel, { checks = [] }: Work): Promise<MetricsServer | null> {
+  const { metricsPort: port } = config
+  if (port === null) return null
+  const readiness = createReadiness(checks, clock)
+  return startMetricsServer({ host: config.api.host, port }, { metrics, readiness }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return exitWith(
+      new ConfigError([
+        `METRICS_PORT: port ${port} is in use: stop the program that listens on it, or set another port`,
+      ]),
+    )
+  })
 }
 
 /** Expected errors are reported in one line: a wrong key, a damaged file. */

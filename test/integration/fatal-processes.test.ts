@@ -1,6 +1,8 @@
 /** A process that logs `fatal` ends, or reports in `stuck` what it cannot do. */
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -38,6 +40,17 @@ t.test('an unhandled rejection ends the process with exit code 1', async (t) => 
   const { code, out } = await runScriptToItsEnd(script, { DATABASE_URL: url, DATA_DIR: t.testdir() })
   t.equal(code, 1)
   t.match(out, /"level":"fatal".*nobody handles this/)
+})
+
+t.test('a process whose METRICS_PORT is in use ends with one line', async (t) => {
+  const { url } = await withDatabase(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  t.after(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const env = { DATABASE_URL: url, DATA_DIR: t.testdir(), METRICS_PORT: String(port), LOG_LEVEL: 'silent' }
+  const line = `METRICS_PORT: port ${port} is in use: stop the program that listens on it, or set another port\n`
+  t.match(await runToItsEnd('submitter', env), { code: 1, complaint: line })
 })
 
 t.test('an auditor whose log contradicts a checkpoint reports it in stuck until it signs again', async (t) => {

@@ -37,6 +37,7 @@ const COMMANDS: readonly CliCommand[] = [
     run: async () => 0,
   },
   ...Object.entries({
+    forbidden: Object.assign(new Error('permission denied for function place_jobs'), { code: '42501' }),
     misfit: new BadInput('--to must be a position or a time:\n such as 12'),
     absent: new NotFound('transaction'),
     unset: new InvalidSetting('MPC_PARTY', 'must be set.'),
@@ -131,6 +132,11 @@ for (const [name, code, line] of [
   ['away', 3, 'The database does not answer.\n'],
   ['unread', 1, 'ENOENT: no such file, open x\n'],
   ['full', 1, 'ENOSPC: no space left on device, write\n'],
+  [
+    'forbidden',
+    1,
+    'permission denied for function place_jobs: run this command with the database user of the operator\n',
+  ],
   ['deaf', 3, 'connect ENOENT /tmp/x\n'],
   ['cut', 3, 'connect ECONNREFUSED\n'],
 ] as const) {
