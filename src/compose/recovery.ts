@@ -2,6 +2,8 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Row } from '../event-log/table-rows.ts'
+import { childKey } from '../keys/hd-key.ts'
+import { hdAccount } from '../keys/hd-path.ts'
 import { parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
@@ -14,11 +16,15 @@ import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
+import { KitRefused } from '../recovery/kit/kit-refused.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
 import type { PartyShareSource, RestoredSeeds, RestoreSeeds, TenantSeedSource } from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
 import { openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
+
+/** Of the wallets of a tenant, oldest first: the first one answers, unless its row was edited. */
+const MOST_COMPARED = 100
 
 export type RecoverySources = {
   readonly backUp: BackUp
@@ -44,7 +50,11 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
         const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
         return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
-    restoreSeeds: (seeds) => withKernel(env, (kernel) => restoreSeeds(kernel, seeds)),
+    restoreSeeds: (seeds, { force }) =>
+      withKernel(env, async (kernel) => {
+        if (!force) await requireOurs(kernel, seeds)
+        return restoreSeeds(kernel, seeds)
+      }),
   }
 }
 
@@ -53,6 +63,27 @@ async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]
     `SELECT key_id FROM ${MPC_KEYS} AS mpc_keys ORDER BY key_id`,
   )
   return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
+}
+
+/** @throws KitRefused for a seed that created none of the wallets of its tenant, such as that of another installation */
+async function requireOurs({ pool }: Kernel, seeds: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  const list = createListWallets(pool)
+  for (const [tenantId, entropy] of seeds) {
+    const wallets = (await list(tenantId)).flatMap(({ key, address }) => (key.kind === 'hd' ? { ...key, address } : []))
+    const account = hdAccount(entropy)
+    const isOurs = wallets.length === 0 || wallets.slice(0, MOST_COMPARED).some((wallet) => derives(account, wallet))
+    account.wipe()
+    if (isOurs) continue
+    throw new KitRefused(
+      `The seed of tenant ${tenantId} in the kit created none of its wallets here: use the kit of this installation, or --force.`,
+    )
+  }
+}
+
+function derives(account: ReturnType<typeof hdAccount>, wallet: { readonly index: number; readonly address: string }) {
+  const key = childKey(account, wallet.index)
+  key.wipe()
+  return key.address === wallet.address
 }
 
 async function restoreSeeds(kernel: Kernel, seeds: ReadonlyMap<string, Uint8Array>): Promise<RestoredSeeds> {

@@ -10,6 +10,7 @@ export const RECIPIENT_PATTERN = '^age1[02-9ac-hj-np-z]{58}$'
 export const RECIPIENT_RULE = 'must be an age X25519 recipient: age1 and 58 characters, as age-keygen prints it'
 
 const SHAPE = new RegExp(RECIPIENT_PATTERN)
+const ARMOR_BEGINS = '-----BEGIN AGE ENCRYPTED FILE-----'
 const SECRET = /^AGE-SECRET-KEY-/i
 
 /**
@@ -43,6 +44,17 @@ export function armored(file: Uint8Array): string {
   return armor.encode(file)
 }
 
+/** The bytes of an age file that may be armored: mail programs and `age --armor` make text of it. */
+export function unarmored(file: Uint8Array): Uint8Array {
+  const text = Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('latin1')
+  if (!text.trimStart().startsWith(ARMOR_BEGINS)) return file
+  try {
+    return armor.decode(text)
+  } catch {
+    return file // Damaged: opening it says so.
+  }
+}
+
 export type Opening =
   | { readonly outcome: 'opened'; readonly plaintext: Uint8Array }
   /** None of the identities matches a recipient. */
@@ -55,7 +67,7 @@ export async function openWith(identities: readonly string[], file: Uint8Array):
   const decrypter = new Decrypter()
   for (const identity of identities) decrypter.addIdentity(identity)
   try {
-    return { outcome: 'opened', plaintext: await decrypter.decrypt(file) }
+    return { outcome: 'opened', plaintext: await decrypter.decrypt(unarmored(file)) }
   } catch (error) {
     const notForUs = error instanceof Error && error.message.startsWith('no identity matched')
     return { outcome: notForUs ? 'not_for_us' : 'damaged' }
@@ -69,7 +81,7 @@ export async function openWith(identities: readonly string[], file: Uint8Array):
  * @throws ValidationFailed `encrypted_identity`, `invalid_identity`
  */
 export async function parseIdentities(text: string, name: string): Promise<readonly string[]> {
-  if (text.startsWith('age-encryption.org/') || text.startsWith('-----BEGIN AGE ENCRYPTED FILE-----')) {
+  if (text.startsWith('age-encryption.org/') || text.startsWith(ARMOR_BEGINS)) {
     const rule = `${name} is encrypted: decrypt it first, as in "age -d ${name} | npm run recovery -- verify … --identity -".`
     throw ValidationFailed.field('identity', 'encrypted_identity', rule)
   }

@@ -6,6 +6,7 @@ import { HDNodeWallet, Mnemonic, Transaction } from 'ethers'
 import t from 'tap'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
 import { loadConfig } from '../../src/config.ts'
+import { armored } from '../../src/keys/age.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -92,6 +93,15 @@ t.test('each recipient opens the kit, which holds only one tenant on request', a
   const others = await service.verify('--against-database')
   t.equal(others.code, 1)
   t.match(others.out, /FAILED.*the part hd has no seed of tenant acme/)
+})
+
+t.test('a part that was made text, as age does for mail, is the same part', async (t) => {
+  const service = await withService(t)
+  await service.wallet()
+  await service.backUp()
+  const path = join(service.kit, 'hd.age')
+  await writeFile(path, `\n${armored(await readFile(path))}`)
+  t.match(await service.verify(), { code: 0, out: /1 of 1 wallets can be restored/ })
 })
 
 t.test('an existing kit is overwritten only on request', async (t) => {
@@ -237,6 +247,13 @@ t.test('a keystore that is lost gets its seeds back, and one that has others kee
   const before = await seeds.loadOrCreate('acme')
   t.match(await restore(other), { code: 1, err: /a different seed of tenant acme.*was not replaced/ })
   t.strictSame(await seeds.load('acme'), before)
+  await service.pool.query(
+    `UPDATE wallets SET address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' WHERE tenant_id = 'acme'`,
+  )
+  const third = { ...service.env, KEYSTORE_DIR: join(service.directory, 'third') }
+  const refused = await restore(third, '--tenant', 'acme')
+  t.match(refused, { code: 1, err: /seed of tenant acme in the kit created none of its wallets here.*--force/ })
+  t.match(await restore(third, '--tenant', 'acme', '--force'), { code: 0, out: 'acme: seed restored\n' })
   t.match(await restore(other, '--tenant', 'nobody'), { code: 1, err: /opened parts have no seed of tenant nobody/ })
 })
 

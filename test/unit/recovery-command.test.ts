@@ -76,7 +76,7 @@ t.test('an invalid command line exits with 2 and one line that names the option'
   const wrong: readonly [string, RegExp][] = [
     ['recover', /unknown command 'recover'/],
     ['restore --kit a --identity i --tenant ../x', /--tenant must be/],
-    ['restore --kit a --identity i --force', /unknown option '--force'/],
+    ['restore --kit a --identity i --out b', /unknown option '--out'/],
     ['keygen', /required option '--out <file>' not specified/],
     ['keygen --out id --force', /unknown option '--force'/],
     ['keygen --out=', /'--out <file>' .*The value is missing/],

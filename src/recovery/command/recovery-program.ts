@@ -93,7 +93,11 @@ function restoreCommand({ stdin, restoreSeeds }: RecoveryPorts): CliCommand {
   return {
     name: 'restore',
     summary: 'restore the seeds of hd wallets into the keystore of this machine; never replaces a seed',
-    options: [...KIT_OPTIONS, TENANT_OPTION],
+    options: [
+      ...KIT_OPTIONS,
+      TENANT_OPTION,
+      { flags: '--force', description: 'also restore a seed from which none of the wallets of its tenant comes' },
+    ],
     async run({ options }, io) {
       const tenant = readTenant(options)
       const { seeds, problems } = await openPlaces(options, stdin)
@@ -103,7 +107,7 @@ function restoreCommand({ stdin, restoreSeeds }: RecoveryPorts): CliCommand {
         const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
         throw new KitRefused(`the opened parts have no seed${tenant === null ? '' : ` of tenant ${tenant}`}${why}`)
       }
-      const restored = await restoreSeeds(wanted)
+      const restored = await restoreSeeds(wanted, { force: options.force === true })
       io.print(restored, restoredAsText(restored))
       return 0
     },

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { unarmored } from '../../keys/age.ts'
 import { isMissing, replaceFile } from '../../keys/private-files.ts'
 import {
   type KitPart,
@@ -98,7 +99,9 @@ async function findPart(directory: string, part: KitPart): Promise<FoundPart> {
   const path = join(directory, partFile(part.name))
   const bytes = await readIfThere(path)
   if (bytes === null) return { ...part, path, bytes, problem: 'the file is missing' }
-  if (hash('sha256', bytes) === part.sha256) return { ...part, path, bytes, problem: null }
+  // The manifest has the digest of the file as it was made: as text it is the same file.
+  const file = unarmored(bytes)
+  if (hash('sha256', file) === part.sha256) return { ...part, path, bytes: file, problem: null }
   return {
     ...part,
     path,

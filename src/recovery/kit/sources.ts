@@ -51,6 +51,11 @@ export type RestoredSeeds = { readonly restored: readonly string[]; readonly unc
 /**
  * Restores seeds, by tenant, into the keystore of this machine.
  *
- * @throws Conflict when a tenant has another seed there; Unavailable when the keystore cannot be opened
+ * @param options.force also a seed from which none of the wallets of its tenant comes
+ * @throws KitRefused for such a seed, before any is restored; Conflict when a tenant has another seed there;
+ *   Unavailable when the keystore cannot be opened
  */
-export type RestoreSeeds = (seeds: ReadonlyMap<string, Uint8Array>) => Promise<RestoredSeeds>
+export type RestoreSeeds = (
+  seeds: ReadonlyMap<string, Uint8Array>,
+  options: { readonly force: boolean },
+) => Promise<RestoredSeeds>
