@@ -46,7 +46,7 @@ export function createComponents(): Components {
     const required = schema.required as readonly string[]
     const special = new Set(shapes.flatMap((shape) => [...shape.required, ...shape.optional]))
     const mapping: Record<string, string> = {}
-    const oneOf = shapes.map((shape): Reference => {
+    const shapesOf = shapes.map((shape): Reference => {
       const selector = {
         ...properties[by],
         enum: undefined,
@@ -70,7 +70,9 @@ export function createComponents(): Components {
       mapping[shape.value] = pointer(shape.name)
       return { $ref: pointer(shape.name) }
     })
-    return { oneOf, discriminator: { propertyName: by, mapping } }
+    const discriminator = { propertyName: by, mapping }
+    // Where the field may be left out, a discriminator cannot keep the shapes apart, and `oneOf` promises that.
+    return byDefault === undefined ? { oneOf: shapesOf, discriminator } : { anyOf: shapesOf, discriminator }
   }
 
   return { moveOut, schemas: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))) }

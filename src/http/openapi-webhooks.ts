@@ -35,6 +35,8 @@ function entryOf(
   return {
     operationId: `on${type.split(/[._]/).map(capitalised).join('')}`,
     tags: ['Event types'],
+    // The receiver knows the sender by the signature, not by a credential.
+    security: [],
     summary: type,
     description,
     requestBody: { required: true, content: { 'application/json': { schema: moveOut(plain), example } } },

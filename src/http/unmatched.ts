@@ -56,7 +56,7 @@ export function createPathBook(): PathBook {
       if (request.is404) return reply(request, answer)
       const declared = pathsOf().likeIds.get(pathOf(request))
       const { method } = request
-      if (declared === undefined || declared.has(method) || method === 'GET' || method === 'HEAD') done()
+      if (declared === undefined || declared.has(method)) done()
       else reply(request, answer)
     },
   }

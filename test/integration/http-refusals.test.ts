@@ -17,6 +17,8 @@ const FAILURES: Readonly<Record<string, () => Error>> = {
 const routes: Routes = (app) => {
   transferRoutes(app)
   const schema = { operationId: 'fail', summary: 'Fail', description: 'Fails.', tags: ['Test'] }
+  const create = { ...schema, operationId: 'create' }
+  app.post('/v1/fail/create', { config: { scope: 'wallets:write' }, schema: create }, async () => null)
   app.get('/v1/fail/:how', { config: { scope: 'wallets:read' }, schema }, async (request) => {
     throw FAILURES[(request.params as { how: string }).how]?.() ?? new Error('unknown')
   })
@@ -85,6 +87,12 @@ t.test(
         [405, 'OPTIONS, POST', '- method_not_allowed'],
       )
     }
+    const get = await send({ method: 'GET', url: '/v1/fail/create' })
+    t.strictSame(
+      [get.status, get.headers.allow, ...told(get)],
+      [405, 'OPTIONS, POST', '- method_not_allowed'],
+      'a path beside a template is not one of its ids',
+    )
     const options = await send({ method: 'OPTIONS', url: '/v1/wallets' })
     t.strictSame([options.status, options.headers.allow, options.text], [204, 'GET, HEAD, OPTIONS', ''])
     const head = await send({ method: 'HEAD', url: '/v1/wallets' })

@@ -69,6 +69,7 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
           body: METADATA_BODY,
           waits: 'up to 15 seconds for the contract to be in a block',
           refusals: {
+            404: 'The body names a wallet that is not known.',
             409: 'The wallet is archived.',
             503: 'No signer is running, no node is available, gas costs more than the cap, or IPFS did not accept the metadata.',
           },

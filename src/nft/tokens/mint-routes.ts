@@ -107,6 +107,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
           waits:
             'up to 15 seconds for the tokens to be in a block, or up to 2 seconds for the signature of a LAZY mint',
           refusals: {
+            404: 'The body names a collection that is not known.',
             409: 'The collection is full or was not deployed, the edition is not the next one, or the wallet is archived.',
             503: 'No node has reported its fees recently, gas costs more than the cap, or IPFS did not accept the metadata.',
           },
