@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createRequestAnchor } from '../../src/audit/anchor/request-anchor.ts'
 import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-key.ts'
 import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-file.ts'
@@ -15,6 +15,8 @@ import { transactionParts } from '../../src/compose/transaction-parts.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { runToItsEnd } from '../support/run-program.ts'
+import type { LocalService } from '../support/service-local.ts'
 import { withStage } from '../support/service-stage.ts'
 
 t.test('anchors', async (t) => {
@@ -39,12 +41,10 @@ t.test('anchors', async (t) => {
   ]
   const run = (line: string) => runCommandLine(commands, line)
 
-  await t.test('an unknown wallet anchors nothing', async (t) => {
-    t.match(await run('audit checkpoint --anchor wal_none'), {
-      code: 2,
-      out: '',
-      err: 'The wallet wal_none does not exist.\n',
-    })
+  await t.test('an unknown wallet anchors nothing, nor does the database user of the auditor', async (t) => {
+    const unknown = await run('audit checkpoint --anchor wal_none')
+    t.match(unknown, { code: 2, out: '', err: 'The wallet wal_none does not exist.\n' })
+    await refusedAsAuditor(t, stage.service, wallet, { keyFile, checkpointFile })
   })
 
   const taken = await run(`audit checkpoint --json --anchor ${wallet.id}`)
@@ -98,3 +98,17 @@ t.test('anchors', async (t) => {
     t.match(out, `The log has 4 events, but the checkpoint of transaction ${hash} on ethereum covers ${size}`)
   })
 })
+
+async function refusedAsAuditor(
+  t: Test,
+  { urlAs, env }: LocalService,
+  { id }: LoadWallet,
+  { keyFile, checkpointFile }: { readonly keyFile: string; readonly checkpointFile: string },
+): Promise<void> {
+  const files = { AUDIT_KEY_FILE: keyFile, AUDIT_CHECKPOINT_FILE: checkpointFile }
+  const settings = { ...env, ...files, DATABASE_URL: urlAs('auditor'), AUDIT_ORIGIN: 'example.com/test' }
+  t.match(await runToItsEnd(`bursar audit checkpoint --anchor ${id}`, settings), {
+    code: 1,
+    complaint: /^[^\n]*permission denied[^\n]*: run this command with the database user of the operator\n$/,
+  })
+}
