@@ -17,7 +17,7 @@ import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
-import { createPlainGas } from '../transactions/plain-gas.ts'
+import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
@@ -145,6 +145,7 @@ function composeLane(
     ...shared,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
+    emptyGas: ({ chainId, address }) => emptyTransferGas(createPlainGas(chainOf(chainId)), address),
     replaceAfterMs: config.replaceAfterMs,
     onCapReached: (transactionId) =>
       logger.warn(

@@ -5,10 +5,10 @@
  */
 import type { ExistsFinally } from '../chain/existence.ts'
 import type { ForkWatch } from '../chain/fork-watch.ts'
-import { type GasRules, rulesOf } from '../chain/forks.ts'
+import { GAS_BOUNDS, type GasRules, rulesOf } from '../chain/forks.ts'
 import { readQuantity, toQuantity } from '../chain/hex.ts'
 import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
-import { largest } from '../core/money.ts'
+import { largest, smallest } from '../core/money.ts'
 
 export type PlainTransfer = { readonly from: string; readonly to: string; readonly value: bigint }
 
@@ -38,8 +38,10 @@ export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainG
     const fork = await forks.fork()
     const rules = rulesOf(fork)
     if (rules.newAccount === 0n) return transfers.map(() => ({ gasLimit: rules.transfer, newAccount: 0n }))
-    const existing = await exists(transfers.map(({ to }) => to))
-    const isNew = transfers.map(({ from, to, value }, i) => value > 0n && from !== to && existing[i] === false)
+    const others = transfers.filter(({ from, to, value }) => value > 0n && from !== to)
+    const existing = others.length === 0 ? [] : await exists(others.map(({ to }) => to))
+    const created = new Set(others.filter((_, i) => existing[i] === false))
+    const isNew = transfers.map((transfer) => created.has(transfer))
     const asked = transfers.filter((_, i) => isNew[i] || fork === 'unknown')
     const answers = asked.length === 0 ? [] : await client.batch(asked.map(toEstimate)).catch(() => [])
     const estimates = new Map(asked.map((transfer, i) => [transfer, estimateOf(answers[i])]))
@@ -51,6 +53,12 @@ export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainG
       }),
     )
   }
+}
+
+/** The limit of what moves nothing, from an address to itself: a cancellation. */
+export async function emptyTransferGas(plainGas: PlainGasOf, address: string): Promise<bigint> {
+  const [gas] = await plainGas([{ from: address, to: address, value: 0n }])
+  return smallest(gas?.gasLimit ?? GAS_BOUNDS.empty, GAS_BOUNDS.empty)
 }
 
 /** What is held while no node answers: the dearest case. */

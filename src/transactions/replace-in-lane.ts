@@ -3,7 +3,6 @@
  * lane. At most one of the versions can be mined, because they share their nonce.
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
-import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -33,6 +32,8 @@ export type ReplacePorts = SignBatchPorts & {
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
   /** The hard cap of a chain, wei per gas. */
   readonly capOf: (chainId: number) => bigint
+  /** The gas limit of a cancellation. */
+  readonly emptyGas: (lane: Lane) => Promise<bigint>
   /** Whether a recorded transaction may be signed. */
   readonly check: CheckRecorded
   /** How long bytes may stay unmined before their fee is bumped. */
@@ -90,7 +91,7 @@ async function replacement(
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
   if (!isAskedFor && !mayHelp(transaction, newest, purpose, quote, priority)) return null
   const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = purpose === 'cancel' ? EMPTY_TRANSFER_GAS : newest.fees.gasLimit
+  const gasLimit = purpose === 'cancel' ? await ports.emptyGas(lane) : newest.fees.gasLimit
   const cap = ports.capOf(lane.chainId)
   const payable = purse.feeLimit(transaction, call) / gasLimit
   const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')

@@ -4,6 +4,7 @@
  */
 
 import { quoteFees } from '../../src/chain/fees.ts'
+import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
@@ -211,6 +212,7 @@ function createSigner(world: World, ports: PortsOf) {
       ...shared,
       quoteOf: quote,
       capOf: () => FEE_CAP_WEI,
+      emptyGas: async () => EMPTY_TRANSFER_GAS,
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
       onFundsReached: () => undefined,

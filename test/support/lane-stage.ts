@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
+import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
@@ -123,6 +124,7 @@ function createLane(
     ...shared,
     quoteOf: quote,
     capOf: () => 500n * GWEI,
+    emptyGas: async () => EMPTY_TRANSFER_GAS,
     replaceAfterMs: 60_000,
     onCapReached: () => undefined,
     onFundsReached: (id) => void short.push(id),

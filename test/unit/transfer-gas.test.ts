@@ -4,7 +4,7 @@ import { createCodeLookup } from '../../src/chain/code.ts'
 import { createExistsFinally } from '../../src/chain/existence.ts'
 import { createForkWatch } from '../../src/chain/fork-watch.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
-import { createPlainGas } from '../../src/transactions/plain-gas.ts'
+import { createPlainGas, emptyTransferGas } from '../../src/transactions/plain-gas.ts'
 import { createTransferGas } from '../../src/transactions/transfer-gas.ts'
 import { createForkNode } from '../support/fork-node.ts'
 
@@ -141,3 +141,16 @@ t.test('the lane and the preview judge as the request was, and code alone is sim
     }
   }
 })
+
+t.test(
+  'a cancellation gets 21,000, or what nodes with unknown rules estimate, within the bound of the parties',
+  async (t) => {
+    const gasOf = (node: ReturnType<typeof createForkNode>) => emptyTransferGas(createPlainGas(chainOf(node)), FROM)
+    for (const fork of ['osaka', 'amsterdam'] as const) t.equal(await gasOf(createForkNode(fork)), 21_000n, fork)
+    const node = createForkNode('later')
+    node.estimates.set(FROM, 32_000n)
+    t.equal(await gasOf(node), 40_000n)
+    node.estimates.set(FROM, 400_000n)
+    t.equal(await gasOf(node), 100_000n)
+  },
+)
