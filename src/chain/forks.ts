@@ -140,6 +140,7 @@ const AMSTERDAM: GasRules = {
     revoke: 65_000n + SLOT_CHANGE,
     tokenUpdate: 45_000n + 2n * WRITE_CHANGE,
     freeze: 70_000n + SLOT_CHANGE + WRITE_CHANGE,
+    mints: 20_000_000n,
   },
 }
 
@@ -184,5 +185,11 @@ export const GAS_BOUNDS = {
   tokenTransferMost: 5_000_000n,
 } as const
 
-/** Of the local chains that the sandbox makes and fills. */
-export const SANDBOX_GAS = { block: 200_000_000n, pool: 8_000_000n, pair: 4_000_000n } as const
+/** A block of the local chains that the sandbox makes. */
+export const SANDBOX_BLOCK_GAS = 200_000_000n
+
+/** Of the exchanges on local chains: half as much again as is used. */
+export function sandboxPoolGas(fork: Fork): { readonly pool: bigint; readonly pair: bigint } {
+  const paysForState = rulesOf(fork).newAccount > 0n
+  return paysForState ? { pool: 48_000_000n, pair: 24_000_000n } : { pool: 8_000_000n, pair: 4_000_000n }
+}

@@ -7,7 +7,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SANDBOX_GAS } from '../chain/forks.ts'
+import { SANDBOX_BLOCK_GAS } from '../chain/forks.ts'
 import { chooseState, stateFiles } from './chain-state.ts'
 import { type Child, type Exit, startChild, stopChild, stopLeftover } from './processes.ts'
 import { callRpc } from './rpc.ts'
@@ -56,7 +56,7 @@ export type AnvilOptions = {
 }
 
 /** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
-const GAS_LIMIT = SANDBOX_GAS.block
+const GAS_LIMIT = SANDBOX_BLOCK_GAS
 /**
  * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry.
  * (The number is a lower bound: version 1.7.1 keeps almost twice as many.)

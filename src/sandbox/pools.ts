@@ -5,7 +5,8 @@
 
 import { Interface } from 'ethers/abi'
 import { MaxUint256 } from 'ethers/constants'
-import { SANDBOX_GAS } from '../chain/forks.ts'
+import { judgeFork } from '../chain/fork-watch.ts'
+import { sandboxPoolGas } from '../chain/forks.ts'
 import { toQuantity } from '../chain/hex.ts'
 import { squareRoot } from '../core/money.ts'
 import { OWNER, send } from './deploy.ts'
@@ -29,10 +30,6 @@ type Fee = keyof typeof TICK_SPACING
 const TICK_SPACING = { 500: 10, 3000: 60, 10000: 200 } as const
 const LAST_TICK = 887_272
 const PRICE_UNIT = 10n ** 8n
-
-/** Half as much again as is used: the node cannot estimate a transaction that builds on waiting ones. */
-const POOL_GAS = toQuantity(SANDBOX_GAS.pool)
-const PAIR_GAS = toQuantity(SANDBOX_GAS.pair)
 
 const FACTORIES = new Interface([
   'function getPool(address, address, uint24) view returns (address)',
@@ -104,13 +101,14 @@ async function supply(
 
 async function make(url: string, { positionManager, v2Router }: Exchanges, plan: Plan): Promise<void> {
   const { tokens, fee, dollars } = plan
+  const gas = await gasOf(url)
   const [a, b] = tokens
   const [token0, token1] = BigInt(a.address) < BigInt(b.address) ? [a, b] : [b, a]
   const [amount0, amount1] = [amountOf(token0, dollars), amountOf(token1, dollars)]
   const pair = [token0.address, token1.address]
   if (fee === null) {
     const values = [...pair, amount0, amount1, 0, 0, OWNER, MaxUint256]
-    await send(url, { gas: PAIR_GAS, to: v2Router, data: V2_ROUTER.encodeFunctionData('addLiquidity', values) })
+    await send(url, { gas: gas.pair, to: v2Router, data: V2_ROUTER.encodeFunctionData('addLiquidity', values) })
     return
   }
   const tick = LAST_TICK - (LAST_TICK % TICK_SPACING[fee])
@@ -125,7 +123,14 @@ async function make(url: string, { positionManager, v2Router }: Exchanges, plan:
     ]),
   ]
   const data = POSITION_MANAGER.encodeFunctionData('multicall', [steps])
-  await send(url, { gas: POOL_GAS, to: positionManager, data })
+  await send(url, { gas: gas.pool, to: positionManager, data })
+}
+
+/** The node cannot estimate a transaction that builds on waiting ones. */
+async function gasOf(url: string) {
+  const header = (await callRpc(url, 'eth_getBlockByNumber', ['latest', false])) as Readonly<Record<string, unknown>>
+  const { pool, pair } = sandboxPoolGas(judgeFork(header, null, null).fork)
+  return { pool: toQuantity(pool), pair: toQuantity(pair) }
 }
 
 function amountOf({ decimals, price }: PoolToken, dollars: bigint): bigint {

@@ -121,7 +121,6 @@ async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, intent: Intent) 
   const creation = costOfNewAccount(intent)
   const [contract, known] = await Promise.all([hasCode(chainId, to), hasSentTo(walletId, to)])
   return [
-    ...(creation === null ? [] : [{ code: 'recipient_is_new', message: creation }]),
     ...(contract
       ? [
           {
@@ -141,6 +140,7 @@ async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, intent: Intent) 
     ...(to === from
       ? [{ code: 'recipient_is_sender', message: 'The recipient is the wallet itself: the transfer only spends gas.' }]
       : []),
+    ...(creation === null ? [] : [{ code: 'recipient_is_new', message: creation }]),
   ]
 }
 
