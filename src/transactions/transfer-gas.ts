@@ -49,7 +49,9 @@ export function createTransferGas(chain: TransferGasChain): TransferGas {
       return { gasLimit: smallest(largest(learned, rules.tokenTransfer), rules.transaction), newAccount: 0n }
     }
     const native = async (): Promise<PlainGas> => {
-      const [runsCode] = await chain.code.haveCode([to])
+      // Both are asked at once, so that a new recipient costs one round trip more than any other.
+      const asksExistence = rules.newAccount > 0n && from !== to
+      const [[runsCode]] = await Promise.all([chain.code.haveCode([to]), asksExistence ? chain.exists([to]) : null])
       if (runsCode) return { gasLimit: await codeGas(chain, rules, { from, to, amount }), newAccount: 0n }
       const [gas] = await plainGas([{ from, to, value: amount }])
       return gas ?? dearestPlainGas(rules)

@@ -25,6 +25,8 @@ export type ForkNode = RpcReader & {
   /** What an estimate gives, by recipient, or the rules of the fork. Never answers for `silent`. */
   readonly estimates: Map<string, bigint>
   silent: boolean
+  /** How long an answer takes. */
+  delayMs: number
   hasConfig: boolean
   code: Map<string, string>
 }
@@ -36,11 +38,13 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
     existing: new Set(),
     estimates: new Map(),
     silent: false,
+    delayMs: 0,
     hasConfig: true,
     code: new Map(),
     async batch(requests) {
       for (const { method } of requests) node.asked.set(method, (node.asked.get(method) ?? 0) + 1)
       if (node.silent) return new Promise(() => undefined)
+      if (node.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, node.delayMs))
       return requests.map((request) => answer(node, request))
     },
   }

@@ -81,6 +81,17 @@ t.test('each transfer to the same new recipient is judged alone, and asked about
   t.equal(node.asked.get('eth_getBalance'), 2, 'one look at each address')
 })
 
+t.test('a new recipient costs one round trip to the node more than a recipient did before', async (t) => {
+  const node = createForkNode('amsterdam')
+  const chain = chainOf(node)
+  await chain.forks.fork()
+  node.delayMs = 100
+  const started = performance.now()
+  t.match(await createTransferGas(chain)(native(NEW)), { gasLimit: 207_391n })
+  const took = performance.now() - started
+  t.ok(took < 290, `two rounds of 100 ms took ${took} ms`)
+})
+
 t.test('an account that exists in the newest block alone counts as new: a reorg may remove it', async (t) => {
   const node = createForkNode('amsterdam')
   node.estimates.set(NEW, 21_000n)
