@@ -7,7 +7,6 @@ import type { WebhooksNow } from '../../core/webhooks-now.ts'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import { STALLS } from '../../follower/sql.ts'
 import type { Job } from '../../jobs/queues.ts'
 import { isInBlock, TRANSACTIONS } from '../../transactions/sql.ts'
 
@@ -127,7 +126,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<SubscriptionNow>(LAGS),
     readOpenTransactions(pool),
     readCursors(pool),
-    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM ${STALLS} AS stalls`),
+    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM chain_stalls AS stalls`),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
