@@ -53,14 +53,14 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
 }
 
 async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
-  const { rows } = await pool.query<{ age_ms: number | null; reason: string | null; stalled_ms: number | null }>(
-    `SELECT ${millisecondsSince('c.updated_at')} AS age_ms, s.reason, ${millisecondsSince('s.since')} AS stalled_ms
+  const { rows } = await pool.query<{ age_ms: number | null; why: string | null; stalled_ms: number | null }>(
+    `SELECT ${millisecondsSince('c.updated_at')} AS age_ms, s.reason AS why, ${millisecondsSince('s.since')} AS stalled_ms
        FROM (SELECT $1::integer AS chain_id) AS chain LEFT JOIN ${CURSORS} AS c USING (chain_id) LEFT JOIN ${STALLS} AS s USING (chain_id)`,
     [chainId],
   )
-  const [{ age_ms: ageMs = null, reason = null, stalled_ms: stalledMs = null } = {}] = rows
-  if (reason !== null && (ageMs === null || (stalledMs ?? 0) > STALLED_AFTER_MS))
-    throw new Error(stalled(reason, stalledMs ?? 0))
+  const [{ age_ms: ageMs = null, why = null, stalled_ms: stalledMs = null } = {}] = rows
+  if (why !== null && (ageMs === null || (stalledMs ?? 0) > STALLED_AFTER_MS))
+    throw new Error(stalled(why, stalledMs ?? 0))
   if (ageMs === null) throw new Error('the chain has never been followed: start workers/chain-follower')
   if (ageMs > MAX_HEAD_AGE_MS)
     throw new Error(`no follower has run for ${Math.round(ageMs / 1_000)} s: start workers/chain-follower`)

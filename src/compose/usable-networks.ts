@@ -3,6 +3,7 @@
  * the database at most once a second, and waits for one only before the first answer.
  */
 import { Unavailable } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { STALLS } from '../follower/sql.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -52,7 +53,7 @@ export function stalled(reason: string, ms: number): string {
 }
 
 async function readStalls(pool: Kernel['pool']): Promise<ReadonlyMap<number, string>> {
-  const { rows } = await pool.query<{ chain_id: number; reason: string; ms: number }>({
+  const { rows } = await pool.query<Pick<Row<'chain_stalls'>, 'chain_id' | 'reason'> & { ms: number }>({
     name: 'stalled_chains',
     text: `SELECT chain_id, reason, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms FROM ${STALLS} AS stalls`,
   })

@@ -29,6 +29,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'operator api_keys': LAYERS.operator,
   'operator assets': LAYERS.operator,
   'operator chain_cursors': LAYERS.operator,
+  'operator chain_stalls': LAYERS.operator,
   'operator mpc_keys': LAYERS.operator,
   'operator nft_pins': LAYERS.operator,
   'operator unread_tokens': LAYERS.operator,

@@ -126,7 +126,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<SubscriptionNow>(LAGS),
     readOpenTransactions(pool),
     readCursors(pool),
-    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM chain_stalls AS stalls`),
+    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM chain_stalls`),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
