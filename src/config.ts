@@ -26,6 +26,8 @@ export type Environ = Readonly<Record<string, string | undefined>>
 export type Config = {
   /** True when the sandbox runs local chains: responses say so, and the faucet exists. */
   readonly sandbox: boolean
+  /** The rules of the sandbox's chains. Null: the newest that its nodes have. */
+  readonly sandboxHardfork: string | null
   readonly dataDir: string
   /** Null when the sandbox runs its own database. */
   readonly databaseUrl: string | null
@@ -169,6 +171,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
   const dataDir = resolve(general.DATA_DIR)
   return {
     sandbox,
+    sandboxHardfork: general.SANDBOX_HARDFORK ?? null,
     dataDir,
     databaseUrl: general.DATABASE_URL ?? null,
     databasePoolSize: general.DATABASE_POOL_SIZE,

@@ -52,6 +52,12 @@ export const GENERAL_SETTINGS = {
       description: 'Marks the chains as local chains. The sandbox sets it for the processes that it starts.',
     }),
   ),
+  SANDBOX_HARDFORK: Type.Optional(
+    text('^[a-z0-9]+$', 'must be the name of a fork such as prague', {
+      description:
+        'Rules of the chains of the sandbox, by the name that anvil has for them. If it is not set, the newest ones that it has.',
+    }),
+  ),
   LOG_LEVEL: word(LOG_LEVELS, { default: 'info', description: 'The lowest level that is logged.' }),
   LOG_REQUESTS: Type.Boolean({ default: true, description: 'Whether each request is logged, at level `info`.' }),
   ...HTTP_SETTINGS,

@@ -34,6 +34,8 @@ export type ChainPlan = {
   readonly network: Network
   readonly chainId: number
   readonly directory: string
+  /** The rules of the chain. Null: the newest that the node has. */
+  readonly hardfork: string | null
   readonly setUp: Pick<SetUp, 'setUpChain' | 'fundFaucet'>
 }
 
@@ -54,9 +56,10 @@ export async function createChainService(chain: ChainPlan): Promise<ChainService
     url: () => url,
     setup: known,
     async start() {
-      const { chainId, directory } = chain
+      const { chainId, directory, hardfork } = chain
       const kept = { keepState: true, statesKept: STATES_KEPT, blocksKept: BLOCKS_KEPT }
-      const anvil = await startAnvil({ chainId, port, directory, mining: 'call', ...kept })
+      const extraArgs = hardfork === null ? [] : ['--hardfork', hardfork]
+      const anvil = await startAnvil({ chainId, port, directory, mining: 'call', ...kept, extraArgs })
       setup = await setUpChain(url, chain.network)
       if (faucet !== null) await fundFaucet(url, setup.contracts, faucet)
       return driven(anvil, mineWhenNeeded(url, createStateKeeper(url, stateFiles(directory))))

@@ -67,7 +67,7 @@ export async function runSandbox(settings: {
     const { plans, ownSettings, tagKey } = await planProcesses(config, env)
     const [{ databaseUrl, users }, chains] = await Promise.all([
       step('PostgreSQL', () => startDatabase(supervisor, setUp, dataDir, plans)),
-      step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, dataDir, chainService })),
+      step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, config, chainService })),
     ])
     const swaps = chains.every(({ chain }) => chain.exchanges !== null)
     if (!swaps) process.stdout.write(WITHOUT_EXCHANGES)
@@ -169,12 +169,12 @@ type MakeChainService = (plan: ChainPlan) => Promise<ChainService>
 function startChains({
   supervisor,
   setUp,
-  dataDir,
+  config: { dataDir, sandboxHardfork: hardfork },
   chainService,
 }: {
   readonly supervisor: Supervisor
   readonly setUp: SetUp
-  readonly dataDir: string
+  readonly config: Config
   readonly chainService: MakeChainService
 }): Promise<StartedChain[]> {
   return Promise.all(
@@ -183,6 +183,7 @@ function startChains({
         network,
         chainId: SANDBOX_CHAIN_IDS[network],
         directory: join(dataDir, 'chains', network),
+        hardfork,
         setUp,
       })
       await supervisor.start({ name: `anvil-${network}`, rank: RANKS.chain, start: service.start })
