@@ -31,8 +31,8 @@ const LEGS = {
   'geth-amsterdam': { client: 'geth', fork: 'amsterdam', checks: 'rows,calls,mpc,nft,vouchers,swaps,signatures' },
   hardhat: { client: 'hardhat', checks: 'rows,calls,nft,swaps' },
 }
-/** NODE_LEGS names those that run without being named, such as `geth-osaka,hardhat`. */
-const USUAL = process.env.NODE_LEGS?.split(',') ?? ['geth-osaka', 'hardhat']
+/** NODE_LEGS names those that run without being named, such as `geth-osaka,hardhat`: otherwise all. */
+const USUAL = process.env.NODE_LEGS?.split(',') ?? Object.keys(LEGS)
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
