@@ -28,6 +28,7 @@ const wished = (facts: { readonly spare?: bigint } = {}) => ({
   spare: 0n,
   ...facts,
 })
+const SPED_UP = { type: 'SpeedUpRequested', data: { requestedAt: signed.data.signedAt, gasPriority: 'high' } } as const
 const capped = (cap: bigint) => ({ ...CHAIN, settings: { ...CHAIN.settings, maxFeePerGasWei: cap * GWEI } })
 
 const refused = {
@@ -143,7 +144,8 @@ export const LANE_CASES = {
       /ETHEREUM_MAX_FEE_PER_GAS_WEI to at least 22500000000 \(wei\)/,
     ],
     [
-      () => lane(wished({ spare: -(10n ** 20n) })),
+      // A cancellation is paid by the amount that it frees; a speed-up is not.
+      () => lane({ ...wished({ spare: -(10n ** 20n) }), wish: head(SPED_UP) }),
       `ethereum ${ADDRESS}`,
       /the wallet lacks [\d.]+ ETH/,
       /Send at least [\d.]+ ETH to 0x\w+: it is then signed automatically/,

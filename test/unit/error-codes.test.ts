@@ -30,6 +30,7 @@ const IN_NO_ERROR = new Set([
   'first_transfer_to_recipient',
   'recipient_cannot_receive',
   'recipient_is_contract',
+  'recipient_is_new',
   'recipient_is_sender',
   'secret_already_returned',
   'unlimited_spend',
