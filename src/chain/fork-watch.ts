@@ -1,6 +1,6 @@
 /**
  * Which fork's rules a chain runs: from the newest header, what `eth_config` (EIP-7910) says where a node has it, and a
- * probe. Read at most once per interval, in the background after the first time, and kept while no node answers.
+ * probe. Read at most once per interval, in the background unless the last answer is old, and kept while no node answers.
  */
 import { FORKS, type Fork, type GasRules, INTRINSIC_GAS, rulesOf } from './forks.ts'
 import type { RpcReader, RpcRequest, RpcResult } from './json-rpc.ts'
@@ -8,8 +8,10 @@ import type { RpcLog } from './rpc-endpoint.ts'
 
 /** Well below the time between blocks with which a fork is announced. */
 const REFRESH_MS = 10_000
-/** How long the first caller waits for a node. */
-const FIRST_WAIT_MS = 1_000
+/** An answer of before a quiet time: a fork may have come since, so the caller waits for the next one. */
+const OLD_MS = 2 * REFRESH_MS
+/** How long a caller waits for a node. */
+const WAIT_MS = 1_000
 /** An estimate of a call of nothing: 21,000 before EIP-2780, which makes it 15,000. */
 const PROBE = { to: '0x000000000000000000000000000000000000dead', value: '0x0', data: '0x' }
 
@@ -24,7 +26,7 @@ export type ForkStatus = {
 }
 
 export type ForkWatch = {
-  /** @returns at once after the first answer of a node; `unknown` if there is none within a second */
+  /** @returns at once while the last answer is fresh; the last one, or `unknown`, if no node answers within a second */
   readonly status: () => Promise<ForkStatus>
   readonly fork: () => Promise<Fork>
   readonly rules: () => Promise<GasRules>
@@ -68,8 +70,10 @@ export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): 
     return reading
   }
   const status = async (): Promise<ForkStatus> => {
-    if (last === null) return within(FIRST_WAIT_MS, readOnce(), UNREAD)
-    if (now() - last.at >= REFRESH_MS) void readOnce()
+    if (last === null) return within(WAIT_MS, readOnce(), UNREAD)
+    const age = Math.abs(now() - last.at)
+    if (age >= OLD_MS) return within(WAIT_MS, readOnce(), last.status)
+    if (age >= REFRESH_MS) void readOnce()
     return last.status
   }
   const fork = async () => (await status()).fork

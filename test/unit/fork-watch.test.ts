@@ -40,13 +40,13 @@ t.test('a change is logged once, in the background, and an unknown fork is a war
   t.equal((await forks.rules()).newAccount, 0n)
   t.equal(node.asked.get('eth_getBlockByNumber'), 1, 'one read serves all')
   node.fork = 'amsterdam'
-  clock.now = 60_000
+  clock.now = 15_000
   t.equal(await forks.fork(), 'osaka', 'nobody waits for the next read')
   await new Promise((resolve) => setTimeout(resolve, 10))
   t.equal(await forks.fork(), 'amsterdam')
   t.equal((await forks.rules()).newAccount, 183_600n)
   node.fork = 'later'
-  clock.now = 120_000
+  clock.now = 30_000
   await forks.fork()
   await new Promise((resolve) => setTimeout(resolve, 10))
   t.equal(await forks.fork(), 'unknown')
@@ -56,6 +56,18 @@ t.test('a change is logged once, in the background, and an unknown fork is a war
     /^warn amsterdam > unknown: the fork of a chain is unknown/,
   ])
   t.equal(told.length, 3)
+})
+
+t.test('after a quiet time nobody is told the fork of before it, unless no node answers', async (t) => {
+  const node = createForkNode('osaka')
+  const { clock, forks } = watch(node)
+  t.equal(await forks.fork(), 'osaka')
+  node.fork = 'amsterdam'
+  clock.now = 3_600_000
+  t.equal(await forks.fork(), 'amsterdam', 'the first request after an hour waits for the node')
+  node.silent = true
+  clock.now = 7_200_000
+  t.equal(await forks.fork(), 'amsterdam', 'what was known counts while no node answers')
 })
 
 t.test('a node that never answers makes the first caller wait for a second, and the rules unknown', async (t) => {
