@@ -10,6 +10,10 @@ import type { RpcLog } from './rpc-endpoint.ts'
 const REFRESH_MS = 10_000
 /** An answer of before a quiet time: a fork may have come since, so the caller waits for the next one. */
 const OLD_MS = 2 * REFRESH_MS
+/** How long a fork counts after a node last showed it: a replica that is behind, or has not been updated, ends none. */
+const KEPT_MS = 600_000
+/** From so long before the next fork gas is held for it too: what is signed before it may be in a block after it. */
+const SOON_SECONDS = 180
 /** How long a caller waits for a node. */
 const WAIT_MS = 1_000
 /** An estimate of a call of nothing: 21,000 before EIP-2780, which makes it 15,000. */
@@ -23,11 +27,14 @@ export type ForkStatus = {
   readonly problem: string | null
   /** When the nodes expect the next fork, ISO 8601; `null` if they do not say. */
   readonly nextAt: string | null
+  /** Whether that is in a few blocks, or over. */
+  readonly isNextNear: boolean
 }
 
 export type ForkWatch = {
   /** @returns at once while the last answer is fresh; the last one, or `unknown`, if no node answers within a second */
   readonly status: () => Promise<ForkStatus>
+  /** By whose rules gas is held: that of `status`, or the newest one that is known if the next one is near. */
   readonly fork: () => Promise<Fork>
   readonly rules: () => Promise<GasRules>
 }
@@ -40,16 +47,24 @@ export type ForkWatchOptions = {
   readonly log: Pick<RpcLog, 'info' | 'warn'>
 }
 
-const UNREAD: ForkStatus = { fork: 'unknown', source: 'nothing', problem: 'no node has answered yet', nextAt: null }
+const NEWEST = 'amsterdam'
+const UNREAD: ForkStatus = {
+  ...{ fork: 'unknown', source: 'nothing', problem: 'no node has answered yet' },
+  ...{ nextAt: null, isNextNear: false },
+}
 
 export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): ForkWatch {
   let last: { readonly status: ForkStatus; readonly at: number } | null = null
   let reading: Promise<ForkStatus> | null = null
+  let shownAt = Number.NEGATIVE_INFINITY
 
   const read = async (): Promise<ForkStatus> => {
-    const status = await readFork(client)
+    const shown = await readFork(client)
     const before = last?.status ?? null
-    if (status === null) return before ?? UNREAD
+    if (shown === null) return before ?? UNREAD
+    const isBehind = before !== null && isEarlier(shown.fork, before.fork) && now() - shownAt < KEPT_MS
+    const status = isBehind ? before : shown
+    if (!isBehind) shownAt = now()
     last = { status, at: now() }
     if (status.fork !== before?.fork || status.problem !== before.problem) {
       const { network, environment } = chain
@@ -76,8 +91,15 @@ export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): 
     if (age >= REFRESH_MS) void readOnce()
     return last.status
   }
-  const fork = async () => (await status()).fork
+  const fork = async () => {
+    const { fork: current, isNextNear } = await status()
+    return isNextNear && current !== 'unknown' ? NEWEST : current
+  }
   return { status, fork, rules: async () => rulesOf(await fork()) }
+}
+
+function isEarlier(fork: Fork, than: Fork): boolean {
+  return fork !== 'unknown' && FORKS.indexOf(fork) < FORKS.indexOf(than as (typeof FORKS)[number])
 }
 
 /** The result, or `late` if it takes longer. A timer, not an AbortSignal: the error of each abort costs more. */
@@ -126,9 +148,10 @@ export function judgeFork(header: Fields, config: Fields | null, probe: bigint |
   const current = fieldsOf(config?.current)
   const source = current === null ? 'header' : 'eth_config'
   const nextAt = activationOf(fieldsOf(config?.next))
+  const isNextNear = nextAt !== null && Date.parse(nextAt) / 1_000 - Number(header.timestamp) < SOON_SECONDS
   const said = forkOf(header, fieldsOf(current?.precompiles))
   const problem = strangeField(header) ?? contradiction(said, probe)
-  return { fork: problem === null ? said : 'unknown', source, problem, nextAt }
+  return { fork: problem === null ? said : 'unknown', source, problem, nextAt, isNextNear }
 }
 
 function forkOf(header: Fields, precompiles: Fields | null): Exclude<Fork, 'unknown'> {

@@ -70,6 +70,25 @@ t.test('after a quiet time nobody is told the fork of before it, unless no node 
   t.equal(await forks.fork(), 'amsterdam', 'what was known counts while no node answers')
 })
 
+t.test('a replica that has not been updated takes back no fork, but a chain that lasts without it does', async (t) => {
+  const node = createForkNode('amsterdam')
+  const { clock, forks } = watch(node)
+  await forks.fork()
+  node.fork = 'osaka'
+  clock.now = 60_000
+  t.equal(await forks.fork(), 'amsterdam')
+  clock.now = 660_000
+  t.equal(await forks.fork(), 'osaka')
+})
+
+t.test('shortly before a fork gas is held for it, as the block of the transaction may be after it', (t) => {
+  const header = { ...HEADERS.osaka, timestamp: '0x64' }
+  const near = (activationTime: number) => judgeFork(header, { next: { activationTime } }, 21_000n).isNextNear
+  t.strictSame([near(100 + 3_600), near(100 + 60), near(90)], [false, true, true])
+  t.notOk(judgeFork(header, null, 21_000n).isNextNear)
+  t.end()
+})
+
 t.test('a node that never answers makes the first caller wait for a second, and the rules unknown', async (t) => {
   const node = createForkNode()
   node.silent = true
