@@ -34,7 +34,7 @@ export type TransferGasChain = PlainGasChain & {
 
 /** How long a request waits for a node. */
 const WAIT_MS = 1_000
-/** Tokens whose gas is remembered, and for how long. One whose transfer could not be estimated is asked again sooner. */
+/** Tokens whose gas is remembered, and for how long. A wallet whose transfer could not be estimated is asked for again sooner. */
 const REMEMBERED_TOKENS = 10_000
 const REMEMBERED_MS = 600_000
 const UNKNOWN_FOR_MS = 30_000
@@ -85,11 +85,12 @@ async function codeGas(
 type TokenTransfer = WantedTransfer & { readonly contract: string }
 
 /**
- * What a token needs at most, by its recent transfers: requests of one token share an estimate, and one that never
- * answers delays nobody else.
+ * What a token needs, by a recent transfer of anyone: requests of one token share an estimate, and one that never answers
+ * delays nobody else. That a transfer could not be estimated, as of a wallet without the token, says nothing about others.
  */
 function createTokenGas(client: RpcReader): (transfer: TokenTransfer) => Promise<bigint> {
   const learned = new LRUCache<string, bigint>({ max: REMEMBERED_TOKENS, ttl: REMEMBERED_MS })
+  const failed = new LRUCache<string, true>({ max: REMEMBERED_TOKENS, ttl: UNKNOWN_FOR_MS })
   const asking = new Map<string, Promise<bigint>>()
   const ask = async ({ from, to, contract, amount }: TokenTransfer): Promise<bigint> => {
     const gas = toQuantity(GAS_BOUNDS.tokenTransferMost)
@@ -100,23 +101,27 @@ function createTokenGas(client: RpcReader): (transfer: TokenTransfer) => Promise
       [],
     )
     const needed = withMargin(answer)
-    learned.set(contract, needed ?? 0n, needed === null ? { ttl: UNKNOWN_FOR_MS } : {})
+    if (needed === null) failed.set(`${contract} ${from}`, true)
+    else learned.set(contract, needed)
     return needed ?? 0n
   }
   return (transfer) => {
-    const { contract } = transfer
-    const known = learned.get(contract)
+    const { contract, from } = transfer
+    const key = `${contract} ${from}`
+    const known = learned.get(contract) ?? (failed.has(key) ? 0n : undefined)
     if (known !== undefined) return Promise.resolve(known)
-    const open = asking.get(contract) ?? ask(transfer).finally(() => asking.delete(contract))
-    asking.set(contract, open)
+    const open = asking.get(key) ?? ask(transfer).finally(() => asking.delete(key))
+    asking.set(key, open)
     return open
   }
 }
 
+/** @returns `null` also for more than the call was allowed: no honest node says so */
 function withMargin(answer: RpcResult | undefined): bigint | null {
   if (answer?.ok !== true) return null
   try {
-    return (readQuantity(answer.value, 'the answer to eth_estimateGas') * GAS_MARGIN_PERCENT) / 100n
+    const gas = readQuantity(answer.value, 'the answer to eth_estimateGas')
+    return gas > GAS_BOUNDS.tokenTransferMost ? null : (gas * GAS_MARGIN_PERCENT) / 100n
   } catch {
     return null
   }

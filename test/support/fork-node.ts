@@ -24,6 +24,8 @@ export type ForkNode = RpcReader & {
   readonly existing: Set<string>
   /** What an estimate gives, by recipient, or the rules of the fork. Never answers for `silent`. */
   readonly estimates: Map<string, bigint>
+  /** Senders whose calls would revert. */
+  readonly refusesFrom: Set<string>
   silent: boolean
   /** How long an answer takes. */
   delayMs: number
@@ -37,6 +39,7 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
     fork,
     existing: new Set(),
     estimates: new Map(),
+    refusesFrom: new Set(),
     silent: false,
     delayMs: 0,
     hasConfig: true,
@@ -66,13 +69,14 @@ function answer(node: ForkNode, { method, params }: RpcRequest): RpcResult {
     case 'eth_getCode':
       return { ok: true, value: node.code.get(String(first)) ?? '0x' }
     case 'eth_estimateGas':
+      if (node.refusesFrom.has((first as EstimateCall).from ?? '')) return refused('execution reverted')
       return { ok: true, value: `0x${estimateOf(node, first as EstimateCall).toString(16)}` }
     default:
       return refused(`${method} is not expected`)
   }
 }
 
-type EstimateCall = { readonly to: string; readonly value?: string }
+type EstimateCall = { readonly from?: string; readonly to: string; readonly value?: string }
 
 function estimateOf({ fork, existing, estimates }: ForkNode, { to, value = '0x0' }: EstimateCall): bigint {
   const given = estimates.get(to)

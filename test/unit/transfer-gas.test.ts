@@ -139,6 +139,24 @@ t.test('the limit of a token transfer is learned from the estimate, once for all
   )
 })
 
+t.test('a wallet whose transfer cannot be estimated changes nothing for the others of the token', async (t) => {
+  const node = createForkNode('osaka')
+  const gasOf = createTransferGas(chainOf(node))
+  node.estimates.set(TOKEN, 350_000n)
+  node.refusesFrom.add(SAFE)
+  const held = await Promise.all([{ ...token(OLD), from: SAFE }, token(OLD)].map(gasOf))
+  t.strictSame(
+    held.map(({ gasLimit }) => gasLimit),
+    [100_000n, 420_000n],
+  )
+})
+
+t.test('an estimate above what a transfer was allowed is believed by nobody', async (t) => {
+  const node = createForkNode('osaka')
+  node.estimates.set(TOKEN, 1n << 40n)
+  t.match(await createTransferGas(chainOf(node))(token(OLD)), { gasLimit: 100_000n })
+})
+
 t.test('the lane and the preview judge as the request was, and code alone is simulated', async (t) => {
   for (const fork of ['osaka', 'amsterdam'] as const) {
     const node = createForkNode(fork)
