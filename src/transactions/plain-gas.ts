@@ -3,6 +3,7 @@
  * on whether the account exists: nodes are asked about accounts that may be new, and about everything on a chain whose
  * rules nobody here knows.
  */
+import { gathering } from '../chain/code.ts'
 import type { ExistsFinally } from '../chain/existence.ts'
 import type { ForkWatch } from '../chain/fork-watch.ts'
 import { GAS_BOUNDS, type GasRules, rulesOf } from '../chain/forks.ts'
@@ -34,6 +35,8 @@ const UNKNOWN_MARGIN_PERCENT = 125n
 const LEAST_VALUE = toQuantity(1n)
 
 export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainGasOf {
+  // The transfers of a batch are asked about in one exchange.
+  const ask = gathering((pairs) => client.batch(pairs.map(toEstimate)))
   return async (transfers) => {
     const fork = await forks.fork()
     const rules = rulesOf(fork)
@@ -43,7 +46,7 @@ export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainG
     const created = new Set(others.filter((_, i) => existing[i] === false))
     const isNew = transfers.map((transfer) => created.has(transfer))
     const asked = transfers.filter((_, i) => isNew[i] || fork === 'unknown')
-    const answers = asked.length === 0 ? [] : await client.batch(asked.map(toEstimate)).catch(() => [])
+    const answers = asked.length === 0 ? [] : await ask(asked.map(pairOf)).catch(() => [])
     const estimates = new Map(asked.map((transfer, i) => [transfer, estimateOf(answers[i])]))
     return transfers.map((transfer, i) =>
       judge(rules, {
@@ -83,14 +86,21 @@ function judge(
   return { gasLimit, newAccount }
 }
 
-function toEstimate({ from, to }: PlainTransfer) {
+function pairOf({ from, to }: PlainTransfer): string {
+  return `${from} ${to}`
+}
+
+function toEstimate(pair: string) {
+  const [from, to] = pair.split(' ')
   return { method: 'eth_estimateGas', params: [{ from, to, value: LEAST_VALUE }] }
 }
 
+/** @returns `null` also for more than any transfer needs: one node that says so must not end a request */
 function estimateOf(answer: RpcResult | undefined): bigint | null {
   if (answer?.ok !== true) return null
   try {
-    return readQuantity(answer.value, 'the answer to eth_estimateGas')
+    const gas = readQuantity(answer.value, 'the answer to eth_estimateGas')
+    return gas > GAS_BOUNDS.tokenTransferMost ? null : gas
   } catch {
     return null
   }

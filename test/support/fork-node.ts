@@ -19,6 +19,7 @@ export const HEADERS = {
 export type ForkNode = RpcReader & {
   /** How often each method was asked. */
   readonly asked: Map<string, number>
+  exchanges: number
   fork: keyof typeof HEADERS
   /** Of accounts at the final block; others have none. */
   readonly existing: Set<string>
@@ -36,6 +37,7 @@ export type ForkNode = RpcReader & {
 export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNode {
   const node: ForkNode = {
     asked: new Map(),
+    exchanges: 0,
     fork,
     existing: new Set(),
     estimates: new Map(),
@@ -45,6 +47,7 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
     hasConfig: true,
     code: new Map(),
     async batch(requests) {
+      node.exchanges += 1
       for (const { method } of requests) node.asked.set(method, (node.asked.get(method) ?? 0) + 1)
       if (node.silent) return new Promise(() => undefined)
       if (node.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, node.delayMs))

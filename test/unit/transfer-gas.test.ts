@@ -81,6 +81,21 @@ t.test('each transfer to the same new recipient is judged alone, and asked about
   t.equal(node.asked.get('eth_getBalance'), 2, 'one look at each address')
 })
 
+t.test(
+  'a hundred new recipients of a batch are asked about in a few exchanges, and an absurd estimate counts for nothing',
+  async (t) => {
+    const node = createForkNode('amsterdam')
+    const gasOf = createTransferGas(chainOf(node))
+    await gasOf(native(OLD))
+    const before = node.exchanges
+    const each = Array.from({ length: 100 }, (_, i) => `0x${(i + 4096).toString(16).padStart(40, '0')}`)
+    for (const to of each.slice(0, 1)) node.estimates.set(to, 1n << 40n)
+    const held = await Promise.all(each.map((to) => gasOf(native(to))))
+    t.ok(node.exchanges - before <= 3, `${node.exchanges - before} exchanges`)
+    t.strictSame([held[0]?.gasLimit, held[99]?.gasLimit], [204_600n, 207_391n])
+  },
+)
+
 t.test('a new recipient costs one round trip to the node more than a recipient did before', async (t) => {
   const node = createForkNode('amsterdam')
   const chain = chainOf(node)
