@@ -1,12 +1,14 @@
 /**
  * Which accounts exist at a final block: they have a balance, a nonce or code (EIP-161). An account that exists does so
- * for good, so that answer is kept; that it does not is asked again soon.
+ * for good, so that answer is kept for long, though not for ever: a node may have been wrong, and then every transfer to
+ * the account would fail. That it does not exist is asked again soon.
  */
 import { LRUCache } from 'lru-cache'
 import { gathering } from './code.ts'
 import type { RpcReader, RpcResult } from './json-rpc.ts'
 
 const REMEMBERED_ACCOUNTS = 50_000
+const EXISTS_FOR_MS = 600_000
 const NEW_FOR_MS = 4_000
 const METHODS = ['eth_getBalance', 'eth_getTransactionCount', 'eth_getCode'] as const
 
@@ -28,7 +30,7 @@ export function createExistsFinally(client: RpcReader): ExistsFinally {
     const unknown = [...new Set(keys.filter((key) => known.get(key) === undefined))]
     const answers = await ask(unknown).catch(() => [])
     const found = new Map(unknown.map((key, i) => [key, (answers[i] ?? []).some(isSomething)]))
-    for (const [key, exists] of found) known.set(key, exists, exists ? {} : { ttl: NEW_FOR_MS })
+    for (const [key, exists] of found) known.set(key, exists, { ttl: exists ? EXISTS_FOR_MS : NEW_FOR_MS })
     return keys.map((key) => found.get(key) ?? known.get(key) ?? false)
   }
 }
