@@ -51,16 +51,17 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
     const { chainId, network } = chain.settings
     const pace = createPace()
     const onStall = (reason: string) => logger.warn({ network, reason }, 'the follower cannot move; will look again')
-    const stalls = createStallReport({ pool, onStall, now: () => performance.now() }, chainId)
     const onError = (error: unknown) =>
       logger.warn({ err: error, network }, 'following the chain failed; will continue from the last processed block')
-    return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) =>
-      followAndTend(kernel, { ...chain, pace, stalls }, balances, lease, stop).catch(async (error: unknown) => {
+    return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) => {
+      // Another process may have led since this one did: its first step ends what that one recorded.
+      const stalls = createStallReport({ pool, onStall, now: () => performance.now() }, chainId)
+      return followAndTend(kernel, { ...chain, pace, stalls }, balances, lease, stop).catch(async (error: unknown) => {
         // Whoever leads now says itself why it does not move.
         if (await lease.renew().catch(() => false)) await stalls.failed(error)
         throw error
-      }),
-    )
+      })
+    })
   })
   const observe = createObserveJob({
     observeWallet: createObserveWallet({ pool, log, ...balances }),
