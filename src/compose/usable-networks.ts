@@ -1,6 +1,6 @@
 /**
  * Requests that need a network which cannot be followed are refused with the reason, before they hold anything. Reads of
- * the database at most once a second, and waits for one only before the first answer.
+ * the database at most once a second, and waits for one only if the last answer is from before a quiet time.
  */
 import { Unavailable } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -11,6 +11,8 @@ import type { Kernel } from './kernel.ts'
 export const STALLED_AFTER_MS = 45_000
 /** How long an answer is used. */
 const FRESH_MS = 1_000
+/** From then on it is no longer used while the next one is read. */
+const OLD_MS = 5_000
 
 /** @throws Unavailable `network_unavailable` */
 export type RequireUsable = (chainId: number) => Promise<void>
@@ -38,9 +40,9 @@ export function createRequireUsable({
   }
 
   return async (chainId) => {
-    const isFresh = Math.abs(clock() - readAt) < FRESH_MS
-    const next = isFresh ? null : refresh()
-    const reason = (known ?? (await next))?.get(chainId)
+    const age = Math.abs(clock() - readAt)
+    const next = age < FRESH_MS ? null : refresh()
+    const reason = (age < OLD_MS ? known : await next)?.get(chainId)
     if (reason === undefined) return
     const { network, environment } = chainOf(chainId).settings
     throw new Unavailable('network_unavailable', `${network} (${environment}) cannot be used: ${reason}.`)
