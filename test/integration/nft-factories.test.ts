@@ -9,7 +9,8 @@ import {
 } from '../../src/chain/nft-collection.ts'
 import { nftRules } from '../../src/nft/opening-rules.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
-import { withNftApi } from '../support/nft-api.ts'
+import { startTestApp } from '../support/http.ts'
+import { ASYNC, COLLECTION, routesOf, withNftApi } from '../support/nft-api.ts'
 
 t.test(
   'since Amsterdam a new factory and its implementation are transactions of their own, each within the limit',
@@ -60,3 +61,29 @@ t.test('an installation from before Amsterdam is kept, and one in steps is used 
   t.strictSame(after.rows, [{ to_address: STEP_FACTORY_ADDRESS, depends_on: null }])
   t.not(made.contract_address, undefined)
 })
+
+t.test(
+  'a collection waits for no factory of the other kind, from before a fork or a process that saw none',
+  async (t) => {
+    const { calls, collection } = await withNftApi(t, { hasFactory: false })
+    await collection({ name: 'One' })
+    const wallet = await calls.pool.query('SELECT DISTINCT wallet_id FROM transactions')
+    const later = await startTestApp({ routes: routesOf(calls, { hasFactory: false, fork: 'amsterdam' }) })
+    const payload = { ...COLLECTION, name: 'Two', wallet_id: wallet.rows[0].wallet_id }
+    await later.send({ method: 'POST', url: '/v1/nft/collections/create', payload, headers: ASYNC })
+    const { rows } = await calls.pool.query(
+      'SELECT transaction_id, to_address, depends_on FROM transactions ORDER BY transaction_id',
+    )
+    const [whole, , steps, implementation] = rows
+    t.strictSame(
+      rows.map(({ to_address, depends_on }) => [to_address, depends_on]),
+      [
+        [DEPLOYMENT_PROXY, null],
+        [FACTORY_ADDRESS, whole.transaction_id],
+        [DEPLOYMENT_PROXY, null],
+        [STEP_FACTORY_ADDRESS, steps.transaction_id],
+        [STEP_FACTORY_ADDRESS, implementation.transaction_id],
+      ],
+    )
+  },
+)

@@ -96,7 +96,7 @@ export async function prepareDeployment(
   }
   let dependsOn: string | null = null
   if (!hasFactory) {
-    dependsOn = await findFactoryDeployment(ports, chainId)
+    dependsOn = await findFactoryDeployment(ports, chainId, kind)
     if (dependsOn === null) {
       await requireProxy(ports, sender)
       dependsOn = await first(deployFactory(kind), factoryGas(rules, kind), null)
@@ -117,15 +117,25 @@ function factoryGas(rules: GasRules, kind: FactoryKind): bigint {
 }
 
 /**
- * A pending deployment of the factory, whoever pays for it, or one so recent that this process has not seen its code.
+ * A pending deployment of the factory, whoever pays for it, or one so recent that this process has not seen its code. One of
+ * the other kind, from before a fork, is none: calls of a factory without code succeed and create nothing. The collection
+ * that it was made for calls the factory that it deploys.
  */
-async function findFactoryDeployment({ pool }: DeploymentPorts, chainId: number): Promise<string | null> {
+async function findFactoryDeployment(
+  { pool }: DeploymentPorts,
+  chainId: number,
+  kind: FactoryKind,
+): Promise<string | null> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
     name: 'factory_deployment',
-    text: `SELECT x.transaction_id FROM ${TRANSACTIONS} x
+    text: `SELECT x.transaction_id
+             FROM ${TRANSACTIONS} x
+             JOIN nft_collections c ON c.collection_id = x.subject_id
+             JOIN ${TRANSACTIONS} d ON d.transaction_id = c.transaction_id
             WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
+              AND d.to_address = $2
             ORDER BY x.transaction_id LIMIT 1`,
-    values: [chainId],
+    values: [chainId, kind === 'WHOLE' ? FACTORY_ADDRESS : STEP_FACTORY_ADDRESS],
   })
   return rows[0]?.transaction_id ?? null
 }
