@@ -3,8 +3,8 @@
  * node can simulate now. Those that must keep waiting are in none of these lists.
  */
 import type { FeeQuote } from '../chain/fees.ts'
-import type { GasRules } from '../chain/forks.ts'
-import { smallest } from '../core/money.ts'
+import { type GasRules, MAX_EXECUTION_GAS } from '../chain/forks.ts'
+import { largest, smallest } from '../core/money.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { buildCall, type Call } from './build-call.ts'
 import type { Sound } from './check-lane.ts'
@@ -132,11 +132,15 @@ function toGasRequest({ transaction, call, dependency }: Candidate, rules: GasRu
   return { ...simulation, ...since, ...errors, ...promised }
 }
 
-/** Not for calls of clients and swaps: the code that they run may be of any length. */
+/**
+ * Not for calls of clients and swaps: the code that they run may be of any length; nor for more than 2^24, as whether the
+ * chain takes so much must be known.
+ */
 function leastGas(intent: Intent): Pick<GasRequest, 'leastGas' | 'isTokenTransfer'> {
   if (isTokenTransfer(intent)) return { isTokenTransfer: true }
   const { data, call, swap, reserved } = intent
-  return data === null || call !== undefined || swap !== undefined ? {} : { leastGas: reserved.gasLimit }
+  const isOpenEnded = call !== undefined || swap !== undefined || reserved.gasLimit > MAX_EXECUTION_GAS
+  return data === null || isOpenEnded ? {} : { leastGas: reserved.gasLimit }
 }
 
 function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: string, now: string): Refused {
@@ -168,13 +172,15 @@ function tooMuchGas(
 
 /**
  * A call gets at least its reserved gas: the simulated state may need less gas than the actual one, after the
- * transactions signed before it. Unused gas costs nothing.
+ * transactions signed before it. Unused gas costs nothing. Nodes before Amsterdam refuse more than 2^24 for ever, and more may
+ * have been reserved while the fork was unknown: beyond that only what the estimate needs.
  *
  * @param most the limit, which no transaction of this request may exceed
  * @returns `null` when it needs more
  */
 export function gasLimitOf(intent: Pick<Intent, 'data' | 'reserved'>, estimated: bigint, most: bigint): bigint | null {
-  const least = intent.data === null ? 0n : intent.reserved.gasLimit
+  const accepted = smallest(most, largest(estimated, MAX_EXECUTION_GAS))
+  const least = intent.data === null ? 0n : smallest(intent.reserved.gasLimit, accepted)
   if (estimated <= most) return estimated > least ? estimated : least
   return (estimated * 100n) / GAS_MARGIN_PERCENT <= most ? most : null
 }

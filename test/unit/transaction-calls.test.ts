@@ -1,6 +1,7 @@
 /** Transactions that call contracts: their intent, call and dependencies, and the lanes they wake. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { MAX_EXECUTION_GAS } from '../../src/chain/forks.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { TRANSACTION_TYPES } from '../../src/declarations.ts'
 import { type Change, type HoldChange, upcast } from '../../src/event-log/aggregate.ts'
@@ -99,6 +100,13 @@ t.test('a call gets the estimate or what was reserved, whichever is more; a tran
   t.equal(gasLimitOf({ data: '0x01', reserved }, 120n, 200n), 120n)
   t.equal(gasLimitOf({ data: '0x01', reserved }, 80n, 200n), 100n)
   t.equal(gasLimitOf({ data: null, reserved }, 80n, 200n), 80n)
+})
+
+t.test('a call gets more than nodes before Amsterdam take only if it needs that', async (t) => {
+  const call = { data: '0x01', reserved: { gasLimit: 20_000_000n, maxFeePerGas: 1n } }
+  t.equal(gasLimitOf(call, 6_000_000n, 40_000_000n), MAX_EXECUTION_GAS, 'reserved while the fork was unknown')
+  t.equal(gasLimitOf(call, 6_000_000n, MAX_EXECUTION_GAS), MAX_EXECUTION_GAS, 'never more than the chain takes')
+  t.equal(gasLimitOf(call, 18_000_000n, 40_000_000n), 18_000_000n)
 })
 
 t.test('a dependency is open until it has succeeded in a block, or has ended', async (t) => {
