@@ -2,7 +2,7 @@
  * Responses for requests without a route: 405 with `Allow` if the path exists, 204 for OPTIONS there, 404 elsewhere.
  *
  * A static path takes precedence over a path with a parameter: `/v1/wallets/create` allows the methods declared for it,
- * not those of `/v1/wallets/:wallet_id`. Only a GET treats it as an id, and no id is `create`: that is a 404.
+ * not those of `/v1/wallets/:wallet_id`, as no id is `create`.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import { NotFound } from '../core/errors.ts'
