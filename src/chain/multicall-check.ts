@@ -9,7 +9,7 @@ import { classifyCallFailure } from './rpc-errors.ts'
 export type MulticallCheck = {
   /** The address, `null` without one or while it is no Multicall3. Unknown while no node answers: then the address. */
   readonly usable: () => Promise<string | null>
-  /** What is wrong with it; `null` for nothing. Asks the node at most once a minute. */
+  /** What is wrong with it; `null` for nothing. Asks the node at most once a minute while it answers. */
   readonly problem: () => Promise<string | null>
 }
 
@@ -28,9 +28,10 @@ export function createMulticallCheck(client: RpcReader, address: string | null, 
     const [result] = await client.batch([
       { method: 'eth_call', params: [{ to: address, data: encodeAggregate3([]) }, 'latest'] },
     ])
+    // No answer says nothing: the next look asks again.
+    if (result === undefined || (!result.ok && classifyCallFailure(result.error).type !== 'reverted')) return
     askedAt = now()
-    isRight = result?.ok === true && result.value === NO_RESULTS
-    if (result?.ok === false && classifyCallFailure(result.error).type !== 'reverted') return
+    isRight = result.ok && result.value === NO_RESULTS
     problem = isRight ? null : `${address} is no Multicall3 on this chain: reads are made one by one`
   }
 

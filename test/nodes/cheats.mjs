@@ -46,6 +46,15 @@ function gethCheats(url) {
       }
     },
     anvil_setBalance: async () => ({ result: null }),
+    // While geth takes a new block into its pool, it may give a nonce again, which it then refuses.
+    async eth_sendTransaction(params) {
+      for (;;) {
+        const { result, error } = await ask(url, { jsonrpc: '2.0', id: 1, method: 'eth_sendTransaction', params })
+        if (!/replacement transaction underpriced/.test(error?.message))
+          return error === undefined ? { result } : { error }
+        await sleep(LOOK_MS)
+      }
+    },
   }
 }
 
