@@ -5,7 +5,7 @@
 import { largest, smallest } from '../core/money.ts'
 import { amountFreed, heldFee } from './aggregate.ts'
 import type { Call } from './build-call.ts'
-import type { Fees, Quote } from './events.ts'
+import type { Fees } from './events.ts'
 import type { KnownTransaction } from './state.ts'
 
 type Paying = Pick<Call, 'value'>
@@ -37,16 +37,17 @@ export function createPurse(spare: bigint): Purse {
 
 /**
  * Limits the fees of the first bytes to the purse: at least what was reserved, which may have to wait for a lower base
- * fee, and more only if the wallet can pay it. Where the call needs more gas than was reserved, as for a recipient that
- * costs more since a fork, what was reserved may buy a small part of a price only: such bytes would block their nonce.
+ * fee, and more only if the wallet can pay it.
  *
  * @param mark adds the tag, which may raise fees of a few thousand wei
- * @returns `null` when the wallet cannot pay for the tag, or for gas that was not reserved
+ * @returns `null` when the wallet cannot pay for the tag
  */
-export function withinPurse<
-  Item extends { transaction: KnownTransaction; call: Call; fees: Fees; quote: Pick<Quote, 'baseFeePerGas'> },
->(purse: Purse, item: Item, mark: (fees: Fees) => Fees): Item | null {
-  const { transaction, call, fees, quote } = item
+export function withinPurse<Item extends { transaction: KnownTransaction; call: Call; fees: Fees }>(
+  purse: Purse,
+  item: Item,
+  mark: (fees: Fees) => Fees,
+): Item | null {
+  const { transaction, call, fees } = item
   const limit = largest(purse.feeLimit(transaction, call), heldFee(transaction))
   const most = limit / fees.gasLimit
   const within = mark({
@@ -55,8 +56,6 @@ export function withinPurse<
     maxPriorityFeePerGas: smallest(fees.maxPriorityFeePerGas, most),
   })
   if (within.gasLimit * within.maxFeePerGas > limit) return null
-  const needsMoreGas = fees.gasLimit > transaction.intent.reserved.gasLimit
-  if (needsMoreGas && within.maxFeePerGas < quote.baseFeePerGas) return null
   purse.take(transaction, call, within)
   return { ...item, fees: within }
 }

@@ -38,7 +38,7 @@ export type Round = {
   readonly refused: readonly Refused[]
 }
 
-/** `unpaid`: those whose tag, or gas beyond what was reserved, the wallet cannot pay for. */
+/** `unpaid`: those whose tag the wallet cannot pay for. */
 export type RoundResult = { readonly appended: number; readonly signed: number; readonly unpaid: readonly Ready[] }
 
 /**

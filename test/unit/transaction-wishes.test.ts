@@ -3,7 +3,7 @@ import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
-import { createPurse, withinPurse } from '../../src/transactions/purse.ts'
+import { createPurse } from '../../src/transactions/purse.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
@@ -59,22 +59,4 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
   purse.take(state, { value: 0n }, { gasLimit: 1n, maxFeePerGas: reserved + payment.value })
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the amount pays for the gas of a cancellation')
-})
-
-t.test('gas that was not reserved, and that the wallet cannot pay at the price of a block, is not signed', (test) => {
-  const transaction = fold([requested])
-  if (transaction.state === 'unknown') throw new Error('the transaction is unknown')
-  const { reserved, amount } = readIntent(requested.data)
-  const { maxFeePerGas } = reserved
-  const quote = { baseFeePerGas: maxFeePerGas / 2n }
-  const call = { to: '0x', value: amount, data: '0x' }
-  const signable = (gasLimit: bigint, spare: bigint) => {
-    const fees = { gasLimit, maxFeePerGas, maxPriorityFeePerGas: 1n }
-    return withinPurse(createPurse(spare), { transaction, call, fees, quote }, (same) => same)?.fees.maxFeePerGas
-  }
-  const tenfold = 10n * reserved.gasLimit
-  test.equal(signable(reserved.gasLimit, 0n), maxFeePerGas)
-  test.equal(signable(tenfold, 0n), undefined, 'a tenth of the price would block the nonce')
-  test.equal(signable(tenfold, tenfold * maxFeePerGas), maxFeePerGas, 'a funded wallet pays it')
-  test.end()
 })
