@@ -49,8 +49,11 @@ export type ForkWatchOptions = {
 
 const NEWEST = 'amsterdam'
 const UNREAD: ForkStatus = {
-  ...{ fork: 'unknown', source: 'nothing', problem: 'no node has answered yet' },
-  ...{ nextAt: null, isNextNear: false },
+  fork: 'unknown',
+  source: 'nothing',
+  problem: 'no node has answered yet',
+  nextAt: null,
+  isNextNear: false,
 }
 
 export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): ForkWatch {

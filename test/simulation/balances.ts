@@ -12,7 +12,7 @@ import { nativeAsset } from '../../src/core/assets.ts'
 import type { BlockObserver } from '../../src/follower/follow-chain.ts'
 import { nodeOf } from './node.ts'
 import { caller, createLogPort, type PortsOf } from './ports.ts'
-import { CHAIN_ID, type World } from './terms.ts'
+import { CHAIN_ID, isExpected, type World } from './terms.ts'
 
 export const ASSET = nativeAsset('ethereum', CHAIN_ID)
 const CHAIN = { network: 'ethereum', environment: 'mainnet', chainId: CHAIN_ID } as const
@@ -86,6 +86,21 @@ function seenBy({ missesDeposits, missesSpending }: World['mutant']): (block: Bl
       ...(missesSpending ? { from: NOBODY } : {}),
     })),
   })
+}
+
+/** Before clients ask for anything: looks at the wallets until each has a balance. @param think waits for the actor's turn */
+export async function untilObserved(
+  world: World,
+  ports: PortsOf,
+  isStopped: () => boolean,
+  think: () => Promise<unknown>,
+): Promise<void> {
+  while (!isStopped() && world.store.balanceRows.size < world.lanes.length) {
+    await think()
+    await lookAtAll(world, ports, 'first_observation').catch((error: unknown) => {
+      if (!isExpected(error)) throw error
+    })
+  }
 }
 
 /**

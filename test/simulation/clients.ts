@@ -9,7 +9,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
-import { ASSET, lookAtAll } from './balances.ts'
+import { ASSET, untilObserved } from './balances.ts'
 import { UNIT_WEI } from './chain.ts'
 import type { Facts } from './facts.ts'
 import { nodeOf } from './node.ts'
@@ -55,12 +55,7 @@ export function createClients(service: Service) {
     const log = createLogPort(ports)
     const think = (isReady: () => boolean) =>
       scheduler.call({ actor: ports.actor, label: 'thinks', weight: 0.3, fallible: false, isReady }, () => undefined)
-    while (!isStopped() && store.balanceRows.size < world.lanes.length) {
-      await think(() => true)
-      await lookAtAll(world, ports, 'first_observation').catch((error: unknown) => {
-        if (!isExpected(error)) throw error
-      })
-    }
+    await untilObserved(world, ports, isStopped, () => think(() => true))
     while (!isStopped()) {
       await think(() => clientsWait(service, world))
       const due = truth.orders.filter((order) => isDue(order, store, world.wallClock()))

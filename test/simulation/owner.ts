@@ -3,7 +3,7 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
-import { ASSET, lookAtAll } from './balances.ts'
+import { ASSET, untilObserved } from './balances.ts'
 import { REVERTING, UNIT_WEI } from './chain.ts'
 import { createLogPort, type PortsOf } from './ports.ts'
 import { CHAIN_ID, isExpected, type World } from './terms.ts'
@@ -18,12 +18,7 @@ export async function runOwner(world: World, ports: PortsOf, isStopped: () => bo
   const log = createLogPort(ports)
   const think = (label: string, isReady: () => boolean) =>
     scheduler.call({ actor: ports.actor, label, weight: 0.12, fallible: false, isReady }, () => undefined)
-  while (!isStopped() && store.balanceRows.size < world.lanes.length) {
-    await think('waits for the first look', () => true)
-    await lookAtAll(world, ports, 'first_observation').catch((error: unknown) => {
-      if (!isExpected(error)) throw error
-    })
-  }
+  await untilObserved(world, ports, isStopped, () => think('waits for the first look', () => true))
   while (!isStopped() && store.transactions.size < world.requests) {
     await think('thinks', () => true)
     const id = `tx_${(store.transactions.size + 1).toString().padStart(3, '0')}`

@@ -10,7 +10,7 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import type { Run } from './actors.ts'
-import { ASSET, lookAtAll } from './balances.ts'
+import { ASSET, untilObserved } from './balances.ts'
 import { UNIT_WEI } from './chain.ts'
 import { createLogPort } from './ports.ts'
 import { CHAIN_ID, isExpected, type World } from './terms.ts'
@@ -38,16 +38,11 @@ type Part = { readonly opening: Opening; readonly gasLimit: bigint } & Partial<I
 /** @param isOpen whether it asks for more */
 export function createSpender(isOpen: () => boolean): Run {
   return async (world, ports, isStopped) => {
-    const { scheduler, random, store, accepted } = world
+    const { scheduler, random, accepted } = world
     const log = createLogPort(ports)
     const think = (isReady: () => boolean) =>
       scheduler.call({ actor: ports.actor, label: 'thinks', weight: 0.3, fallible: false, isReady }, () => undefined)
-    while (!isStopped() && store.balanceRows.size < world.lanes.length) {
-      await think(() => true)
-      await lookAtAll(world, ports, 'first_observation').catch((error: unknown) => {
-        if (!isExpected(error)) throw error
-      })
-    }
+    await untilObserved(world, ports, isStopped, () => think(() => true))
     while (!isStopped()) {
       await think(isOpen)
       if (!isOpen()) continue
