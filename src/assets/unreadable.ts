@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Asset } from '../core/assets.ts'
 import { Conflict } from '../core/errors.ts'
+import { batchLookups } from '../event-log/batch-lookups.ts'
 import type { Row } from '../event-log/table-rows.ts'
 
 /**
@@ -33,25 +34,29 @@ export async function readUnreadable(pool: Pool, chainIds: readonly number[]): P
     text: `${SELECT} AND chain_id = ANY ($1)`,
     values: [chainIds],
   })
-  const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract}`, toUnreadable(row)]))
-  return (chainId, { contract }) => (contract === null ? null : (found.get(`${chainId} ${contract}`) ?? null))
+  const found = new Map(rows.map((row) => [nameOf(row.chain_id, row.contract), toUnreadable(row)]))
+  return (chainId, { contract }) => (contract === null ? null : (found.get(nameOf(chainId, contract)) ?? null))
 }
 
 /** @throws Conflict `token_unreadable` */
 export type RequireReadable = (chainId: number, asset: Asset) => Promise<void>
 
-/** Refuses operations that need the balance of an unreadable token. */
+/** Refuses operations that need the balance of an unreadable token. Requests that wait at the same time share a query. */
 export function createRequireReadable(pool: Pool): RequireReadable {
-  return async (chainId, { contract, symbol }) => {
-    if (contract === null) return
+  const find = batchLookups(async (names) => {
+    const keys = names.map((name) => name.split(' '))
     const { rows } = await pool.query<UnreadableRow>({
       name: 'unreadable_token',
-      text: `${SELECT} AND chain_id = $1 AND contract = $2`,
-      values: [chainId, contract],
+      text: `${SELECT} AND (chain_id, contract) IN (SELECT * FROM unnest($1::integer[], $2::text[]))`,
+      values: [keys.map(([chainId]) => chainId), keys.map(([, contract]) => contract)],
     })
-    const [row] = rows
-    if (row === undefined) return
-    const { since, reason, retryAt } = toUnreadable(row)
+    return new Map(rows.map((row) => [nameOf(row.chain_id, row.contract), toUnreadable(row)]))
+  })
+  return async (chainId, { contract, symbol }) => {
+    if (contract === null) return
+    const unreadable = await find(nameOf(chainId, contract))
+    if (unreadable === undefined) return
+    const { since, reason, retryAt } = unreadable
     throw new Conflict(
       'token_unreadable',
       `The contract of ${symbol} (${contract}) has not been readable since ${since}, so the balance is not known. ` +
@@ -60,6 +65,8 @@ export function createRequireReadable(pool: Pool): RequireReadable {
     )
   }
 }
+
+const nameOf = (chainId: number, contract: string) => `${chainId} ${contract}`
 
 function toUnreadable({ since, reason, retry_at }: UnreadableRow): Unreadable {
   return { since: since.toISOString(), reason, retryAt: retry_at.toISOString() }
