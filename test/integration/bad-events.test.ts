@@ -172,7 +172,9 @@ t.test('an operator sets bad events aside: never a good one, and each only once'
     t.match(await setAside(id), { code: 0, out: /is set aside.*stays held: nothing is signed/s }, name)
     t.match(await setAside(id), { code: 1, err: /was set aside already/ }, name)
   }
-  const { rows } = await pool.query("SELECT type, data FROM events WHERE stream_id = 'setaside-main' ORDER BY version")
+  const { rows } = await pool.query(
+    "SELECT type, data FROM events WHERE stream_id = 'setaside-main' ORDER BY stream_version",
+  )
   t.equal(rows.length, names.length, 'each is an event')
   t.match(rows[0], { type: 'EventSetAside', data: { streamId: streamOf('a wrong hash'), reason: 'incident' } })
 
