@@ -9,6 +9,7 @@ import { readCount, readLower, toQuantity } from '../chain/hex.ts'
 import { type RpcReader, resultValue, rpcCall } from '../chain/json-rpc.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import { sameHex } from '../keys/coverage.ts'
+import { isTransaction } from '../keys/is-transaction.ts'
 
 /** A transaction in a block. */
 export type Consumer = {
@@ -31,7 +32,8 @@ export type AccountNonce = { readonly chainId: number; readonly address: string;
 type Raw = Readonly<Record<string, unknown>>
 
 /**
- * What used the nonce in this block; `null` when the node shows nothing there.
+ * What used the nonce in this block; `null` when the node shows nothing there. A transaction counts only if its fields have
+ * its hash and the signature of the account: no node can make one.
  *
  * An authorization alone is no proof: one with a wrong nonce had no effect. It counts when the account's transaction
  * count is past the nonce and none of the recorded versions has a receipt.
@@ -107,8 +109,9 @@ export function isForChain({ chainId }: Authorization, chain: number): boolean {
   return chainId === 0n || chainId === BigInt(chain)
 }
 
-function isSent(transaction: Raw, { address, nonce }: AccountNonce): boolean {
-  return sameHex(transaction.from, address) && readCount(transaction.nonce, 'a nonce') === nonce
+function isSent(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {
+  if (!sameHex(transaction.from, address) || readCount(transaction.nonce, 'a nonce') !== nonce) return false
+  return isTransaction(transaction, { hash: String(transaction.hash), from: address, chainId })
 }
 
 function isAuthorized(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {

@@ -1,0 +1,51 @@
+import { Transaction, Wallet } from 'ethers'
+import t from 'tap'
+import { toQuantity } from '../../src/chain/hex.ts'
+import { consumerIn } from '../../src/transactions/find-consumer.ts'
+
+const KEY = new Wallet(`0x${'11'.repeat(32)}`)
+const STRANGER = new Wallet(`0x${'22'.repeat(32)}`)
+const ACCOUNT = { chainId: 1000001, address: KEY.address, nonce: 5 }
+const FIELDS = { chainId: 1000001, nonce: 5, to: STRANGER.address, value: 7n, gasLimit: 21_000n, type: 2 }
+
+/** As a node shows it. */
+async function shown(signer: Wallet, fields: Partial<typeof FIELDS> = {}) {
+  const signed = Transaction.from(
+    await signer.signTransaction({ ...FIELDS, maxFeePerGas: 3n, maxPriorityFeePerGas: 1n, ...fields }),
+  )
+  const { hash, from, to, signature } = signed
+  return {
+    ...{ hash, from, to, type: '0x2', accessList: [], input: '0x' },
+    nonce: toQuantity(BigInt(signed.nonce)),
+    gas: toQuantity(signed.gasLimit),
+    value: toQuantity(signed.value),
+    maxFeePerGas: toQuantity(3n),
+    maxPriorityFeePerGas: toQuantity(1n),
+    r: signature?.r,
+    s: signature?.s,
+    yParity: toQuantity(BigInt(signature?.yParity ?? 0)),
+  }
+}
+
+function find(...transactions: readonly object[]) {
+  const value = { number: '0x9', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x65', transactions }
+  return consumerIn({ batch: async () => [{ ok: true, value }] }, ACCOUNT, 9)
+}
+
+t.test('a transaction with the signature of the account is what used its nonce', async (t) => {
+  const own = await shown(KEY)
+  t.match(await find(await shown(STRANGER), own), { kind: 'transaction', hash: own.hash, value: 7n })
+  t.equal(await find(await shown(KEY, { nonce: 6 })), null, 'another nonce')
+})
+
+t.test('a node cannot make one: names, hashes and fields that nobody signed do not count', async (t) => {
+  const own = await shown(KEY)
+  const forged = {
+    'the name of the account over a signature of a stranger': { ...(await shown(STRANGER)), from: KEY.address },
+    'other fields under the signature': { ...own, value: '0x8' },
+    'another nonce under the signature': { ...(await shown(KEY, { nonce: 6 })), nonce: '0x5' },
+    'another hash': { ...own, hash: `0x${'cd'.repeat(32)}` },
+    'no signature': { ...own, r: undefined, s: undefined },
+  }
+  for (const [name, transaction] of Object.entries(forged)) t.equal(await find(transaction), null, name)
+})
