@@ -1,11 +1,12 @@
 /**
  * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
- * the same signed bytes to several nodes is harmless, so submissions fail over like reads.
+ * the same signed bytes to several nodes is harmless, so all of them get them.
  */
 import { withBlockHashes } from './block-hash-params.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
+import { firstToAccept } from './send-to-all.ts'
 import type { RpcBatchLimits } from './settings.ts'
 
 /**
@@ -46,7 +47,7 @@ export type RpcClient = RpcReader & {
   /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
   /**
-   * Submits signed transactions in order and returns the outcome of each. Never throws.
+   * Submits signed transactions to every URL, to each in order, and returns the outcome of each. Never throws.
    *
    * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
    */
@@ -76,17 +77,19 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     }),
   )
   const compareHeads = createHeadComparison(endpoints, options.now)
-  const run = async (plan: Plan): Promise<readonly RpcResult[]> => {
+  const run = (plan: Plan): Promise<readonly RpcResult[]> => {
     if (options.onlySends !== true) compareHeads()
-    return ask(endpoints, plan, batch.maxBytes)
+    return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) })
   return {
     batch: reader.batch,
     call: (method, params) => rpcCall(reader, method, params),
-    sendRawTransactions: async (rawTransactions) => {
+    sendRawTransactions: (rawTransactions) => {
       const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-      return (await run({ kind: 'send', requests })).map(classifySubmission)
+      const send = async (endpoint: Endpoint) =>
+        (await ask([endpoint], { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
+      return firstToAccept(endpoints.map(send))
     },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {
@@ -95,12 +98,12 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   }
 }
 
-/** Sends the open requests to one URL after the other. */
+/** Asks one URL after the other for what is still open. */
 async function ask(endpoints: readonly Endpoint[], plan: Plan, maxBytes: number): Promise<readonly RpcResult[]> {
   const nobody: RpcResult = { ok: false, error: unavailable('no_endpoint', 'no RPC URL is available now') }
   const results = plan.requests.map(() => nobody)
   let open = plan.requests.map((_request, i) => i)
-  for (const endpoint of inOrder(endpoints, plan.kind)) {
+  for (const endpoint of endpoints) {
     if (open.length === 0) break
     if (!(await endpoint.isUsable())) continue
     await askOne(endpoint, plan, { open, maxBytes }, results)
@@ -113,10 +116,9 @@ function isOpen(result: RpcResult, method: string): boolean {
   return !result.ok && isWorthAnotherNode(result.error, method)
 }
 
-/** Healthy URLs first; for reads, up-to-date ones before lagging ones; otherwise in configured order. */
-function inOrder(endpoints: readonly Endpoint[], kind: Plan['kind']): Endpoint[] {
-  const rank = (endpoint: Endpoint): number =>
-    (endpoint.failures() > 0 ? 2 : 0) + (kind === 'read' && endpoint.isLagging() ? 1 : 0)
+/** Healthy URLs first, up-to-date ones before lagging ones, otherwise in configured order. */
+function inOrder(endpoints: readonly Endpoint[]): Endpoint[] {
+  const rank = (endpoint: Endpoint): number => (endpoint.failures() > 0 ? 2 : 0) + (endpoint.isLagging() ? 1 : 0)
   return [...endpoints].sort((a, b) => rank(a) - rank(b) || a.index - b.index)
 }
 

@@ -167,7 +167,7 @@ t.test('a URL that asks for a pause gets it', async (t) => {
   t.equal(await read(connected), 'ok')
 })
 
-t.test('a URL whose head lags is not preferred for reads, but still for sending', async (t) => {
+t.test('a URL whose head lags is not preferred for reads, but gets what is sent', async (t) => {
   const [late, fresh] = [await startRpcNode(t), await startRpcNode(t)]
   const connected = connect(t, [late, fresh])
   late.head = 94
@@ -207,6 +207,24 @@ t.test('the next node gets only what the first one lacks, and the last error out
   t.hasStrict(old, { ok: false, error: { kind: 'answer', message: 'missing trie node ab' } })
   pruned.answer = () => new NodeError('execution reverted', 3)
   await t.rejects(client.call('eth_call', ['new']), { code: 'rpc_error', retryable: false })
+})
+
+t.test('signed bytes go to every node, and one that keeps them or hangs delays nothing', async (t) => {
+  const nodes = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
+  const { client } = connect(t, nodes)
+  const [first, second] = nodes
+  if (first === undefined || second === undefined) throw new Error('no nodes')
+  await client.sendRawTransactions(['0x01'])
+  first.fault = 'hang'
+  second.answer = () => new NodeError('already known')
+  t.equal((await client.sendRawTransactions(['0x02']))[0]?.outcome, 'accepted')
+  for (const { asked } of nodes) await eventually(() => asked.some(({ params }) => params[0] === '0x02'))
+  second.answer = () => new NodeError('invalid sender')
+  t.equal(
+    (await client.sendRawTransactions(['0x03']))[0]?.outcome,
+    'accepted',
+    'one node alone cannot refuse them for ever',
+  )
 })
 
 t.test('transactions go to a node in the order in which they were given', async (t) => {
