@@ -2,8 +2,10 @@
  * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
  * the same signed bytes to several nodes is harmless, so all of them get them.
  */
+import { agreedCount } from './agreed-count.ts'
 import { withBlockHashes } from './block-hash-params.ts'
-import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
+import { readCount } from './hex.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, resultValue, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
 import { firstToAccept } from './send-to-all.ts'
@@ -52,6 +54,8 @@ export type RpcClient = RpcReader & {
    * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
    */
   readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
+  /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
+  readonly transactionCount: (address: string) => Promise<number>
   readonly health: () => readonly EndpointHealth[]
   /** Closes the connections. Pending requests end as unavailable. */
   readonly close: () => void
@@ -90,6 +94,16 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const send = async (endpoint: Endpoint) =>
         (await ask([endpoint], { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
       return firstToAccept(endpoints.map(send))
+    },
+    transactionCount: (address) => {
+      const requests = [{ method: 'eth_getTransactionCount', params: [address, 'latest'] }]
+      const hosts = [...new Set(endpoints.map((endpoint) => endpoint.health().host))]
+      const count = async (host: string) => {
+        const own = inOrder(endpoints).filter((endpoint) => endpoint.health().host === host)
+        const [result] = await ask(own, { kind: 'read', requests }, batch.maxBytes)
+        return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
+      }
+      return agreedCount(hosts.map(count))
     },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {

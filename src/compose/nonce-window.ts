@@ -5,8 +5,6 @@
  * Invariant: a row of the log proves nothing. The party's own journal, bytes that the wallet's key signed, and the chain do.
  */
 import type { Pool } from 'pg'
-import { readCount } from '../chain/hex.ts'
-import { rpcCall } from '../chain/json-rpc.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -48,8 +46,7 @@ export function composeNonceWindow(
       if (isWithin(await highestProven(lane))) return true
       const chain = chains.byChainId(lane.chainId)
       if (chain === undefined) return false
-      const used = await rpcCall(chain.client, 'eth_getTransactionCount', [lane.address, 'latest'])
-      return isWithin(readCount(used, 'a transaction count') - 1)
+      return isWithin((await chain.client.transactionCount(lane.address)) - 1)
     },
     async isGap(lane, nonce) {
       return nonce < journal.highestOf(lane.chainId, lane.address) || nonce < (await highestProven(lane))

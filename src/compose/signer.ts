@@ -3,7 +3,6 @@
  * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
 import { randomInt } from 'node:crypto'
-import { rpcCall } from '../chain/json-rpc.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -139,8 +138,7 @@ function composeLane(
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
   const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
-  const nonceOf = async ({ chainId, address }: Lane) =>
-    Number(await rpcCall(chainOf(chainId).client, 'eth_getTransactionCount', [address, 'latest']))
+  const nonceOf = ({ chainId, address }: Lane) => chainOf(chainId).client.transactionCount(address)
   const replace = createReplaceInLane({
     ...shared,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),

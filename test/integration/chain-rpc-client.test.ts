@@ -227,6 +227,20 @@ t.test('signed bytes go to every node, and one that keeps them or hangs delays n
   )
 })
 
+t.test(
+  'the number of transactions of an account is not what one of three nodes says, nor one host with two URLs',
+  async (t) => {
+    const nodes = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
+    const [liar] = nodes
+    if (liar === undefined) throw new Error('no nodes')
+    for (const node of nodes) node.answer = () => (node === liar ? '0x3e8' : '0x5')
+    const { client } = connect(t, [...nodes, { url: `${liar.url}/again` }])
+    t.equal(await client.transactionCount('0xa'), 5)
+    liar.fault = 'hang'
+    t.equal(await client.transactionCount('0xa'), 5)
+  },
+)
+
 t.test('transactions go to a node in the order in which they were given', async (t) => {
   const node = await startRpcNode(t)
   const { client } = connect(t, [node])
