@@ -25,6 +25,8 @@ export type ForkStatus = {
   readonly source: 'eth_config' | 'header' | 'nothing'
   /** Why it counts as unknown, or `null`. */
   readonly problem: string | null
+  /** When the nodes say that it began, ISO 8601; `null` if they do not say. */
+  readonly since: string | null
   /** When the nodes expect the next fork, ISO 8601; `null` if they do not say. */
   readonly nextAt: string | null
   /** Whether that is in a few blocks, or over. */
@@ -52,6 +54,7 @@ const UNREAD: ForkStatus = {
   fork: 'unknown',
   source: 'nothing',
   problem: 'no node has answered yet',
+  since: null,
   nextAt: null,
   isNextNear: false,
 }
@@ -94,11 +97,13 @@ export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): 
     if (age >= REFRESH_MS) void readOnce()
     return last.status
   }
-  const fork = async () => {
-    const { fork: current, isNextNear } = await status()
-    return isNextNear && current !== 'unknown' ? NEWEST : current
-  }
+  const fork = async () => forkToHold(await status())
   return { status, fork, rules: async () => rulesOf(await fork()) }
+}
+
+/** By whose rules gas is held: the newest one that is known if the next one is near. */
+export function forkToHold({ fork, isNextNear }: Pick<ForkStatus, 'fork' | 'isNextNear'>): Fork {
+  return isNextNear && fork !== 'unknown' ? NEWEST : fork
 }
 
 function isEarlier(fork: Fork, than: Fork): boolean {
@@ -150,11 +155,12 @@ const OSAKA_PRECOMPILE = 'P256VERIFY'
 export function judgeFork(header: Fields, config: Fields | null, probe: bigint | null): ForkStatus {
   const current = fieldsOf(config?.current)
   const source = current === null ? 'header' : 'eth_config'
+  const since = activationOf(current)
   const nextAt = activationOf(fieldsOf(config?.next))
   const isNextNear = nextAt !== null && Date.parse(nextAt) / 1_000 - Number(header.timestamp) < SOON_SECONDS
   const said = forkOf(header, fieldsOf(current?.precompiles))
   const problem = strangeField(header) ?? contradiction(said, probe)
-  return { fork: problem === null ? said : 'unknown', source, problem, nextAt, isNextNear }
+  return { fork: problem === null ? said : 'unknown', source, problem, since, nextAt, isNextNear }
 }
 
 function forkOf(header: Fields, precompiles: Fields | null): Exclude<Fork, 'unknown'> {

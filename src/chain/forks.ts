@@ -171,6 +171,11 @@ export const GAS_BOUNDS = {
    * Amsterdam, to an account that does not exist, needs 186,400 more.
    */
   extra: 200_000n,
+  /**
+   * How many times what it reserved a call that the service itself encodes may need, if a fork has come since. Amsterdam: the
+   * deployment of a collection 6 times, a mint 5 times, with a margin.
+   */
+  ownCallTimes: 8n,
   /** A call of a client whose wallet has too little for an estimate: the append refuses it. */
   unestimatedCall: 100_000n,
   /** Added for the code of a receiver of an NFT; the lane's estimate is used if it is higher. */

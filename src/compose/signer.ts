@@ -15,6 +15,7 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
+import { createNeededGas, type NeededGas } from '../transactions/needed-gas.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -139,8 +140,10 @@ function composeLane(
   const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const nonceOf = ({ chainId, address }: Lane) => chainOf(chainId).client.transactionCount(address)
+  const laneChainOf = composeLaneChains(kernel, nonceOf)
   const replace = createReplaceInLane({
     ...shared,
+    neededGas: (transaction) => laneChainOf(transaction.intent.chainId).neededGas(transaction),
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
     emptyGas: ({ chainId, address }) => emptyTransferGas(createPlainGas(chainOf(chainId)), address),
@@ -183,23 +186,26 @@ function composeLane(
       notSimulated(kernel)(chainId, transactionId, reason)
       held.leftAlone({ kind: 'not_simulated', transactionId, reason })
     },
-    chainOf: composeLaneChains(kernel, nonceOf),
+    chainOf: laneChainOf,
   })
 }
 
 /** What a lane uses of its chain. All lanes of a chain share what is remembered of the gas of tokens. */
 function composeLaneChains({ pool, chainOf }: Kernel, nonceOf: (lane: Lane) => Promise<number>) {
   const observedBlock = createObservedBlock(pool)
-  const chains = new Map<number, LaneChain>()
-  return (chainId: number): LaneChain => {
+  const chains = new Map<number, LaneChain & { readonly neededGas: NeededGas }>()
+  return (chainId: number) => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
     const { client, foreign, code, fees, forks, exists } = chainOf(chainId)
     const observed = (address: string) => observedBlock({ chainId, address })
+    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }), observed)
     const chain = {
       quote: fees.quote,
       gasRules: forks.rules,
-      estimateGas: createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }), observed),
+      forkSince: async () => (await forks.status()).since,
+      estimateGas,
+      neededGas: createNeededGas({ forks, estimateGas }),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
       nonceOf: (address: string) => nonceOf({ chainId, address }),

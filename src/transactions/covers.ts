@@ -100,9 +100,10 @@ function brokenBounds(state: KnownTransaction, { gasLimit, maxFeePerGas }: Unsig
   if (maxFeePerGas > mostReplacementFee(offered))
     return 'the fee is more than twice that of the version that it replaces'
   const isCancelled = state.cancellationRequested || newest.purpose === 'cancel'
-  return isCancelled || gasLimit === newest.fees.gasLimit
-    ? null
-    : 'the gas limit differs from that of the version that it replaces'
+  if (isCancelled || gasLimit === newest.fees.gasLimit) return null
+  if (gasLimit < newest.fees.gasLimit) return 'the gas limit is lower than that of the version that it replaces'
+  // A fork may have come since: the bounds of a first signature are those of all.
+  return gasLimit > mostGas(state.intent) ? 'the gas limit is far above what was reserved' : null
 }
 
 function brokenCall(state: KnownTransaction, transaction: UnsignedTransaction, facts: TransactionFacts): string | null {

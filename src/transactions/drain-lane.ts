@@ -23,6 +23,7 @@ import {
 import type { FillGaps } from './fill-gaps.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
+import { apartUnpayable, type Unpayable } from './raised-gas.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
@@ -151,13 +152,18 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
-  const { needed, idle, unknown } = await sortFillers(work, ready, nonces)
+  const { payable, unpayable } = apartUnpayable(ready, spare)
+  const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
   const { appended, signed, unpaid } = await signAndRecord(work, lane, lease, {
     ready: needed,
     nonces,
     spare,
-    refused: [...refused, ...idle.map((item) => notNeeded(item, log.now()))],
+    refused: [
+      ...refused,
+      ...unpayable.map((one) => notPaid(one, log.now())),
+      ...idle.map((item) => notNeeded(item, log.now())),
+    ],
   })
   for (const { loaded } of unpaid) {
     work.unclear.add(loaded.id)
@@ -189,6 +195,10 @@ async function sortFillers(work: Work, ready: readonly Ready[], nonces: readonly
     else needed.push(item)
   }
   return proven.length === ids.length ? { needed, idle: others, unknown: [] } : { needed, idle: [], unknown: others }
+}
+
+function notPaid({ item: { loaded }, message }: Unpayable, now: string): Refused {
+  return { loaded, command: { type: 'FailUnsigned', code: 'insufficient_funds', message, now } }
 }
 
 /** A gap that opens later gets another filler. */

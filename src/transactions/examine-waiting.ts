@@ -13,13 +13,15 @@ import type { DependencyOutcome } from './dependency.ts'
 import { type EstimateGas, GAS_MARGIN_PERCENT, type GasEstimate, type GasRequest } from './estimate-gas.ts'
 import type { FailureCode, Fees, GasPriority, Intent, Quote } from './events.ts'
 import { quoteAt } from './quote-at.ts'
+import { needsMoreGas, raisedByFork } from './raised-gas.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
-import { mostFirstFee, mostSignable } from './spend-bounds.ts'
+import { mostFirstFee, mostSignable, type SigningRules } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
 
 export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
 type Candidate = Waiting & { readonly call: Call }
-export type Ready = Candidate & { readonly fees: Fees; readonly quote: Quote }
+/** `raised`: why it needs more gas than it holds, if a fork is the cause. */
+export type Ready = Candidate & { readonly fees: Fees; readonly quote: Quote; readonly raised: string | null }
 export type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
 export type Unjudged = { readonly loaded: Loaded<TransactionState>; readonly reason: string }
 
@@ -32,6 +34,8 @@ export type Examined = {
 /** The chain functions used for judging. */
 export type ExaminingChain = {
   readonly gasRules: () => Promise<GasRules>
+  /** When its fork began, ISO 8601, if its nodes say so. */
+  readonly forkSince: () => Promise<string | null>
   readonly estimateGas: EstimateGas
   readonly refusedByToken: RefusedByToken
   /** The newest block at which a balance of the address was read. */
@@ -63,8 +67,8 @@ export async function examineWaiting(
     }
   }
   if (quote === null) return { ready, refused, unjudged }
-  const rules = await chain.gasRules()
-  const requests = candidates.map((candidate) => toGasRequest(candidate, rules))
+  const [rules, since] = await Promise.all([chain.gasRules(), chain.forkSince()])
+  const requests = candidates.map((candidate) => toGasRequest(candidate, { rules, since }))
   const estimates = await chain.estimateGas(requests)
   const unmoved = await refusedTransfers(chain, candidates, requests, estimates)
   for (const [index, candidate] of candidates.entries()) {
@@ -74,7 +78,7 @@ export async function examineWaiting(
     if (unmoved.has(candidate)) refused.push(fail(loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now))
     else if (!estimate.ok && estimate.code === 'could_not_simulate') unjudged.push({ loaded, reason: estimate.reason })
     else {
-      const judged = judge(candidate, estimate, { rules, quote, now })
+      const judged = judge(candidate, estimate, { rules, since, quote, now })
       if ('fees' in judged) ready.push(judged)
       else refused.push(judged)
     }
@@ -119,7 +123,7 @@ async function refusedTransfers(
   return new Set(transfers.flatMap(({ candidate }, index) => (refused[index] ? [candidate] : [])))
 }
 
-function toGasRequest({ transaction, call, dependency }: Candidate, rules: GasRules): GasRequest {
+function toGasRequest({ transaction, call, dependency }: Candidate, rules: SigningRules): GasRequest {
   const { intent } = transaction
   const since = dependency?.outcome === 'succeeded' ? { sinceBlock: dependency.blockNumber } : {}
   const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
@@ -150,24 +154,22 @@ function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: stri
 function judge(
   candidate: Candidate,
   estimate: Exclude<GasEstimate, { readonly code: 'could_not_simulate' }>,
-  { rules, quote, now }: { readonly rules: GasRules; readonly quote: FeeQuote; readonly now: string },
+  { rules, since, quote, now }: SigningRules & { readonly quote: FeeQuote; readonly now: string },
 ): Ready | Refused {
   const { loaded, transaction } = candidate
   const { intent } = transaction
   const { gasPriority, reserved } = intent
   if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
-  const gasLimit = gasLimitOf(intent, estimate.gasLimit, mostSignable(intent, rules))
-  if (gasLimit === null) return fail(loaded, 'fee_cap_exceeded', tooMuchGas(intent, estimate), now)
+  const gasLimit = gasLimitOf(intent, estimate.gasLimit, mostSignable(intent, { rules, since }))
+  if (gasLimit === null)
+    return fail(loaded, 'fee_cap_exceeded', `${needsMoreGas(intent, estimate)}: send it again.`, now)
   const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
-  return { ...candidate, fees, quote: quoteAt(quote, gasPriority) }
-}
-
-function tooMuchGas(
-  { reserved }: Intent,
-  { gasLimit, newAccount = 0n }: { gasLimit: bigint; newAccount?: bigint },
-): string {
-  const cause = newAccount > 0n ? ` of which ${newAccount} create the account of the recipient, which is new,` : ''
-  return `The transaction now needs ${gasLimit} gas,${cause} but its hold covers only ${reserved.gasLimit}: send it again.`
+  return {
+    ...candidate,
+    fees,
+    quote: quoteAt(quote, gasPriority),
+    raised: raisedByFork(intent, { ...estimate, gasLimit }, since),
+  }
 }
 
 /**

@@ -30,7 +30,7 @@ export type PlainGasChain = {
 }
 
 /** Added to the estimate of a node whose rules are unknown. */
-const UNKNOWN_MARGIN_PERCENT = 125n
+export const UNKNOWN_MARGIN_PERCENT = 125n
 /** Does not depend on the amount, so that an estimate says nothing about funds. */
 const LEAST_VALUE = toQuantity(1n)
 

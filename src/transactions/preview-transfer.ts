@@ -53,7 +53,9 @@ export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
       warningsOf(ports, intent),
       fundsOf(ports, intent),
     ])
-    const gasLimit = estimate.ok ? smallest(estimate.gasLimit, mostSignable(intent, rules)) : intent.reserved.gasLimit
+    const gasLimit = estimate.ok
+      ? smallest(estimate.gasLimit, mostSignable(intent, { rules, since: null }))
+      : intent.reserved.gasLimit
     const { left, isShort } = payment(intent, quote, gasLimit, funds)
     const reason = isShort ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
     return {
@@ -103,7 +105,7 @@ async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent, rules
 }
 
 function requestOf(intent: Intent, rules: GasRules): GasRequest {
-  return { from: intent.from, call: buildCall(intent), mostGas: mostSignable(intent, rules) }
+  return { from: intent.from, call: buildCall(intent), mostGas: mostSignable(intent, { rules, since: null }) }
 }
 
 type Funds = { readonly asset: bigint; readonly native: bigint }

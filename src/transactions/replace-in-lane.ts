@@ -13,6 +13,7 @@ import { checkLane, type Sound } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { NeededGas } from './needed-gas.ts'
 import { createPurse, type Purse } from './purse.ts'
 import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
@@ -34,6 +35,8 @@ export type ReplacePorts = SignBatchPorts & {
   readonly capOf: (chainId: number) => bigint
   /** The gas limit of a cancellation. */
   readonly emptyGas: (lane: Lane) => Promise<bigint>
+  /** The gas that its bytes lack by the rules of now. */
+  readonly neededGas: NeededGas
   /** Whether a recorded transaction may be signed. */
   readonly check: CheckRecorded
   /** How long bytes may stay unmined before their fee is bumped. */
@@ -89,9 +92,10 @@ async function replacement(
   const purpose = purposeOf(transaction, newest)
   const priority = transaction.speedUpRequested ?? transaction.intent.gasPriority
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
-  if (!isAskedFor && !mayHelp(transaction, newest, purpose, quote, priority)) return null
+  const needed = purpose === 'cancel' ? null : await ports.neededGas(transaction)
+  if (!isAskedFor && needed === null && !mayHelp(transaction, newest, purpose, quote, priority)) return null
   const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = purpose === 'cancel' ? await ports.emptyGas(lane) : newest.fees.gasLimit
+  const gasLimit = purpose === 'cancel' ? await ports.emptyGas(lane) : (needed ?? newest.fees.gasLimit)
   const cap = ports.capOf(lane.chainId)
   const payable = purse.feeLimit(transaction, call) / gasLimit
   const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')

@@ -9,18 +9,34 @@ import { largest, smallest } from '../core/money.ts'
 import type { Fees, Intent } from './events.ts'
 
 type Reserved<Field extends keyof Intent['reserved']> = { readonly reserved: Pick<Intent['reserved'], Field> }
+type Reserving = Reserved<'gasLimit'> & Pick<Intent, 'data' | 'call' | 'swap'>
 
 /**
- * The maximum gas of a call: twice the reserved gas, or a fixed amount more if that is higher. It knows no fork, so that
- * those who check it need no change when a fork changes what calls cost.
+ * The maximum gas of a call, also of one that is signed after a fork which made it dearer. It knows no fork, so that those
+ * who check it need no change when a fork changes what calls cost.
  */
-export function mostGas({ reserved }: Reserved<'gasLimit'>): bigint {
+export function mostGas(intent: Reserving): bigint {
+  const { data, call, swap, reserved } = intent
+  // The code that a client's call or a swap runs is not ours: it could use whatever it may.
+  const isOwnCall = data !== null && call === undefined && swap === undefined
+  return isOwnCall ? largest(usualMost(intent), GAS_BOUNDS.ownCallTimes * reserved.gasLimit) : usualMost(intent)
+}
+
+/** Without a fork: twice the reserved gas, or a fixed amount more if that is higher. */
+export function usualMost({ reserved }: Reserved<'gasLimit'>): bigint {
   return largest(2n * reserved.gasLimit, reserved.gasLimit + GAS_BOUNDS.extra)
 }
 
-/** The same for who signs, who also knows what the nodes of the chain accept. */
-export function mostSignable(intent: Reserved<'gasLimit'>, { transaction }: Pick<GasRules, 'transaction'>): bigint {
-  return smallest(mostGas(intent), transaction)
+/** What a signer knows beside: what the nodes of the chain accept, and since when its fork has its rules, if they say so. */
+export type SigningRules = { readonly rules: Pick<GasRules, 'transaction'>; readonly since: string | null }
+
+/** The same for who signs: more than the usual only for what was accepted before the fork. */
+export function mostSignable(intent: Reserving & Pick<Intent, 'requestedAt'>, { rules, since }: SigningRules): bigint {
+  return smallest(isBeforeFork(intent, since) ? mostGas(intent) : usualMost(intent), rules.transaction)
+}
+
+export function isBeforeFork({ requestedAt }: Pick<Intent, 'requestedAt'>, since: string | null): boolean {
+  return since !== null && requestedAt < since
 }
 
 /**

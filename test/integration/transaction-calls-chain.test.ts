@@ -70,6 +70,7 @@ async function withChain(t: Test, calls: Calls) {
       quote: fees.quote,
       estimateGas: createEstimateGas(client, code, osakaPlainGas),
       gasRules: osakaRules,
+      forkSince: async () => null,
       refusedByToken: createRefusedByToken(client),
       observedBlock: async () => 0,
       nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),

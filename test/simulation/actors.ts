@@ -213,6 +213,7 @@ function createSigner(world: World, ports: PortsOf) {
       quoteOf: quote,
       capOf: () => FEE_CAP_WEI,
       emptyGas: async () => EMPTY_TRANSFER_GAS,
+      neededGas: async () => null,
       replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
       onFundsReached: () => undefined,
@@ -230,6 +231,7 @@ function createSigner(world: World, ports: PortsOf) {
     chainOf: () => ({
       quote,
       gasRules: osakaRules,
+      forkSince: async () => null,
       estimateGas: async (requests) => requests.map((request) => ({ ok: true, gasLimit: world.gasOf(request) })),
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),

@@ -17,6 +17,7 @@ import { createDrainLane, type DrainLane } from '../../src/transactions/drain-la
 import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
+import type { NeededGas } from '../../src/transactions/needed-gas.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import { loginAs } from './database-login.ts'
@@ -32,6 +33,9 @@ const METADATA = { tenantId: 'acme', actor: 'test' }
 export type Meanwhile = {
   readonly price: () => bigint
   readonly estimate: EstimateGas
+  /** When the fork of the chain began. */
+  readonly forkSince: string | null
+  readonly neededGas: NeededGas
   /** Before bytes are signed. */
   readonly signing: () => Promise<unknown>
 }
@@ -62,6 +66,8 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
   const meanwhile: LaneStage['meanwhile'] = {
     price: () => 20n * GWEI,
     estimate: async (requests) => requests.map(() => ({ ok: true, gasLimit: 21_000n })),
+    forkSince: null,
+    neededGas: async () => null,
     signing: async () => undefined,
   }
   const short: string[] = []
@@ -125,6 +131,7 @@ function createLane(
     quoteOf: quote,
     capOf: () => 500n * GWEI,
     emptyGas: async () => EMPTY_TRANSFER_GAS,
+    neededGas: (transaction) => meanwhile.neededGas(transaction),
     replaceAfterMs: 60_000,
     onCapReached: () => undefined,
     onFundsReached: (id) => void short.push(id),
@@ -144,6 +151,7 @@ function createLane(
     chainOf: () => ({
       quote,
       gasRules: osakaRules,
+      forkSince: async () => meanwhile.forkSince,
       estimateGas: (requests) => meanwhile.estimate(requests),
       refusedByToken: async (requests) => requests.map(() => false),
       observedBlock: async () => 0,

@@ -46,6 +46,7 @@ t.test(
       const waiting = { loaded: { id: 'tx_1' }, transaction, dependency: { outcome: 'succeeded', blockNumber: 1 } }
       const chain = {
         gasRules: async () => ({ transaction: 50_000_000n }),
+        forkSince: async () => null,
         estimateGas: async () => [{ ok: true, gasLimit, newAccount: gasLimit - 21_000n }],
         refusedByToken: async () => [],
         observedBlock: async () => 0,

@@ -13,7 +13,7 @@ import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { createCanReceive } from '../../chain/nft-receiver.ts'
 import { classifyCallFailure } from '../../chain/rpc-errors.ts'
 import { ValidationFailed } from '../../core/errors.ts'
-import { mostGas } from '../../transactions/spend-bounds.ts'
+import { usualMost } from '../../transactions/spend-bounds.ts'
 import type { TransferWarning } from './events.ts'
 import type { PlannedCall } from './plan-calls.ts'
 import { type Fields, fieldOf, type NftTransferRequest } from './read-fields.ts'
@@ -72,7 +72,7 @@ async function simulateReady(
   const answers = await client.batch(
     probes.map(({ call, data }) => {
       // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
-      const gas = toQuantity(mostGas({ reserved: { gasLimit: call.gasLimit + GAS_BOUNDS.nftReceiver } }))
+      const gas = toQuantity(usualMost({ reserved: { gasLimit: call.gasLimit + GAS_BOUNDS.nftReceiver } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )

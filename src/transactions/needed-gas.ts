@@ -1,0 +1,36 @@
+/**
+ * What bytes that are signed and in no block need now: a fork may have come since they were signed, and bytes with too little
+ * gas would be mined, fail, and cost their fee.
+ */
+import type { ForkWatch } from '../chain/fork-watch.ts'
+import { rulesOf } from '../chain/forks.ts'
+import { buildCall } from './build-call.ts'
+import type { EstimateGas } from './estimate-gas.ts'
+import { UNKNOWN_MARGIN_PERCENT } from './plain-gas.ts'
+import { mostSignable } from './spend-bounds.ts'
+import { type KnownTransaction, newestAttempt } from './state.ts'
+
+export type NeededGasChain = {
+  readonly forks: Pick<ForkWatch, 'fork' | 'status'>
+  readonly estimateGas: EstimateGas
+}
+
+/** @returns the gas limit that they should have, or `null` if theirs is enough, or nobody knows. Never throws. */
+export type NeededGas = (transaction: KnownTransaction) => Promise<bigint | null>
+
+export function createNeededGas({ forks, estimateGas }: NeededGasChain): NeededGas {
+  return async (transaction) => {
+    const newest = newestAttempt(transaction)
+    const [fork, { since }] = await Promise.all([forks.fork(), forks.status()])
+    const rules = rulesOf(fork)
+    // Up to Osaka no fork has made a call dearer.
+    if (newest === null || newest.purpose === 'cancel' || rules.newAccount === 0n) return null
+    const { intent } = transaction
+    const call = buildCall(intent)
+    const mostGas = mostSignable(intent, { rules, since })
+    const [estimate] = await estimateGas([{ from: intent.from, call, mostGas }]).catch(() => [])
+    if (!estimate?.ok || estimate.gasLimit > mostGas) return null
+    // Without the margin of the estimate, which is no reason for other bytes.
+    return (estimate.gasLimit * 100n) / UNKNOWN_MARGIN_PERCENT > newest.fees.gasLimit ? estimate.gasLimit : null
+  }
+}
