@@ -23,6 +23,7 @@ export const FINDING_KINDS = {
   not_as_recorded: 'a request cannot be signed, because its row, its events or its wallet contradict each other',
   not_sent: 'no node has accepted a signed transaction',
   not_mined: 'a node has accepted a transaction, but it is not mined',
+  gas_too_low: 'a fork has made a signed transaction dearer, and its gas is too little',
   fee_under_base: 'the base fee is higher than the fee of the lowest nonce of a lane',
   fee_over_cap: 'the gas price of the network is above the configured cap',
   awaiting_funds: 'the wallet cannot pay for a signed transaction',

@@ -101,6 +101,7 @@ export const LANE: LaneNow = {
   gaps: [],
   spare: null,
   wish: null,
+  headNeedsGas: null,
   held: null,
 }
 

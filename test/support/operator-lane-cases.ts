@@ -70,6 +70,14 @@ export const LANE_CASES = {
       new RegExp(`${HEAD_ID}/speed-up`),
     ],
   ],
+  gas_too_low: [
+    [
+      () => lane({ headNeedsGas: 207_391n }),
+      `ethereum ${ADDRESS}`,
+      /was signed with 21000 gas, and needs 207391 by the rules/,
+      new RegExp(`replaced by a version with enough gas.*${HEAD_ID}/cancel`, 's'),
+    ],
+  ],
   fee_under_base: [
     [
       () => lane({}, asks(21n * GWEI)),

@@ -15,6 +15,7 @@ export function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
   const { chain, limits } = context
   const newest = head === null ? null : newestAttempt(head.transaction)
   if (head === null || newest === null) return
+  judgeGas(lane, { id: head.id, has: newest.fees.gasLimit, cancel: pathOf(head, 'cancel') }, context, add)
   if (head.transaction.state === 'awaiting_funds') {
     judgeFunds(lane, head, context, add)
     return
@@ -39,6 +40,26 @@ export function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
     story(head.id),
     step('Speed it up.', apiRequest(pathOf(head, 'speed-up'), { gas_priority: 'high' })),
     step('Or cancel it.', apiRequest(pathOf(head, 'cancel'))),
+  )
+}
+
+/** A fork has made its call dearer since it was signed. */
+function judgeGas(
+  { headNeedsGas: needed, ages }: LaneNow,
+  { id, has, cancel }: { readonly id: string; readonly has: bigint; readonly cancel: string },
+  { limits }: LaneContext,
+  add: Add,
+): void {
+  if (needed === null) return
+  add(
+    'gas_too_low',
+    ages.head,
+    `${id} was signed with ${has} gas, and needs ${needed} by the rules that its chain has now, or will have in a moment: mined as ` +
+      'it is, it would fail and its fee would be paid.',
+    step(
+      `Wait: it is replaced by a version with enough gas ${duration(limits.replaceAfterMs)} after it was sent, if the wallet can pay for it.`,
+    ),
+    step('Or cancel it, and send it again.', apiRequest(cancel)),
   )
 }
 

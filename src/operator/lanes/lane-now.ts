@@ -11,12 +11,15 @@ import { createLaneReads, laneName } from '../../transactions/lanes.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
+import { neededGasBy } from './needed-gas.ts'
 
 /** The transaction with the lowest nonce in flight: nothing behind it can be mined before it. */
 export type Head = { readonly id: string; readonly transaction: KnownTransaction }
 
 export type LaneNow = LaneRow & {
   readonly head: Head | null
+  /** The gas that the head lacks by the rules of its chain; `null` if it has enough. */
+  readonly headNeedsGas: bigint | null
   /** `null` when no node answers, or none is configured. */
   readonly chainNonce: number | null
   /** Wei; read only when funds may be insufficient. */
@@ -58,7 +61,7 @@ export async function completeLanes(
       ? []
       : [{ row, lane: row.lane, from, highest: row.highestNonce }]
   })
-  const gaps = await readGaps(pool, questions)
+  const [gaps, gas] = await Promise.all([readGaps(pool, questions), readNeededGas(chains, now, rows, known)])
   const gapsOf = new Map(questions.map(({ row }, index) => [row, gaps[index] ?? []]))
   const held = await readHeld(
     pool,
@@ -77,11 +80,39 @@ export async function completeLanes(
     held: held.get(laneName(row.lane)) ?? null,
     spare: spares.get(row) ?? null,
     head: known.get(row.ids.head ?? '') ?? null,
+    headNeedsGas: gas.get(row) ?? null,
     wish: known.get(row.ids.wish ?? '') ?? null,
     chainNonce: nonces.get(row) ?? null,
     nativeBalance: balances.get(row) ?? null,
     gaps: gapsOf.get(row) ?? [],
   }))
+}
+
+/** What the heads of lanes need now, where that is more than their bytes have. */
+async function readNeededGas(
+  chains: readonly OperatorChain[],
+  now: readonly ChainNow[],
+  rows: readonly LaneRow[],
+  known: ReadonlyMap<string, Head>,
+): Promise<Map<LaneRow, bigint>> {
+  const up = chains.filter(({ settings: { chainId } }) =>
+    now.some(({ settings, node }) => settings.chainId === chainId && node.up),
+  )
+  const needs = await Promise.all(
+    up.map(async ({ settings: { chainId }, client }) => {
+      const own = rows.filter(({ lane, ids }) => lane.chainId === chainId && known.has(ids.head ?? ''))
+      if (own.length === 0) return []
+      const neededGas = await neededGasBy(client)
+      return Promise.all(
+        own.map(async (row) => {
+          const head = known.get(row.ids.head ?? '')
+          const needed = head === undefined ? null : await neededGas(head.transaction)
+          return needed === null ? [] : [[row, needed] as const]
+        }),
+      )
+    }),
+  )
+  return new Map(needs.flat(2) as (readonly [LaneRow, bigint])[])
 }
 
 async function readTransactions(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow[]): Promise<Map<string, Head>> {
