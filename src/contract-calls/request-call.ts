@@ -107,9 +107,12 @@ async function gasOf(
   call: DescribedCall,
   { gasLimit }: CallRequest,
 ): Promise<bigint> {
-  if (gasLimit !== null) return gasLimit
-  const { client } = ports.nodeOf(sender.chainId)
   const { transaction: most } = await ports.gasRules(sender.chainId)
+  if (gasLimit !== null) {
+    requireSendable(gasLimit, most)
+    return gasLimit
+  }
+  const { client } = ports.nodeOf(sender.chainId)
   const simulation = await simulateCall(client, sender.address, call, { gas: most, estimates: true })
   if (simulation.outcome === 'insufficient_funds') return GAS_BOUNDS.unestimatedCall
   if (simulation.outcome === 'returned') return smallest(((simulation.gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, most)
@@ -117,6 +120,13 @@ async function gasOf(
   const reason = error.reason ?? 'it returned no reason'
   const rule = `contract_address would revert now: ${reason}. Correct the call, or send gas_limit to have it simulated again before it is signed.`
   throw ValidationFailed.field('contract_address', 'call_reverts', rule, { revert: error })
+}
+
+/** @throws ValidationFailed `too_large` */
+export function requireSendable(gasLimit: bigint, most: bigint): void {
+  if (gasLimit <= most) return
+  const rule = `gas_limit must be at most ${most}: the rules of the chain allow a transaction no more.`
+  throw ValidationFailed.field('gas_limit', 'too_large', rule)
 }
 
 async function outflowsFor(ports: CallPorts, tenantId: string, sender: Sender, call: DescribedCall) {

@@ -9,7 +9,7 @@ import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
 import { readCall } from './read-call.ts'
 import { type BalanceChange, rehearseCall } from './rehearse-call.ts'
-import type { CallRequest } from './request-call.ts'
+import { type CallRequest, requireSendable } from './request-call.ts'
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
 import type { TriedCallView } from './view.ts'
@@ -25,6 +25,7 @@ export function createTryCall(ports: CallPorts): TryCall {
     const { client, code } = ports.nodeOf(sender.chainId)
     await requireContract(code, call.to)
     const { transaction: most } = await ports.gasRules(sender.chainId)
+    if (request.gasLimit !== null) requireSendable(request.gasLimit, most)
     const isSimulated = mode === 'simulate'
     const native = nativeAsset(sender.network, sender.chainId)
     const [simulation, rehearsed] = await Promise.all([

@@ -255,6 +255,7 @@ t.test('what would do nothing, or something else, is refused with its field', as
     [{ abi: ['x'.repeat(65_536)], data: transfer }, '422 abi too_large'],
     [{ ...count, gas_limit: 20_999 }, '422 gas_limit too_small'],
     [{ ...count, gas_limit: 16_777_217 }, '422 gas_limit too_large'],
+    [{ ...count, gas_limit: 50_000_001 }, '422 gas_limit too_large'],
     [{ ...count, mode: 'sent' }, '422 mode not_allowed'],
     [{}, '422 function required'],
   ]
