@@ -7,11 +7,19 @@ import { isBlockHashRefused } from './rpc-errors.ts'
 
 type Named = { readonly hash: string; readonly request: RpcRequest }
 
-/** As the reader; results are in the order of the requests. */
-export function withBlockHashes(reader: RpcReader): RpcReader {
-  let isUnderstood = true
+/** Then a hash is tried again: one odd refusal, or one node of several, does not count for good. */
+const BY_NUMBER_MS = 60_000
+
+/**
+ * As the reader; results are in the order of the requests.
+ *
+ * @param now a clock, ms
+ */
+export function withBlockHashes(reader: RpcReader, now: () => number): RpcReader {
+  let refusedAt = Number.NEGATIVE_INFINITY
   return {
     async batch(requests) {
+      const isUnderstood = Math.abs(now() - refusedAt) > BY_NUMBER_MS
       const results = new Map<number, RpcResult>()
       const ask = requests.map((_, i) => i).filter((i) => isUnderstood || hashIn(requests[i]) === null)
       const answers = await reader.batch(ask.flatMap((i) => requests[i] ?? []))
@@ -24,7 +32,7 @@ export function withBlockHashes(reader: RpcReader): RpcReader {
       })
       if (open.length > 0) {
         const byNumber = await readByNumber(reader, open)
-        if (byNumber.some(({ ok }) => ok)) isUnderstood = false
+        if (isUnderstood && byNumber.some(({ ok }) => ok)) refusedAt = now()
         for (const [place, { i }] of open.entries()) results.set(i, byNumber[place] ?? SILENT)
       }
       return requests.map((_, i) => results.get(i) ?? SILENT)

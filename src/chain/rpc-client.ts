@@ -56,6 +56,8 @@ export type RpcClient = RpcReader & {
   readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
   /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
   readonly transactionCount: (address: string) => Promise<number>
+  /** The blocks of the URL that is asked first lead nowhere: for some minutes the others come before it. */
+  readonly doubtFirst: () => void
   readonly health: () => readonly EndpointHealth[]
   /** Closes the connections. Pending requests end as unavailable. */
   readonly close: () => void
@@ -85,7 +87,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     if (options.onlySends !== true) compareHeads()
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
-  const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) })
+  const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
   return {
     batch: reader.batch,
     call: (method, params) => rpcCall(reader, method, params),
@@ -104,6 +106,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
       }
       return agreedCount(hosts.map(count))
+    },
+    doubtFirst() {
+      const [first, ...others] = inOrder(endpoints).filter((endpoint) => endpoint.failures() === 0)
+      if (others.length > 0) first?.doubt()
     },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {
@@ -130,9 +136,10 @@ function isOpen(result: RpcResult, method: string): boolean {
   return !result.ok && isWorthAnotherNode(result.error, method)
 }
 
-/** Healthy URLs first, up-to-date ones before lagging ones, otherwise in configured order. */
+/** Healthy URLs first, doubted ones last of them, up-to-date ones before lagging ones, otherwise in configured order. */
 function inOrder(endpoints: readonly Endpoint[]): Endpoint[] {
-  const rank = (endpoint: Endpoint): number => (endpoint.failures() > 0 ? 2 : 0) + (endpoint.isLagging() ? 1 : 0)
+  const rank = (endpoint: Endpoint): number =>
+    (endpoint.failures() > 0 ? 4 : 0) + (endpoint.isDoubted() ? 2 : 0) + (endpoint.isLagging() ? 1 : 0)
   return [...endpoints].sort((a, b) => rank(a) - rank(b) || a.index - b.index)
 }
 

@@ -22,6 +22,9 @@ import { createHttpTransport, type HttpTransport } from './rpc-transport.ts'
  */
 const WRONG_CHAIN_RECHECK_MS = 5_000
 
+/** Then it is looked at again; until then the others are asked first. */
+const DOUBTED_MS = 300_000
+
 /** Compatible with pino. */
 export type RpcLog = {
   readonly info: (fields: Record<string, unknown>, message: string) => void
@@ -64,6 +67,9 @@ export type Endpoint = {
   readonly health: () => EndpointHealth
   readonly setLagging: (lagging: boolean) => void
   readonly isLagging: () => boolean
+  /** It is asked last for a while: what it says about its blocks leads nowhere. */
+  readonly doubt: () => void
+  readonly isDoubted: () => boolean
   readonly close: () => void
 }
 
@@ -92,6 +98,7 @@ type State = {
   verifying: Promise<boolean> | null
   head: number | null
   lagging: boolean
+  doubtedUntil: number
   batchLimit: number
 }
 
@@ -111,6 +118,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     verifying: null,
     head: null,
     lagging: false,
+    doubtedUntil: Number.NEGATIVE_INFINITY,
     batchLimit: options.maxBatchSize,
   }
   const host = new URL(url).host
@@ -133,6 +141,11 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
       state.lagging = lagging
     },
     isLagging: () => state.lagging,
+    doubt() {
+      state.doubtedUntil = options.now() + DOUBTED_MS
+      options.log.warn({ endpoint: options.index, host }, 'RPC URL shows blocks that lead nowhere: it is asked last')
+    },
+    isDoubted: () => options.now() < state.doubtedUntil,
     close: () => context.transport.close(),
   }
 }

@@ -20,11 +20,13 @@ type Ports = {
   readonly pool: Pool
   /** Called about a step that leads nowhere, when that begins and while it lasts. */
   readonly onStall: (reason: string) => void
+  /** Called while it lasts, but not when it begins: another node may show blocks that lead on. */
+  readonly onLasting: () => void
   /** A clock, ms. */
   readonly now: () => number
 }
 
-export function createStallReport({ pool, onStall, now }: Ports, chainId: number): StallReport {
+export function createStallReport({ pool, onStall, onLasting, now }: Ports, chainId: number): StallReport {
   // What an earlier leader recorded ends with the first step.
   let recorded = true
   let recordedAt = Number.NEGATIVE_INFINITY
@@ -47,8 +49,10 @@ export function createStallReport({ pool, onStall, now }: Ports, chainId: number
         recorded = false
         recordedAt = Number.NEGATIVE_INFINITY
       } else if (now() - recordedAt >= REPEAT_MS) {
+        const isFirst = recordedAt === Number.NEGATIVE_INFINITY
         recordedAt = now()
         onStall(reason)
+        if (!isFirst) onLasting()
         await record(reason)
       }
     },

@@ -17,9 +17,10 @@ async function withOldNode(t: Test, refusal: NodeError) {
     if (method === 'eth_getBlockByNumber') return { ...BLOCK, hash: chain.hash }
     return typeof params[1] === 'string' ? { at: params[1] } : refusal
   }
-  const client = createRpcClient({ urls: [node.url], chainId: 1, timeoutMs: 60_000, now: Date.now, log: SILENT })
+  const clock = { ms: 0 }
+  const client = createRpcClient({ urls: [node.url], chainId: 1, timeoutMs: 60_000, now: () => clock.ms, log: SILENT })
   t.after(() => client.close())
-  return { node, chain, client }
+  return { node, chain, client, clock }
 }
 
 t.test('a node that takes no hashes is asked by number, between two looks at the block', async (t) => {
@@ -39,6 +40,16 @@ t.test('a node that takes no hashes is asked by number, between two looks at the
     const look = 'eth_getBlockByNumber'
     t.strictSame(asked, ['eth_getBlockByHash', look, 'eth_getBalance', look], 'the hash is not tried again')
   }
+})
+
+t.test('one odd refusal of a hash counts for a minute, not for the life of the process', async (t) => {
+  const { node, client, clock } = await withOldNode(t, new NodeError('Invalid params', -32602))
+  await client.batch([read()])
+  node.answer = ({ params }) => ({ at: params[1] })
+  clock.ms = 59_000
+  t.not((await client.batch([read()]))[0], undefined)
+  clock.ms = 61_000
+  t.strictSame(await client.batch([read()]), [{ ok: true, value: { at: { blockHash: BLOCK.hash } } }])
 })
 
 t.test('an answer counts only if the block of the number had the hash before and after it', async (t) => {

@@ -12,6 +12,8 @@ type FakeBlock = {
 
 export type FakeChain = {
   readonly client: RpcReader
+  /** What the chain says to a request. */
+  readonly value: (request: RpcRequest) => unknown
   /** Adds blocks, each with `transactions` of its own. */
   readonly grow: (blocks: number, transactions?: number) => void
   /** Removes blocks from the top; the next ones form another branch. */
@@ -53,11 +55,12 @@ export function createFakeChain(): FakeChain {
     return transaction ? asReceipt(block)(transaction) : null
   }
   const chain: FakeChain = {
+    value,
     client: {
       batch: async (requests) =>
         requests.map((request) => {
           chain.onRequest(request, chain.requests.push(request))
-          return chain.answer(request) ?? { ok: true, value: value(request) }
+          return chain.answer(request) ?? { ok: true, value: chain.value(request) }
         }),
     },
     grow: (count, transactions = 1) => {
