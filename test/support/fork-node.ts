@@ -31,6 +31,8 @@ export type ForkNode = RpcReader & {
   /** How long an answer takes. */
   delayMs: number
   hasConfig: boolean
+  /** Seconds since the epoch. */
+  nextForkAt: number | null
   code: Map<string, string>
 }
 
@@ -45,6 +47,7 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
     silent: false,
     delayMs: 0,
     hasConfig: true,
+    nextForkAt: null,
     code: new Map(),
     async batch(requests) {
       node.exchanges += 1
@@ -64,7 +67,7 @@ function answer(node: ForkNode, { method, params }: RpcRequest): RpcResult {
       return { ok: true, value: HEADERS[node.fork] }
     case 'eth_config':
       if (!node.hasConfig) return refused('the method eth_config does not exist/is not available')
-      return { ok: true, value: { current: { activationTime: 0, precompiles: PRECOMPILES }, next: null, last: null } }
+      return { ok: true, value: { current: CURRENT, next: nextOf(node), last: null } }
     case 'eth_getBalance':
       return { ok: true, value: node.existing.has(String(first)) ? '0x1' : '0x0' }
     case 'eth_getTransactionCount':
@@ -77,6 +80,12 @@ function answer(node: ForkNode, { method, params }: RpcRequest): RpcResult {
     default:
       return refused(`${method} is not expected`)
   }
+}
+
+const CURRENT = { activationTime: 0, precompiles: PRECOMPILES }
+
+function nextOf({ nextForkAt }: ForkNode): object | null {
+  return nextForkAt === null ? null : { activationTime: nextForkAt }
 }
 
 type EstimateCall = { readonly from?: string; readonly to: string; readonly value?: string }
