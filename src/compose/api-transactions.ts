@@ -6,7 +6,7 @@ import type { Routes } from '../http/request.ts'
 import { createChangeTransaction } from '../transactions/change-transaction.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
-import { createPlainGas } from '../transactions/plain-gas.ts'
+import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
@@ -33,6 +33,7 @@ export function composeTransactionRoutes(
     newId: kernel.newId,
     quoteOf: ports.quoteOf,
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
+    emptyGas: createEmptyGas(chainOf),
     lanes: createLaneReads(pool),
   })
   const previewTransfer = createPreviewTransfer({

@@ -17,7 +17,7 @@ import { createHeldLanes } from '../transactions/held-lanes.ts'
 import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
 import { createNeededGas, type NeededGas } from '../transactions/needed-gas.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
-import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
+import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
@@ -141,12 +141,13 @@ function composeLane(
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const nonceOf = ({ chainId, address }: Lane) => chainOf(chainId).client.transactionCount(address)
   const laneChainOf = composeLaneChains(kernel, nonceOf)
+  const emptyGas = createEmptyGas(chainOf)
   const replace = createReplaceInLane({
     ...shared,
     neededGas: (transaction) => laneChainOf(transaction.intent.chainId).neededGas(transaction),
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
-    emptyGas: ({ chainId, address }) => emptyTransferGas(createPlainGas(chainOf(chainId)), address),
+    emptyGas,
     replaceAfterMs: config.replaceAfterMs,
     onCapReached: (transactionId) =>
       logger.warn(
@@ -172,6 +173,7 @@ function composeLane(
       quoteOf: (chainId) => chainOf(chainId).fees.quote(),
       minTipOf: (chainId) => chainOf(chainId).settings.minTipWei,
       nonceOf,
+      emptyGas,
       replaceAfterMs: config.replaceAfterMs,
       onFilled: ({ chainId, address }, nonces) =>
         logger.warn(

@@ -8,6 +8,7 @@ import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { GasPriority } from './events.ts'
 import type { LaneReads } from './lanes.ts'
+import type { EmptyGas } from './plain-gas.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
 import type { TransactionReads } from './read-transactions.ts'
 import { limitWarning, replacementLimit } from './replacement-limit.ts'
@@ -51,6 +52,8 @@ export type ChangeTransactionPorts = AcceptChangePorts & {
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
   /** The hard cap of a chain, wei per gas. */
   readonly capOf: (chainId: number) => bigint
+  /** The gas of a cancellation. */
+  readonly emptyGas: EmptyGas
   readonly lanes: Pick<LaneReads, 'spare'>
 }
 
@@ -77,8 +80,9 @@ async function warningsOf(ports: ChangeTransactionPorts, transactionId: string):
   const { state } = await ports.log.load(transactionAggregate, transactionId)
   if (state.state === 'unknown' || wishOf(state) === null) return []
   const { chainId, from: address } = state.intent
-  const [spareWei, isOverCap] = await Promise.all([
+  const [spareWei, emptyGas, isOverCap] = await Promise.all([
     ports.lanes.spare({ chainId, address }),
+    ports.emptyGas({ chainId, address }),
     quoteUnderCap(() => ports.quoteOf(chainId)).then(
       (quote) => quote === null,
       // The request is accepted, whatever the nodes do.
@@ -87,6 +91,6 @@ async function warningsOf(ports: ChangeTransactionPorts, transactionId: string):
   ])
   const capWei = ports.capOf(chainId)
   const limit =
-    replacementLimit(state, { capWei, spareWei }) ?? (isOverCap ? { kind: 'network' as const, capWei } : null)
+    replacementLimit(state, { capWei, spareWei, emptyGas }) ?? (isOverCap ? { kind: 'network' as const, capWei } : null)
   return limit === null ? [] : [limitWarning(limit, state)]
 }

@@ -5,7 +5,6 @@
  * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`).
  */
 import type { FeeQuote } from '../chain/fees.ts'
-import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
@@ -16,6 +15,7 @@ import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { EmptyGas } from './plain-gas.ts'
 import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
 
@@ -26,6 +26,8 @@ export type FillGapsPorts = {
   readonly log: EventLog
   readonly lanes: LaneReads
   readonly quoteOf: (chainId: number) => Promise<FeeQuote>
+  /** The gas limit of a filler. */
+  readonly emptyGas: EmptyGas
   /** The lowest tip that nodes of the chain accept, wei per gas. */
   readonly minTipOf: (chainId: number) => bigint
   /** The transaction count of the account in the newest block. */
@@ -61,12 +63,12 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return gaps.length
     const minTipWei = ports.minTipOf(lane.chainId)
-    const spare = await lanes.spare(lane)
+    const [spare, gasLimit] = await Promise.all([lanes.spare(lane), ports.emptyGas(lane)])
     // Without the lowest one nothing is mined; the others follow when it is paid and the wallet has more.
-    const filled = unfilled.slice(0, Number(spare / leastFillerCost(quote.baseFeePerGas, minTipWei)))
-    const fees = fillerFees(quote, minTipWei, spare / BigInt(filled.length || 1))
+    const filled = unfilled.slice(0, Number(spare / leastFillerCost(gasLimit, quote.baseFeePerGas, minTipWei)))
+    const fees = fillerFees(quote, { gasLimit, minTipWei, share: spare / BigInt(filled.length || 1) })
     if (filled.length === 0 || fees === null) return gaps.length
-    const intent = fillerOf(state.intent, fees, log.now())
+    const intent = fillerOf(state.intent, gasLimit, fees, log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
     const changes = filled.map(() =>
       opened(
@@ -88,21 +90,24 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
 }
 
 /** The least that a filler costs while it can still be mined, wei. Both fees are wei per gas. */
-export function leastFillerCost(baseFeePerGas: bigint, minTipWei: bigint): bigint {
-  return EMPTY_TRANSFER_GAS * (baseFeePerGas + minTipWei)
+export function leastFillerCost(gasLimit: bigint, baseFeePerGas: bigint, minTipWei: bigint): bigint {
+  return gasLimit * (baseFeePerGas + minTipWei)
 }
 
 /** The high fees, limited to an equal share of what the wallet can spare; `null` when a share cannot be mined. */
-function fillerFees(quote: FeeQuote, minTipWei: bigint, share: bigint): Quote | null {
+function fillerFees(
+  quote: FeeQuote,
+  { gasLimit, minTipWei, share }: { readonly gasLimit: bigint; readonly minTipWei: bigint; readonly share: bigint },
+): Quote | null {
   const high = quoteAt(quote, 'high')
-  if (share < leastFillerCost(high.baseFeePerGas, minTipWei)) return null
-  const maxFeePerGas = smallest(high.maxFeePerGas, share / EMPTY_TRANSFER_GAS)
+  if (share < leastFillerCost(gasLimit, high.baseFeePerGas, minTipWei)) return null
+  const maxFeePerGas = smallest(high.maxFeePerGas, share / gasLimit)
   const maxPriorityFeePerGas = smallest(high.maxPriorityFeePerGas, maxFeePerGas - high.baseFeePerGas)
   return { ...high, maxFeePerGas, maxPriorityFeePerGas }
 }
 
 /** Of the same wallet as the transaction that waits for it. */
-function fillerOf(stuck: Intent, quote: Quote, now: string): Intent {
+function fillerOf(stuck: Intent, gasLimit: bigint, quote: Quote, now: string): Intent {
   const { tenantId, walletId, network, environment, chainId, from } = stuck
   const { assetId, symbol, decimals, contract } = nativeAsset(network, chainId)
   return {
@@ -119,7 +124,7 @@ function fillerOf(stuck: Intent, quote: Quote, now: string): Intent {
     dependsOn: null,
     subject: null,
     gasPriority: 'high',
-    reserved: { gasLimit: EMPTY_TRANSFER_GAS, maxFeePerGas: quote.maxFeePerGas },
+    reserved: { gasLimit, maxFeePerGas: quote.maxFeePerGas },
     quote,
     referenceId: null,
     memo: null,

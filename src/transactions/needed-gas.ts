@@ -5,8 +5,7 @@
 import type { ForkWatch } from '../chain/fork-watch.ts'
 import { rulesOf } from '../chain/forks.ts'
 import { buildCall } from './build-call.ts'
-import type { EstimateGas } from './estimate-gas.ts'
-import { UNKNOWN_MARGIN_PERCENT } from './plain-gas.ts'
+import { type EstimateGas, GAS_MARGIN_PERCENT } from './estimate-gas.ts'
 import { mostSignable } from './spend-bounds.ts'
 import { type KnownTransaction, newestAttempt } from './state.ts'
 
@@ -23,14 +22,15 @@ export function createNeededGas({ forks, estimateGas }: NeededGasChain): NeededG
     const newest = newestAttempt(transaction)
     const [fork, { since }] = await Promise.all([forks.fork(), forks.status()])
     const rules = rulesOf(fork)
-    // Up to Osaka no fork has made a call dearer.
-    if (newest === null || newest.purpose === 'cancel' || rules.newAccount === 0n) return null
+    // Up to Osaka no fork has made a call dearer; what an unknown one does is a guess.
+    if (fork === 'unknown' || rules.newAccount === 0n) return null
+    if (newest === null || newest.purpose === 'cancel') return null
     const { intent } = transaction
     const call = buildCall(intent)
     const mostGas = mostSignable(intent, { rules, since })
     const [estimate] = await estimateGas([{ from: intent.from, call, mostGas }]).catch(() => [])
     if (!estimate?.ok || estimate.gasLimit > mostGas) return null
     // Without the margin of the estimate, which is no reason for other bytes.
-    return (estimate.gasLimit * 100n) / UNKNOWN_MARGIN_PERCENT > newest.fees.gasLimit ? estimate.gasLimit : null
+    return (estimate.gasLimit * 100n) / GAS_MARGIN_PERCENT > newest.fees.gasLimit ? estimate.gasLimit : null
   }
 }

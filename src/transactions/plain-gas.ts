@@ -30,7 +30,7 @@ export type PlainGasChain = {
 }
 
 /** Added to the estimate of a node whose rules are unknown. */
-export const UNKNOWN_MARGIN_PERCENT = 125n
+const UNKNOWN_MARGIN_PERCENT = 125n
 /** Does not depend on the amount, so that an estimate says nothing about funds. */
 const LEAST_VALUE = toQuantity(1n)
 
@@ -58,7 +58,13 @@ export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainG
   }
 }
 
-/** The limit of what moves nothing, from an address to itself: a cancellation. */
+/** The limit of what moves nothing, from an address to itself: a cancellation, or a filler of a gap. Never throws. */
+export type EmptyGas = (lane: { readonly chainId: number; readonly address: string }) => Promise<bigint>
+
+export function createEmptyGas(chainOf: (chainId: number) => PlainGasChain): EmptyGas {
+  return ({ chainId, address }) => emptyTransferGas(createPlainGas(chainOf(chainId)), address)
+}
+
 export async function emptyTransferGas(plainGas: PlainGasOf, address: string): Promise<bigint> {
   const [gas] = await plainGas([{ from: address, to: address, value: 0n }])
   return smallest(gas?.gasLimit ?? GAS_BOUNDS.empty, GAS_BOUNDS.empty)
@@ -79,9 +85,9 @@ function judge(
 ): PlainGas {
   const stated = isNew ? rules.transfer + rules.newAccount : rules.transfer
   // An account that exists now may be gone after a reorg: an estimate lowers nothing.
-  const gasLimit = isKnown
-    ? largest(stated, estimate ?? 0n)
-    : ((estimate ?? dearestPlainGas(rules).gasLimit) * UNKNOWN_MARGIN_PERCENT) / 100n
+  const least = estimate === null && !isKnown ? dearestPlainGas(rules).gasLimit : stated
+  const needed = largest(least, estimate ?? 0n)
+  const gasLimit = isKnown ? needed : (needed * UNKNOWN_MARGIN_PERCENT) / 100n
   const newAccount = isNew && gasLimit > rules.transfer ? gasLimit - rules.transfer : 0n
   return { gasLimit, newAccount }
 }

@@ -14,6 +14,7 @@ import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { NeededGas } from './needed-gas.ts'
+import type { EmptyGas } from './plain-gas.ts'
 import { createPurse, type Purse } from './purse.ts'
 import { quoteAt } from './quote-at.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
@@ -34,7 +35,7 @@ export type ReplacePorts = SignBatchPorts & {
   /** The hard cap of a chain, wei per gas. */
   readonly capOf: (chainId: number) => bigint
   /** The gas limit of a cancellation. */
-  readonly emptyGas: (lane: Lane) => Promise<bigint>
+  readonly emptyGas: EmptyGas
   /** The gas that its bytes lack by the rules of now. */
   readonly neededGas: NeededGas
   /** Whether a recorded transaction may be signed. */

@@ -3,7 +3,6 @@
  * without another request once the limit allows it. Pure.
  */
 import { leastBump } from '../chain/fees.ts'
-import { EMPTY_TRANSFER_GAS } from '../chain/forks.ts'
 import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
@@ -22,15 +21,20 @@ export type Limits = {
   readonly capWei: bigint
   /** The native balance minus all holds, negative when the balance has fallen since. */
   readonly spareWei: bigint
+  /** The gas of a cancellation. */
+  readonly emptyGas: bigint
 }
 
-export function replacementLimit(transaction: KnownTransaction, { capWei, spareWei }: Limits): ReplacementLimit | null {
+export function replacementLimit(
+  transaction: KnownTransaction,
+  { capWei, spareWei, emptyGas }: Limits,
+): ReplacementLimit | null {
   const newest = newestAttempt(transaction)
   const purpose = wishOf(transaction)
   if (purpose === null || newest === null || !isUnmined(transaction)) return null
   const isCancel = purpose === 'cancel'
   const call = isCancel ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = isCancel ? EMPTY_TRANSFER_GAS : newest.fees.gasLimit
+  const gasLimit = isCancel ? emptyGas : newest.fees.gasLimit
   const neededWei = leastBump(highestOffer(transaction))
   if (neededWei > capWei) return { kind: 'fee_cap', neededWei, capWei }
   const beyondHoldWei = neededWei * gasLimit - createPurse(0n).feeLimit(transaction, call)

@@ -1,5 +1,6 @@
 /** Keys of requests that change nothing: recorded in one append with an event of their own, and rebuilt from it. */
 import t, { type Test } from 'tap'
+import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
@@ -74,6 +75,7 @@ t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds u
     reads: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
     quoteOf: () => Promise.reject(new Error('no node answers')),
     capOf: () => 10n ** 12n,
+    emptyGas: async () => EMPTY_TRANSFER_GAS,
     lanes: createLaneReads(pool),
   })
   const keys = Array.from({ length: 12 }, (_, n) => `speed-up-${n}`)

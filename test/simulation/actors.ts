@@ -223,6 +223,7 @@ function createSigner(world: World, ports: PortsOf) {
       lanes,
       quoteOf: quote,
       minTipOf: () => 1n,
+      emptyGas: async () => EMPTY_TRANSFER_GAS,
       nonceOf: ({ address }) => nonceOf(address),
       newId: () => `tx_9${world.newNumber()}`,
       replaceAfterMs: REPLACE_AFTER_MS,

@@ -101,7 +101,7 @@ export const LANE: LaneNow = {
   gaps: [],
   spare: null,
   wish: null,
-  headNeedsGas: null,
+  gas: { head: null, empty: 21_000n },
   held: null,
 }
 

@@ -72,7 +72,7 @@ export const LANE_CASES = {
   ],
   gas_too_low: [
     [
-      () => lane({ headNeedsGas: 207_391n }),
+      () => lane({ gas: { head: 207_391n, empty: 21_000n } }),
       `ethereum ${ADDRESS}`,
       /was signed with 21000 gas, and needs 207391 by the rules/,
       new RegExp(`replaced by a version with enough gas.*${HEAD_ID}/cancel`, 's'),

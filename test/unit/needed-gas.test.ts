@@ -53,19 +53,23 @@ t.test('bytes that have enough, that are cancelled, or that nobody can judge, ne
   t.equal(await neededGas(call, signed), null, 'its simulation fails')
 })
 
+t.test('under rules that nobody here knows no bytes are replaced for a guess', async (t) => {
+  t.equal(await stage(createForkNode('later'))(requested, signed), null)
+})
+
 t.test('an account that exists needs what it always did', async (t) => {
   const node = createForkNode('amsterdam')
   node.existing.add(to.toLowerCase())
   t.equal(await stage(node)(requested, signed), null)
 })
 
-t.test('a call needs its estimate with the margin, if that is far above what it has', async (t) => {
+t.test('a call needs its estimate with a margin, if it has less than the estimate', async (t) => {
   const node = createForkNode('amsterdam')
   const neededGas = stage(node)
   const call = { ...requested, data: { ...requested.data, data: '0x12345678' } } as TransactionEvent
   node.estimates.set(to, 100_000n)
   t.equal(await neededGas(call, signed), 120_000n)
-  node.estimates.set(to, 21_500n)
+  node.estimates.set(to, 21_000n)
   t.equal(await neededGas(call, signed), null)
   node.estimates.set(to, 900_000n)
   t.equal(await neededGas(call, signed), null, 'more than it may have')

@@ -1,5 +1,6 @@
 /** A nonce without a transaction is taken by a waiting one, or by a transfer of zero: a lane never waits forever. */
 import t from 'tap'
+import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
@@ -15,6 +16,7 @@ type LaneState = {
   readonly gaps: readonly number[]
   readonly waiting: readonly string[]
   readonly spare?: bigint
+  readonly emptyGas?: bigint
   /** A request takes meanwhile what was spare. */
   readonly isOvertaken?: boolean
 }
@@ -43,6 +45,7 @@ async function fill(lane: LaneState) {
     lanes,
     quoteOf: async () => QUOTE,
     nonceOf: async () => 3,
+    emptyGas: async () => lane.emptyGas ?? EMPTY_TRANSFER_GAS,
     minTipOf: () => 1n,
     newId: () => `tx_${++made}`,
     replaceAfterMs: 1_000,
@@ -101,4 +104,13 @@ t.test('of several gaps the lowest are filled, as far as the wallet can pay for 
   const { filled, appended } = await fill({ gaps: [3, 5, 6], waiting: [], spare: 2n * LEAST + 3n })
   t.strictSame(filled, [3, 5])
   for (const change of appended[0]?.changes ?? []) t.match(change.readModels.holds, [{ delta: LEAST }])
+})
+
+t.test('a filler reserves, and costs, what a transfer of nothing needs by the rules of the chain', async (t) => {
+  const emptyGas = 26_250n
+  const { appended } = await fill({ gaps: [3], waiting: [], emptyGas })
+  t.match(appended[0]?.changes[0]?.readModels.holds, [{ delta: emptyGas * 30n, mustFit: true }])
+  const least = emptyGas * 15n
+  t.strictSame((await fill({ gaps: [3], waiting: [], emptyGas, spare: least - 1n })).appended, [])
+  t.equal((await fill({ gaps: [3], waiting: [], emptyGas, spare: least })).appended.length, 1)
 })

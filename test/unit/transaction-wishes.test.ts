@@ -5,6 +5,7 @@ import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { createPurse } from '../../src/transactions/purse.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
+import { replacementLimit } from '../../src/transactions/replacement-limit.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
 import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
@@ -59,4 +60,17 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
   purse.take(state, { value: 0n }, { gasLimit: 1n, maxFeePerGas: reserved + payment.value })
   test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the amount pays for the gas of a cancellation')
+})
+
+t.test('what a cancellation lacks is counted with the gas that it needs by the rules of the chain', async (test) => {
+  const small = { ...requested, data: { ...requested.data, amount: '1' } } as TransactionEvent
+  const state = fold([small, signed, cancellation])
+  if (state.state === 'unknown') throw new Error('the transaction is unknown')
+  const limits = { capWei: 10n ** 12n, spareWei: 0n }
+  const missing = (emptyGas: bigint) => {
+    const limit = replacementLimit(state, { ...limits, emptyGas })
+    return limit?.kind === 'funds' ? limit.missingWei : null
+  }
+  const needed = (highestOffer(state).maxFeePerGas * 9n) / 8n
+  test.equal((missing(26_250n) ?? 0n) - (missing(21_000n) ?? 0n), 5_250n * needed)
 })

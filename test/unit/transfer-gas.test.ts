@@ -198,3 +198,15 @@ t.test(
     t.equal(await gasOf(node), 100_000n)
   },
 )
+
+t.test('under unknown rules one estimate lowers nothing that older rules ask for', async (t) => {
+  const node = createForkNode('later')
+  const chain = chainOf(node)
+  const gasOf = createTransferGas(chain)
+  node.estimates.set(NEW, 21_000n)
+  node.estimates.set(OLD, 1n)
+  t.equal((await gasOf(native(NEW))).gasLimit, 255_750n, '204,600 and a quarter')
+  t.equal((await gasOf(native(OLD))).gasLimit, 26_250n)
+  node.estimates.set(OLD, 30_000n)
+  t.equal((await gasOf(native(OLD))).gasLimit, 37_500n, 'a dearer one counts')
+})

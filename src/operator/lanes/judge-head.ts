@@ -45,7 +45,7 @@ export function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
 
 /** A fork has made its call dearer since it was signed. */
 function judgeGas(
-  { headNeedsGas: needed, ages }: LaneNow,
+  { gas: { head: needed }, ages }: LaneNow,
   { id, has, cancel }: { readonly id: string; readonly has: bigint; readonly cancel: string },
   { limits }: LaneContext,
   add: Add,

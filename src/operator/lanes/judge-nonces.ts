@@ -47,13 +47,16 @@ export function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void
 }
 
 /** Why the lane does not fill its gap: a filler never takes what other transactions of the wallet hold. */
-function lackOfFiller({ lane, spare }: LaneNow, chain: ChainNow | null): { problem: string; next: NextStep } | null {
+function lackOfFiller(
+  { lane, spare, gas }: LaneNow,
+  chain: ChainNow | null,
+): { problem: string; next: NextStep } | null {
   if (chain === null || !chain.node.up || spare === null) return null
   const { baseFeePerGas } = chain.node
   const { minTipWei, network } = chain.settings
-  const missing = leastFillerCost(baseFeePerGas, minTipWei) - spare
+  const missing = leastFillerCost(gas.empty, baseFeePerGas, minTipWei) - spare
   if (missing <= 0n) return null
-  const enough = leastFillerCost(2n * baseFeePerGas, minTipWei) - spare
+  const enough = leastFillerCost(gas.empty, 2n * baseFeePerGas, minTipWei) - spare
   return {
     problem: `The wallet lacks ${missing} wei for a transaction of nothing with that nonce: its other transactions hold the rest.`,
     next: step(

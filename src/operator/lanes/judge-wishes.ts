@@ -21,9 +21,10 @@ export function judgeWishes(lane: LaneNow, context: LaneContext, add: Add): void
   add('wish_not_done', since, `${wishes}${problem}`, ...next, story(id))
 }
 
-function limitOf({ wish, spare }: LaneNow, { chain }: LaneContext): ReplacementLimit | null {
+function limitOf({ wish, spare, gas }: LaneNow, { chain }: LaneContext): ReplacementLimit | null {
   if (wish === null || spare === null || chain === null) return null
-  return replacementLimit(wish.transaction, { capWei: chain.settings.maxFeePerGasWei, spareWei: spare })
+  const { maxFeePerGasWei: capWei } = chain.settings
+  return replacementLimit(wish.transaction, { capWei, spareWei: spare, emptyGas: gas.empty })
 }
 
 function tell(

@@ -11,15 +11,14 @@ import { createLaneReads, laneName } from '../../transactions/lanes.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
-import { neededGasBy } from './needed-gas.ts'
+import { type LaneGas, readGas, USUAL_GAS } from './needed-gas.ts'
 
 /** The transaction with the lowest nonce in flight: nothing behind it can be mined before it. */
 export type Head = { readonly id: string; readonly transaction: KnownTransaction }
 
 export type LaneNow = LaneRow & {
   readonly head: Head | null
-  /** The gas that the head lacks by the rules of its chain; `null` if it has enough. */
-  readonly headNeedsGas: bigint | null
+  readonly gas: LaneGas
   /** `null` when no node answers, or none is configured. */
   readonly chainNonce: number | null
   /** Wei; read only when funds may be insufficient. */
@@ -47,12 +46,12 @@ export async function completeLanes(
 ): Promise<LaneNow[]> {
   const [known, nonces, balances] = await Promise.all([
     readTransactions(log, rows),
-    askEach(chains, now, rows, (client, addresses) => readNonces(client, addresses)),
+    askEach(chains, now, rows, (client, own) => readNonces(client, own.map(addressOf))),
     askEach(
       chains,
       now,
       rows.filter(({ counts }) => counts.awaitingFunds > 0),
-      readNativeBalances,
+      (client, own) => readNativeBalances(client, own.map(addressOf)),
     ),
   ])
   const questions = rows.flatMap((row) => {
@@ -61,7 +60,14 @@ export async function completeLanes(
       ? []
       : [{ row, lane: row.lane, from, highest: row.highestNonce }]
   })
-  const [gaps, gas] = await Promise.all([readGaps(pool, questions), readNeededGas(chains, now, rows, known)])
+  const readGasOf = (heads: ReadonlyMap<string, Head>) =>
+    askEach(chains, now, rows, (client, own) =>
+      readGas(
+        client,
+        own.map((row) => ({ address: row.lane.address, head: heads.get(row.ids.head ?? '')?.transaction ?? null })),
+      ),
+    )
+  const [gaps, gas] = await Promise.all([readGaps(pool, questions), readGasOf(known)])
   const gapsOf = new Map(questions.map(({ row }, index) => [row, gaps[index] ?? []]))
   const held = await readHeld(
     pool,
@@ -80,7 +86,7 @@ export async function completeLanes(
     held: held.get(laneName(row.lane)) ?? null,
     spare: spares.get(row) ?? null,
     head: known.get(row.ids.head ?? '') ?? null,
-    headNeedsGas: gas.get(row) ?? null,
+    gas: gas.get(row) ?? USUAL_GAS,
     wish: known.get(row.ids.wish ?? '') ?? null,
     chainNonce: nonces.get(row) ?? null,
     nativeBalance: balances.get(row) ?? null,
@@ -88,31 +94,8 @@ export async function completeLanes(
   }))
 }
 
-/** What the heads of lanes need now, where that is more than their bytes have. */
-async function readNeededGas(
-  chains: readonly OperatorChain[],
-  now: readonly ChainNow[],
-  rows: readonly LaneRow[],
-  known: ReadonlyMap<string, Head>,
-): Promise<Map<LaneRow, bigint>> {
-  const up = chains.filter(({ settings: { chainId } }) =>
-    now.some(({ settings, node }) => settings.chainId === chainId && node.up),
-  )
-  const needs = await Promise.all(
-    up.map(async ({ settings: { chainId }, client }) => {
-      const own = rows.filter(({ lane, ids }) => lane.chainId === chainId && known.has(ids.head ?? ''))
-      if (own.length === 0) return []
-      const neededGas = await neededGasBy(client)
-      return Promise.all(
-        own.map(async (row) => {
-          const head = known.get(row.ids.head ?? '')
-          const needed = head === undefined ? null : await neededGas(head.transaction)
-          return needed === null ? [] : [[row, needed] as const]
-        }),
-      )
-    }),
-  )
-  return new Map(needs.flat(2) as (readonly [LaneRow, bigint])[])
+function addressOf({ lane }: LaneRow): string {
+  return lane.address
 }
 
 async function readTransactions(log: Pick<EventLog, 'loadMany'>, rows: readonly LaneRow[]): Promise<Map<string, Head>> {
@@ -130,7 +113,7 @@ async function askEach<T>(
   chains: readonly OperatorChain[],
   now: readonly ChainNow[],
   rows: readonly LaneRow[],
-  ask: (client: OperatorChain['client'], addresses: readonly string[]) => Promise<(T | null)[]>,
+  ask: (client: OperatorChain['client'], rows: readonly LaneRow[]) => Promise<(T | null)[]>,
 ): Promise<Map<LaneRow, T>> {
   const answers = new Map<LaneRow, T>()
   await Promise.all(
@@ -138,10 +121,7 @@ async function askEach<T>(
       const isUp = now.some(({ settings: { chainId }, node }) => chainId === settings.chainId && node.up)
       const own = rows.filter(({ lane }) => lane.chainId === settings.chainId)
       if (!isUp || own.length === 0) return
-      const told = await ask(
-        client,
-        own.map(({ lane }) => lane.address),
-      )
+      const told = await ask(client, own)
       for (const [index, row] of own.entries()) {
         const answer = told[index] ?? null
         if (answer !== null) answers.set(row, answer)
