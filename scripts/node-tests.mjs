@@ -19,17 +19,26 @@ const INPUTS = ['src/chain', 'src/transactions', 'src/contracts', 'test/nodes', 
 const NO_INPUTS = /^src\/contracts\/artifacts\//
 const TIMEOUT_S = 600
 
+const ALL_CHECKS = 'rows,calls,mpc,nft,vouchers,swaps,signatures'
+const FILES = {
+  node: 'nodes/node.test.js',
+  rules: 'nodes/rules.test.js',
+  crossing: 'nodes/crossing.test.js',
+  contract: 'e2e/contract.test.js',
+}
+
 /**
  * `checks` are those of test/e2e/contract.test.ts: the others do not depend on the node, or hold back blocks, which only the
  * sandbox's own chains can.
  *
- * @typedef {{ readonly client: 'geth' | 'hardhat', readonly fork?: string, readonly checks: string }} Leg
+ * @typedef {{ readonly client: 'geth' | 'hardhat', readonly fork?: string, readonly checks?: string, readonly files: readonly (keyof typeof FILES)[] }} Leg
  * @type {Readonly<Record<string, Leg>>}
  */
 const LEGS = {
-  'geth-osaka': { client: 'geth', fork: 'osaka', checks: 'rows,calls,mpc,nft,vouchers,swaps,signatures' },
-  'geth-amsterdam': { client: 'geth', fork: 'amsterdam', checks: 'rows,calls,mpc,nft,vouchers,swaps,signatures' },
-  hardhat: { client: 'hardhat', checks: 'rows,calls,nft,swaps' },
+  'geth-osaka': { client: 'geth', fork: 'osaka', checks: ALL_CHECKS, files: ['node', 'rules', 'contract'] },
+  'geth-amsterdam': { client: 'geth', fork: 'amsterdam', checks: ALL_CHECKS, files: ['node', 'rules', 'contract'] },
+  'geth-crossing': { client: 'geth', fork: 'crossing', files: ['crossing'] },
+  hardhat: { client: 'hardhat', checks: 'rows,calls,nft,swaps', files: ['node', 'contract'] },
 }
 /** NODE_LEGS names those that run without being named, such as `geth-osaka,hardhat`: otherwise all. */
 const USUAL = process.env.NODE_LEGS?.split(',') ?? Object.keys(LEGS)
@@ -90,11 +99,11 @@ function prepareHardhat(directory) {
 
 /**
  * @param {string} name
- * @returns {Promise<boolean>} whether both files passed
+ * @returns {Promise<boolean>} whether its files passed
  */
 async function runLeg(name) {
   const leg = /** @type {Leg} */ (LEGS[name])
-  const { client, fork, checks } = leg
+  const { client, fork, checks = '', files } = leg
   const directory = mkdtempSync(join(tmpdir(), 'bursar-node-'))
   try {
     const program = client === 'geth' ? prepareGeth() : prepareHardhat(directory)
@@ -105,8 +114,7 @@ async function runLeg(name) {
       TAP_TIMEOUT: String(TIMEOUT_S),
     }
     let passed = true
-    for (const file of ['nodes/node.test.js', 'e2e/contract.test.js'])
-      passed = (await runFile(name, file, env)) && passed
+    for (const file of files) passed = (await runFile(name, FILES[file], env)) && passed
     return passed
   } finally {
     rmSync(directory, { recursive: true, force: true })
@@ -130,7 +138,7 @@ async function runFile(name, file, env) {
   const hangs = setTimeout(() => child.kill('SIGTERM'), TIMEOUT_S * 1_000)
   const status = await new Promise((resolve) => child.on('close', resolve))
   clearTimeout(hangs)
-  const told = log.match(/^ *# (SIG|\d+ transfers in).*/gm) ?? []
+  const told = log.match(/^ *# (SIG|\d+ transfers).*/gm) ?? []
   console.log(`${name}: ${file} ${status === 0 ? 'passed' : 'FAILED'} in ${seconds(startedAt)}`)
   for (const line of told) console.log(`  ${line.trim()}`)
   if (status !== 0) console.log(failuresIn(log))

@@ -10,10 +10,11 @@ const LOOK_MS = 100
 /**
  * @param {string} url of the node
  * @param {'geth' | 'hardhat'} client
+ * @param {readonly string[]} standing addresses of contracts that the set-up takes for deployed
  * @returns {Promise<string>} the URL of the server, which ends with this process
  */
-export async function answerCheats(url, client) {
-  const cheats = client === 'geth' ? gethCheats(url) : hardhatCheats(url)
+export async function answerCheats(url, client, standing) {
+  const cheats = client === 'geth' ? gethCheats(url, standing) : hardhatCheats(url)
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
@@ -34,10 +35,16 @@ export async function answerCheats(url, client) {
  * Blocks come by themselves: whatever waits is mined when the pool is empty. The owner has all funds from block 0.
  *
  * @param {string} url
+ * @param {readonly string[]} standing
  * @returns {Cheats}
  */
-function gethCheats(url) {
+function gethCheats(url, standing) {
   return {
+    async eth_getCode(params) {
+      if (standing.includes(String(params[0]))) return { result: '0x00' }
+      const { result, error } = await ask(url, { jsonrpc: '2.0', id: 1, method: 'eth_getCode', params })
+      return error === undefined ? { result } : { error }
+    },
     async evm_mine() {
       for (;;) {
         const { result } = await ask(url, { jsonrpc: '2.0', id: 1, method: 'txpool_status', params: [] })

@@ -1,5 +1,6 @@
 // The built sandbox on another node than anvil. LOCAL_NODE is JSON: `client` is geth or hardhat, `program` the path of the
-// binary (geth) or of the folder with the package and its Node (hardhat), `fork` the rules of geth's chain.
+// binary (geth) or of the folder with the package and its Node (hardhat), `fork` the rules of geth's chains. With `crossing` a fork
+// comes on ethereum, and polygon has none ahead. On geth nobody has deployed the factory of collections on polygon.
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ const built = (name) => import(new URL(`../../dist/src/${name}.js`, import.meta.
 const { loadConfig } = await built('config')
 const { openDataDir } = await built('sandbox/data-dir')
 const { runSandbox } = await built('sandbox/run-sandbox')
+const { FACTORY_ADDRESS } = await built('chain/nft-collection')
 const { keptPort } = await built('sandbox/ports')
 
 const { LOCAL_NODE = '{}', ...env } = process.env
@@ -28,7 +30,9 @@ async function chainService({ network, chainId, directory, setUp }) {
   await mkdir(directory, { recursive: true })
   const port = await keptPort(join(directory, 'port'))
   const url = `http://127.0.0.1:${port}`
-  const cheatsUrl = await answerCheats(url, node.client)
+  const isFurnished = network !== 'polygon' || node.client !== 'geth'
+  const cheatsUrl = await answerCheats(url, node.client, isFurnished ? [] : [FACTORY_ADDRESS])
+  const fork = node.fork === 'crossing' && network !== 'ethereum' ? 'osaka' : (node.fork ?? 'osaka')
   /** @type {import('../../src/sandbox/chain-setup.ts').ChainSetup | null} */
   let setup = null
   /** @type {string | null} */
@@ -41,7 +45,7 @@ async function chainService({ network, chainId, directory, setUp }) {
     url: () => url,
     setup: known,
     async start() {
-      const running = await startNode({ ...node, chainId, port, directory })
+      const running = await startNode({ ...node, fork, chainId, port, directory })
       setup = await setUp.setUpChain(cheatsUrl, network)
       if (faucet !== null) await setUp.fundFaucet(cheatsUrl, known().contracts, faucet)
       return running

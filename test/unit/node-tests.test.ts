@@ -13,7 +13,10 @@ function run(t: { readonly testdirName: string }, ...args: readonly string[]) {
 }
 
 t.test('a node that is not known is refused with those that are', (t) => {
-  t.match(run(t, 'parity'), { status: 1, stderr: /no node is named parity: use geth-osaka, geth-amsterdam, hardhat/ })
+  t.match(run(t, 'parity'), {
+    status: 1,
+    stderr: /no node is named parity: use geth-osaka, geth-amsterdam, geth-crossing, hardhat/,
+  })
   t.end()
 })
 

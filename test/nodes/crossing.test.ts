@@ -1,0 +1,104 @@
+/**
+ * Amsterdam arrives on one chain of a running service: the node has announced it, transfers are sent before, across and after
+ * it, and none fails. The other chains go on under Osaka.
+ */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+import type { Network } from '../../src/core/networks.ts'
+import { OWNER } from '../../src/sandbox/deploy.ts'
+import { newAddress, sendTransfer, startSandbox } from '../support/e2e-sandbox.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+
+const BURSAR = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
+const NEW_ACCOUNT = 204_600
+/** In a final block from the first one on. */
+const OLD = OWNER
+/** Transfers are sent until so many blocks after the fork. */
+const BLOCKS_AFTER = 5
+
+const sandbox = await startSandbox(t)
+const { client, service } = sandbox
+type Block = { readonly number: string; readonly timestamp: string; readonly blockAccessListHash?: string }
+
+const forkOf = async (network: Network) => {
+  const { body } = await client.get('/readyz')
+  const checks = body.data?.checks as { name: string; state?: string }[]
+  return checks.find(({ name }) => name === `fork:${network}`)?.state
+}
+const newest = async () => (await sandbox.rpc('ethereum', 'eth_getBlockByNumber', ['latest', false])) as Block
+const networks = async (): Promise<{ network: string; fork: string; next_fork_at: string | null }[]> => {
+  const env = { PATH: process.env.PATH, DATA_DIR: join(service.directory, 'data') }
+  return JSON.parse((await promisify(execFile)(process.execPath, [BURSAR, 'networks', '--json'], { env })).stdout)
+}
+const gasFor = async (path: string, asset: string, to: string) => {
+  const { body, text } = await client.post(`${path}/transfer/preview`, { to, amount: '0.001', asset })
+  if (body.data?.gas_limit === undefined) throw new Error(text)
+  return Number(body.data.gas_limit)
+}
+
+const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '50' })
+const other = await sandbox.wallet(client, 'polygon', { POL: '5' })
+const sent: string[] = []
+const send = async (to: string) => {
+  sent.push(await sendTransfer(client, wallet, { to, amount: '0.001', asset: 'ETH' }))
+}
+
+t.test(
+  'before the fork its time is shown, and transfers to new accounts already have the gas that it asks for',
+  async (t) => {
+    t.equal(await forkOf('ethereum'), 'osaka')
+    const shown = (await networks()).find(({ network }) => network === 'ethereum')
+    t.match(shown, { fork: 'osaka', next_fork_at: /^20.*Z$/ })
+    t.ok((await gasFor(wallet.path, 'ETH', newAddress())) >= NEW_ACCOUNT)
+    t.equal(await gasFor(wallet.path, 'ETH', OLD), 21_000)
+    t.equal(await gasFor(other.path, 'POL', newAddress()), 21_000, 'a chain without a fork ahead')
+    await send(newAddress())
+    await send(OLD)
+  },
+)
+
+t.test('transfers that are sent across the fork are in blocks on both sides of it, and none fails', async (t) => {
+  const first = await eventually(async () => {
+    await send(newAddress())
+    await send(OLD)
+    const block = await newest()
+    return block.blockAccessListHash === undefined ? null : Number(block.number)
+  })
+  await eventually(async () => {
+    await send(newAddress())
+    return Number((await newest()).number) >= first + BLOCKS_AFTER
+  })
+  const ended = []
+  for (const path of sent)
+    ended.push(await sandbox.until(client, path, ({ status }) => status === 'confirmed' || status === 'failed'))
+  t.strictSame(
+    ended.filter(({ status }) => status !== 'confirmed').map(({ failure }) => failure),
+    [],
+  )
+  const blocks = ended.map(({ block_number }) => block_number ?? 0)
+  t.ok(blocks.some((number) => number < first) && blocks.some((number) => number >= first))
+  t.comment(`${sent.length} transfers; the fork came with block ${first}`)
+})
+
+t.test('after the fork it is shown and logged, and an old account still costs 21,000', async (t) => {
+  await eventually(async () => {
+    // A request makes the process look.
+    await gasFor(wallet.path, 'ETH', newAddress())
+    return (await forkOf('ethereum')) === 'amsterdam'
+  })
+  t.equal(await forkOf('polygon'), 'osaka')
+  t.match(await networks(), [
+    { network: 'ethereum', fork: 'amsterdam' },
+    { network: 'polygon', fork: 'osaka' },
+  ])
+  const log = readFileSync(join(service.directory, 'data', 'logs', 'api.log'), 'utf8')
+  const changes = log.split('\n').filter((line) => line.includes('the fork of a chain has changed'))
+  t.equal(changes.length, 1)
+  t.match(JSON.parse(changes[0] ?? '{}'), { network: 'ethereum', before: 'osaka', fork: 'amsterdam' })
+  t.equal(await gasFor(wallet.path, 'ETH', OLD), 21_000)
+  t.ok((await gasFor(wallet.path, 'ETH', newAddress())) >= NEW_ACCOUNT)
+})
