@@ -162,7 +162,7 @@ function judge(
   if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
   const gasLimit = gasLimitOf(intent, estimate.gasLimit, mostSignable(intent, { rules, since }))
   if (gasLimit === null)
-    return fail(loaded, 'fee_cap_exceeded', `${needsMoreGas(intent, estimate)}: send it again.`, now)
+    return fail(loaded, 'fee_cap_exceeded', `${needsMoreGas(intent, estimate, since)}: send it again.`, now)
   const fees = chooseFees(quote, gasPriority, reserved, gasLimit)
   return {
     ...candidate,

@@ -12,9 +12,15 @@ import { isBeforeFork } from './spend-bounds.ts'
 /** What it needs, and why that is more than its hold. */
 export type GasCause = { readonly gasLimit: bigint; readonly newAccount?: bigint }
 
-export function needsMoreGas({ reserved }: Pick<Intent, 'reserved'>, { gasLimit, newAccount = 0n }: GasCause): string {
+export function needsMoreGas(
+  intent: Pick<Intent, 'reserved' | 'requestedAt'>,
+  { gasLimit, newAccount = 0n }: GasCause,
+  since: string | null,
+): string {
+  const { reserved } = intent
+  const fork = isBeforeFork(intent, since) ? `A fork of the chain came at ${since}, after the request. ` : ''
   const cause = newAccount > 0n ? ` of which ${newAccount} create the account of the recipient, which is new,` : ''
-  return `The transaction now needs ${gasLimit} gas,${cause} but its hold covers only ${reserved.gasLimit}`
+  return `${fork}The transaction now needs ${gasLimit} gas,${cause} but its hold covers only ${reserved.gasLimit}`
 }
 
 /** @returns why it needs more gas than it holds, if a fork is the cause, or `null` */
@@ -22,7 +28,7 @@ export function raisedByFork(intent: Intent, needed: GasCause, since: string | n
   const { reserved } = intent
   const createsMore = (needed.newAccount ?? 0n) > (reserved.newAccountGas ?? 0n)
   if (needed.gasLimit <= reserved.gasLimit || !(createsMore || isBeforeFork(intent, since))) return null
-  return needsMoreGas(intent, needed)
+  return needsMoreGas(intent, needed, since)
 }
 
 export type Unpayable = { readonly item: Ready; readonly message: string }
