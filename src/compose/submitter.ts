@@ -1,5 +1,8 @@
 /** The submitter process: submits signed bytes to the network. */
+import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createLackGas, createNeededGas, type LackGas } from '../transactions/needed-gas.ts'
+import { createPlainGas } from '../transactions/plain-gas.ts'
 import { createSubmitLane } from '../transactions/submit-lane.ts'
 import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
@@ -8,6 +11,19 @@ import type { Work } from './run-process.ts'
 /** Submitting mostly waits for nodes. */
 const LANES_AT_ONCE = 16
 
+function composeLackGas(chainOf: Kernel['chainOf']): (chainId: number) => LackGas {
+  const chains = new Map<number, LackGas>()
+  return (chainId) => {
+    const known = chains.get(chainId)
+    if (known !== undefined) return known
+    const { client, foreign, code, forks, exists } = chainOf(chainId)
+    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }))
+    const lackGas = createLackGas({ forks }, createNeededGas({ forks, estimateGas }))
+    chains.set(chainId, lackGas)
+    return lackGas
+  }
+}
+
 export async function startSubmitter({ config, pool, log, leases, jobs, logger, chainOf }: Kernel): Promise<Work> {
   const submitLane = createSubmitLane({
     log,
@@ -15,6 +31,7 @@ export async function startSubmitter({ config, pool, log, leases, jobs, logger, 
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
     relayOf: (chainId) => chainOf(chainId).relay,
+    lackGasOf: composeLackGas(chainOf),
     rebroadcastAfterMs: config.rebroadcastAfterMs,
     onRefused: ({ transactionId, outcome, message }) =>
       logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node rejected a transaction'),

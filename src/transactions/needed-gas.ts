@@ -34,3 +34,22 @@ export function createNeededGas({ forks, estimateGas }: NeededGasChain): NeededG
     return (estimate.gasLimit * 100n) / GAS_MARGIN_PERCENT > newest.fees.gasLimit ? estimate.gasLimit : null
   }
 }
+
+/**
+ * Of bytes that are to be sent: those that a fork has left with too little gas. They are not sent until the lane has replaced
+ * them. Looks only at bytes from before the fork, so that it costs nothing at other times. Never throws.
+ */
+export type LackGas = (transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
+
+export function createLackGas({ forks }: Pick<NeededGasChain, 'forks'>, neededGas: NeededGas): LackGas {
+  return async (transactions) => {
+    const { since } = await forks.status()
+    return Promise.all(
+      transactions.map(async (transaction) => {
+        const signedAt = newestAttempt(transaction)?.signedAt
+        const isOld = since !== null && signedAt !== undefined && signedAt < since
+        return isOld && (await neededGas(transaction)) !== null
+      }),
+    )
+  }
+}

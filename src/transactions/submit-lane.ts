@@ -11,8 +11,9 @@ import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-con
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { LackGas } from './needed-gas.ts'
 import { isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
-import { type Attempt, isUnmined, newestAttempt, type TransactionState } from './state.ts'
+import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
@@ -28,6 +29,7 @@ export type SubmitLanePorts = SendPorts & {
   readonly lanes: LaneReads
   /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
   readonly rebroadcastAfterMs: number
+  readonly lackGasOf: (chainId: number) => LackGas
   readonly onRefused: (refusal: {
     readonly transactionId: string
     readonly outcome: string
@@ -54,7 +56,11 @@ export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
   }
 }
 
-type Unsent = { readonly loaded: Loaded<TransactionState>; readonly attempt: Attempt }
+type Unsent = {
+  readonly loaded: Loaded<TransactionState>
+  readonly state: KnownTransaction
+  readonly attempt: Attempt
+}
 
 /**
  * Submits the next batch above a nonce; returns its highest nonce, or `null` when the lane has nothing more to submit.
@@ -68,18 +74,22 @@ async function submitNext(
   const { log, lanes, rebroadcastAfterMs: forgottenAfterMs } = ports
   const ids = await lanes.toSubmit(lane, { forgottenAfterMs, afterNonce, limit: MAX_BATCH })
   const unsent = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded): Unsent[] => {
-    if (loaded.state.state === 'unknown' || !isUnmined(loaded.state)) return []
-    const attempt = newestAttempt(loaded.state)
-    return attempt === null ? [] : [{ loaded, attempt }]
+    const { state } = loaded
+    if (state.state === 'unknown' || !isUnmined(state)) return []
+    const attempt = newestAttempt(state)
+    return attempt === null ? [] : [{ loaded, state, attempt }]
   })
   if (unsent.length === 0) return null
   const before = log.now()
   const futile = unsent.filter((item) => isFutile(ports, lane.chainId, item, before))
-  const wanted = unsent.filter((item) => !futile.includes(item))
+  const open = unsent.filter((item) => !futile.includes(item))
+  const poor = await withTooLittleGas(ports, lane, open)
+  const wanted = open.filter((item) => !poor.includes(item))
   const answers = await sendBytes(ports, lane.chainId, wanted)
   const now = log.now()
   const outcomes: readonly Sent[] = [
     ...futile.map((item): Sent => ({ ...item, outcome: { type: 'RequestCancellation', now } })),
+    ...poor.map((item): Sent => ({ ...item, outcome: 'wait' })),
     ...wanted.map((item, index) => ({ ...item, outcome: interpret(ports, item, answers[index] ?? UNANSWERED, now) })),
   ]
   await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
@@ -90,6 +100,18 @@ async function submitNext(
       'The node did not accept every transaction. The submitter sends them again.',
     )
   return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
+}
+
+async function withTooLittleGas(
+  { lackGasOf, onRefused }: SubmitLanePorts,
+  { chainId }: Lane,
+  items: readonly Unsent[],
+): Promise<readonly Unsent[]> {
+  const lack = await lackGasOf(chainId)(items.map(({ state }) => state))
+  const poor = items.filter((_, index) => lack[index])
+  const message = 'not sent: a fork has made it dearer than its gas; it is replaced'
+  for (const { loaded } of poor) onRefused({ transactionId: loaded.id, outcome: 'gas_too_low', message })
+  return poor
 }
 
 type Answered = Unsent & { readonly outcome: TransactionCommand }
@@ -124,13 +146,16 @@ function isShort({ outcome }: Sent): boolean {
 }
 
 /** Newest first; for a cancellation only cancellations, since the payment is no longer wanted. */
-function olderVersions({ loaded: { state }, attempt }: Unsent): readonly Attempt[] {
-  if (state.state === 'unknown') return []
+function olderVersions({ state, attempt }: Unsent): readonly Attempt[] {
   const isCancelled = attempt.purpose === 'cancel'
-  return state.attempts
-    .filter(({ hash, purpose }) => hash !== attempt.hash && (purpose === 'cancel') === isCancelled)
-    .slice(-MAX_OLDER)
-    .reverse()
+  return (
+    state.attempts
+      .filter(({ hash, purpose }) => hash !== attempt.hash && (purpose === 'cancel') === isCancelled)
+      // What had less gas would fail since a fork.
+      .filter(({ fees }) => isCancelled || fees.gasLimit >= attempt.fees.gasLimit)
+      .slice(-MAX_OLDER)
+      .reverse()
+  )
 }
 
 /** Maps a node's response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */

@@ -51,10 +51,10 @@ t.test(
       const opened = ['--kit', directory, '--identity', identity, '--wallet', wallet.address, '--chain-id', chainId]
       const what = ['--to', to, '--value', '1', '--nonce', String(nonce), '--gas-limit', String(gasLimit), '--json']
       const swept = await recovery('sweep', ...opened, ...what, ...FEES.split(' '))
-      const { raw_transaction: raw } = JSON.parse(swept.stdout) as { raw_transaction: string }
+      const { raw_transaction: raw, warning } = JSON.parse(swept.stdout) as Record<string, string | null>
       const hash = await sandbox.rpc(NETWORK, 'eth_sendRawTransaction', [raw])
       const receipt = await eventually(() => sandbox.rpc(NETWORK, 'eth_getTransactionReceipt', [hash]))
-      return { status: (receipt as { status: string }).status, warning: swept.stderr }
+      return { status: (receipt as { status: string }).status, warning }
     }
     const enough = await sweep(newAddress(), 0, 204_600)
     t.strictSame(enough, { status: '0x1', warning: enough.warning })

@@ -283,6 +283,7 @@ function createSubmitter(world: World, ports: PortsOf) {
     lanes: createLanePort(ports),
     clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
     relayOf: () => null,
+    lackGasOf: () => async (transactions) => transactions.map(() => false),
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
     pauseOnConflict: async () => undefined,

@@ -5,7 +5,7 @@ import { createExistsFinally } from '../../src/chain/existence.ts'
 import { createForkWatch } from '../../src/chain/fork-watch.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
-import { createNeededGas } from '../../src/transactions/needed-gas.ts'
+import { createLackGas, createNeededGas } from '../../src/transactions/needed-gas.ts'
 import { createPlainGas } from '../../src/transactions/plain-gas.ts'
 import { createForkNode } from '../support/fork-node.ts'
 import { cancellation, fold, replaced, requested, signed } from '../support/recorded-transactions.ts'
@@ -73,4 +73,25 @@ t.test('a call needs its estimate with a margin, if it has less than the estimat
   t.equal(await neededGas(call, signed), null)
   node.estimates.set(to, 900_000n)
   t.equal(await neededGas(call, signed), null, 'more than it may have')
+})
+
+t.test('before they are sent, only bytes from before the fork are looked at', async (t) => {
+  const node = createForkNode('amsterdam')
+  const now = () => performance.now()
+  const read = createForkWatch({ client: node, chain: { network: 'ethereum', environment: 'testnet' }, now, log })
+  const transaction = fold([requested, signed])
+  if (transaction.state === 'unknown') throw new Error('the transaction is unknown')
+  const lackGas = (since: string | null) => {
+    let asked = 0
+    const forks = { ...read, status: async () => ({ ...(await read.status()), since }) }
+    const neededGas = async () => {
+      asked += 1
+      return 207_391n
+    }
+    return createLackGas({ forks }, neededGas)([transaction]).then((lack) => [...lack, asked])
+  }
+  const after = new Date(Date.parse(signed.data.signedAt) + 1).toISOString()
+  t.strictSame(await lackGas(after), [true, 1])
+  t.strictSame(await lackGas(signed.data.signedAt), [false, 0])
+  t.strictSame(await lackGas(null), [false, 0], 'a node that does not say when its fork began')
 })

@@ -62,7 +62,7 @@ t.test('without a relay the nodes get everything', async (t) => {
 async function submitted(
   state: TransactionState,
   now: string,
-  ports: Pick<SubmitLanePorts, 'clientOf' | 'relayOf'>,
+  ports: Pick<SubmitLanePorts, 'clientOf' | 'relayOf'> & { readonly lacksGas?: boolean },
   later?: TransactionState,
 ) {
   const appended: Change[] = []
@@ -88,6 +88,7 @@ async function submitted(
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
     },
+    lackGasOf: () => async (transactions: readonly unknown[]) => transactions.map(() => ports.lacksGas === true),
     rebroadcastAfterMs: 1_000,
     onRefused: () => undefined,
   } as unknown as SubmitLanePorts)
@@ -115,3 +116,15 @@ t.test('what a restored database has forgotten meanwhile is not recorded, and do
   t.strictSame(await submitted(TRANSFER, now, ports, TRANSFER), ['TransactionSubmitted'], 'it decides again')
   t.strictSame(await submitted(TRANSFER, now, ports, fold([])), [])
 })
+
+t.test(
+  'bytes that a fork has left with too little gas are not sent, and stay as they are until they are replaced',
+  async (t) => {
+    const node = sender('node')
+    const ports = { clientOf: () => node, relayOf: () => null }
+    const now = '2026-11-21T12:00:00.000Z'
+    t.strictSame(await submitted(TRANSFER, now, { ...ports, lacksGas: true }), [])
+    t.strictSame(node.sent, [])
+    t.strictSame(await submitted(TRANSFER, now, ports), ['TransactionSubmitted'])
+  },
+)
