@@ -197,7 +197,7 @@ async function sortFillers(work: Work, ready: readonly Ready[], nonces: readonly
   return proven.length === ids.length ? { needed, idle: others, unknown: [] } : { needed, idle: [], unknown: others }
 }
 
-function notPaid({ item: { loaded }, message }: Unpayable, now: string): Refused {
+function notPaid({ item: { loaded }, message }: Unpayable<Ready>, now: string): Refused {
   return { loaded, command: { type: 'FailUnsigned', code: 'insufficient_funds', message, now } }
 }
 

@@ -4,10 +4,11 @@
  */
 import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
-import type { Intent } from './events.ts'
-import type { Ready } from './examine-waiting.ts'
+import type { Call } from './build-call.ts'
+import type { Fees, Intent, Quote } from './events.ts'
 import { createPurse, withinPurse } from './purse.ts'
 import { isBeforeFork } from './spend-bounds.ts'
+import type { KnownTransaction } from './state.ts'
 
 /** What it needs, and why that is more than its hold. */
 export type GasCause = { readonly gasLimit: bigint; readonly newAccount?: bigint }
@@ -31,16 +32,25 @@ export function raisedByFork(intent: Intent, needed: GasCause, since: string | n
   return needsMoreGas(intent, needed, since)
 }
 
-export type Unpayable = { readonly item: Ready; readonly message: string }
+type Priced = {
+  readonly transaction: KnownTransaction
+  readonly call: Call
+  readonly fees: Fees
+  readonly quote: Quote
+  /** Why it needs more gas than it holds, if a fork is the cause. */
+  readonly raised: string | null
+}
+
+export type Unpayable<Item> = { readonly item: Item; readonly message: string }
 
 /** @param spare what the wallet has beyond all holds, wei */
-export function apartUnpayable(
-  ready: readonly Ready[],
+export function apartUnpayable<Item extends Priced>(
+  ready: readonly Item[],
   spare: bigint,
-): { readonly payable: readonly Ready[]; readonly unpayable: readonly Unpayable[] } {
+): { readonly payable: readonly Item[]; readonly unpayable: readonly Unpayable<Item>[] } {
   const purse = createPurse(spare)
-  const payable: Ready[] = []
-  const unpayable: Unpayable[] = []
+  const payable: Item[] = []
+  const unpayable: Unpayable<Item>[] = []
   for (const item of ready) {
     const { raised, transaction, call, fees, quote } = item
     const limit = purse.feeLimit(transaction, call)

@@ -56,8 +56,7 @@ t.test(
       const receipt = await eventually(() => sandbox.rpc(NETWORK, 'eth_getTransactionReceipt', [hash]))
       return { status: (receipt as { status: string }).status, warning }
     }
-    const enough = await sweep(newAddress(), 0, 204_600)
-    t.strictSame(enough, { status: '0x1', warning: enough.warning })
+    t.match(await sweep(newAddress(), 0, 204_600), { status: '0x1', warning: null })
     const little = await sweep(newAddress(), 1, 21_000)
     t.equal(little.status, isAmsterdam ? '0x0' : '0x1')
     t.match(little.warning, /204600/, 'the command warns: it assumes the newest rules')
