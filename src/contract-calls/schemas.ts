@@ -1,7 +1,7 @@
 /** Schemas of the requests and responses about contract calls. */
 
 import { Type } from '@sinclair/typebox'
-import { INTRINSIC_GAS, rulesOf } from '../chain/forks.ts'
+import { INTRINSIC_GAS, MAX_EXECUTION_GAS, rulesOf } from '../chain/forks.ts'
 import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, nullable, oneOf } from '../http/schemas.ts'
 import { abiValueSchema, callSchema } from '../transactions/call-schemas.ts'
@@ -74,7 +74,7 @@ export const contractCallBody = closedObject({
     Type.Integer({
       description:
         'Gas to hold and to allow. Without it the call is simulated, and refused if it would revert now. More is used if an estimate ' +
-        'before it is signed is higher. Before the fork Amsterdam at most 16777216; since then more only as far as an estimate needs it.',
+        `before it is signed is higher. Before the fork Amsterdam at most ${MAX_EXECUTION_GAS}; since then more only as far as an estimate needs it.`,
       minimum: Number(INTRINSIC_GAS),
       maximum: Number(rulesOf('amsterdam').transaction),
       examples: [120_000],

@@ -1,6 +1,6 @@
 /**
- * Amsterdam arrives on one chain of a running service: the node has announced it, transfers are sent before, across and after
- * it, and none fails. The other chains go on under Osaka.
+ * Amsterdam arrives on two chains of a running service. The node of one has announced it: transfers are sent before, across and
+ * after it, and none fails. On the other nobody has: what was accepted and signed before it gets the gas that it needs since.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import type { Network } from '../../src/core/networks.ts'
 import { OWNER } from '../../src/sandbox/deploy.ts'
-import { newAddress, sendTransfer, startSandbox } from '../support/e2e-sandbox.ts'
+import { AS_LONG_AS_MAY_BE, newAddress, sendTransfer, startSandbox, type Transaction } from '../support/e2e-sandbox.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const BURSAR = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
@@ -20,7 +20,7 @@ const OLD = OWNER
 /** Transfers are sent until so many blocks after the fork. */
 const BLOCKS_AFTER = 5
 
-const sandbox = await startSandbox(t)
+const sandbox = await startSandbox(t, { REPLACE_AFTER_MS: '10000' })
 const { client, service } = sandbox
 type Block = { readonly number: string; readonly timestamp: string; readonly blockAccessListHash?: string }
 
@@ -102,3 +102,36 @@ t.test('after the fork it is shown and logged, and an old account still costs 21
   t.equal(await gasFor(wallet.path, 'ETH', OLD), 21_000)
   t.ok((await gasFor(wallet.path, 'ETH', newAddress())) >= NEW_ACCOUNT)
 })
+
+t.test(
+  'after a fork that nobody announced, what was accepted and what was signed before it get the gas that they need',
+  async (t) => {
+    t.equal(await forkOf('binance'), 'osaka')
+    const funded = await sandbox.wallet(client, 'binance', { BNB: '5' })
+    const network = 'binance'
+    const collection = { name: 'Late', symbol: 'LATE', standard: 'ERC721', network, wallet_id: funded.walletId }
+    const created = await client.post('/v1/nft/collections/create', collection, AS_LONG_AS_MAY_BE)
+    const transfer = (to: string) => sendTransfer(client, funded, { to, amount: '0.001', asset: 'BNB' })
+    t.ok(service.kill('submitter', 'SIGSTOP'))
+    const signed = [await transfer(newAddress()), await transfer(OLD), await transfer(newAddress())]
+    for (const path of signed) await sandbox.until(client, path, ({ state }) => state === 'signed')
+    t.ok(service.kill('signer', 'SIGSTOP'))
+    const accepted = await transfer(newAddress())
+    const { collection_id } = created.body.data
+    const mint = { collection_id, recipient: newAddress(), metadata: { name: 'One' }, minting_type: 'DIRECT' }
+    const minted = await client.post('/v1/nft/mint', mint, { prefer: 'respond-async' })
+    t.equal(minted.status, 202, minted.text)
+    const head = async () => (await sandbox.rpc(network, 'eth_getBlockByNumber', ['latest', false])) as Block
+    t.equal((await head()).blockAccessListHash, undefined, 'all of it was accepted before the fork')
+    await eventually(async () => (await head()).blockAccessListHash !== undefined)
+    for (const name of ['submitter', 'signer']) t.ok(service.kill(name, 'SIGCONT'))
+    const mintPath = `${funded.path}/transactions/${minted.body.data.transaction_id}`
+    const isEnded = ({ status }: Transaction) => status === 'confirmed' || status === 'failed'
+    const ended = []
+    for (const path of [...signed, accepted, mintPath]) ended.push(await sandbox.until(client, path, isEnded))
+    t.strictSame(
+      ended.map(({ status, failure, hashes }) => [status, failure, hashes.length]),
+      [2, 1, 2, 1, 1].map((versions) => ['confirmed', null, versions]),
+    )
+  },
+)

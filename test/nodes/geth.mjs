@@ -19,19 +19,17 @@ const OWNER_KEY = 'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2f
 const OWNER_WEI = `0x1${'0'.repeat(40)}`
 const GAS_LIMIT = `0x${(200_000_000).toString(16)}`
 const BLOCK_SECONDS = 2
-/** Enough for the start of a sandbox, which takes a quarter of it on two cores. */
-const CROSSING_SECONDS = 90
 const READY_TIMEOUT_MS = 60_000
 const STOP_GRACE_MS = 30_000
 
 /**
- * @param {{ program: string, fork?: string, chainId: number, port: number, directory: string }} options `fork` is osaka,
- *   amsterdam, or crossing: first the one and soon the other
+ * @param {{ program: string, fork?: string, forkAfterSeconds?: number, chainId: number, port: number, directory: string }}
+ *   options `fork` is osaka, amsterdam, or crossing: first the one, and after that time the other
  * @returns {Promise<import('../../src/sandbox/supervisor.ts').Running>}
  */
-export async function startGeth({ program, fork = 'osaka', chainId, port, directory }) {
+export async function startGeth({ program, fork = 'osaka', forkAfterSeconds = 0, chainId, port, directory }) {
   const data = join(directory, 'geth')
-  if (!existsSync(join(data, 'geth'))) await initialise({ program, fork, chainId, data })
+  if (!existsSync(join(data, 'geth'))) await initialise({ program, fork, forkAfterSeconds, chainId, data })
   const flags = ['--dev', '--dev.period', String(BLOCK_SECONDS), '--miner.gaslimit', String(Number(GAS_LIMIT))]
   flags.push('--http', '--http.port', String(port), '--http.api', 'eth,net,web3,txpool')
   flags.push('--port', '0', '--nodiscover', '--maxpeers', '0', '--ipcdisable', '--verbosity', '2')
@@ -45,8 +43,8 @@ export async function startGeth({ program, fork = 'osaka', chainId, port, direct
   return { pid: child.pid, exited: child.exited, stop: () => stopChild(child, 'SIGTERM', STOP_GRACE_MS) }
 }
 
-/** @param {{ program: string, fork: string, chainId: number, data: string }} options */
-async function initialise({ program, fork, chainId, data }) {
+/** @param {{ program: string, fork: string, forkAfterSeconds: number, chainId: number, data: string }} options */
+async function initialise({ program, fork, forkAfterSeconds, chainId, data }) {
   await mkdir(data, { recursive: true })
   const run = (/** @type {string[]} */ ...args) => promisify(execFile)(program, args, { maxBuffer: 1e8 })
   const genesis = JSON.parse((await run('--dev', 'dumpgenesis')).stdout)
@@ -54,7 +52,7 @@ async function initialise({ program, fork, chainId, data }) {
   // The developer's genesis may have rules of the future.
   delete genesis.config.bogotaTime
   if (fork === 'amsterdam') genesis.config.amsterdamTime = 0
-  if (fork === 'crossing') genesis.config.amsterdamTime = Math.floor(Date.now() / 1_000) + CROSSING_SECONDS
+  if (fork === 'crossing') genesis.config.amsterdamTime = Math.floor(Date.now() / 1_000) + forkAfterSeconds
   genesis.gasLimit = GAS_LIMIT
   genesis.alloc[OWNER.slice(2).toLowerCase()] = { balance: OWNER_WEI }
   const genesisFile = join(data, 'genesis.json')

@@ -1,12 +1,16 @@
 // The built sandbox on another node than anvil. LOCAL_NODE is JSON: `client` is geth or hardhat, `program` the path of the
 // binary (geth) or of the folder with the package and its Node (hardhat), `fork` the rules of geth's chains. With `crossing` a fork
-// comes on ethereum, and polygon has none ahead. On geth nobody has deployed the factory of collections on polygon.
+// comes on ethereum, then one that nobody has announced on binance, and polygon has none ahead. On geth nobody has deployed the factory of collections on polygon.
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answerCheats } from './cheats.mjs'
 import { startGeth } from './geth.mjs'
 import { startHardhat } from './hardhat.mjs'
+import { hideNextFork } from './quiet-config.mjs'
+
+/** From the start of a node to its fork: enough for the start of a sandbox, which takes a quarter of it on two cores. */
+const CROSSING_SECONDS = 90
 
 /** @param {string} name of a built module */
 const built = (name) => import(new URL(`../../dist/src/${name}.js`, import.meta.url).href)
@@ -32,7 +36,11 @@ async function chainService({ network, chainId, directory, setUp }) {
   const url = `http://127.0.0.1:${port}`
   const isFurnished = network !== 'polygon' || node.client !== 'geth'
   const cheatsUrl = await answerCheats(url, node.client, isFurnished ? [] : [FACTORY_ADDRESS])
-  const fork = node.fork === 'crossing' && network !== 'ethereum' ? 'osaka' : (node.fork ?? 'osaka')
+  const isCrossing = node.fork === 'crossing'
+  const fork = isCrossing && network === 'polygon' ? 'osaka' : (node.fork ?? 'osaka')
+  const isSilent = isCrossing && network === 'binance'
+  const forkAfterSeconds = isSilent ? 2 * CROSSING_SECONDS : CROSSING_SECONDS
+  const shownUrl = isSilent ? await hideNextFork(url) : url
   /** @type {import('../../src/sandbox/chain-setup.ts').ChainSetup | null} */
   let setup = null
   /** @type {string | null} */
@@ -42,10 +50,10 @@ async function chainService({ network, chainId, directory, setUp }) {
     return setup
   }
   return {
-    url: () => url,
+    url: () => shownUrl,
     setup: known,
     async start() {
-      const running = await startNode({ ...node, fork, chainId, port, directory })
+      const running = await startNode({ ...node, fork, forkAfterSeconds, chainId, port, directory })
       setup = await setUp.setUpChain(cheatsUrl, network)
       if (faucet !== null) await setUp.fundFaucet(cheatsUrl, known().contracts, faucet)
       return running

@@ -70,9 +70,9 @@ function onOtherNode(env: Readonly<Record<string, string>>): ServiceOptions {
   return { env: { ...env, LOCAL_NODE: process.env.LOCAL_NODE ?? '' }, script: NODE_SCRIPT }
 }
 
-export async function startSandbox(t: Test): Promise<Sandbox> {
+export async function startSandbox(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<Sandbox> {
   // Simultaneous requests count towards a quota even if one of them makes all. No fee is bumped: tests hold blocks back, on a slow machine for longer than a transaction may be stuck.
-  const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000', QUOTA_WEBHOOKS: '0' }
+  const env = { MPC_PARTIES: '3', MPC_POOL_SIZE: '0', REPLACE_AFTER_MS: '600000', QUOTA_WEBHOOKS: '0', ...settings }
   const service = await startService(process.env.LOCAL_NODE === undefined ? { env } : onOtherNode(env))
   const state = service.state()
   const pool = new pg.Pool({ connectionString: state.database_url, max: 2 })
