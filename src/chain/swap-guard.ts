@@ -1,0 +1,120 @@
+/**
+ * The guard of swaps and its executor: where they are on every chain, the call of the guard, and whether a chain has them.
+ * Wallets approve the guard alone; the executor makes the calls of routes, and nobody approves it.
+ */
+import { readFileSync } from 'node:fs'
+import { Interface, type InterfaceAbi, type Result } from 'ethers/abi'
+import { getCreate2Address, getCreateAddress } from 'ethers/address'
+import { keccak256 } from 'ethers/crypto'
+import { readData } from './hex.ts'
+import { type RpcReader, resultValue } from './json-rpc.ts'
+import { type ContractRequest, DEPLOYMENT_PROXY } from './nft-collection.ts'
+import type { ContractCallData } from './swap-router.ts'
+
+type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string; readonly deployedBytecode: string }
+
+const guard = readArtefact('BursarSwapGuard')
+const executor = readArtefact('BursarSwapExecutor')
+const ABI = new Interface(guard.abi)
+
+export const GUARD_CREATION_CODE = guard.bytecode
+/** What the executor says when a route fails, and what both say of a token. */
+export const EXECUTOR_ABI = new Interface(executor.abi)
+
+const SALT = `0x${'00'.repeat(32)}`
+/** The guard is deployed by the deterministic deployment proxy, and deploys the executor: both addresses follow from the code. */
+export const GUARD_ADDRESS = getCreate2Address(DEPLOYMENT_PROXY, SALT, keccak256(GUARD_CREATION_CODE))
+export const EXECUTOR_ADDRESS = getCreateAddress({ from: GUARD_ADDRESS, nonce: 1 })
+
+/** Each contract keeps the address of the other in its code. */
+const CODE_HASHES = [
+  keccak256(withAddress(guard.deployedBytecode, EXECUTOR_ADDRESS)),
+  keccak256(withAddress(executor.deployedBytecode, GUARD_ADDRESS)),
+] as const
+
+/** In the contracts. */
+const NATIVE = `0x${'00'.repeat(20)}`
+
+/** A swap through the guard, whose caller pays and receives. Base units; `null` for the native currency. */
+export type GuardedSwap = {
+  readonly sold: string | null
+  readonly bought: string | null
+  readonly amount: bigint
+  readonly minimum: bigint
+  /** Seconds since the epoch: the guard refuses the swap in a later block. */
+  readonly deadline: number
+  /** The contract that the executor calls. */
+  readonly target: string
+  /** Who takes the sold token from the executor; `null` for the native currency. */
+  readonly spender: string | null
+  readonly data: string
+}
+
+export function encodeGuardedSwap(swap: GuardedSwap): ContractCallData {
+  const { sold, bought, amount, minimum, deadline, target, spender, data } = swap
+  const order = [sold ?? NATIVE, bought ?? NATIVE, amount, minimum, deadline, [target, spender ?? NATIVE, data]]
+  return {
+    to: GUARD_ADDRESS,
+    value: sold === null ? amount : 0n,
+    data: ABI.encodeFunctionData('swap', [order]),
+  }
+}
+
+/** @returns `null` for call data that `encodeGuardedSwap` does not make, be it only by another order of its parts */
+export function decodeGuardedSwap(data: string): GuardedSwap | null {
+  try {
+    const [order] = ABI.decodeFunctionData('swap', data)
+    const [sold, bought, amount, minimum, deadline, [target, spender, inner]] = order as Result
+    const assetOf = (address: string) => (address === NATIVE ? null : address)
+    const swap = {
+      ...{ sold: assetOf(sold), bought: assetOf(bought), amount, minimum, deadline: Number(deadline) },
+      ...{ target, spender: assetOf(spender), data: inner },
+    }
+    return encodeGuardedSwap(swap).data === data.toLowerCase() ? swap : null
+  } catch {
+    return null
+  }
+}
+
+/** What a swap through the guard exchanged. Base units. */
+export type GuardedAmounts = { readonly paid: bigint; readonly received: bigint }
+
+const SWAPPED = ABI.getEvent('Swapped')
+
+/** @returns `null` for any other log, and for one of another wallet */
+export function guardedAmountsOf(
+  log: { readonly address: string; readonly topics: readonly string[]; readonly data: string },
+  wallet: string,
+): GuardedAmounts | null {
+  if (SWAPPED === null || log.address.toLowerCase() !== GUARD_ADDRESS.toLowerCase()) return null
+  if (log.topics[0] !== SWAPPED.topicHash) return null
+  const [owner, , , paid, received] = ABI.decodeEventLog(SWAPPED, log.data, log.topics)
+  return String(owner).toLowerCase() === wallet.toLowerCase() ? { paid, received } : null
+}
+
+/** Deploys the guard and its executor on a chain without them. Reverts when they are there. */
+export function deployGuard(): ContractRequest {
+  return { to: DEPLOYMENT_PROXY, data: SALT + GUARD_CREATION_CODE.slice(2) }
+}
+
+/** @returns what is wrong with the guard of a chain; `null` when both contracts have their code. @throws Unavailable */
+export async function readGuardProblem(client: RpcReader): Promise<string | null> {
+  const addresses = [GUARD_ADDRESS, EXECUTOR_ADDRESS]
+  const answers = await client.batch(addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })))
+  const codes = answers.map((answer) => readData(resultValue(answer, 'eth_getCode'), 'a contract code'))
+  const wrong = addresses.findIndex((_address, i) => keccak256(codes[i] ?? '0x') !== CODE_HASHES[i])
+  if (wrong === -1) return null
+  const what = wrong === 0 ? 'swap guard' : 'executor of swaps'
+  return codes[wrong] === '0x'
+    ? `the ${what} is not deployed at ${addresses[wrong]}`
+    : `the code at ${addresses[wrong]} is not that of the ${what}`
+}
+
+/** The code of a contract with one immutable address, which the compiler leaves empty: `PUSH32` of 0. */
+function withAddress(code: string, address: string): string {
+  return code.replaceAll(`7f${'00'.repeat(32)}`, `7f${'00'.repeat(12)}${address.slice(2).toLowerCase()}`)
+}
+
+function readArtefact(contract: string): Artefact {
+  return JSON.parse(readFileSync(new URL(`../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
+}
