@@ -100,7 +100,9 @@ export function deployGuard(): ContractRequest {
 /** @returns what is wrong with the guard of a chain; `null` when both contracts have their code. @throws Unavailable */
 export async function readGuardProblem(client: RpcReader): Promise<string | null> {
   const addresses = [GUARD_ADDRESS, EXECUTOR_ADDRESS]
-  const answers = await client.batch(addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })))
+  const answers = await client.batch(
+    addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })),
+  )
   const codes = answers.map((answer) => readData(resultValue(answer, 'eth_getCode'), 'a contract code'))
   const wrong = addresses.findIndex((_address, i) => keccak256(codes[i] ?? '0x') !== CODE_HASHES[i])
   if (wrong === -1) return null

@@ -3,9 +3,9 @@
  * fails and nothing moved but its gas. Counted by balances on the chain.
  */
 import t from 'tap'
-import { encodeGuardedSwap, EXECUTOR_ADDRESS, GUARD_ADDRESS, type GuardedSwap } from '../../src/chain/swap-guard.ts'
+import { EXECUTOR_ADDRESS, encodeGuardedSwap, GUARD_ADDRESS, type GuardedSwap } from '../../src/chain/swap-guard.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { type Deployed, type Sent, type Way, WAYS, withGuard } from '../support/guard-stage.ts'
+import { type Deployed, type Sent, WAYS, type Way, withGuard } from '../support/guard-stage.ts'
 
 const AMOUNT = 1_000_000n
 const OUT = 900_000n
@@ -43,7 +43,16 @@ async function withMarket(t: Parameters<typeof withGuard>[0]) {
     const zero = `0x${'00'.repeat(20)}`
     const { data } = router.call('swap', from ?? zero, to ?? zero, OUT, wallet, pool.address)
     const spender = from === null ? null : router.address
-    return { sold: from, bought: to, amount: AMOUNT, minimum: MINIMUM, deadline: FOREVER, target: router.address, spender, data }
+    return {
+      sold: from,
+      bought: to,
+      amount: AMOUNT,
+      minimum: MINIMUM,
+      deadline: FOREVER,
+      target: router.address,
+      spender,
+      data,
+    }
   }
   const look = async () => {
     const words = await stage.read(
@@ -81,7 +90,9 @@ async function swapOnce({ look, send, wallet, reasonOf }: Market, swap: GuardedS
 
 /** Every two of the parts that a swap has, with every two ways. */
 function* pairsOf(native: Native): Generator<Ways> {
-  const roles = ROLES.filter((role) => (native === 'in' ? role !== 'sold' : native === 'out' ? role !== 'bought' : true))
+  const roles = ROLES.filter((role) =>
+    native === 'in' ? role !== 'sold' : native === 'out' ? role !== 'bought' : true,
+  )
   for (const [i, one] of roles.entries())
     for (const other of roles.slice(i + 1))
       for (const way of WAYS) for (const another of WAYS) yield { [one]: way, [other]: another }

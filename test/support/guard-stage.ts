@@ -48,7 +48,11 @@ export async function withGuard(t: Test) {
 
   async function deploy(name: string, ...values: readonly unknown[]) {
     const { abi, bytecode }: CompiledContract = contractIn(SOURCES, name)
-    const receipt = await mined({ from: owner, gas: hex(8_000_000n), data: concat([bytecode, abi.encodeDeploy(values)]) })
+    const receipt = await mined({
+      from: owner,
+      gas: hex(8_000_000n),
+      data: concat([bytecode, abi.encodeDeploy(values)]),
+    })
     const address = toChecksumAddress(receipt.contractAddress ?? '')
     const call = (method: string, ...args: readonly unknown[]) => ({
       to: address,
