@@ -73,8 +73,15 @@ function describe(name: string, args: Readonly<Record<string, string>>): string 
   const [first = ''] = Object.values(args)
   if (name === 'Error') return first
   if (name === 'Panic') return `panic ${first}: ${PANICS[first] ?? 'unknown code'}`
+  if (name === 'RouteFailed') return `The route failed: ${innerText(args.reason)}`
+  if (name === 'TokenRefused') return `The token ${args.token} refused: ${innerText(args.reason)}`
   const list = Object.entries(args).map(([key, value]) => `${key}: ${value}`)
   return `${name}(${list.join(', ')})`
+}
+
+/** What a contract said that the guard of swaps called: never the reason of the guard itself. */
+function innerText(data = '0x'): string {
+  return decodeRevert(data)?.text || 'without a reason.'
 }
 
 const HEX = /0x(?:[0-9a-fA-F]{2})*/

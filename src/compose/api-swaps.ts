@@ -4,6 +4,7 @@ import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
+import { createGuards, type Guards } from '../swaps/guards.ts'
 import { createMarkets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
 import { createKeepQuote, createReadQuote } from '../swaps/quote-rows.ts'
@@ -29,8 +30,9 @@ export function composeSwapRoutes(
 ): { readonly routes: Routes; readonly readiness: ReadinessCheck } {
   const { pool, metrics, chainOf } = kernel
   const markets = createMarkets({ chainOf, now: () => performance.now() })
+  const guards = createGuards({ chains: hostedChains(kernel), now: () => performance.now() })
   const quoteSwap = createQuoteSwap({
-    ...quotePorts(kernel, parts, transactions, balances),
+    ...quotePorts(kernel, parts, transactions, balances, guards),
     marketOf: markets.marketOf,
   })
   const counting = counted(quoteSwap, metrics.countSwapQuote, ({ network, route }) => {
@@ -62,8 +64,20 @@ export function composeSwapRoutes(
       for (const add of routes) add(app)
     },
     // Everything else works without exchanges.
-    readiness: { name: 'swaps', check: async () => undefined, warning: async () => markets.problem() },
+    readiness: {
+      name: 'swaps',
+      check: async () => undefined,
+      async warning() {
+        const problems = [markets.problem(), await guards.problem()].filter((problem) => problem !== null)
+        return problems.length === 0 ? null : problems.join('; ')
+      },
+    },
   }
+}
+
+/** The chains on which a hosted source may be used. */
+function hostedChains({ config, chains }: Kernel): Kernel['chains']['all'] {
+  return config.swapSource === null ? [] : chains.all.filter(({ settings }) => settings.swaps?.source !== undefined)
 }
 
 function quotePorts(
@@ -71,6 +85,7 @@ function quotePorts(
   { books }: ApiParts,
   { ports }: TransactionParts,
   { availableOf, heldTokens }: BalanceReads,
+  { hasGuard }: Guards,
 ): Omit<QuotePorts, 'marketOf'> {
   const { config, pool, clock, newId, chainOf, metrics } = kernel
   const resolve = createResolveAsset(books)
@@ -88,6 +103,7 @@ function quotePorts(
     requireActive: createRequireActive(pool),
     hosted: config.swapSource && {
       source: createZeroX(config.swapSource),
+      hasGuard,
       onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
       tokensOf: heldTokens,
     },

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { Interface } from 'ethers/abi'
 import { toQuantity } from '../chain/hex.ts'
 import { FACTORY_CREATION_CODE } from '../chain/nft-artefact.ts'
+import { GUARD_CREATION_CODE } from '../chain/swap-guard.ts'
 import { mapValues } from '../core/map-values.ts'
 import { NATIVE_SYMBOL, type Network } from '../core/networks.ts'
 import { artefact, type Deployment, deployMissing, mine, OWNER, planDeployment, send } from './deploy.ts'
@@ -26,6 +27,8 @@ export type ChainContracts = {
   readonly usdcFeed: string
   readonly usdtFeed: string
   readonly nftFactory: string
+  /** It deploys the executor of its swaps. */
+  readonly swapGuard: string
 }
 
 export type ChainSetup = {
@@ -100,6 +103,7 @@ function planContracts(symbol: string): Readonly<Record<keyof ChainContracts, De
     usdcFeed: feedOf('USDC'),
     usdtFeed: feedOf('USDT'),
     nftFactory: planDeployment(FACTORY_CREATION_CODE),
+    swapGuard: planDeployment(GUARD_CREATION_CODE),
   }
 }
 

@@ -2,8 +2,10 @@
  * The hosted source beside the exchanges: it is asked while they are, and its offer is taken only if it is proven to be
  * better. Whatever it answers, or does not, the quote of the exchanges stands.
  */
+
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { SourceSettings } from '../chain/settings.ts'
+import { EXECUTOR_ADDRESS } from '../chain/swap-guard.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
 import type { SwapTerms } from './events.ts'
@@ -14,6 +16,8 @@ import type { TriedRoute } from './try-routes.ts'
 
 export type HostedPorts = {
   readonly source: QuoteSource
+  /** Whether the guard of the chain and its executor have their code now. Never throws. */
+  readonly hasGuard: (chainId: number) => Promise<boolean>
   /** Contracts of the tokens of which the wallet has something. */
   readonly tokensOf: (walletId: string) => Promise<readonly string[]>
   /** @param outcome `chosen`, or why its answer was not taken */
@@ -49,14 +53,17 @@ export type TakenOffer = {
 const MAX_OTHER_TOKENS = 30
 
 /** @returns `null` when there is nothing to ask: it is off, or its offer could not be taken */
-export async function askSource({ source }: HostedPorts, swap: HostedSwap): Promise<AskedSource | null> {
+export async function askSource({ source, hasGuard }: HostedPorts, swap: HostedSwap): Promise<AskedSource | null> {
   const { pins, terms, from, to, amount, wallet, wrapped } = swap
   const isWrap = (from.contract ?? wrapped) === (to.contract ?? wrapped)
   if (pins === undefined || isWrap || terms.amountType !== 'exact_input' || swap.available < amount) return null
   const [sold, bought] = [from.contract, to.contract]
   const { address, chainId } = wallet
   const { slippageBps } = terms
-  return { pins, answer: await source.ask({ chainId, sold, bought, amount, wallet: address, slippageBps }) }
+  // Without a guard nothing on chain would enforce the minimum.
+  if (!(await hasGuard(chainId))) return null
+  const question = { chainId, sold, bought, amount, taker: EXECUTOR_ADDRESS, wallet: address, slippageBps }
+  return { pins, answer: await source.ask(question) }
 }
 
 export type Rivals = AskedSource & {

@@ -2,6 +2,7 @@
  * The contract call of a route. Pure: the same route, wallet and deadline always give the same bytes, so that a quote,
  * its rehearsal and the recorded transaction agree.
  */
+import { encodeGuardedSwap } from '../chain/swap-guard.ts'
 import {
   type ContractCallData,
   encodeRouter02Swap,
@@ -10,7 +11,7 @@ import {
   encodeWrap,
   type RouterLeg,
 } from '../chain/swap-router.ts'
-import type { Leg, Route } from './events.ts'
+import type { HostedRoute, Leg, Route } from './events.ts'
 
 export type RouteTerms = {
   /** The wallet that pays and receives. */
@@ -19,9 +20,9 @@ export type RouteTerms = {
   readonly deadline: number
 }
 
-/** @throws Error for a route that no router can execute: a V2 route with several legs, or an amount of 0 */
+/** @throws Error for a route that nothing can execute: a V2 route with several legs, an amount of 0, a hosted route without a guard */
 export function encodeRoute(route: Route, { wallet, deadline }: RouteTerms): ContractCallData {
-  if (route.type === 'hosted') return { to: route.contract, data: route.data, value: BigInt(route.value) }
+  if (route.type === 'hosted') return encodeHosted(route, deadline)
   if (route.type !== 'pools') {
     const encode = route.type === 'wrap' ? encodeWrap : encodeUnwrap
     return encode(route.contract, BigInt(route.amount))
@@ -33,6 +34,15 @@ export function encodeRoute(route: Route, { wallet, deadline }: RouteTerms): Con
   const [leg, other] = legs
   if (leg === undefined || other !== undefined) throw new Error('a V2 router swaps exactly one leg')
   return encodeV2Swap(swap, legOf(leg))
+}
+
+/** The guard pays and measures whoever calls it: the wallet is no part of the call. */
+function encodeHosted(route: HostedRoute, deadline: number): ContractCallData {
+  const { guard, contract: target, spender, data } = route
+  if (guard === undefined) throw new Error('a hosted route needs a guard')
+  const { sold, bought } = guard
+  const [amount, minimum] = [BigInt(route.amountIn), BigInt(route.limit)]
+  return encodeGuardedSwap({ sold, bought, amount, minimum, deadline, target, spender, data })
 }
 
 function legOf({ kind, hops, amountIn, amountOut, limit }: Leg): RouterLeg {

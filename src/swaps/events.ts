@@ -51,15 +51,18 @@ export type WrapRoute = { readonly type: 'wrap' | 'unwrap'; readonly contract: s
 
 export type SourceName = '0x'
 
-/**
- * Call data of a hosted source, which is opaque. Its own minimum is at least `limit` only by its promise: the swap is
- * executed in a simulation before it is signed.
- */
+/** Call data of a hosted source, which is opaque: the guard makes it keep `limit`. */
 export type HostedRoute = {
   readonly type: 'hosted'
   readonly source: SourceName
+  /**
+   * What the wallet calls, and the contracts of the assets that it exchanges, `null` for the native currency; missing in
+   * events of versions in which the wallet itself called `contract`.
+   */
+  readonly guard?: { readonly address: string; readonly sold: string | null; readonly bought: string | null }
+  /** The contract that gets the call data. */
   readonly contract: string
-  /** Who takes the sold token; `null` for the native currency. */
+  /** Who takes the sold token for it; `null` for the native currency. */
   readonly spender: string | null
   readonly data: string
   /** Wei. */

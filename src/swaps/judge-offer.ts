@@ -1,12 +1,13 @@
 /**
  * Whether the offer of a hosted source is taken. Its call data is not understood, so it is judged by what it does: it
- * is executed in a simulation as the wallet, and must keep our minimum, take no more than the amount, and move nothing
+ * is executed through the guard in a simulation, and must keep our minimum, take no more than the amount, and move nothing
  * else. It must also be better than the best route through pools, net of gas.
  */
 import { readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { blockParam } from '../chain/multicall.ts'
 import type { SourceSettings } from '../chain/settings.ts'
+import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { encodeAllowance } from '../chain/swap-reads.ts'
 import { smallest } from '../core/money.ts'
 import { minimumOut } from './bounds.ts'
@@ -54,12 +55,14 @@ export async function judgeOffer(client: RpcReader, swap: SwapToTry, judging: Of
   const { found, offer, source, amount } = judging
   const mistake = mistakeOf(swap, judging)
   if (mistake !== null) return { refusal: mistake }
-  const spender = swap.from.contract === null ? null : offer.spender
-  const allowances = await withAllowance(client, swap, found, spender)
+  const [sold, bought] = [swap.from.contract, swap.to.contract]
+  const spender = sold === null ? null : offer.spender
+  const allowances = sold === null ? found.allowances : await withAllowance(client, swap, found, GUARD_ADDRESS)
   const { contract, data, value } = offer
   const route = (amountOut: bigint): HostedRoute => ({
     type: 'hosted',
     source,
+    guard: { address: GUARD_ADDRESS, sold, bought },
     contract,
     spender,
     data,
@@ -103,7 +106,7 @@ function refusalOf(
 ): Refusal | null {
   if (outcome.paid > amount) return 'takes_more'
   if (outcome.received < minimumOut(offer.amountOut, terms.slippageBps) || outcome.received <= 0n) return 'gives_less'
-  // On chain, only their call data enforces a minimum.
+  // The guard enforces ours; one that promises less would only fail.
   if (offer.minimumOut < BigInt(least.limit)) return 'minimum_too_low'
   if (impact === null || impact > terms.maxPriceImpactBps) return 'price_impact'
   if (own.outcome.type !== 'swapped') return null
@@ -128,9 +131,9 @@ async function withAllowance(
   client: RpcReader,
   { wallet, from }: SwapToTry,
   { block, allowances }: FoundRoutes,
-  spender: string | null,
+  spender: string,
 ): Promise<FoundRoutes['allowances']> {
-  if (spender === null || allowances.has(spender)) return allowances
+  if (allowances.has(spender)) return allowances
   const call = { to: from.contract, data: encodeAllowance(wallet, spender) }
   const answer = await rpcCall(client, 'eth_call', [call, blockParam({ blockHash: block.hash })])
   return new Map([...allowances, [spender, readQuantity(answer, 'an allowance')]])

@@ -11,7 +11,9 @@ export type SourceQuestion = {
   readonly bought: string | null
   /** Base units of the sold asset, which are all sold. */
   readonly amount: bigint
-  /** The wallet that pays and receives. */
+  /** The contract that makes the call: the executor of the guard. */
+  readonly taker: string
+  /** The wallet that receives what is bought, and sends the transaction. */
   readonly wallet: string
   readonly slippageBps: number
 }
@@ -32,7 +34,8 @@ export type SourceOffer = {
 }
 
 export type SourceAnswer = { readonly offer: SourceOffer } | { readonly outcome: NoOffer }
-export type NoOffer = 'no_liquidity' | 'rate_limited' | 'unavailable' | 'invalid_answer'
+/** `contract_refused`: the source makes no offer to a contract. */
+export type NoOffer = 'no_liquidity' | 'rate_limited' | 'unavailable' | 'invalid_answer' | 'contract_refused'
 
 export type QuoteSource = {
   readonly name: SourceName

@@ -7,6 +7,7 @@
  */
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
+import { readGuardProblem } from '../chain/swap-guard.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -61,7 +62,7 @@ export function createRequestSwap(ports: SwapPorts): RequestSwap {
     const attempt = async (append: AppendPrepared) => {
       const sender = await findPayer(ports, owner, order.walletId)
       const quote = await quoteOf(ports, order, owner)
-      requireConfigured(quote, ports.nodeOf(sender.chainId).settings)
+      await requireConfigured(quote, ports.nodeOf(sender.chainId))
       const wallet = { wallet: sender.address, now: ports.clock() }
       // Before the allowance is read: a swap that ends later uses the allowance, and then this one is refused here.
       const sequence = await nextSequence(ports, sender, quote)
@@ -88,11 +89,15 @@ async function quoteOf(ports: SwapPorts, { walletId, quote }: SwapOrder, owner: 
   throw new Conflict('quote_expired', `The quote expired at ${stored.expiresAt}: request a new quote.`)
 }
 
-/** The settings may have changed since the quote. @throws Conflict `quote_expired` */
-function requireConfigured({ route }: SwapQuote, { swaps }: Pick<ChainSettings, 'swaps'>): void {
+/** The settings, or the chain, may have changed since the quote. @throws Conflict `quote_expired`, Unavailable */
+async function requireConfigured(
+  { route }: SwapQuote,
+  { foreign, settings: { swaps } }: ReturnType<SwapPorts['nodeOf']>,
+): Promise<void> {
   const spender = spenderOf(route)
   const isConfigured = swapTargets(swaps).includes(targetOf(route))
-  if (isConfigured && (spender === null || swapSpenders(swaps).includes(spender))) return
+  const isGuarded = route.type !== 'hosted' || (await readGuardProblem(foreign)) === null
+  if (isConfigured && isGuarded && (spender === null || swapSpenders(swaps).includes(spender))) return
   throw new Conflict(
     'quote_expired',
     'The quote uses an exchange that is not configured any more: request a new quote.',

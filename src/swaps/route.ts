@@ -32,12 +32,13 @@ export function mostIn(route: Route): bigint {
 
 /** The contract that the swap calls. */
 export function targetOf(route: Route): string {
+  if (route.type === 'hosted') return route.guard?.address ?? route.contract
   return route.type === 'pools' ? route.router.address : route.contract
 }
 
 /** The contract that takes the sold token from the wallet; `null` when nothing has to be approved. */
 export function spenderOf(route: Route): string | null {
-  if (route.type === 'hosted') return route.spender
+  if (route.type === 'hosted') return route.spender === null ? null : (route.guard?.address ?? route.spender)
   return route.type === 'pools' && route.native !== 'in' ? route.router.address : null
 }
 

@@ -90,7 +90,7 @@ const legSchema = Type.Object({
     examples: ['v3'],
   }),
   contract: text(
-    'The contract that the swap calls: a router, the wrapped token, or a pinned contract of the hosted source.',
+    'The contract that the swap calls: a router, the wrapped token, or the guard for a route of the hosted source.',
     SPENDER,
   ),
   pool: nullable(text('The pool, if there is only one. `hops` lists all of them.', POOL)),

@@ -84,6 +84,7 @@ export function rehearseRoute(
 
 /** An exact input that accepts any result, so that its simulation shows the result in place of a refusal. */
 function withoutMinimum(route: Route): Route {
+  if (route.type === 'hosted') return { ...route, limit: '1' }
   if (route.type !== 'pools' || route.amountType === 'exact_output') return route
   return { ...route, legs: route.legs.map((leg) => ({ ...leg, limit: '1' })) }
 }

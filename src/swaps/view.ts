@@ -5,7 +5,7 @@ import type { View } from '../http/view.ts'
 import { ceilDiv } from './bounds.ts'
 import type { Leg, Route } from './events.ts'
 import { gasReserve, type SwapIssues, type SwapQuote } from './quote.ts'
-import { amountsOf } from './route.ts'
+import { amountsOf, targetOf } from './route.ts'
 import type { quoteSchema } from './schemas.ts'
 
 export type QuoteView = View<typeof quoteSchema>
@@ -59,7 +59,7 @@ function priceOf(amountIn: bigint, fromDecimals: number, amountOut: bigint, toDe
 
 function legsOf(route: Route): QuoteView['route'] {
   if (route.type !== 'pools') {
-    const { contract } = route
+    const contract = targetOf(route)
     const protocol = route.type === 'hosted' ? route.source : route.type
     return [{ venue: null, protocol, contract, pool: null, fee_bps: 0, share_bps: Number(BPS), hops: [] }]
   }

@@ -32,6 +32,15 @@ const ANSWER = Type.Object({
   }),
 })
 
+/** The parameters that say who calls. */
+const ABOUT_TAKER: readonly string[] = ['taker', 'recipient', 'txOrigin']
+const REFUSAL = Type.Object({
+  name: Type.String(),
+  data: Type.Optional(
+    Type.Object({ details: Type.Optional(Type.Array(Type.Object({ field: Type.String() }), { maxItems: 100 })) }),
+  ),
+})
+
 export type ZeroXSettings = { readonly url: string; readonly key: string }
 
 export function createZeroX({ url, key }: ZeroXSettings): QuoteSource {
@@ -45,7 +54,7 @@ export function createZeroX({ url, key }: ZeroXSettings): QuoteSource {
         // An API does not redirect; the key must not be sent elsewhere.
         const response = await fetch(target + queryOf(question), { headers, signal, redirect: 'error' })
         const { text, cut } = await readBounded(response, MAX_ANSWER_BYTES)
-        if (response.status !== 200) return none(response.status === 429 ? 'rate_limited' : 'unavailable')
+        if (response.status !== 200) return none(refusalOf(response.status, text))
         return cut ? none('invalid_answer') : answerOf(text)
       } catch {
         return none('unavailable')
@@ -55,15 +64,29 @@ export function createZeroX({ url, key }: ZeroXSettings): QuoteSource {
 }
 
 /** A slippage of one less than ours: 0x may round its minimum down, and ours is rounded up. */
-function queryOf({ chainId, sold, bought, amount: sellAmount, wallet, slippageBps }: SourceQuestion): string {
+function queryOf({ chainId, sold, bought, amount: sellAmount, taker, wallet, slippageBps }: SourceQuestion): string {
   return new URLSearchParams({
     chainId: String(chainId),
     sellToken: sold ?? NATIVE,
     buyToken: bought ?? NATIVE,
     sellAmount: sellAmount.toString(),
-    taker: wallet,
+    taker,
+    recipient: wallet,
+    // Required where the taker is a contract.
+    txOrigin: wallet,
     slippageBps: String(Math.max(slippageBps - 1, 0)),
   }).toString()
+}
+
+/** Why there is no quote: 0x names an error, and for invalid input the fields. */
+function refusalOf(status: number, text: string): NoOffer {
+  if (status === 429) return 'rate_limited'
+  const answer = parse(text)
+  if (status >= 500 || !Value.Check(REFUSAL, answer)) return 'unavailable'
+  const fields = answer.data?.details?.map(({ field }) => field) ?? []
+  return /^TAKER_/.test(answer.name) || fields.some((field) => ABOUT_TAKER.includes(field))
+    ? 'contract_refused'
+    : 'unavailable'
 }
 
 function answerOf(text: string): SourceAnswer {

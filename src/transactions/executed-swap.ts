@@ -3,6 +3,7 @@
  * Pure; base units.
  */
 import { parseAnyTransferLog, parseWrapLog } from '../chain/erc20.ts'
+import { GUARD_ADDRESS, guardedAmountsOf } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { RecordedLog, RecordedLogs, SwapIntent } from './events.ts'
 
@@ -11,7 +12,8 @@ export type ExecutedSwap = { readonly fromAmount: bigint | null; readonly toAmou
 
 /**
  * A token: the net amount of its Transfers from or to the wallet. The native currency: what the router wrapped for the
- * wallet, or unwrapped for it, since the router keeps none. A wrap and an unwrap are logged by the token alone.
+ * wallet, or unwrapped for it, since the router keeps none. A wrap and an unwrap are logged by the token alone. The guard
+ * logs what it measured.
  *
  * @param call the wallet, the called contract, and the contract of the sold token
  * @param logs of a successful execution; `null`, or cut ones, show nothing
@@ -23,6 +25,7 @@ export function executedSwap(
 ): ExecutedSwap {
   if (logs === null || logs.cut) return { fromAmount: null, toAmount: null }
   const { entries } = logs
+  if (sameHex(to, GUARD_ADDRESS)) return guardedBy(entries, wallet)
   // A wrap or an unwrap calls the wrapped token itself.
   const account = wrapped !== null && sameHex(to, wrapped) ? wallet : to
   const moved = (token: string | null, sign: bigint): bigint | null => {
@@ -31,6 +34,12 @@ export function executedSwap(
     return found && net * sign > 0n ? net * sign : null
   }
   return { fromAmount: moved(contract, -1n), toAmount: moved(toAsset.contract, 1n) }
+}
+
+/** A swap is made once in a transaction that calls the guard. */
+function guardedBy(entries: readonly RecordedLog[], wallet: string): ExecutedSwap {
+  const [amounts] = entries.flatMap((log) => guardedAmountsOf(log, wallet) ?? [])
+  return { fromAmount: amounts?.paid ?? null, toAmount: amounts?.received ?? null }
 }
 
 type Net = readonly [net: bigint, found: boolean]

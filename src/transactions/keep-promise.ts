@@ -6,7 +6,9 @@ import { readHead } from '../chain/blocks.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
 import { rehearseChanges } from '../chain/rehearsal.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
+import { GUARD_ADDRESS, readGuardProblem } from '../chain/swap-guard.ts'
 import { BursarError } from '../core/errors.ts'
+import { sameHex } from '../keys/coverage.ts'
 import type { Call } from './build-call.ts'
 
 /** Base units; contracts, `null` for the native currency. */
@@ -49,6 +51,8 @@ async function rehearsed(
   const { sold, bought, most, least } = promised
   const head = await readHead(client)
   if (head.number < sinceBlock) return broken('could_not_simulate', `the node has not seen block ${sinceBlock} yet`)
+  const unguarded = sameHex(call.to, GUARD_ADDRESS) ? await readGuardProblem(client) : null
+  if (unguarded !== null) return broken('could_not_simulate', unguarded)
   const { steps, changes } = await rehearseChanges(
     client,
     from,

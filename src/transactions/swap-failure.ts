@@ -8,6 +8,9 @@ const DEADLINE = /Transaction too old|UniswapV2Router: EXPIRED/
 /** The router could not take the sold token. */
 const NOT_TAKEN = /\bSTF\b|TRANSFER_FROM_FAILED|transferFrom failed/
 
+/** The guard quotes what a route or a token said, which may be anything. */
+const QUOTED = /^The (route failed|token 0x[0-9a-fA-F]{40} refused): /
+
 type Failure = { readonly code: string; readonly message: string }
 
 export type SwapFailureCode = 'slippage_exceeded' | 'deadline_passed' | 'allowance_missing'
@@ -21,7 +24,7 @@ export function swapFailureCode<Code extends string>(
   { code, message }: { readonly code: Code; readonly message: string },
   { amountType }: Pick<SwapIntent, 'amountType'>,
 ): Code | SwapFailureCode {
-  if (code !== 'execution_reverted') return code
+  if (code !== 'execution_reverted' || QUOTED.test(message)) return code
   if (SLIPPAGE.test(message)) return 'slippage_exceeded'
   if (DEADLINE.test(message)) return 'deadline_passed'
   if (!NOT_TAKEN.test(message)) return code
@@ -39,7 +42,7 @@ export function shownFailureCode(
 /** A failure with the code of swaps. Where routers give one reason for several causes, the message names all of them. */
 export function swapFailure(failure: Failure, swap: Pick<SwapIntent, 'amountType'>): Failure {
   const code = swapFailureCode(failure, swap)
-  if (failure.code !== 'execution_reverted' || !NOT_TAKEN.test(failure.message))
+  if (code === 'execution_reverted' || failure.code !== 'execution_reverted' || !NOT_TAKEN.test(failure.message))
     return { code, message: failure.message }
   const cause =
     swap.amountType === 'exact_output' ? 'the swap costs more than its maximum' : 'its allowance or balance was changed'

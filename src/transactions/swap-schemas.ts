@@ -30,16 +30,10 @@ export const swapSchema = named(
         idSchema('transaction', 'The transaction that lets the router take the sold token. Null if none was needed.'),
       ),
       executed_from_amount: nullable(
-        amount(
-          'What the swap sold, from the logs of its block. Null until it is in a block, and for the native currency in a route of a hosted source.',
-          '1',
-        ),
+        amount('What the swap sold, from the logs of its block. Null until it is in a block.', '1'),
       ),
       executed_to_amount: nullable(
-        amount(
-          'What the swap bought, from the logs of its block. Null until it is in a block, and for the native currency in a route of a hosted source.',
-          '2998.5',
-        ),
+        amount('What the swap bought, from the logs of its block. Null until it is in a block.', '2998.5'),
       ),
       price_difference_bps: nullable(
         Type.Integer({

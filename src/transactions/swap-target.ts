@@ -4,7 +4,10 @@
  */
 import { approvedSpender } from '../chain/erc20.ts'
 import type { SwapSettings } from '../chain/settings.ts'
+import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
+import type { Intent } from './events.ts'
+import { guardedSwapProblem } from './guarded-swap.ts'
 import { type KnownTransaction, newestAttempt } from './state.ts'
 
 /**
@@ -16,26 +19,40 @@ import { type KnownTransaction, newestAttempt } from './state.ts'
 export function swapTargetProblem(transaction: KnownTransaction, swaps: SwapSettings | undefined): string | null {
   const { type, intent, cancellationRequested } = transaction
   if (cancellationRequested || newestAttempt(transaction)?.purpose === 'cancel') return null
-  if (type === 'SWAP' && !has(swapTargets(swaps), intent.to))
-    return `its swap calls ${intent.to}, which SWAP_VENUES, WRAPPED_NATIVE and SWAP_API_TARGETS of this process do not name`
+  if (type === 'SWAP') return calledProblem(intent, swaps)
   if (type !== 'APPROVAL') return null
   const spender = intent.amount === 0n ? approvedSpender(intent.data ?? '') : null
   if (spender === null) return 'it approves a swap, but is no call of approve(address,uint256) without value'
   return has(swapSpenders(swaps), spender)
     ? null
-    : `it lets ${spender} spend, which SWAP_VENUES and SWAP_API_SPENDERS of this process do not name`
+    : `it lets ${spender} spend, which is no exchange of SWAP_VENUES of this process, nor its guard for SWAP_API_TARGETS`
+}
+
+function calledProblem(intent: Intent, swaps: SwapSettings | undefined): string | null {
+  const { to, swap } = intent
+  if (!has(swapTargets(swaps), to))
+    return `its swap calls ${to}, which SWAP_VENUES, WRAPPED_NATIVE and SWAP_API_TARGETS of this process do not name`
+  if (!sameHex(to, GUARD_ADDRESS))
+    return swap?.hosted === true ? 'its route is hosted and does not call the guard' : null
+  if (swap === undefined || swaps?.source === undefined) return 'a swap through the guard must say what it exchanges'
+  return guardedSwapProblem(intent, swap, swaps.source)
 }
 
 /** Contracts that a swap may call. */
 export function swapTargets(swaps: SwapSettings | undefined): readonly string[] {
   if (swaps === undefined) return []
-  return [...swaps.venues.map(({ router }) => router), swaps.wrappedNative, ...(swaps.source?.targets ?? [])]
+  return [...swaps.venues.map(({ router }) => router), swaps.wrappedNative, ...guardOf(swaps)]
 }
 
 /** Contracts that a swap may let take the sold token. */
 export function swapSpenders(swaps: SwapSettings | undefined): readonly string[] {
   if (swaps === undefined) return []
-  return [...swaps.venues.map(({ router }) => router), ...(swaps.source?.spenders ?? [])]
+  return [...swaps.venues.map(({ router }) => router), ...guardOf(swaps)]
+}
+
+/** Wallets call the contracts of a hosted source through the guard only. */
+function guardOf({ source }: SwapSettings): readonly string[] {
+  return source === undefined ? [] : [GUARD_ADDRESS]
 }
 
 function has(addresses: readonly string[], address: string): boolean {

@@ -1,6 +1,7 @@
 /** Hosted sources of quotes: honest ones, and ones that lie, before real exchanges. */
 import t, { type Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
@@ -72,33 +73,35 @@ function unbounded(answer: HonestAnswer, route: PoolRoute, wallet: string): Hone
 }
 
 t.test('an offer that is better is taken, and executes to the unit', async (t) => {
-  const { quote, taken, swap, settled, read, allowance, source, contracts, exchanges, counts, service } =
+  const { quote, taken, swap, settled, read, allowance, source, contracts, counts, service, wallet } =
     await withSource(t)
   const buying = await taken(BUYING)
   t.match(buying.route, [
-    { venue: null, protocol: '0x', contract: exchanges.swapRouter, pool: null, hops: [], share_bps: 10_000 },
+    { venue: null, protocol: '0x', contract: GUARD_ADDRESS, pool: null, hops: [], share_bps: 10_000 },
   ])
   t.equal(buying.route.length, 1)
   t.match(source.requests[0], { headers: { '0x-api-key': source.key, '0x-version': 'v2' } })
+  const asked = Object.fromEntries(source.requests[0]?.query ?? [])
+  t.match(asked, { taker: EXECUTOR_ADDRESS, recipient: wallet.address, txOrigin: wallet.address })
   const bought = await settled(await swap({ quote_id: buying.quote_id }))
-  t.match(bought, { status: 'confirmed', to: exchanges.swapRouter, depends_on: null })
-  t.match(bought.swap, { executed_from_amount: null, executed_to_amount: buying.to_amount })
+  t.match(bought, { status: 'confirmed', to: GUARD_ADDRESS, depends_on: null })
+  t.match(bought.swap, { executed_from_amount: '1', executed_to_amount: buying.to_amount })
 
   const selling = await taken(SELLING)
-  t.match(selling.approval, { needed: true, spender: exchanges.swapRouter, amount: '1000' })
+  t.match(selling.approval, { needed: true, spender: GUARD_ADDRESS, amount: '1000' })
   const sold = await settled(await swap({ quote_id: selling.quote_id }))
-  t.match(sold, { status: 'confirmed', swap: { executed_from_amount: '1000', executed_to_amount: null } })
+  t.match(sold, { status: 'confirmed', swap: { executed_from_amount: '1000', executed_to_amount: selling.to_amount } })
   t.match(await read(sold.swap.approval_transaction_id), { type: 'APPROVAL', to: contracts.usdc, status: 'confirmed' })
-  t.equal(await allowance(contracts.usdc, exchanges.swapRouter), 0n, 'nothing of it is left')
+  t.equal(await allowance(contracts.usdc, GUARD_ADDRESS), 0n, 'nothing of it is left')
   t.ok(((await counts()).get('chosen') ?? 0) >= 2)
 
-  const asked = source.requests.length
+  const before = source.requests.length
   t.match((await quote({ ...BUYING, to_asset: 'WETH' })).route, [{ protocol: 'wrap' }])
   t.match((await quote({ ...BUYING, amount: '100', amount_type: 'exact_output' })).route, [{ protocol: 'v2' }])
   t.match((await quote({ ...BUYING, amount: '1001', max_price_impact_bps: 5_000 })).issues, {
     balance: { asset: 'ETH' },
   })
-  t.equal(source.requests.length, asked, 'a wrap, an exact output, and what the wallet cannot pay are not asked for')
+  t.equal(source.requests.length, before, 'a wrap, an exact output, and what the wallet cannot pay are not asked for')
   t.notMatch(JSON.stringify(service.lines), source.key)
 })
 
@@ -136,7 +139,7 @@ t.test('no lie is taken, and the own route answers', async (t) => {
     ['another amount', BUYING, (answer) => ({ ...answer, sellAmount: '7' }), 'wrong_amount'],
     ['less than it says', BUYING, (answer) => ({ ...answer, buyAmount: times(answer.buyAmount, 2n) }), 'gives_less'],
     ['an endless amount', BUYING, (answer) => ({ ...answer, buyAmount: (10n ** 40n).toString() }), 'gives_less'],
-    ['takes more', SELLING, through(contracts.usdc, 1_500_000_000n), 'takes_more'],
+    ['takes more', SELLING, through(contracts.usdc, 1_500_000_000n), 'rehearsal_failed'],
     ['moves a second token', BUYING, through(contracts.usdt, 1n), 'rehearsal_failed'],
     ['a revert', BUYING, (answer) => withData(answer, { data: '0xdeadbeef' }), 'rehearsal_failed'],
     ['a low minimum', BUYING, (answer) => ({ ...answer, minBuyAmount: '1' }), 'minimum_too_low'],
@@ -171,7 +174,7 @@ t.test('no lie is taken, and the own route answers', async (t) => {
   source.answerBy(honest)
   t.match((await taken(BUYING)).route, [{ protocol: '0x' }], 'the same offer without a lie is taken')
   source.answerBy(through(contracts.usdt, 0n))
-  t.match((await taken(BUYING)).route, [{ contract: aggregator }], 'and through the same contract')
+  t.match((await taken(BUYING)).route, [{ contract: GUARD_ADDRESS }], 'and through the same contract')
 })
 
 t.test('call data without a minimum is proven at acceptance and again before it is signed', async (t) => {

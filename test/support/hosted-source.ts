@@ -81,7 +81,7 @@ async function answerOf({ url, contracts, exchanges }: ExchangeChain, query: URL
     native: sold === NATIVE ? 'in' : bought === NATIVE ? 'out' : null,
     legs: [{ kind: 'v3', hops, amountIn: sellAmount, amountOut: amountOut.toString(), limit }],
   }
-  const call = encodeRoute(route, { wallet: query.get('taker') ?? '', deadline: FOREVER })
+  const call = encodeRoute(route, { wallet: query.get('recipient') ?? '', deadline: FOREVER })
   const answer: HonestAnswer = {
     liquidityAvailable: true,
     buyAmount: amountOut.toString(),
