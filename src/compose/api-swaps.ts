@@ -30,7 +30,7 @@ export function composeSwapRoutes(
 ): { readonly routes: Routes; readonly readiness: ReadinessCheck } {
   const { pool, metrics, chainOf } = kernel
   const markets = createMarkets({ chainOf, now: () => performance.now() })
-  const guards = createGuards({ chains: hostedChains(kernel), now: () => performance.now() })
+  const guards = createGuards(hostedChains(kernel))
   const quoteSwap = createQuoteSwap({
     ...quotePorts(kernel, parts, transactions, balances, guards),
     marketOf: markets.marketOf,

@@ -1,70 +1,24 @@
 /** Hosted sources of quotes: honest ones, and ones that lie, before real exchanges. */
-import t, { type Test } from 'tap'
-import { toChecksumAddress } from '../../src/chain/address.ts'
+import t from 'tap'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
-import type { Kernel } from '../../src/compose/kernel.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
-import type { ExchangeChain } from '../support/exchanges.ts'
-import { type HonestAnswer, type HostedServer, honest, type Lie, withHostedSource } from '../support/hosted-source.ts'
+import { type HonestAnswer, honest, type Lie } from '../support/hosted-source.ts'
 import { swapLarge } from '../support/overtake.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { compileSolidity, contractIn } from '../support/solidity.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
-import { ALICE, mined } from '../support/swap-stage.ts'
+import { AGGREGATOR, withData, withSource } from '../support/source-service.ts'
+import { accepted } from '../support/swap-service.ts'
 
-const AGGREGATOR = contractIn(compileSolidity('Aggregator.sol'), 'Aggregator')
 const OTHER = '0x000000000000000000000000000000000000dEaD'
 
-/** A service whose own exchange is the V2 one: the source offers the better V3 pool. */
-async function withSource(t: Test) {
-  let source: HostedServer | undefined
-  let aggregator = ''
-  const envOf = async (chain: ExchangeChain) => {
-    source = await withHostedSource(t, chain)
-    const { contractAddress } = await mined(chain.url, { from: ALICE, data: AGGREGATOR.bytecode })
-    aggregator = toChecksumAddress(contractAddress ?? '')
-    const pins = `${chain.exchanges.swapRouter},${aggregator}`
-    return {
-      ETHEREUM_SWAP_VENUES: `uniswap-v2:v2:${chain.exchanges.v2Router}`,
-      SWAP_API_URL: source.url,
-      SWAP_API_KEY: source.key,
-      ETHEREUM_SWAP_API_TARGETS: pins,
-      ETHEREUM_SWAP_API_SPENDERS: pins,
-    }
-  }
-  const kernels: Kernel[] = []
-  const stage = await withSwapService(t, { envOf, onKernel: (kernel) => void kernels.push(kernel) })
-  if (source === undefined) throw new Error('the settings of the service name the source')
-  /** A quote that has the offer of the source: on a slow machine, an answer may come too late. */
-  const taken = (body: object) =>
-    eventually(async () => {
-      const quote = await stage.quote(body)
-      return quote.route[0].protocol === '0x' && quote
-    })
-  return { ...stage, source, aggregator, taken, counts: () => countsOf(kernels) }
+/** As 0x answers a `taker` that it does not accept. */
+const REFUSES_CONTRACTS = {
+  name: 'INPUT_INVALID',
+  message: 'The input is invalid',
+  data: { details: [{ field: 'taker', reason: 'Invalid ethereum address' }] },
 }
-
-/** How often each outcome was counted. */
-async function countsOf(kernels: readonly Kernel[]): Promise<ReadonlyMap<string, number>> {
-  const counts = new Map<string, number>()
-  for (const { metrics } of kernels) {
-    const { values } = (await metrics.registry.getSingleMetric('bursar_swap_source_answers_total')?.get()) ?? {}
-    for (const { labels, value } of values ?? []) {
-      const outcome = String(labels.outcome)
-      counts.set(outcome, (counts.get(outcome) ?? 0) + value)
-    }
-  }
-  return counts
-}
-
 const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
 const SELLING = { from_asset: 'USDC', to_asset: 'ETH', amount: '1000' }
-
-/** The same swap, with other call data. */
-function withData(answer: HonestAnswer, change: Partial<HonestAnswer['transaction']>): HonestAnswer {
-  return { ...answer, transaction: { ...answer.transaction, ...change } }
-}
 
 /** Call data that accepts any result. */
 function unbounded(answer: HonestAnswer, route: PoolRoute, wallet: string): HonestAnswer {
@@ -126,9 +80,9 @@ t.test('no lie is taken, and the own route answers', async (t) => {
         { to: aggregator, data: run(token, amount, answer.transaction.data) },
       )
   const status =
-    (code: number, headers: Readonly<Record<string, string>> = {}): Lie =>
+    (code: number, headers: Readonly<Record<string, string>> = {}, body: object = {}): Lie =>
     (_answer, _route, response) =>
-      void response.writeHead(code, headers).end('{}')
+      void response.writeHead(code, headers).end(JSON.stringify(body))
   const times = (text: string, factor: bigint) => (BigInt(text) * factor).toString()
   const lies: readonly [string, object, Lie, string][] = [
     ['another target', BUYING, (answer) => withData(answer, { to: OTHER }), 'target_not_pinned'],
@@ -153,6 +107,7 @@ t.test('no lie is taken, and the own route answers', async (t) => {
     ['no object', BUYING, () => [], 'invalid_answer'],
     ['no liquidity', BUYING, () => ({ liquidityAvailable: false }), 'no_liquidity'],
     ['too many requests', BUYING, status(429), 'rate_limited'],
+    ['no offer to a contract', BUYING, status(400, {}, REFUSES_CONTRACTS), 'contract_refused'],
     ['a failure', BUYING, status(500), 'unavailable'],
     ['a redirect', BUYING, status(302, { location: `${source.url}/elsewhere` }), 'unavailable'],
     ['silence', BUYING, () => undefined, 'unavailable'],
