@@ -4,6 +4,7 @@ import { composeAuditCommands } from './audit-commands.ts'
 import { composeOperator } from './operator.ts'
 import { composeReplayCommands } from './replay-commands.ts'
 import { composeRotationCommands } from './rotation-commands.ts'
+import { composeSwapCommands } from './swap-commands.ts'
 import { composeWebhookCommands } from './webhook-commands.ts'
 
 type Compose = (env: NodeJS.ProcessEnv) => readonly CliCommand[]
@@ -12,6 +13,7 @@ type Compose = (env: NodeJS.ProcessEnv) => readonly CliCommand[]
 const PARTS: readonly Compose[] = [
   composeOperator,
   composeWebhookCommands,
+  composeSwapCommands,
   composeReplayCommands,
   composeAuditCommands,
   composeRotationCommands,

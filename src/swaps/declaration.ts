@@ -16,6 +16,8 @@ export const swaps = {
   openings: {
     SwapRequested: { type: 'SWAP', writers: ['api'], since: 3, keepsLogs: true },
     TokenApprovalRequested: { type: 'APPROVAL', writers: ['api'], since: 3 },
+    // An operator deploys the guard of swaps on a chain.
+    SwapGuardDeployRequested: { type: 'SWAP_GUARD_DEPLOY', writers: ['operator'], since: 3 },
   },
   subjects: ['swap'],
   streams: {

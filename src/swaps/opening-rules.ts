@@ -1,5 +1,6 @@
-/** What the transactions of a swap may be: approvals of an exact amount, and the swap itself. Pure. */
+/** What the transactions of swaps may be: approvals of an exact amount, the swap itself, and the deployment of its guard. Pure. */
 import { approvedSpender } from '../chain/erc20.ts'
+import { deployGuard } from '../chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../chain/swap-router.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent, SwapIntent } from '../transactions/events.ts'
@@ -20,6 +21,15 @@ export const swapRules: OpeningRules<typeof swaps> = {
     return approvedSpender(intent.data ?? '') === null
       ? 'an approval must call approve(address,uint256), and nothing else'
       : null
+  },
+  SwapGuardDeployRequested(intent) {
+    const { to, data, asset, amount, subject, dependsOn } = intent
+    const guard = deployGuard()
+    if (!sameHex(to, guard.to) || !sameHex(data, guard.data))
+      return 'it must deploy the guard of swaps, and nothing else'
+    if (asset.contract !== null || amount !== 0n) return 'it must not send an amount'
+    if (subject !== null || dependsOn !== null) return 'the deployment of the guard must stand alone'
+    return foreignParts(intent, [])
   },
 }
 

@@ -2,6 +2,7 @@
  * The last part of the golden log: restores with tags, transactions that an operator judged, evidence and ranges of
  * indexes; keys that belong to a request.
  */
+import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 
 type Step = readonly [
@@ -32,4 +33,28 @@ export const RESTORES: readonly (readonly Step[])[] = [
   [['request-req_2', 'RequestChangedNothing.v1', {}, { key: 'unchanged', fingerprint: 'of-unchanged' }]],
   [['wallet-wal_3', 'WalletArchived.v1']],
   [['wallet-wal_3', 'WalletRestored.v1', {}, { key: 'restore', fingerprint: 'of-restore', resourceId: 'req_3' }]],
+  // An operator deploys the guard of swaps, and a swap goes through it.
+  [['transaction-tx_guard', 'SwapGuardDeployRequested.v1']],
+  [['swap-swap_2', 'SwapRecorded.v1', guarded()]],
 ]
+
+/** What differs in a swap by a hosted source, through the guard. */
+function guarded() {
+  const file = new URL('../golden/events/SwapRecorded.v1.json', import.meta.url)
+  const { quote } = JSON.parse(readFileSync(file, 'utf8')).data
+  const spender = '0xe2ec35C16Af6f5562e5176D62833fBe3d2b88BA1'
+  const route = {
+    type: 'hosted',
+    source: '0x',
+    guard: { address: spender, sold: quote.fromAsset.contract, bought: null },
+    contract: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    spender: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+    data: '0x12345678',
+    value: '0',
+    amountIn: '3000000000',
+    amountOut: '998000000000000000',
+    limit: '993010000000000000',
+  }
+  const ids = { transactionId: 'tx_guarded', approvalIds: ['tx_guarded_approval'] }
+  return { ...ids, quote: { ...quote, quoteId: 'quo_2', route }, spender, sequence: 1 }
+}

@@ -9,6 +9,7 @@ import {
   encodeTransferOwnership,
 } from '../../src/chain/nft.ts'
 import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { deployGuard } from '../../src/chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { OPENINGS, type Opening } from '../../src/declarations.ts'
@@ -96,6 +97,28 @@ t.test('an anchor moves nothing, and its call data is the note of its checkpoint
     { dependsOn: 'tx_1' },
     { subject: null },
   ])
+})
+
+t.test('an operator deploys the guard of swaps, and nothing else', async (test) => {
+  const { to, data } = deployGuard()
+  accepts(test, 'SwapGuardDeployRequested', { to, data })
+  refuses(
+    test,
+    'SwapGuardDeployRequested',
+    [
+      { data: deployFactory().data },
+      { data: `${data}00` },
+      { data: null },
+      { to: THIEF },
+      { amount: 1n },
+      { asset: token },
+      { outflows },
+      { call },
+      { swap },
+      { dependsOn: 'tx_1' },
+      elsewhere,
+    ].map((change) => ({ to, data, ...change })),
+  )
 })
 
 t.test('a transfer has no call data, and a contract call records what it calls', async (test) => {

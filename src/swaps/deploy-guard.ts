@@ -1,0 +1,91 @@
+/**
+ * Deploys the guard of swaps and its executor on the chain of a wallet, which pays: a transaction like any other. Their
+ * addresses are the same on every chain.
+ */
+import type { Pool } from 'pg'
+import { readData } from '../chain/hex.ts'
+import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { contractGas } from '../chain/nft-gas.ts'
+import { deployGuard, readGuardProblem } from '../chain/swap-guard.ts'
+import { ChainRefused, NotFound } from '../core/errors.ts'
+import type { Accept } from '../event-log/accept.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { prepareCall } from '../transactions/prepare-call.ts'
+import type { PreparePorts } from '../transactions/prepare-transaction.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
+import { withAddress } from '../wallets/find-wallet.ts'
+import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
+
+export type DeployGuardPorts = PreparePorts & {
+  readonly pool: Pool
+  readonly accept: Accept
+  readonly factsOf: WalletFactsOf
+  /** @throws Error for a chain that is not configured */
+  readonly clientOf: (chainId: number) => RpcReader
+}
+
+export type GuardDeployment = {
+  readonly chainId: number
+  readonly network: string
+  /** `null`: the chain has the guard. */
+  readonly transactionId: string | null
+}
+
+/**
+ * A deployment that is under way is returned, whoever pays for it.
+ *
+ * @throws NotFound `wallet_not_found`, ChainRefused `deployment_proxy_missing`, ValidationFailed `watch_only`, Conflict
+ *   `wallet_not_ready` or `wallet_archived`, InsufficientFunds, Unavailable
+ */
+export type DeployGuard = (walletId: string) => Promise<GuardDeployment>
+
+export function createDeployGuard(ports: DeployGuardPorts): DeployGuard {
+  return async (walletId) => {
+    const facts = await ports.factsOf(walletId)
+    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
+    const { tenantId, environment, chainId, network } = withAddress(facts)
+    const client = ports.clientOf(chainId)
+    if ((await readGuardProblem(client)) === null) return { chainId, network, transactionId: null }
+    const pending = await findPending(ports.pool, chainId)
+    if (pending !== null) return { chainId, network, transactionId: pending }
+    await requireProxy(client, chainId, network)
+    const guard = deployGuard()
+    const rules = await ports.gasRules(chainId)
+    const metadata = { tenantId, actor: 'operator' }
+    const call = {
+      ...guard,
+      owner: { tenantId, environment },
+      walletId,
+      kind: 'SwapGuardDeployRequested',
+      // Of two contracts, whose bytes are all in the call data.
+      gasLimit: contractGas(rules, guard.data) + rules.nft.contract.base,
+      subject: null,
+    } as const
+    const { id } = await ports.accept(metadata, async (append) => {
+      const { transactionId, change, guards, explain } = await prepareCall(ports, call, metadata)
+      return append({ id: transactionId, commit: { changes: [change], guards }, explain, made: null })
+    })
+    return { chainId, network, transactionId: id }
+  }
+}
+
+async function findPending(pool: Pool, chainId: number): Promise<string | null> {
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
+    name: 'guard_deployment',
+    text: `SELECT transaction_id FROM ${TRANSACTIONS} AS transactions
+            WHERE chain_id = $1 AND type = 'SWAP_GUARD_DEPLOY' AND status = 'pending' ORDER BY transaction_id LIMIT 1`,
+    values: [chainId],
+  })
+  return rows[0]?.transaction_id ?? null
+}
+
+async function requireProxy(client: RpcReader, chainId: number, network: string): Promise<void> {
+  const { to } = deployGuard()
+  const code = readData(await rpcCall(client, 'eth_getCode', [to, 'latest']), 'a contract code')
+  if (code !== '0x') return
+  throw new ChainRefused(
+    'deployment_proxy_missing',
+    `${network} (chain ${chainId}) does not have the deterministic deployment proxy at ${to}: deploy the proxy first, ` +
+      'see https://github.com/Arachnid/deterministic-deployment-proxy.',
+  )
+}
