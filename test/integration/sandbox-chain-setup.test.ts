@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Interface, type InterfaceAbi } from 'ethers/abi'
 import t from 'tap'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
+import { GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { fundFaucet, setUpChain } from '../../src/sandbox/chain-setup.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from '../support/anvil.ts'
@@ -30,8 +31,9 @@ t.test('a lost chain gets its contracts again at the same addresses', async (t) 
   const setup = await setUpChain(first.url, 'ethereum')
   const { contracts, exchanges } = setup
   const addresses = [...Object.values(contracts), ...Object.values(exchanges ?? {})]
-  t.equal(new Set(addresses).size, 14)
+  t.equal(new Set(addresses).size, 15)
   t.equal(contracts.nftFactory, FACTORY_ADDRESS, 'the factory has its public address')
+  t.equal(contracts.swapGuard, GUARD_ADDRESS, 'and so has the guard of swaps')
   await first.stop()
   const second = await withAnvil(t, { mining: 'call' })
   t.strictSame(await setUpChain(second.url, 'ethereum'), setup)
