@@ -28,11 +28,12 @@ export const SOURCE_SETTINGS = {
 export const CHAIN_SOURCE_SETTINGS = {
   SWAP_API_TARGETS: list(...ADDRESSES, {
     description:
-      'Contracts that call data from `SWAP_API_URL` may call on this chain, as the documentation of 0x names them. An offer with another one is not taken.',
+      'Contracts that may get call data from `SWAP_API_URL` on this chain, through the guard of swaps, as the documentation of 0x names them. An offer with another one is not taken.',
     maxItems: MAX_PINS,
   }),
   SWAP_API_SPENDERS: list(...ADDRESSES, {
-    description: 'Contracts that may get an allowance for such a call: the AllowanceHolder of 0x on this chain.',
+    description:
+      'Contracts that the guard of swaps may let take the sold token for such a call: the AllowanceHolder of 0x on this chain.',
     maxItems: MAX_PINS,
   }),
 }

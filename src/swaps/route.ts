@@ -48,10 +48,7 @@ export function placeOf(route: Route): string {
   return route.type === 'pools' ? route.venue : route.type
 }
 
-/**
- * The wrapped native token of a route that exchanges the native currency; `null` for any other. For a hosted route too:
- * which contract wraps or unwraps for the wallet, and what it keeps, is not known.
- */
+/** The wrapped native token of a route that exchanges the native currency; `null` for any other, and for a hosted route. */
 export function wrappedOf(route: Route): string | null {
   if (route.type === 'hosted') return null
   if (route.type !== 'pools') return route.contract

@@ -67,16 +67,13 @@ export type SwapIntent = {
   /** The quoted amounts. */
   readonly fromAmount: string
   readonly toAmount: string
-  /**
-   * The least that an exact input gives, or the most that an exact output takes: the call data contains it, except where
-   * it is `hosted`.
-   */
+  /** The least that an exact input gives, or the most that an exact output takes: the call data contains it. */
   readonly limit: string
   /** The wrapped native token, whose logs show what was exchanged of the native currency; `null` if there is none. */
   readonly wrapped: string | null
   /** The transaction that sets the allowance; `null` when none was needed. */
   readonly approvalTransactionId: string | null
-  /** Call data of a hosted source: the lane executes it in a simulation, and signs nothing below `limit`. */
+  /** By call data of a hosted source, through the guard: the lane executes it in a simulation, and signs nothing below `limit`. */
   readonly hosted?: true
 }
 

@@ -52,6 +52,8 @@ t.test('the command deploys the guard and its executor once, paid by a wallet', 
     state: 'confirmed',
     to: DEPLOYMENT_PROXY,
   })
+  const { gasUsed } = (await rpc('eth_getTransactionReceipt', (await read(wallet, first.transaction_id)).hash)) as never
+  t.comment(`${Number(gasUsed)} gas`)
   const code = (await rpc('eth_getCode', GUARD_ADDRESS, 'latest')) as string
   t.equal(await readGuardProblem(client), null, `both codes are as compiled: ${keccak256(code)}`)
   t.match(JSON.parse((await run(other.id)).out), { transaction_id: null }, 'a chain that has them needs nothing')

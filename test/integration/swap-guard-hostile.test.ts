@@ -131,7 +131,7 @@ t.test('a target that pays only where the wallet has code gives nothing, and the
   const market = await withMarket(t)
   await market.turn({ router: 'pays code only' })
   const swap = market.swapOf('in')
-  const call = { ...encodeGuardedSwap(swap), from: market.wallet, value: '0xf4240', gas: '0xf4240' }
+  const call = { ...encodeGuardedSwap(swap), from: market.wallet, value: '0xf4240', gas: '0x927c0' }
   // As a rehearsal does it: the wallet has code, here one that takes everything.
   const code = { [market.wallet]: { code: '0x00' } }
   t.match(await callRpc(market.url, 'eth_call', [call, 'latest', code]), /^0x/, 'the rehearsal is promised everything')
@@ -146,4 +146,40 @@ t.test('what a token keeps of what is sold is not asked for, and what a route le
   const idle = { ...market.swapOf(null), target: market.bought.address, minimum: 1n }
   const { data } = market.bought.call('mint', EXECUTOR_ADDRESS, 5n)
   t.match(await swapOnce(market, { ...idle, data }), { ok: true, paid: 0n, received: 5n })
+})
+
+t.test('an allowance that a stranger had the executor give does not stop a token with the rules of USDT', async (t) => {
+  const {
+    bought: usdt,
+    sold: other,
+    router,
+    pool,
+    wallet,
+    wallets,
+    send,
+    must,
+    swapOf,
+    prepare,
+    read,
+  } = await withMarket(t)
+  const stranger = wallets[1] ?? ''
+  await prepare(
+    usdt.call('mint', wallet, AMOUNT),
+    other.call('mint', pool.address, OUT),
+    other.call('mint', stranger, 1n),
+  )
+  await must(stranger, other.call('approve', GUARD_ADDRESS, 1n))
+  await prepare(usdt.call('mint', EXECUTOR_ADDRESS, 1n))
+  const { data: approve } = usdt.call('approve', router.address, 5n)
+  const trick = { sold: other.address, bought: usdt.address, amount: 1n, minimum: 1n, spender: router.address }
+  const tricked = { ...trick, deadline: FOREVER, target: usdt.address, data: approve }
+  t.ok((await send(stranger, encodeGuardedSwap(tricked))).ok)
+  const allowance = usdt.call('allowance', EXECUTOR_ADDRESS, router.address)
+  t.equal(await read(usdt.abi, allowance, 'allowance'), 5n)
+  const { data } = router.call('swap', usdt.address, other.address, OUT, wallet, pool.address)
+  await must(wallet, usdt.call('approve', GUARD_ADDRESS, 0n))
+  await must(wallet, usdt.call('approve', GUARD_ADDRESS, AMOUNT))
+  const swap = { ...swapOf(null), sold: usdt.address, bought: other.address, data }
+  t.match(await send(wallet, encodeGuardedSwap(swap)), { ok: true })
+  t.equal(await read(usdt.abi, allowance, 'allowance'), 0n, 'and nothing of it is left')
 })

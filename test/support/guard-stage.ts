@@ -26,7 +26,7 @@ export type Transaction = { readonly to: string; readonly data: string; readonly
 
 const SOURCES = compileSolidity('HostileSwaps.sol')
 /** Enough for every honest swap, and little for what spends gas. */
-const GAS = 1_000_000n
+const GAS = 600_000n
 
 export type GuardStage = Awaited<ReturnType<typeof withGuard>>
 

@@ -1,9 +1,11 @@
 /** The call of the guard, and what whoever signs it compares with the event of the swap. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { decodeRevert } from '../../src/chain/revert-reason.ts'
 import {
   decodeGuardedSwap,
   EXECUTOR_ABI,
+  EXECUTOR_ADDRESS,
   encodeGuardedSwap,
   GUARD_ADDRESS,
   type GuardedSwap,
@@ -77,6 +79,11 @@ t.test('a swap through the guard is signed only as its event says, to contracts 
   t.match(problemOf({}, { settings: unpinned as typeof SETTINGS }), /do not name/, 'without a hosted source')
   const venues = [{ name: 'one', kind: 'v2', router: TARGET, quoter: TARGET, tiers: [] }] as never
   t.match(problemOf({}, { to: TARGET, settings: { ...SETTINGS, venues } }), /does not call the guard/)
+})
+
+t.test('the documentation has the addresses that follow from the code', async (t) => {
+  const page = readFileSync(new URL('../../docs/swap.md', import.meta.url), 'utf8')
+  for (const address of [GUARD_ADDRESS, EXECUTOR_ADDRESS]) t.ok(page.includes(`| \`${address}\` |`), address)
 })
 
 t.test('what a route or a token says is quoted, and is no reason of the guard', async (t) => {
