@@ -4,7 +4,7 @@
  */
 import { Interface } from 'ethers/abi'
 import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from './nft-artefact.ts'
-import { EXECUTOR_ABI } from './swap-guard.ts'
+import { EXECUTOR_ABI } from './swap-guard-artefact.ts'
 
 const ERC6093 = new Interface([
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',

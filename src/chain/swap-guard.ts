@@ -2,24 +2,14 @@
  * The guard of swaps and its executor: where they are on every chain, the call of the guard, and whether a chain has them.
  * Wallets approve the guard alone; the executor makes the calls of routes, and nobody approves it.
  */
-import { readFileSync } from 'node:fs'
-import { Interface, type InterfaceAbi, type Result } from 'ethers/abi'
+import type { Result } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { readData } from './hex.ts'
 import { type RpcReader, resultValue } from './json-rpc.ts'
 import { type ContractRequest, DEPLOYMENT_PROXY } from './nft-collection.ts'
+import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './swap-guard-artefact.ts'
 import type { ContractCallData } from './swap-router.ts'
-
-type Artefact = { readonly abi: InterfaceAbi; readonly bytecode: string; readonly deployedBytecode: string }
-
-const guard = readArtefact('BursarSwapGuard')
-const executor = readArtefact('BursarSwapExecutor')
-const ABI = new Interface(guard.abi)
-
-export const GUARD_CREATION_CODE = guard.bytecode
-/** What the executor says when a route fails, and what both say of a token. */
-export const EXECUTOR_ABI = new Interface(executor.abi)
 
 const SALT = `0x${'00'.repeat(32)}`
 /** The guard is deployed by the deterministic deployment proxy, and deploys the executor: both addresses follow from the code. */
@@ -28,8 +18,8 @@ export const EXECUTOR_ADDRESS = getCreateAddress({ from: GUARD_ADDRESS, nonce: 1
 
 /** Each contract keeps the address of the other in its code. */
 const CODE_HASHES = [
-  keccak256(withAddress(guard.deployedBytecode, EXECUTOR_ADDRESS)),
-  keccak256(withAddress(executor.deployedBytecode, GUARD_ADDRESS)),
+  keccak256(withAddress(CODE_WITHOUT_ADDRESS.guard, EXECUTOR_ADDRESS)),
+  keccak256(withAddress(CODE_WITHOUT_ADDRESS.executor, GUARD_ADDRESS)),
 ] as const
 
 /** In the contracts. */
@@ -56,14 +46,14 @@ export function encodeGuardedSwap(swap: GuardedSwap): ContractCallData {
   return {
     to: GUARD_ADDRESS,
     value: sold === null ? amount : 0n,
-    data: ABI.encodeFunctionData('swap', [order]),
+    data: GUARD_ABI.encodeFunctionData('swap', [order]),
   }
 }
 
 /** @returns `null` for call data that `encodeGuardedSwap` does not make, be it only by another order of its parts */
 export function decodeGuardedSwap(data: string): GuardedSwap | null {
   try {
-    const [order] = ABI.decodeFunctionData('swap', data)
+    const [order] = GUARD_ABI.decodeFunctionData('swap', data)
     const [sold, bought, amount, minimum, deadline, [target, spender, inner]] = order as Result
     const assetOf = (address: string) => (address === NATIVE ? null : address)
     const swap = {
@@ -79,7 +69,7 @@ export function decodeGuardedSwap(data: string): GuardedSwap | null {
 /** What a swap through the guard exchanged. Base units. */
 export type GuardedAmounts = { readonly paid: bigint; readonly received: bigint }
 
-const SWAPPED = ABI.getEvent('Swapped')
+const SWAPPED = GUARD_ABI.getEvent('Swapped')
 
 /** @returns `null` for any other log, and for one of another wallet */
 export function guardedAmountsOf(
@@ -88,7 +78,7 @@ export function guardedAmountsOf(
 ): GuardedAmounts | null {
   if (SWAPPED === null || log.address.toLowerCase() !== GUARD_ADDRESS.toLowerCase()) return null
   if (log.topics[0] !== SWAPPED.topicHash) return null
-  const [owner, , , paid, received] = ABI.decodeEventLog(SWAPPED, log.data, log.topics)
+  const [owner, , , paid, received] = GUARD_ABI.decodeEventLog(SWAPPED, log.data, log.topics)
   return String(owner).toLowerCase() === wallet.toLowerCase() ? { paid, received } : null
 }
 
@@ -115,8 +105,4 @@ export async function readGuardProblem(client: RpcReader): Promise<string | null
 /** The code of a contract with one immutable address, which the compiler leaves empty: `PUSH32` of 0. */
 function withAddress(code: string, address: string): string {
   return code.replaceAll(`7f${'00'.repeat(32)}`, `7f${'00'.repeat(12)}${address.slice(2).toLowerCase()}`)
-}
-
-function readArtefact(contract: string): Artefact {
-  return JSON.parse(readFileSync(new URL(`../contracts/artifacts/${contract}.json`, import.meta.url), 'utf8'))
 }

@@ -88,11 +88,9 @@ async function swapOnce({ look, send, wallet, reasonOf }: Market, swap: GuardedS
   }
 }
 
-/** Every two of the parts that a swap has, with every two ways. */
+/** Every two parts of a swap of tokens, and of one of the native currency those that pay, with every two ways. */
 function* pairsOf(native: Native): Generator<Ways> {
-  const roles = ROLES.filter((role) =>
-    native === 'in' ? role !== 'sold' : native === 'out' ? role !== 'bought' : true,
-  )
+  const roles: readonly Role[] = native === null ? ROLES : ['router', 'pool']
   for (const [i, one] of roles.entries())
     for (const other of roles.slice(i + 1))
       for (const way of WAYS) for (const another of WAYS) yield { [one]: way, [other]: another }
@@ -124,7 +122,7 @@ t.test('the owner receives the minimum or the swap fails, with every pair of hos
   }
   t.strictSame(wrong, [])
   t.comment(`${seen.size} swaps: ${counted.received} received the minimum, ${counted.failed} failed`)
-  t.ok(counted.received > 50 && counted.failed > 200, 'both happened')
+  t.ok(counted.received > 30 && counted.failed > 200, 'both happened')
 })
 
 t.test('a target that pays only where the wallet has code gives nothing, and the swap fails', async (t) => {

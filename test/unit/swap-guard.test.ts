@@ -4,12 +4,12 @@ import t from 'tap'
 import { decodeRevert } from '../../src/chain/revert-reason.ts'
 import {
   decodeGuardedSwap,
-  EXECUTOR_ABI,
   EXECUTOR_ADDRESS,
   encodeGuardedSwap,
   GUARD_ADDRESS,
   type GuardedSwap,
 } from '../../src/chain/swap-guard.ts'
+import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
 import type { Intent, SwapIntent } from '../../src/transactions/events.ts'
 import { swapFailure } from '../../src/transactions/swap-failure.ts'
 import { swapTargetProblem } from '../../src/transactions/swap-target.ts'
