@@ -2,6 +2,7 @@
 import { readAssetPrices } from '../assets/asset-prices.ts'
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
+import { createExactTokens } from '../chain/exact-tokens.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
 import { createGuards, type Guards } from '../swaps/guards.ts'
@@ -98,6 +99,7 @@ function quotePorts(
     availableOf,
     nodeOf: chainOf,
     pools: createPoolBook(() => performance.now()),
+    exactTokens: createExactTokens(() => performance.now()),
     ttlMs: config.swap.quoteTtlMs,
     maxSlippageBps: config.swap.maxSlippageBps,
     requireActive: createRequireActive(pool),

@@ -113,6 +113,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     unknown_function: 'Use a function of the ABI, or send its fragment.',
     unknown_header: 'Remove or correct the header.',
     unknown_query_parameter: 'Remove or correct the query parameter.',
+    unlisted_token: 'Use `exact_input`, or buy another token: no exchange can enforce what this one must give.',
     unsafe_number: 'Send the number as a decimal string.',
     unsafe_recipient: 'Use another recipient, or the type STANDARD if you are sure.',
     unsupported_content_encoding: 'Send the body uncompressed.',

@@ -4,6 +4,7 @@
  */
 
 import type { ChainClient } from '../chain/client-set.ts'
+import type { ExactTokens } from '../chain/exact-tokens.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -12,6 +13,7 @@ import type { RequireActive } from '../wallets/require-active.ts'
 import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'
+import { keepingMarket, tokenToCheck, withoutOthers } from './keeping-venues.ts'
 import type { Market } from './market.ts'
 import type { PoolBook } from './pools.ts'
 import { quoteIdOf, type SwapQuote } from './quote.ts'
@@ -45,6 +47,7 @@ export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> 
   /** Base units that the wallet may spend. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
   readonly pools: PoolBook
+  readonly exactTokens: ExactTokens
   /** A hosted source whose offers compete with the exchanges; `null` for none. */
   readonly hosted: HostedPorts | null
   readonly ttlMs: number
@@ -118,11 +121,22 @@ async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): 
   }
 }
 
-async function route({ nodeOf, pools }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
-  const { sender, market, gasPrice } = swap
-  const { foreign: client, multicall } = nodeOf(sender.chainId)
-  const asking = { client, multicall3: await multicall.usable(), market, pools }
-  return findRoutes(asking, { ...swap, wallet: sender.address, gasPrice: BigInt(gasPrice.expected) })
+/** Only over exchanges that keep the minimum. */
+async function route({ nodeOf, pools, exactTokens }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
+  const { sender, from, to, terms, gasPrice } = swap
+  const { chainId } = sender
+  const { foreign: client, multicall } = nodeOf(chainId)
+  const contract = tokenToCheck(swap.market, to)
+  const [multicall3, isExact] = await Promise.all([
+    multicall.usable(),
+    contract === null || exactTokens.isExact(client, { chainId, contract }),
+  ])
+  const bought = { from, to, amountType: terms.amountType, isExact }
+  const asking = { client, multicall3, market: keepingMarket(swap.market, bought), pools }
+  const wanted = { ...swap, wallet: sender.address, gasPrice: BigInt(gasPrice.expected) }
+  return findRoutes(asking, wanted).catch((error: unknown) => {
+    throw withoutOthers(error, bought)
+  })
 }
 
 function toHosted({ nodeOf }: QuotePorts, swap: Swap, available: bigint): HostedSwap {

@@ -103,6 +103,17 @@ export function unusualToken({ from, to }: Assets): ValidationFailed {
   )
 }
 
+/** Of a token that no exchange can buy with a minimum that holds whatever the token does later. */
+export function unlistedToken({ from, to }: Assets): ValidationFailed {
+  return ValidationFailed.field(
+    'to_asset',
+    'unlisted_token',
+    `The contract of ${to.symbol} is not on the list of those that never charge a fee for transfers, so only a V2 exchange with ` +
+      `amount_type exact_input can make sure that the minimum arrives, and none has a route for ${from.symbol} to ${to.symbol}: ` +
+      'use exact_input, or buy another asset.',
+  )
+}
+
 /** Of a swap that fails in a simulation at the prices of now. @param reason as the exchange or the token gave it */
 export function swapReverts(
   { fromAsset: { symbol: from }, toAsset: { symbol: to } }: Pick<SwapQuote, 'fromAsset' | 'toAsset'>,
