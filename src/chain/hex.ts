@@ -15,7 +15,7 @@ const WORD_DIGITS = 64
  * The node returned a value that JSON-RPC does not allow there. Another node, or the same one later, may answer
  * correctly.
  */
-function malformed(what: string): Unavailable {
+export function malformed(what: string): Unavailable {
   return new Unavailable('rpc_unavailable', `The response of the node is malformed: ${what}.`)
 }
 

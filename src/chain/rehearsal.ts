@@ -1,50 +1,24 @@
 /**
- * Makes calls as a wallet without sending them: what each returns, and what the wallet gains and loses. The code of
- * Rehearsal.sol runs at the address of the wallet, in one `eth_call` with a state override (geth's third parameter).
+ * Makes calls as a wallet without sending them: what each returns, and what the wallet gains and loses. Nodes that have
+ * `eth_simulateV1` make them as transactions of the wallet.
  *
- * During a rehearsal the wallet has code, so a contract that refuses contracts as callers refuses it. What a plain
- * `eth_call` of a single call returns is more exact.
+ * With other nodes the code of Rehearsal.sol runs at the address of the wallet, in one `eth_call` with a state override
+ * (geth's third parameter). The wallet has code then: a contract that treats contracts differently from accounts does
+ * something else than it would on chain, and nobody sees that.
  */
 import { readFileSync } from 'node:fs'
 import { Interface, type Result } from 'ethers/abi'
+import { ChainRefused, Unavailable } from '../core/errors.ts'
 import { encodeBalanceOf } from './erc20.ts'
 import { MAX_EXECUTION_GAS } from './forks.ts'
 import { readData, toQuantity } from './hex.ts'
 import { type RpcReader, rpcCall } from './json-rpc.ts'
 import { type BlockTag, blockParam, type ContractCall } from './multicall.ts'
+import type { RehearsalStep, Rehearsed, RehearsedChange, StepOutcome } from './rehearsed.ts'
+import { simulateCalls } from './simulate-calls.ts'
 
 /** Their gas is reserved for reading them after the steps. */
 const MAX_REHEARSAL_READS = 32
-
-export type RehearsalStep = {
-  readonly to: string
-  /** Wei. */
-  readonly value: bigint
-  /** Call data, `0x` and hex digits. */
-  readonly data: string
-}
-
-export type StepOutcome = {
-  readonly success: boolean
-  /** Gas of the execution, without the 21,000 of a transaction and the cost of its call data. */
-  readonly gas: bigint
-  /** Return or revert data: its first 16 KiB. */
-  readonly data: string
-  /** Bytes of all of it. */
-  readonly size: number
-}
-
-/** A number before the first step and after the last one that was tried. */
-export type RehearsedChange = { readonly before: bigint; readonly after: bigint }
-
-export type Rehearsed = {
-  /** The steps that were tried: all of them, or those up to the first that failed. */
-  readonly steps: readonly StepOutcome[]
-  /** The balance of the native currency, wei. Gas is not paid for. */
-  readonly native: RehearsedChange
-  /** For each read, in order; `null` if the contract returned no word. */
-  readonly reads: readonly (RehearsedChange | null)[]
-}
 
 const { abi, deployedBytecode: REHEARSAL_CODE } = readArtefact()
 const REHEARSAL = new Interface(abi)
@@ -62,6 +36,30 @@ export async function rehearse(
   tag: BlockTag = 'latest',
 ): Promise<Rehearsed> {
   if (reads.length > MAX_REHEARSAL_READS) throw new RangeError(`a rehearsal reads at most ${MAX_REHEARSAL_READS} words`)
+  try {
+    return await simulateCalls(client, wallet, { steps, reads }, tag)
+  } catch (error) {
+    if (!isAnswered(error)) throw error
+  }
+  return rehearseWithCode(client, wallet, { steps, reads }, tag)
+}
+
+/**
+ * Not by a node that is down. An answer that is too large is one that a contract can cause, and one without a failure
+ * behind it was malformed.
+ */
+function isAnswered(error: unknown): boolean {
+  if (error instanceof ChainRefused) return true
+  if (!(error instanceof Unavailable)) return false
+  return error.cause === undefined || (error.cause as { readonly reason?: unknown }).reason === 'too_large'
+}
+
+async function rehearseWithCode(
+  client: RpcReader,
+  wallet: string,
+  { steps, reads }: { readonly steps: readonly RehearsalStep[]; readonly reads: readonly ContractCall[] },
+  tag: BlockTag,
+): Promise<Rehearsed> {
   const data = REHEARSAL.encodeFunctionData('rehearse', [
     steps.map(({ to, value, data: input }) => [to, value, input]),
     reads.map(({ target, data: input }) => [target, input]),
@@ -71,11 +69,11 @@ export async function rehearse(
   const [outcomes, changes] = REHEARSAL.decodeFunctionResult('rehearse', readData(answer, 'the answer to eth_call'))
   const [native, ...words] = (changes as Result[]).map(toChange)
   if (native == null) throw new Error('a rehearsal must know the balance of the wallet')
-  return { steps: (outcomes as Result[]).map(toOutcome), native, reads: words }
+  return { steps: (outcomes as Result[]).map(toOutcome), native, reads: words, hasCode: true }
 }
 
 /** What the wallet gains of each asset, base units; negative for a loss, `null` where a token returned no balance. */
-export type RehearsedChanges = Pick<Rehearsed, 'steps'> & { readonly changes: readonly (bigint | null)[] }
+export type RehearsedChanges = Pick<Rehearsed, 'steps' | 'hasCode'> & { readonly changes: readonly (bigint | null)[] }
 
 /** @param assets contracts of tokens, at most `MAX_REHEARSAL_READS`; `null` for the native currency. @throws as `rehearse` */
 export async function rehearseChanges(
@@ -91,7 +89,7 @@ export async function rehearseChanges(
     const change = token === null ? rehearsed.native : (words.next().value ?? null)
     return change === null ? null : change.after - change.before
   })
-  return { steps: rehearsed.steps, changes }
+  return { steps: rehearsed.steps, hasCode: rehearsed.hasCode, changes }
 }
 
 /** A read of the wallet's balance of an ERC-20 token. */

@@ -1,7 +1,8 @@
 /** What a call takes from a wallet and brings to it, by a rehearsal on the newest state. */
 import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ContractCall } from '../chain/multicall.ts'
-import { balanceRead, type Rehearsed, type RehearsedChange, rehearse } from '../chain/rehearsal.ts'
+import { balanceRead, rehearse } from '../chain/rehearsal.ts'
+import type { Rehearsed, RehearsedChange } from '../chain/rehearsed.ts'
 import type { Asset } from '../core/assets.ts'
 import { BursarError } from '../core/errors.ts'
 import { largest } from '../core/money.ts'

@@ -18,6 +18,12 @@ import { allowanceFor } from './try-routes.ts'
 
 const UNPAID = issue('insufficient_balance', 'The swap was not simulated: the wallet cannot pay the amount.')
 
+const WITH_CODE = issue(
+  'simulated_with_code',
+  'No node has eth_simulateV1, so the swap was simulated with code at the address of the wallet. What a contract does only ' +
+    'to callers without code was not seen. The minimum and the maximum hold nevertheless.',
+)
+
 /** Above this the caller is told about the price impact, although the swap is allowed. */
 const NOTABLE_IMPACT_BPS = 100
 
@@ -69,7 +75,7 @@ export function issuesOf(facts: QuoteFacts): SwapIssues {
 
 function simulationIssue(outcome: RehearsalOutcome | null): SwapIssues['simulation'] {
   if (outcome === null) return UNPAID
-  if (outcome.type === 'swapped') return null
+  if (outcome.type === 'swapped') return outcome.hasCode ? WITH_CODE : null
   return issue(outcome.type === 'reverted' ? 'reverted' : 'could_not_simulate', outcome.reason)
 }
 

@@ -25,12 +25,12 @@ export type Approval = {
 export type SwapIssues = {
   readonly allowance: { readonly spender: string; readonly actual: string; readonly needed: string } | null
   readonly balance: Shortfall | null
-  /** The swap was executed in a simulation with its approvals and failed, or could not be simulated. */
+  /** The swap was executed in a simulation with its approvals and failed, or was not simulated as it would be sent. */
   readonly simulation: { readonly code: SimulationIssue; readonly reason: string } | null
   readonly priceImpact: { readonly priceImpactBps: number } | null
 }
 
-export type SimulationIssue = 'reverted' | 'insufficient_balance' | 'could_not_simulate'
+export type SimulationIssue = 'reverted' | 'insufficient_balance' | 'could_not_simulate' | 'simulated_with_code'
 
 export type Shortfall = { readonly symbol: string; readonly decimals: number } & {
   readonly actual: string

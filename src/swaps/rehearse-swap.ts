@@ -5,7 +5,8 @@
 import { encodeApprove } from '../chain/erc20.ts'
 import { DATA_BYTE_GAS, INTRINSIC_GAS } from '../chain/forks.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
-import { type RehearsalStep, type RehearsedChanges, rehearseChanges } from '../chain/rehearsal.ts'
+import { type RehearsedChanges, rehearseChanges } from '../chain/rehearsal.ts'
+import type { RehearsalStep } from '../chain/rehearsed.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
 import type { ContractCallData } from '../chain/swap-router.ts'
 import type { Asset } from '../core/assets.ts'
@@ -35,6 +36,8 @@ export type RehearsalOutcome =
       readonly paid: bigint
       readonly received: bigint
       readonly resetFirst: boolean
+      /** No node simulated it as a transaction: a contract that looks at the code of its caller may do something else. */
+      readonly hasCode: boolean
       /** Of the transactions: all approvals together, and the swap. */
       readonly gas: { readonly approval: bigint; readonly swap: bigint }
     }
@@ -93,7 +96,8 @@ function outcomeOf({ resetFirst, steps }: Attempt, rehearsed: RehearsedChanges):
   const gas = rehearsed.steps.map((step, i) => step.gas + INTRINSIC_GAS + dataGas(steps[i]?.data ?? '0x'))
   const total = gas.reduce((sum, one) => sum + one, 0n)
   const swap = gas.at(-1) ?? 0n
-  return { type: 'swapped', paid: -paid, received, resetFirst, gas: { approval: total - swap, swap } }
+  const { hasCode } = rehearsed
+  return { type: 'swapped', paid: -paid, received, resetFirst, hasCode, gas: { approval: total - swap, swap } }
 }
 
 function dataGas(data: string): bigint {

@@ -147,14 +147,14 @@ const issuesSchema = Type.Object(
     simulation: nullable(
       Type.Object(
         {
-          code: oneOf(['reverted', 'insufficient_balance', 'could_not_simulate'], {
+          code: oneOf(['reverted', 'insufficient_balance', 'could_not_simulate', 'simulated_with_code'], {
             description:
-              '`reverted`: the swap would fail. The others say why the swap could not be simulated, so that `to_amount` is not verified.',
+              '`reverted`: the swap would fail. `simulated_with_code`: it succeeds, but was simulated with code at the address of the wallet. The others say why the swap could not be simulated, so that `to_amount` is not verified.',
             examples: ['insufficient_balance'],
           }),
           reason: text('The reason, for people.', 'The swap was not simulated: the wallet cannot pay the amount.'),
         },
-        { description: 'The swap did not succeed in a simulation. Null if it did.' },
+        { description: 'The swap did not succeed in a simulation of what would be sent. Null if it did.' },
       ),
     ),
     price_impact: nullable(

@@ -1,12 +1,13 @@
 /** Rehearsals on a real chain: calls as a wallet that leave no trace. */
 import { AbiCoder, Interface } from 'ethers/abi'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { encodeTransfer } from '../../src/chain/erc20.ts'
 import { balanceRead, rehearse } from '../../src/chain/rehearsal.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { sendMined, withAnvil } from '../support/anvil.ts'
 import { deployToken } from '../support/demo-token.ts'
+import { withNodeProxy } from '../support/service-node-proxy.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 
 const WALLET = '0x00000000000000000000000000000000000a11ce'
@@ -15,9 +16,15 @@ const SILENT = { info: () => undefined, warn: () => undefined, error: () => unde
 const ERC20 = new Interface(['function approve(address spender, uint256 amount)'])
 const CALLEE = contractIn(compileSolidity('Callee.sol'), 'Callee')
 
-t.test('rehearsals', async (t) => {
+for (const lacking of [null, 'eth_simulateV1'] as const)
+  t.test(lacking === null ? 'rehearsals' : `rehearsals by a node without ${lacking}`, (t) => rehearsals(t, lacking))
+
+async function rehearsals(t: Test, lacking: string | null) {
   const { url } = await withAnvil(t)
-  const client = createRpcClient({ urls: [url], chainId: 1000001, timeoutMs: 30_000, now: Date.now, log: SILENT })
+  const node = await withNodeProxy(t, url)
+  const missing = { error: { code: -32601, message: 'the method does not exist' } }
+  if (lacking !== null) node.decide = () => ({ type: 'answer', method: lacking, answer: missing })
+  const client = createRpcClient({ urls: [node.url], chainId: 1000001, timeoutMs: 30_000, now: Date.now, log: SILENT })
   t.after(() => client.close())
   const [rich = ''] = (await callRpc(url, 'eth_accounts', [])) as string[]
   const token = await deployToken(url, { name: 'Test', symbol: 'TST', decimals: 6 })
@@ -70,12 +77,14 @@ t.test('rehearsals', async (t) => {
     t.equal(large?.data.length, 2 + 2 * 16_384)
   })
 
-  t.test('a wallet takes what contracts send to it, like an account without code', async (t) => {
+  t.test('a wallet takes what contracts send to it, and calls of itself do nothing', async (t) => {
     const receive = new Interface(['function onERC721Received(address,address,uint256,bytes) returns (bytes4)'])
     const data = receive.encodeFunctionData('onERC721Received', [BOB, BOB, 1, '0x'])
     const own = await rehearse(client, WALLET, { steps: [step(WALLET, data), step(WALLET, '0xdeadbeef', 1n)] })
-    t.equal(own.steps[0]?.data, AbiCoder.defaultAbiCoder().encode(['bytes4'], ['0x150b7a02']))
+    const selector = AbiCoder.defaultAbiCoder().encode(['bytes4'], ['0x150b7a02'])
+    t.equal(own.steps[0]?.data, lacking === null ? '0x' : selector, 'only with code it answers')
     t.strictSame([own.steps[1]?.success, own.steps[1]?.data], [true, '0x'])
   })
+
   t.end()
-})
+}
