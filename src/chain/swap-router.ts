@@ -11,7 +11,7 @@ const SINGLE = 'address tokenIn, address tokenOut, uint24 fee, address recipient
 
 /** github.com/Uniswap/swap-router-contracts: V2SwapRouter, V3SwapRouter, PeripheryPaymentsWithFeeExtended,
  * MulticallExtended. */
-const ROUTER02 = new Interface([
+export const ROUTER02 = new Interface([
   'function exactInput(tuple(bytes path, address recipient, uint256 amountIn, uint256 amountOutMinimum) params) payable',
   'function exactOutput(tuple(bytes path, address recipient, uint256 amountOut, uint256 amountInMaximum) params) payable',
   `function exactInputSingle(tuple(${SINGLE}, uint256 amountIn, uint256 amountOutMinimum, uint160 sqrtPriceLimitX96) params) payable`,
@@ -26,7 +26,7 @@ const EXACT_IN = 'uint256 amountIn, uint256 amountOutMin, address[] path, addres
 const EXACT_OUT = 'uint256 amountOut, uint256 amountInMax, address[] path, address to, uint256 deadline'
 
 /** github.com/Uniswap/v2-periphery: UniswapV2Router02. */
-const V2_ROUTER = new Interface([
+export const V2_ROUTER = new Interface([
   `function swapExactTokensForTokensSupportingFeeOnTransferTokens(${EXACT_IN})`,
   `function swapExactTokensForETHSupportingFeeOnTransferTokens(${EXACT_IN})`,
   'function swapExactETHForTokensSupportingFeeOnTransferTokens(uint256 amountOutMin, address[] path, address to, uint256 deadline) payable',

@@ -8,6 +8,7 @@ import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from './events.ts'
 import { guardedSwapProblem } from './guarded-swap.ts'
+import { routedSwapProblem } from './routed-swap.ts'
 import { type KnownTransaction, newestAttempt } from './state.ts'
 
 /**
@@ -30,12 +31,13 @@ export function swapTargetProblem(transaction: KnownTransaction, swaps: SwapSett
 
 function calledProblem(intent: Intent, swaps: SwapSettings | undefined): string | null {
   const { to, swap } = intent
-  if (!has(swapTargets(swaps), to))
+  if (swaps === undefined || !has(swapTargets(swaps), to))
     return `its swap calls ${to}, which SWAP_VENUES, WRAPPED_NATIVE and SWAP_API_TARGETS of this process do not name`
-  if (!sameHex(to, GUARD_ADDRESS))
-    return swap?.hosted === true ? 'its route is hosted and does not call the guard' : null
-  if (swap === undefined || swaps?.source === undefined) return 'a swap through the guard must say what it exchanges'
-  return guardedSwapProblem(intent, swap, swaps.source)
+  if (swap === undefined) return 'a swap must say what it exchanges'
+  if (swaps.source !== undefined && sameHex(to, GUARD_ADDRESS)) return guardedSwapProblem(intent, swap, swaps.source)
+  return swap.hosted === true
+    ? 'its route is hosted and does not call the guard'
+    : routedSwapProblem(intent, swap, swaps)
 }
 
 /** Contracts that a swap may call. */

@@ -42,34 +42,52 @@ t.test('a quote whose row was changed is no quote', async (t) => {
   t.match(await settled(await swap({ quote_id: other.quote_id })), { status: 'confirmed' }, 'an unchanged one is used')
 })
 
-t.test('a swap or an approval that names another contract than the settings is not signed', async (t) => {
-  const { swap, service, wallet, settled, contracts } = await withSwapService(t)
-  const thiefsLog = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
-  const reply = await swap(BUYING)
-  await settled(reply)
-  const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
-  if (state.state === 'unknown') throw new Error('the swap is in the log')
-  const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
-  const refusal = async (type: OpeningEvent['type'], changed: Partial<Intent>) => {
-    const id = newId('transaction')
-    const subject = { type: 'swap', id: newId('swap') } as const
-    const intent = { ...shared, subject, ...changed, validUntil: null }
-    await forge(thiefsLog, transactionAggregate, id, [{ type, data: recorded(intent) } as OpeningEvent], {
-      metadata: ACME,
-    })
-    const said = () => service.lines.find((line) => line.transaction_id === id && line.level === 50 && line.reason)
-    return (await eventually(said)).reason
-  }
-  if (exchange === undefined) throw new Error('the swap is one')
-  t.match(await refusal('SwapRequested', { to: THIEF, swap: exchange }), /SWAP_VENUES/)
-  t.match(await refusal('SwapRequested', { to: contracts.usdc, swap: exchange }), /must not call a token/)
-  t.match(await refusal('SwapRequested', { to: contracts.usdcFeed, swap: exchange }), /SWAP_VENUES/)
-  const approval = (data: string, amount = 0n) =>
-    refusal('TokenApprovalRequested', { to: contracts.usdc, data, amount })
-  t.match(await approval(encodeApprove(THIEF, 10n ** 30n)), new RegExp(`lets ${THIEF.toLowerCase()} spend`))
-  t.match(await approval('0x'), /must call a function/)
-  t.match(await approval(`${encodeApprove(state.intent.to, 1n)}00`), /must call approve.* and nothing else/)
-  t.match(await approval(encodeApprove(state.intent.to, 1n), 1n), /must not send an amount/)
-  const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/transactions?limit=100` })
-  t.ok(JSON.stringify(body).includes(accepted(reply)))
-})
+t.test(
+  'a swap or an approval that names another contract or bound than the settings and its event is not signed',
+  async (t) => {
+    const { swap, service, wallet, settled, contracts } = await withSwapService(t)
+    const thiefsLog = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
+    const reply = await swap(BUYING)
+    await settled(reply)
+    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+    if (state.state === 'unknown') throw new Error('the swap is in the log')
+    const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
+    const refusal = async (type: OpeningEvent['type'], changed: Partial<Intent>) => {
+      const id = newId('transaction')
+      const subject = { type: 'swap', id: newId('swap') } as const
+      const intent = { ...shared, subject, ...changed }
+      await forge(thiefsLog, transactionAggregate, id, [{ type, data: recorded(intent) } as OpeningEvent], {
+        metadata: ACME,
+      })
+      const said = () => service.lines.find((line) => line.transaction_id === id && line.level === 50 && line.reason)
+      return (await eventually(said)).reason
+    }
+    if (exchange === undefined) throw new Error('the swap is one')
+    t.match(await refusal('SwapRequested', { to: THIEF, swap: exchange }), /SWAP_VENUES/)
+    t.match(await refusal('SwapRequested', { to: contracts.usdc, swap: exchange }), /must not call a token/)
+    t.match(await refusal('SwapRequested', { to: contracts.usdcFeed, swap: exchange }), /SWAP_VENUES/)
+    t.match(
+      await refusal('SwapRequested', { to: contracts.wrappedNative, swap: exchange }),
+      /wrapped token for something/,
+    )
+    const { data } = state.intent
+    const stolen = data?.replaceAll(wallet.address.slice(2).toLowerCase(), THIEF.slice(2).toLowerCase()) ?? null
+    t.not(stolen, data)
+    t.match(
+      await refusal('SwapRequested', { data: stolen, swap: exchange }),
+      /no swap of its exchange that pays the wallet/,
+    )
+    t.match(
+      await refusal('SwapRequested', { swap: { ...exchange, limit: '1' } }),
+      /the minimum in its call data is not/,
+    )
+    const approval = (data: string, amount = 0n) =>
+      refusal('TokenApprovalRequested', { to: contracts.usdc, data, amount })
+    t.match(await approval(encodeApprove(THIEF, 10n ** 30n)), new RegExp(`lets ${THIEF.toLowerCase()} spend`))
+    t.match(await approval('0x'), /must call a function/)
+    t.match(await approval(`${encodeApprove(state.intent.to, 1n)}00`), /must call approve.* and nothing else/)
+    t.match(await approval(encodeApprove(state.intent.to, 1n), 1n), /must not send an amount/)
+    const { body } = await service.api.insist({ path: `/v1/wallets/${wallet.id}/transactions?limit=100` })
+    t.ok(JSON.stringify(body).includes(accepted(reply)))
+  },
+)
