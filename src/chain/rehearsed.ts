@@ -10,7 +10,10 @@ export type RehearsalStep = {
 
 export type StepOutcome = {
   readonly success: boolean
-  /** Gas of the execution, without the 21,000 of a transaction and the cost of its call data. */
+  /**
+   * Gas of the execution, without the 21,000 of a transaction and the cost of its call data; after refunds, except with
+   * code at the wallet.
+   */
   readonly gas: bigint
   /** Return or revert data: its first 16 KiB. */
   readonly data: string

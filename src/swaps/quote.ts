@@ -68,9 +68,10 @@ export function quoteIdOf(content: Omit<SwapQuote, 'quoteId'>): string {
 }
 
 /**
- * Gas to hold for a call whose expected gas is known: half as much again. A swap may cross more ticks than when it was
- * quoted, and a node estimates up to 28 % above what is used, since refunds come at the end.
+ * Gas to hold for a call whose expected gas, after refunds, is known: half as much again of what it can need before them. A
+ * fifth is refunded at most (EIP-3529), at the end. A swap may cross more ticks than when it was quoted, and the first one
+ * of a pair in a block writes its prices.
  */
 export function gasReserve(expected: bigint): bigint {
-  return (expected * 3n) / 2n
+  return (expected * 5n * 3n) / (4n * 2n)
 }
