@@ -73,3 +73,15 @@ function wrappedBy(entries: readonly RecordedLog[], wrapped: string | null, acco
 function sum(amounts: readonly bigint[]): bigint {
   return amounts.reduce((total, amount) => total + amount, 0n)
 }
+
+/**
+ * How much less arrived than the swap had to give: its minimum, or its exact output. `null` when nothing is missing, or it
+ * is not known what arrived.
+ */
+export function missingOf(
+  { amountType, toAmount, limit }: Pick<SwapIntent, 'amountType' | 'toAmount' | 'limit'>,
+  { toAmount: arrived }: ExecutedSwap,
+): bigint | null {
+  const least = BigInt(amountType === 'exact_input' ? limit : toAmount)
+  return arrived === null || arrived >= least ? null : least - arrived
+}

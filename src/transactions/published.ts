@@ -29,6 +29,8 @@ export const publishedTransactions = published(transactionFold, {
     'transaction.settlement_revoked':
       'The block of the transaction left the chain after its outcome was reported: that outcome no longer holds. It is sent again.',
     'transaction.confirmed': 'The transaction succeeded and has the required number of confirmations.',
+    'transaction.fell_short':
+      'A swap was confirmed, and less arrived than it had to give: `swap.missing_to_amount` says how much.',
     'transaction.reverted': 'The transaction failed in its block, which has the required number of confirmations.',
     'transaction.failed': 'The transaction ended without a block.',
     'transaction.cancelled':
@@ -43,7 +45,7 @@ export const publishedTransactions = published(transactionFold, {
     TransactionMined: ['transaction.mined'],
     TransactionReorged: ['transaction.reorged'],
     SettlementRevoked: ['transaction.settlement_revoked'],
-    TransactionConfirmed: ['transaction.confirmed'],
+    TransactionConfirmed: ['transaction.confirmed', 'transaction.fell_short'],
     TransactionReverted: ['transaction.reverted'],
     TransactionFailed: ['transaction.failed'],
     // The wishes of the owner: what they cause is published.
@@ -55,9 +57,9 @@ export const publishedTransactions = published(transactionFold, {
     LookalikeHeld: [],
   },
   schema,
-  render(source) {
+  render(source, type) {
     const view = viewOfFolded(source, 0)
-    if (view === null) return null
+    if (view === null || (type === 'transaction.fell_short' && view.swap?.missing_to_amount == null)) return null
     const { required_confirmations: _, ...data } = view
     return { resourceId: source.id, data }
   },

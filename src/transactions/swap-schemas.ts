@@ -35,6 +35,12 @@ export const swapSchema = named(
       executed_to_amount: nullable(
         amount('What the swap bought, from the logs of its block. Null until it is in a block.', '2998.5'),
       ),
+      missing_to_amount: nullable(
+        amount(
+          'How much less arrived than the swap had to give: its minimum, or the amount of an `exact_output`. Null if nothing is missing, and while it is not known.',
+          '2.5',
+        ),
+      ),
       price_difference_bps: nullable(
         Type.Integer({
           description:

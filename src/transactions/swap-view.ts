@@ -2,7 +2,7 @@
 import { formatAmount } from '../core/money.ts'
 import type { View } from '../http/view.ts'
 import type { RecordedLogs, SwapIntent } from './events.ts'
-import { executedSwap } from './executed-swap.ts'
+import { executedSwap, missingOf } from './executed-swap.ts'
 import type { swapSchema } from './swap-schemas.ts'
 
 /** What the row of a transaction says about a swap. */
@@ -28,6 +28,7 @@ export function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
     swap,
     row.succeeded === true ? row.logs : null,
   )
+  const missing = missingOf(swap, executed)
   return {
     to_asset: toAsset.symbol,
     to_asset_id: toAsset.assetId,
@@ -39,6 +40,7 @@ export function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
     approval_transaction_id: swap.approvalTransactionId,
     executed_from_amount: executed.fromAmount === null ? null : from(executed.fromAmount),
     executed_to_amount: executed.toAmount === null ? null : to(executed.toAmount),
+    missing_to_amount: missing === null ? null : to(missing),
     price_difference_bps: priceDifferenceBps(swap, executed.fromAmount, executed.toAmount),
   }
 }

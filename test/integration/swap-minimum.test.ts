@@ -1,7 +1,16 @@
 /** A token that changes its transfers after a swap was accepted: the minimum arrives, or the swap fails. */
 import t from 'tap'
+import { newId } from '../../src/compose/new-id.ts'
 import { formatAmount, parseAmount } from '../../src/core/money.ts'
+import { recorded } from '../../src/core/recorded.ts'
+import { readStory } from '../../src/operator/explain/read-story.ts'
+import { tellStory } from '../../src/operator/explain/story.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { encodeRoute } from '../../src/swaps/encode-route.ts'
+import type { PoolRoute } from '../../src/swaps/events.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { OpeningEvent } from '../../src/transactions/all-events.ts'
+import { forge, logOf } from '../support/forge.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 import { TOKEN } from '../support/swap-stage.ts'
@@ -72,4 +81,59 @@ t.test('an exact output of a token that is not listed is refused with the cause'
   const error = { field: 'to_asset', code: 'unlisted_token', message: /exact_input/ }
   t.match(refused, { status: 422, body: { errors: [error] } })
 })
+
+t.test(
+  'a swap that gave less than its minimum says so, in its transaction, in an event and in its history',
+  async (t) => {
+    // As older versions accepted it, and as a process that is taken over still can: by V3 pools, which compare their figure.
+    const reply = await swap(buying)
+    await settled(reply)
+    const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+    if (state.state === 'unknown') throw new Error('the swap is in the log')
+    const { intent } = state
+    const validUntil = new Date((Math.floor(Date.now() / 1_000) + 3_600) * 1_000).toISOString()
+    const route: PoolRoute = {
+      type: 'pools',
+      venue: 'uniswap-v3',
+      router: { kind: 'v3', address: stage.exchanges.swapRouter },
+      amountType: 'exact_input',
+      native: 'in',
+      legs: [
+        {
+          kind: 'v3',
+          hops: [{ from: stage.contracts.wrappedNative, to: token.contract, pool: token.contract, feePpm: 500 }],
+          amountIn: intent.amount.toString(),
+          amountOut: intent.swap?.toAmount ?? '',
+          limit: intent.swap?.limit ?? '',
+        },
+      ],
+    }
+    const { to, data } = encodeRoute(route, { wallet: wallet.address, deadline: Date.parse(validUntil) / 1_000 })
+    const { idempotency: _, ...shared } = intent
+    const forged = recorded({ ...shared, to, data, validUntil, subject: { type: 'swap', id: newId('swap') } as const })
+    const id = newId('transaction')
+    await token.setFee(1_000)
+    const before = await held()
+    const log = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
+    const event = { type: 'SwapRequested', data: forged } as OpeningEvent
+    await forge(log, transactionAggregate, id, [event], { metadata: { tenantId: 'acme', actor: 'test' } })
+    const done = await eventually(async () => {
+      const view = await read(id)
+      return view.status === 'pending' ? undefined : view
+    })
+    const arrived = (await held()) - before
+    const missing = BigInt(intent.swap?.limit ?? 0) - arrived
+    t.ok(missing > 0n, 'the owner got less than the minimum')
+    const swapped = { executed_to_amount: formatAmount(arrived, 18), missing_to_amount: formatAmount(missing, 18) }
+    t.match(done, { status: 'confirmed', swap: swapped })
+    const told = await eventually(async () => {
+      const { events } = (await service.api.insist({ path: '/v1/events?types=transaction.fell_short' })).body.data
+      return events.length === 0 ? undefined : events
+    })
+    t.match(told, [{ type: 'transaction.fell_short', resource: { id }, data: { transaction_id: id, swap: swapped } }])
+    t.equal(told.length, 1, 'of no other swap')
+    const kept = tellStory(await readStory({ pool: stage.pool, log: service.kernel.log }, id))
+    t.match(JSON.stringify(kept), /less arrived than the swap had to give/)
+  },
+)
 t.end()

@@ -1,5 +1,7 @@
 /** The golden log in memory, and events after it, so that it causes every public event. */
 import { readFileSync } from 'node:fs'
+import { WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
+import { uintWord } from '../../src/chain/hex.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
 import type { LoggedEvent } from '../../src/event-log/read-logged.ts'
@@ -22,6 +24,13 @@ const token = (tokenId: string, transactionId: string | null) => ({
   transactionId,
 })
 const NFT = 'col_3'
+/** By the router of the golden swap. */
+const unwrapped = (amount: bigint) => ({
+  address: TO.toLowerCase(),
+  topics: [WITHDRAWAL_TOPIC, `0x${'68b3465833fb72a70ecdf485e0e4c7bd8665fc45'.padStart(64, '0')}`],
+  data: `0x${uintWord(amount)}`,
+  logIndex: 0,
+})
 
 /** Outcomes of NFT operations, which the golden log does not have. */
 const LATER: readonly Step[] = [
@@ -81,6 +90,11 @@ const LATER: readonly Step[] = [
   ['transaction-tx_105', 'TransactionMined.v2', { hash: '0x0105', cancels: true }],
   ['transaction-tx_105', 'TransactionCancelled.v1', { hash: '0x0105', blockNumber: 100, confirmations: 32 }],
   ['transaction-tx_105', 'SettlementRevoked.v1', { hash: '0x0105', outcome: 'cancelled' }],
+  // A swap that gave less than its minimum of 0.992015.
+  ['transaction-tx_106', 'SwapRequested.v1', { dependsOn: null }],
+  ['transaction-tx_106', 'TransactionSigned.v2'],
+  ['transaction-tx_106', 'TransactionMined.v2', { logs: { entries: [unwrapped(9n * 10n ** 17n)], cut: false } }],
+  ['transaction-tx_106', 'TransactionConfirmed.v1'],
 ]
 
 const START = Date.parse('2026-11-23T12:00:00.000Z')

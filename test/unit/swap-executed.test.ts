@@ -2,7 +2,7 @@
 import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'
-import { executedSwap } from '../../src/transactions/executed-swap.ts'
+import { executedSwap, missingOf } from '../../src/transactions/executed-swap.ts'
 import { swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`
@@ -65,6 +65,19 @@ t.test('amounts are unknown without logs, with cut ones, and for malformed ones'
   t.strictSame(executedSwap(call, swap, null), nothing)
   t.strictSame(executed(usdc, xyz, [log(usdc, [TRANSFER_TOPIC], 1n), log(xyz, [], 1n)]), nothing)
 })
+
+t.test(
+  'what is missing is measured against the minimum, or the exact output, and only where it is known',
+  async (t) => {
+    const missing = (amountType: 'exact_input' | 'exact_output', toAmount: bigint | null) =>
+      missingOf({ amountType, toAmount: '100', limit: '95' }, { fromAmount: 1n, toAmount })
+    t.equal(missing('exact_input', 94n), 1n)
+    t.equal(missing('exact_input', 95n), null)
+    t.equal(missing('exact_output', 90n), 10n)
+    t.equal(missing('exact_output', 100n), null)
+    t.equal(missing('exact_input', null), null)
+  },
+)
 
 t.test('the reason of a router gives the code of the failure', async (t) => {
   const codeOf = (message: string, amountType: 'exact_input' | 'exact_output' = 'exact_input') =>

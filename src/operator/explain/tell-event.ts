@@ -1,6 +1,7 @@
 /** Describes each event after the first. Pure. */
 import { nativeAsset } from '../../core/assets.ts'
 import type { RecordedEvent } from '../../core/messages.ts'
+import { formatAmount } from '../../core/money.ts'
 import { assertNever } from '../../core/never.ts'
 import type {
   FailureCode,
@@ -11,6 +12,7 @@ import type {
   ReplacementPurpose,
   TransactionCancelled,
 } from '../../transactions/events.ts'
+import { executedSwap, missingOf } from '../../transactions/executed-swap.ts'
 import { readFees, readInclusion, readQuote } from '../../transactions/read-events.ts'
 import { shownFailureCode } from '../../transactions/swap-failure.ts'
 import type { WalletKey } from '../../wallets/events.ts'
@@ -232,6 +234,7 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
       ...(logs === null
         ? []
         : [recorded('logs', `${logs.entries.length}${logs.cut ? ', further ones are not recorded' : ''}`)]),
+      ...fellShort(transaction, inclusion),
       recorded('paid', `${paid} for ${gasUsed} gas at ${gwei(effectiveGasPrice)}`),
     ],
   }
@@ -240,4 +243,14 @@ function tellMined(inclusion: Inclusion, facts: StoryFacts, index: number): Told
 function describeMoved(transaction: StoryFacts['transaction'], moved: bigint | null): string {
   if (moved === null) return 'nothing: the token logged no transfer to the recipient'
   return amountOf(transaction, transaction.intent.asset.assetId, moved)
+}
+
+/** Of a swap that gave less than its minimum, or than its exact output. */
+function fellShort({ intent }: StoryFacts['transaction'], { succeeded, logs }: Inclusion): Detail[] {
+  const { from, to, asset, swap } = intent
+  if (swap === undefined || !succeeded) return []
+  const missing = missingOf(swap, executedSwap({ from, to, contract: asset.contract }, swap, logs))
+  if (missing === null) return []
+  const { decimals, symbol } = swap.toAsset
+  return [derived('fell short', `${formatAmount(missing, decimals)} ${symbol} less arrived than the swap had to give`)]
 }
