@@ -74,7 +74,7 @@ export type Config = {
   readonly sweepIntervalMs: number
   readonly reconcileIntervalMs: number
   readonly leaseMs: number
-  readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number }
+  readonly swap: { readonly quoteTtlMs: number; readonly maxSlippageBps: number; readonly requireFeeds: boolean }
   /** Where hosted quotes come from; null for none. */
   readonly swapSource: SourceConfig | null
   readonly webhooks: WebhookConfig
@@ -210,7 +210,11 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     sweepIntervalMs: general.SWEEP_INTERVAL_MS,
     reconcileIntervalMs: general.RECONCILE_INTERVAL_MS,
     leaseMs: general.LEASE_MS,
-    swap: { quoteTtlMs: general.SWAP_QUOTE_TTL_MS, maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS },
+    swap: {
+      quoteTtlMs: general.SWAP_QUOTE_TTL_MS,
+      maxSlippageBps: general.SWAP_MAX_SLIPPAGE_BPS,
+      requireFeeds: general.SWAP_REQUIRE_FEEDS,
+    },
     swapSource: sourceConfig(general),
     webhooks: webhookConfig(general),
     ipfs:

@@ -10,9 +10,6 @@ import type { CallReturn } from './multicall.ts'
 const SELECTORS = {
   getPool: '0x1698ee82',
   getPair: '0xe6a43905',
-  slot0: '0x3850c7bd',
-  liquidity: '0x1a686502',
-  getReserves: '0x0902f1ac',
   getAmountOut: '0x054d50d4',
   getAmountsOut: '0xd06ca61f',
   getAmountsIn: '0x1f00ca74',
@@ -31,10 +28,6 @@ const MAX_SQRT_PRICE = 1461446703485210103287273052203988822378723970342n
 
 /** Longest path of a quote: more prices in an answer are malformed. */
 const MAX_HOPS = 8n
-
-export const READ_SLOT0 = SELECTORS.slot0
-export const READ_LIQUIDITY = SELECTORS.liquidity
-export const READ_RESERVES = SELECTORS.getReserves
 
 /** Call data of a view function without arguments. */
 export function encodeRead(name: 'factory' | 'factoryV2' | 'WETH' | 'WETH9'): string {
@@ -80,16 +73,9 @@ export function encodeAllowance(owner: string, spender: string): string {
   return SELECTORS.allowance + addressWord(owner) + addressWord(spender)
 }
 
-/** The square root of the price as a fraction of 2^96; `null` before the pool is initialized. Word 0 of any `slot0`. */
-export function sqrtPriceOf(data: CallReturn): bigint | null {
-  const price = data === null ? null : wordAt(data, 0)
-  return price === null || price < MIN_SQRT_PRICE || price > MAX_SQRT_PRICE ? null : price
-}
-
-/** The reserves of a pair, ordered by address; `null` for an empty pair. */
-export function reservesOf(data: CallReturn): readonly [bigint, bigint] | null {
-  const [first, second] = data === null ? [null, null] : [wordAt(data, 0), wordAt(data, 1)]
-  return first === null || second === null || first === 0n || second === 0n ? null : [first, second]
+/** A square root of a price as a fraction of 2^96; `null` for none, before the pool is initialized. */
+export function sqrtPriceOfWord(price: bigint): bigint | null {
+  return price < MIN_SQRT_PRICE || price > MAX_SQRT_PRICE ? null : price
 }
 
 /** Whether the first token of a pool is `a`: pools order their tokens by address. */

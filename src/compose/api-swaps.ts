@@ -1,10 +1,13 @@
 /** The routes of swaps and their dependencies. */
-import { readAssetPrices } from '../assets/asset-prices.ts'
+import { createAssetIndex } from '../assets/asset-index.ts'
+import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { createExactTokens } from '../chain/exact-tokens.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
+import { type Feeds, feedPrice } from '../swaps/feeds.ts'
 import { createGuards, type Guards } from '../swaps/guards.ts'
 import { createMarkets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
@@ -102,6 +105,11 @@ function quotePorts(
     exactTokens: createExactTokens(() => performance.now()),
     ttlMs: config.swap.quoteTtlMs,
     maxSlippageBps: config.swap.maxSlippageBps,
+    requireFeeds: config.swap.requireFeeds,
+    async feedsOf(chainId) {
+      const { settings } = chainOf(chainId)
+      return feedsOf(settings, await readAssetPrices(pool, [chainId]))
+    },
     requireActive: createRequireActive(pool),
     hosted: config.swapSource && {
       source: createZeroX(config.swapSource),
@@ -115,5 +123,15 @@ function quotePorts(
       const { assetId, symbol, decimals, contract } = found
       return { assetId, symbol, decimals, contract, usd: priceOf(chainId, found)?.usd ?? null }
     },
+  }
+}
+
+/** Of the configured tokens, and of the native currency, which the wrapped token is worth. */
+function feedsOf(chain: ChainSettings, priceOf: PriceOf): Feeds {
+  const { all, byContract } = createAssetIndex(chain, [])
+  const [native] = all
+  return (token) => {
+    const asset = token === chain.swaps?.wrappedNative ? native : byContract(token)
+    return asset === undefined ? null : feedPrice(priceOf(chain.chainId, asset)?.usd ?? null, asset.decimals)
   }
 }

@@ -27,6 +27,11 @@ export const SWAP_SETTINGS = {
     default: 5_000,
     description: 'Maximum slippage that a request may accept, in hundredths of a percent.',
   }),
+  SWAP_REQUIRE_FEEDS: Type.Boolean({
+    default: false,
+    description:
+      'Whether swaps of an asset without a price feed are refused. Otherwise their quotes say so: nothing then shows whether the pools have the price of the market.',
+  }),
 }
 
 /** Settings of one chain. */

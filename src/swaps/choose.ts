@@ -1,12 +1,9 @@
-/**
- * The best of the quoted routes: most out, or least in, net of gas. Two direct paths that one router can swap on
- * together compete as a split route in steps of a quarter. Pure.
- */
+/** The best of the quoted routes: most out, or least in, net of gas. Pure. */
 import type { GasRules } from '../chain/forks.ts'
 import { ceilDiv, limitOf } from './bounds.ts'
 import type { AmountType, PoolRoute } from './events.ts'
 import { type Price, priceImpactBps } from './impact.ts'
-import { jointVenue, type Venue } from './market.ts'
+import type { Venue } from './market.ts'
 import type { QuotedPath } from './quote-paths.ts'
 import { amountsOf } from './route.ts'
 
@@ -32,29 +29,20 @@ export type Choice = {
   readonly rules: GasRules
 }
 
+/** A route whose paths were quoted. */
+export type QuotedRoute = {
+  /** The exchange whose router swaps on all of them. */
+  readonly router: Venue
+  readonly legs: readonly QuotedPath[]
+}
+
 /** Every route, best first. */
-export function optionsOf(quotes: readonly QuotedPath[], choice: Choice): readonly Option[] {
-  const fixed = (quote: QuotedPath) => (choice.amountType === 'exact_input' ? quote.amountIn : quote.amountOut)
-  const whole = quotes.filter((quote) => fixed(quote) === choice.amount).map((quote) => [quote])
-  const parts = quotes.filter((quote) => fixed(quote) < choice.amount)
-  const split = parts.flatMap((first, i) =>
-    parts
-      .slice(i + 1)
-      .filter((second) => fixed(first) + fixed(second) === choice.amount && areSeparate(first, second, choice))
-      .map((second) => [first, second]),
-  )
-  return [...whole, ...split].flatMap((legs) => optionOf(legs, choice) ?? []).sort((a, b) => compare(a, b, choice))
+export function optionsOf(routes: readonly QuotedRoute[], choice: Choice): readonly Option[] {
+  return routes.map((route) => optionOf(route, choice)).sort((a, b) => compare(a, b, choice))
 }
 
-function areSeparate(a: QuotedPath, b: QuotedPath, { amountType }: Choice): boolean {
-  return jointVenue(a.venue, b.venue, amountType) !== null && a.hops[0]?.pool !== b.hops[0]?.pool
-}
-
-function optionOf(legs: readonly QuotedPath[], choice: Choice): Option | null {
-  const [first, second] = legs
+function optionOf({ router: venue, legs }: QuotedRoute, choice: Choice): Option {
   const { amountType, slippageBps, native } = choice
-  const venue = first && (second === undefined ? first.venue : jointVenue(first.venue, second.venue, amountType))
-  if (venue == null) return null
   const route: PoolRoute = {
     type: 'pools',
     venue: venue.name,

@@ -5,11 +5,13 @@
 import { type BlockRef, readHead } from '../chain/blocks.ts'
 import type { Asset } from '../core/assets.ts'
 import { type AskPorts, askVenues } from './ask-venues.ts'
-import { priceBetween } from './candidates.ts'
-import { optionsOf } from './choose.ts'
+import type { Candidate } from './candidates.ts'
+import { type Choice, optionsOf } from './choose.ts'
+import { ratioOf } from './edges.ts'
 import type { Route, SwapTerms } from './events.ts'
 import { lpFeeBps, type Price, type PricedLeg } from './impact.ts'
-import { impactTooHigh, insufficientLiquidity, noRoute } from './refusals.ts'
+import { type Feeds, fairPrice } from './feeds.ts'
+import { impactTooHigh, insufficientLiquidity, noRoute, poolsUnanswered } from './refusals.ts'
 import { amountsOf } from './route.ts'
 
 export type RouteRequest = {
@@ -21,6 +23,7 @@ export type RouteRequest = {
   readonly wallet: string
   /** Wei per gas that the swap is expected to pay. */
   readonly gasPrice: bigint
+  readonly feeds: Feeds
 }
 
 /** A route with its figures. */
@@ -40,8 +43,12 @@ export type FoundRoutes = {
   readonly routes: readonly [FoundRoute, ...FoundRoute[]]
   /** What each router may take of the sold token, base units. */
   readonly allowances: ReadonlyMap<string, bigint>
-  /** What one wei is worth in the asset whose amount is not fixed; `null` when unknown. */
+  /** What one wei is worth in the asset whose amount is not fixed, by the feeds; `null` without a feed of both. */
   readonly gasValue: Price | null
+  /** The most that any path of pools gives for one base unit, if only a part of the amount takes it; 0 without pools. */
+  readonly bestRate: number
+  /** Whether every pool answered. */
+  readonly isComplete: boolean
 }
 
 /**
@@ -59,6 +66,8 @@ export async function findRoutes(ports: AskPorts, request: RouteRequest): Promis
     block,
     allowances: new Map(),
     gasValue: null,
+    bestRate: 0,
+    isComplete: true,
     routes: [{ route, legs: [], gas: rules[type], priceImpactBps: 0, lpFeeBps: 0 }],
   }
 }
@@ -69,9 +78,12 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
   const { amountType, slippageBps, maxPriceImpactBps } = terms
   const pair = [from.contract ?? wrapped, to.contract ?? wrapped] as const
   const owner = from.contract === null ? null : wallet
-  const { block, pools, quotes, asked, allowances } = await askVenues(ports, { pair, amountType, amount, owner })
-  const gasValue = priceBetween(pools, [wrapped, amountType === 'exact_input' ? pair[1] : pair[0]])
-  const options = optionsOf(quotes, {
+  // No pool says what gas costs: anybody can make one with any price.
+  const gasValue = fairPrice(request.feeds, wrapped, amountType === 'exact_input' ? pair[1] : pair[0])
+  const costOf = gasValue && legCost(rules, gasPrice, gasValue)
+  const answers = await askVenues(ports, { pair, amountType, amount, owner, costOf })
+  const { block, allowances, bestRate, isComplete } = answers
+  const options = optionsOf(answers.routes, {
     amountType,
     amount,
     slippageBps,
@@ -81,11 +93,21 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
     rules,
   })
   const [best] = options
-  if (best === undefined) throw asked ? insufficientLiquidity(request) : noRoute(request)
+  if (best === undefined) throw isComplete ? refusalOf(request, answers.hasPath) : poolsUnanswered(request)
   const [first, ...others] = options
     .filter((option) => option.priceImpactBps <= maxPriceImpactBps)
     .map((option) => ({ ...option, lpFeeBps: lpFeeBps(option.legs) }))
   if (first === undefined)
     throw impactTooHigh(request, amountsOf(best.route), { priceImpactBps: best.priceImpactBps, maxPriceImpactBps })
-  return { block, allowances, gasValue, routes: [first, ...others] }
+  return { block, allowances, gasValue, bestRate, isComplete, routes: [first, ...others] }
+}
+
+function refusalOf(request: RouteRequest, hasPath: boolean) {
+  return hasPath ? insufficientLiquidity(request) : noRoute(request)
+}
+
+/** What one more path of a route usually costs in gas. */
+function legCost({ swap }: Choice['rules'], gasPrice: bigint, gasValue: Price) {
+  return ({ venue, hops }: Candidate): number =>
+    Number(swap[venue.kind].hop) * hops.length * Number(gasPrice) * ratioOf(gasValue)
 }

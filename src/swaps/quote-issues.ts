@@ -60,7 +60,7 @@ export type QuoteFacts = Pick<SwapQuote, 'gas' | 'gasPrice'> & {
   readonly available: { readonly asset: bigint; readonly native: bigint }
 }
 
-export function issuesOf(facts: QuoteFacts): SwapIssues {
+export function issuesOf(facts: QuoteFacts): Omit<SwapIssues, 'price'> {
   const { chosen, found, outcome } = facts
   const { route, priceImpactBps } = chosen
   const allowance = allowanceFor(route, found.allowances)

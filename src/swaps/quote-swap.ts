@@ -12,13 +12,15 @@ import { findPayer, type PreparePorts, type Sender } from '../transactions/prepa
 import type { RequireActive } from '../wallets/require-active.ts'
 import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
+import type { Feeds } from './feeds.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'
 import { keepingMarket, tokenToCheck, withoutOthers } from './keeping-venues.ts'
 import type { Market } from './market.ts'
 import type { PoolBook } from './pools.ts'
+import { priceIssueOf } from './price-issue.ts'
 import { quoteIdOf, type SwapQuote } from './quote.ts'
 import { approvalOf, gasOf, issuesOf } from './quote-issues.ts'
-import { readAmount, requireSlippage, requireTwoAssets } from './refusals.ts'
+import { readAmount, requireFeeds, requireSlippage, requireTwoAssets } from './refusals.ts'
 import { amountsOf, mostIn } from './route.ts'
 import { type TriedRoute, tryRoutes } from './try-routes.ts'
 import { valueDifferenceBps } from './value-difference.ts'
@@ -44,6 +46,7 @@ export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> 
   /** @param field the request field that an error names */
   readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
   readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
+  readonly feedsOf: (chainId: number) => Promise<Feeds>
   /** Base units that the wallet may spend. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
   readonly pools: PoolBook
@@ -52,6 +55,8 @@ export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> 
   readonly hosted: HostedPorts | null
   readonly ttlMs: number
   readonly maxSlippageBps: number
+  /** Whether a swap of an asset without a price feed is refused. */
+  readonly requireFeeds: boolean
 }
 
 /**
@@ -71,6 +76,7 @@ type Swap = {
   readonly terms: SwapTerms
   readonly gasPrice: SwapQuote['gasPrice']
   readonly prices: readonly (string | null)[]
+  readonly feeds: Feeds
 }
 
 export function createQuoteSwap(ports: QuotePorts): QuoteSwap {
@@ -106,7 +112,11 @@ async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): 
   ])
   requireTwoAssets({ from, to })
   const amount = readAmount(request.amount, terms.amountType, { from, to })
-  const { baseFeePerGas, medium } = await ports.quoteOf(sender.chainId)
+  const [{ baseFeePerGas, medium }, feeds] = await Promise.all([
+    ports.quoteOf(sender.chainId),
+    ports.feedsOf(sender.chainId),
+  ])
+  if (ports.requireFeeds) requireFeeds({ from, to }, market.wrapped, [price, otherPrice])
   const expected = (baseFeePerGas + medium.maxPriorityFeePerGas).toString()
   return {
     tenantId,
@@ -118,6 +128,7 @@ async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): 
     terms,
     gasPrice: { expected, max: medium.maxFeePerGas.toString() },
     prices: [price, otherPrice],
+    feeds,
   }
 }
 
@@ -184,11 +195,13 @@ function quoteOf(
     readonly otherTokens: readonly string[] | null
   },
 ): SwapQuote {
-  const { sender, from, to, tenantId, terms, gasPrice, prices } = swap
+  const { sender, from, to, tenantId, terms, gasPrice, prices, feeds } = swap
   const chosen = tried?.found ?? found.routes[0]
   const outcome = tried?.outcome ?? null
   const approval = approvalOf(chosen.route, found.allowances, outcome)
   const gas = gasOf(chosen, approval, outcome, swap.market.rules)
+  const valueDifference = valueDifferenceBps({ ...amountsOf(chosen.route), from, to, prices })
+  const priceIssue = priceIssueOf({ chosen, found, feeds, valueDifferenceBps: valueDifference })
   const now = ports.clock()
   const content = {
     tenantId,
@@ -201,11 +214,11 @@ function quoteOf(
     route: chosen.route,
     priceImpactBps: chosen.priceImpactBps,
     lpFeeBps: chosen.lpFeeBps,
-    valueDifferenceBps: valueDifferenceBps({ ...amountsOf(chosen.route), from, to, prices }),
+    valueDifferenceBps: valueDifference,
     approval,
     gas,
     gasPrice,
-    issues: issuesOf({ chosen, found, outcome, from, gas, gasPrice, available, sender }),
+    issues: { ...issuesOf({ chosen, found, outcome, from, gas, gasPrice, available, sender }), price: priceIssue },
     ...(otherTokens === null ? {} : { otherTokens }),
     block: found.block,
     quotedAt: toInstant(now),

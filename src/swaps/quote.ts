@@ -28,6 +28,17 @@ export type SwapIssues = {
   /** The swap was executed in a simulation with its approvals and failed, or was not simulated as it would be sent. */
   readonly simulation: { readonly code: SimulationIssue; readonly reason: string } | null
   readonly priceImpact: { readonly priceImpactBps: number } | null
+  /** The price of the route differs from another one, or nothing can be compared with it. */
+  readonly price: PriceIssue | null
+}
+
+export const PRICE_ISSUES = ['differs_from_feeds', 'pools_disagree', 'pools_unanswered', 'no_feed'] as const
+
+export type PriceIssue = {
+  readonly code: (typeof PRICE_ISSUES)[number]
+  /** By how much, in hundredths of a percent; `null` where nothing can be compared. */
+  readonly differenceBps: number | null
+  readonly reason: string
 }
 
 export type SimulationIssue = 'reverted' | 'insufficient_balance' | 'could_not_simulate' | 'simulated_with_code'

@@ -1,6 +1,6 @@
 /** Why no quote is given. Each error names the field, the rule and what to do. */
 import type { Asset } from '../core/assets.ts'
-import { ValidationFailed } from '../core/errors.ts'
+import { Unavailable, ValidationFailed } from '../core/errors.ts'
 import { formatAmount, parseAmount } from '../core/money.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { AmountType } from './events.ts'
@@ -49,6 +49,19 @@ export function requireSlippage(slippageBps: number, maxBps: number): void {
   )
 }
 
+/** The native currency and its wrapped token are exchanged one to one. @throws ValidationFailed `no_price_feed` */
+export function requireFeeds({ from, to }: Assets, wrapped: string, prices: readonly (string | null)[]): void {
+  if ((from.contract ?? wrapped) === (to.contract ?? wrapped)) return
+  const place = prices.indexOf(null)
+  if (place === -1) return
+  throw ValidationFailed.field(
+    place === 0 ? 'from_asset' : 'to_asset',
+    'no_price_feed',
+    `${(place === 0 ? from : to).symbol} has no price feed, so no price of a pool can be checked. This installation refuses such swaps ` +
+      '(SWAP_REQUIRE_FEEDS): use other assets, or ask the operator to set a feed.',
+  )
+}
+
 export function notConfigured({ network, environment }: ChainKey): ValidationFailed {
   const prefix = `${network.toUpperCase()}${environment === 'testnet' ? '_TESTNET' : ''}`
   return ValidationFailed.field(
@@ -71,6 +84,15 @@ export function insufficientLiquidity({ from, to }: Assets): ValidationFailed {
     'amount',
     'insufficient_liquidity',
     `The pools for ${from.symbol} to ${to.symbol} cannot exchange the whole amount: swap a smaller amount.`,
+  )
+}
+
+/** Not every pool has said that it cannot exchange the amount. */
+export function poolsUnanswered({ from, to }: Assets): Unavailable {
+  return new Unavailable(
+    'swap_pools_unanswered',
+    `No pool for ${from.symbol} to ${to.symbol} gave a quote, and some could not be asked: they use more gas than a node or a ` +
+      'transaction allows. Try again later, or swap a smaller amount.',
   )
 }
 

@@ -4,6 +4,7 @@ import { named } from '../http/components.ts'
 import { amountSchema, closedObject, idSchema, instant, nullable, oneOf, searchText } from '../http/schemas.ts'
 import { gasPrioritySchema, memoSchema, referenceSchema } from '../transactions/schemas.ts'
 import { AMOUNT_TYPES } from './events.ts'
+import { PRICE_ISSUES } from './quote.ts'
 
 /** Every slippage is below this; an installation may allow less. */
 const LARGEST_SLIPPAGE_BPS = 5_000
@@ -161,6 +162,24 @@ const issuesSchema = Type.Object(
       Type.Object(
         { price_impact_bps: bps('The price impact, in hundredths of a percent.', 140) },
         { description: 'The price impact is above 1 %, although within `max_price_impact_bps`. Null if it is not.' },
+      ),
+    ),
+    price: nullable(
+      Type.Object(
+        {
+          code: oneOf(PRICE_ISSUES, {
+            description:
+              '`differs_from_feeds`: the swap, or a pool on its way, differs from the price feeds by more than 3 %. `pools_disagree`: another ' +
+              'path has a price that is better by more than 3 %, but cannot be used. `pools_unanswered`: some pools could not be asked. ' +
+              '`no_feed`: an asset has no price feed, so nothing shows whether the pools have the price of the market.',
+            examples: ['no_feed'],
+          }),
+          difference_bps: nullable(
+            bps('By how much, in hundredths of a percent. Null if nothing can be compared.', 420),
+          ),
+          reason: text('The reason, for people.', 'An asset has no price feed: compare the price before you swap.'),
+        },
+        { description: 'The price of the route may not be that of the market. Null if nothing says so.' },
       ),
     ),
   },

@@ -100,7 +100,7 @@ function feeOf({ network, gas, gasPrice }: SwapQuote): QuoteView['fee'] {
   }
 }
 
-function issuesOf({ allowance, balance, simulation, priceImpact }: SwapIssues, decimals: number): QuoteView['issues'] {
+function issuesOf({ allowance, balance, simulation, priceImpact, price }: SwapIssues, decimals: number): QuoteView['issues'] {
   return {
     allowance: allowance && {
       spender: allowance.spender,
@@ -114,5 +114,6 @@ function issuesOf({ allowance, balance, simulation, priceImpact }: SwapIssues, d
     },
     simulation,
     price_impact: priceImpact && { price_impact_bps: priceImpact.priceImpactBps },
+    price: price && { code: price.code, difference_bps: price.differenceBps, reason: price.reason },
   }
 }

@@ -7,6 +7,7 @@ import type { Asset } from '../../src/core/assets.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { Route, SwapTerms } from '../../src/swaps/events.ts'
+import { type Feeds, feedPrice } from '../../src/swaps/feeds.ts'
 import { type FoundRoutes, findRoutes } from '../../src/swaps/find-route.ts'
 import type { Market, Venue } from '../../src/swaps/market.ts'
 import { createPoolBook, type PoolBook } from '../../src/swaps/pools.ts'
@@ -38,6 +39,7 @@ export type Wanted = Partial<SwapTerms> & {
   readonly to: Asset
   readonly amount: bigint
   readonly gasPrice?: bigint
+  readonly feeds?: Feeds
 }
 
 export type SwapStage = ExchangeChain & {
@@ -119,11 +121,17 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
     hops: [contracts.usdc, contracts.usdt],
     rules: OSAKA,
   }
+  const feeds: Feeds = (token) =>
+    token === contracts.wrappedNative
+      ? feedPrice('3000', 18)
+      : [contracts.usdc, contracts.usdt].includes(token)
+        ? feedPrice('1', 6)
+        : null
   const pools = createPoolBook(() => performance.now())
   const find = (wanted: Wanted, own: Partial<Market> = {}) =>
     findRoutes(
       { client, multicall3: contracts.multicall3, market: { ...market, ...own }, pools: bookOf(own, pools) },
-      { gasPrice: 10n ** 9n, ...wanted, wallet: ALICE, terms: { ...TERMS, ...wanted } },
+      { gasPrice: 10n ** 9n, feeds, ...wanted, wallet: ALICE, terms: { ...TERMS, ...wanted } },
     )
   const call = (to: string, data: string, value = 0n) => mined(url, { from: ALICE, to, data, value: hex(value) })
   const balanceOf = ({ contract }: Asset) => readBalance(url, contract)

@@ -1,0 +1,69 @@
+/**
+ * What a pool gives for any amount, between the amounts that it was asked for. It plans how to split a swap, and is never
+ * a quote: every amount of a route is asked on chain. Floating point, pure.
+ */
+
+/** Base units. */
+export type Point = { readonly amountIn: bigint; readonly amountOut: bigint }
+
+export type Curve = {
+  readonly out: (amountIn: number) => number
+  /** Infinity for more than the pool gives. */
+  readonly in: (amountOut: number) => number
+}
+
+/**
+ * Between two points, as a pool of the constant product does: it starts at a slope, and bends so that it meets the next
+ * point.
+ */
+type Piece = {
+  readonly x: number
+  readonly y: number
+  readonly slope: number
+  readonly bend: number
+}
+
+/**
+ * @param price of the pool for the first unit, after its fee: base units out for one in
+ * @param points in any order
+ */
+export function curveOf(price: number, points: readonly Point[]): Curve {
+  const pieces = piecesOf(price, points)
+  return {
+    out(amountIn) {
+      const { x, y, slope, bend } = pieces.findLast((piece) => piece.x <= amountIn) ?? START
+      return y + (slope * (amountIn - x)) / (1 + bend * (amountIn - x))
+    },
+    in(amountOut) {
+      const { x, y, slope, bend } = pieces.findLast((piece) => piece.y <= amountOut) ?? START
+      const left = slope - bend * (amountOut - y)
+      return left <= 0 ? Number.POSITIVE_INFINITY : x + (amountOut - y) / left
+    },
+  }
+}
+
+const START: Piece = { x: 0, y: 0, slope: 0, bend: 0 }
+
+function piecesOf(price: number, points: readonly Point[]): readonly Piece[] {
+  const known = points
+    .map(({ amountIn, amountOut }) => ({ x: Number(amountIn), y: Number(amountOut) }))
+    .sort((a, b) => a.x - b.x)
+  const pieces: Piece[] = []
+  let [start, slope] = [{ x: 0, y: 0 }, price]
+  for (const [i, end] of known.entries()) {
+    const width = end.x - start.x
+    const chord = (end.y - start.y) / width
+    if (!(width > 0) || !(chord > 0)) continue
+    const next = known[i + 1]
+    // A pool never gives more for the next unit than for the last one.
+    const first = Math.max(slope, chord)
+    const bend = (first / chord - 1) / width
+    pieces.push({ ...start, slope: first, bend })
+    const last = first / (1 + bend * width) ** 2
+    slope = next === undefined ? last : Math.max(last, (next.y - end.y) / (next.x - end.x))
+    start = end
+  }
+  const [before] = pieces.slice(-1)
+  if (before !== undefined) pieces.push({ ...start, slope, bend: before.bend / (1 + before.bend * (start.x - before.x)) })
+  return pieces
+}
