@@ -22,29 +22,35 @@ export type AskedPool = {
 
 export type PoolQuestion = {
   readonly pools: readonly AskedPool[]
-  /** The amounts that go in, or out for an exact output. */
+  /** The amounts that go in, or out for an exact output: ascending, below 2^128. */
   readonly amounts: readonly bigint[]
   readonly exactOutput: boolean
   /** Gas of one question. */
   readonly gas: bigint
 }
 
+/** `other` is what goes out, or in for an exact output; `null` where the pool cannot exchange the amount. */
+export type PoolPoint = { readonly amount: bigint; readonly other: bigint | null }
+
 export type PoolAnswer = {
   /** `spent`: a question used up its gas. `unasked`: not every question was asked, for lack of gas in the whole call. */
   readonly outcome: 'answered' | 'spent' | 'unasked'
-  /** The square root of the price of a V3 pool, or the reserves of a V2 pair, as words; 0 where it has nothing to give. */
+  /** The square root of the price of a V3 pool, or the reserves of a V2 pair; zeros where it has nothing to give. */
   readonly state: readonly [bigint, bigint]
-  /** For each amount, what goes out, or in for an exact output; `null` where the pool cannot exchange it. */
-  readonly amounts: readonly (bigint | null)[]
+  /** For the amounts, and for some between them where a V3 pool bends. */
+  readonly points: readonly PoolPoint[]
 }
 
 /** Their result can be returned with the gas that PoolReads.sol reserves, and is below the size limit of code. */
 export const MAX_POOLS_PER_CALL = 60
 
-const STATE_WORDS = 3
+const POINTS = 9
+const WIDTH = 1 + POINTS
 /** Words before the amounts: two numbers and two places. */
 const HEAD_WORDS = 4
 const WORD_BYTES = 32
+const RESERVE_BITS = 112n
+const OUTCOME_BITS = 248n
 
 /** The code of PoolReads.sol, which is never deployed. Loaded once at process start. */
 const READER_CODE = readCode()
@@ -70,20 +76,22 @@ export function poolRequest({ pools, amounts, exactOutput, gas }: PoolQuestion, 
  * @returns an answer for each pool; all `unasked` when the node did not make the whole call
  * @throws ChainRefused when the node lacks the state of the block, or refuses such calls
  */
-export function poolAnswers({ pools, amounts }: PoolQuestion, result: RpcResult | undefined): readonly PoolAnswer[] {
-  const width = STATE_WORDS + amounts.length
+export function poolAnswers({ pools }: PoolQuestion, result: RpcResult | undefined): readonly PoolAnswer[] {
   const data = isOutOfReach(result) ? '0x' : readData(resultValue(result, 'eth_call'), 'the answer to eth_call')
-  const isWhole = data.length === 2 + pools.length * width * WORD_BYTES * 2
-  return pools.map((_, i) => {
-    const word = (place: number) => (isWhole ? (wordAt(data, i * width + place) ?? 0n) : 0n)
+  if (data.length !== 2 + pools.length * WIDTH * WORD_BYTES * 2) return pools.map(() => UNASKED)
+  return pools.map(({ quoter }, i) => {
+    const word = (place: number) => wordAt(data, i * WIDTH + place) ?? 0n
+    const state = BigInt.asUintN(Number(OUTCOME_BITS), word(0))
+    const points = Array.from({ length: POINTS }, (_, k) => word(1 + k)).filter((point) => point !== 0n)
     return {
-      outcome: OUTCOMES[Number(isWhole ? word(0) : 2n)] ?? 'unasked',
-      state: [word(1), word(2)],
-      amounts: amounts.map((_amount, k) => word(STATE_WORDS + k) || null),
+      outcome: OUTCOMES[Number(word(0) >> OUTCOME_BITS)] ?? 'unasked',
+      state: quoter === null ? [state >> RESERVE_BITS, BigInt.asUintN(Number(RESERVE_BITS), state)] : [state, 0n],
+      points: points.map((point) => ({ amount: point >> 128n, other: BigInt.asUintN(128, point) || null })),
     }
   })
 }
 
+export const UNASKED: PoolAnswer = { outcome: 'unasked', state: [0n, 0n], points: [] }
 const OUTCOMES = ['answered', 'spent', 'unasked'] as const
 
 /** No node made the whole call, as when it allows less gas or time: each pool may still answer alone. */

@@ -10,10 +10,14 @@ pragma solidity 0.8.37;
 /// Pools of the second stage are asked for the best answers of the first: the amounts of a token between two others. An
 /// exact output is asked backwards, so there the last hop is the first stage, and the best answer is the smallest.
 ///
-/// The result has three words for each pool, and one for each amount. The first says what became of it: 0 every question
-/// was answered, 1 one used up its gas, 2 some were not asked for lack of gas. The next two are its state: the square
-/// root of the price of a V3 pool, or both reserves of a V2 pair; 0 for a pool without a price, or with nothing to give.
-/// An answer of 0 means that the pool cannot exchange the amount before its price is 64 times worse.
+/// A V3 pool is asked for every amount, and then for amounts between them: where the answers bend most, and where they
+/// end, so that a caller knows what it gives for any part.
+///
+/// The result has a word for what each pool is, and `POINTS` for what it gives. In the first, the highest byte says what
+/// became of it: 0 every question was answered, 1 one used up its gas, 2 some were not asked for lack of gas. Below is the
+/// square root of the price of a V3 pool, or both reserves of a V2 pair in 112 bits each; 0 for a pool without a price, or
+/// with nothing to give. A point is an amount in the upper half and its answer in the lower half, which is 0 if the pool
+/// cannot exchange the amount before its price is 64 times worse; a point of 0 was not asked.
 contract PoolReads {
     struct Pool {
         /// QuoterV2, or zero for a V2 pair.
@@ -30,11 +34,14 @@ contract PoolReads {
     struct Asking {
         uint256 gasLimit;
         bool exactOutput;
+        /// Ascending.
         uint256[] amounts;
         /// Of all pools.
         uint256[] result;
     }
 
+    uint256 private constant POINTS = 9;
+    uint256 private constant WIDTH = 1 + POINTS;
     uint256 private constant MIN_SQRT_PRICE = 4295128739;
     uint256 private constant MAX_SQRT_PRICE = 1461446703485210103287273052203988822378723970342;
     /// The price of a V3 pool may move by the square of this.
@@ -42,14 +49,15 @@ contract PoolReads {
     uint256 private constant PPM = 1_000_000;
     /// A V2 pair keeps its reserves in 112 bits.
     uint256 private constant MOST = 1 << 112;
+    uint256 private constant MOST_ANSWER = (1 << 128) - 1;
     uint256 private constant STATE_GAS = 100_000;
     /// Some tokens compute a balance from others.
     uint256 private constant BALANCE_GAS = 300_000;
     /// For the loop, and to return the result at 200 gas a byte.
-    uint256 private constant RESERVED_GAS = 2_500_000;
+    uint256 private constant RESERVED_GAS = 4_200_000;
 
     constructor(uint256 gasLimit, bool exactOutput, uint256[] memory amounts, Pool[] memory pools) {
-        uint256[] memory result = new uint256[](pools.length * (3 + amounts.length));
+        uint256[] memory result = new uint256[](pools.length * WIDTH);
         Asking memory asking = Asking(gasLimit, exactOutput, amounts, result);
         askStage(asking, pools, 0);
         asking.amounts = bestOf(asking, pools);
@@ -61,27 +69,34 @@ contract PoolReads {
 
     function askStage(Asking memory asking, Pool[] memory pools, uint256 stage) private {
         for (uint256 i = 0; i < pools.length; i++) {
-            if (pools[i].stage == stage) read(asking, pools[i], i * (3 + asking.amounts.length));
+            if (pools[i].stage == stage) read(asking, pools[i], i * WIDTH);
         }
     }
 
+    /// The best answers of the first stage to each amount.
     function bestOf(Asking memory asking, Pool[] memory pools) private pure returns (uint256[] memory best) {
         uint256 count = asking.amounts.length;
         best = new uint256[](count);
         for (uint256 i = 0; i < pools.length; i++) {
             for (uint256 k = 0; pools[i].stage == 0 && k < count; k++) {
-                uint256 answer = asking.result[i * (3 + count) + 3 + k];
+                uint256 answer = asking.result[i * WIDTH + 1 + k] & MOST_ANSWER;
                 bool better = asking.exactOutput ? best[k] == 0 || answer < best[k] : answer > best[k];
                 if (answer != 0 && better) best[k] = answer;
             }
         }
+        // Where no pool can exchange the whole amount, the most that one gives.
+        uint256 most = 0;
+        for (uint256 i = 0; i < pools.length * POINTS; i++) {
+            uint256 answer = asking.result[(i / POINTS) * WIDTH + 1 + (i % POINTS)] & MOST_ANSWER;
+            if (pools[i / POINTS].stage == 0 && answer > most) most = answer;
+        }
+        if (count > 1 && best[count - 1] == 0 && most > best[count - 2]) best[count - 1] = most;
     }
 
     /// @param place where the words of the pool begin
     function read(Asking memory asking, Pool memory pool, uint256 place) private {
-        uint256[] memory result = asking.result;
         if (gasleft() < RESERVED_GAS + STATE_GAS * 2 + BALANCE_GAS) {
-            result[place] = 2;
+            asking.result[place] = 2 << 248;
             return;
         }
         if (pool.quoter == address(0)) {
@@ -89,16 +104,82 @@ contract PoolReads {
             return;
         }
         if (!hasOutput(pool)) return;
-        result[place + 1] = wordOf(pool.pool, abi.encodeWithSignature("slot0()"), 0);
-        for (uint256 k = 0; result[place + 1] != 0 && k < asking.amounts.length; k++) {
-            if (asking.amounts[k] == 0) continue;
-            bool spent = true;
-            bool tried = gasleft() > RESERVED_GAS + (asking.gasLimit * 64) / 63;
-            if (tried) (result[place + 3 + k], spent) = quote(asking, pool, asking.amounts[k], result[place + 1]);
-            if (!spent) continue;
-            result[place] = tried ? 1 : 2;
-            return;
+        uint256 price = wordOf(pool.pool, abi.encodeWithSignature("slot0()"), 0);
+        if (price < MIN_SQRT_PRICE || price > MAX_SQRT_PRICE) return;
+        asking.result[place] = price;
+        uint256 outcome = 0;
+        for (uint256 k = 0; k < POINTS && outcome == 0; k++) {
+            uint256 amount = k < asking.amounts.length ? asking.amounts[k] : between(asking, place, k);
+            if (amount == 0 && k >= asking.amounts.length) break;
+            if (amount == 0) continue;
+            outcome = ask(asking, pool, place + 1 + k, amount, price);
         }
+        asking.result[place] |= outcome << 248;
+    }
+
+    /// @return 0 answered, 1 used up its gas, 2 not asked
+    function ask(Asking memory asking, Pool memory pool, uint256 place, uint256 amount, uint256 price)
+        private
+        returns (uint256)
+    {
+        if (gasleft() < RESERVED_GAS + (asking.gasLimit * 64) / 63) return 2;
+        (uint256 answer, bool spent) = quote(asking, pool, amount, price);
+        if (spent) return 1;
+        asking.result[place] = amount << 128 | (answer > MOST_ANSWER ? 0 : answer);
+        return 0;
+    }
+
+    /// The middle of the two neighbours between which the least is known; 0 where enough is known.
+    function between(Asking memory asking, uint256 place, uint256 count) private pure returns (uint256 amount) {
+        unchecked {
+            uint256[] memory points = new uint256[](count + 1);
+            uint256 used = 1;
+            for (uint256 k = 0; k < count; k++) {
+                uint256 point = asking.result[place + 1 + k];
+                if (point == 0) continue;
+                uint256 i = used++;
+                for (; points[i - 1] > point; i--) points[i] = points[i - 1];
+                points[i] = point;
+            }
+            uint256 most = 0;
+            uint256 before = 0;
+            uint256 first = used > 1 ? slopeOf(0, points[1]) : 0;
+            for (uint256 i = 1; i < used; i++) {
+                // From here, no swap goes on: the pool has lost a third of its price.
+                if (asking.exactOutput ? before > first + first / 2 : i > 1 && before < first - first / 3) break;
+                uint256 width = (points[i] >> 128) - (points[i - 1] >> 128);
+                uint256 slope = slopeOf(points[i - 1], points[i]);
+                uint256 doubt;
+                uint256 answer = points[i] & MOST_ANSWER;
+                if (answer == 0) {
+                    // The end: half of what it might give there.
+                    if (i > 1 && (points[i - 1] & MOST_ANSWER) == 0) break;
+                    doubt = ((before * width) >> 64) / 2;
+                    if (i == 1) doubt = MOST_ANSWER;
+                } else {
+                    uint256 next = i + 1 < used && (points[i + 1] & MOST_ANSWER) != 0 ? slopeOf(points[i], points[i + 1]) : slope;
+                    uint256 bent = distance(before == 0 ? slope : before, slope) + distance(slope, next);
+                    doubt = ((bent * width) >> 64) / 8;
+                }
+                before = slope;
+                if (doubt > most && doubt > (points[i - 1] & MOST_ANSWER) / 50_000 && width > 1) {
+                    most = doubt;
+                    amount = (points[i - 1] >> 128) + width / 2;
+                }
+            }
+        }
+    }
+
+    /// The answer for one more unit, as a fraction of 2^64.
+    function slopeOf(uint256 a, uint256 b) private pure returns (uint256) {
+        unchecked {
+            uint256 width = (b >> 128) - (a >> 128);
+            return width == 0 ? 0 : (distance(b & MOST_ANSWER, a & MOST_ANSWER) << 64) / width;
+        }
+    }
+
+    function distance(uint256 a, uint256 b) private pure returns (uint256) {
+        return a > b ? a - b : b - a;
     }
 
     /// What the pool computes, as its router does.
@@ -106,12 +187,14 @@ contract PoolReads {
         bytes memory getReserves = abi.encodeWithSignature("getReserves()");
         (uint256 reserveIn, uint256 reserveOut) = (wordOf(pool.pool, getReserves, 0), wordOf(pool.pool, getReserves, 1));
         if (reserveIn == 0 || reserveOut == 0 || reserveIn >= MOST || reserveOut >= MOST) return;
-        (asking.result[place + 1], asking.result[place + 2]) = (reserveIn, reserveOut);
+        asking.result[place] = reserveIn << 112 | reserveOut;
         if (pool.tokenIn > pool.tokenOut) (reserveIn, reserveOut) = (reserveOut, reserveIn);
         for (uint256 k = 0; k < asking.amounts.length; k++) {
-            asking.result[place + 3 + k] = asking.exactOutput
-                ? inFor(asking.amounts[k], reserveIn, reserveOut, pool.fee)
-                : outFor(asking.amounts[k], reserveIn, reserveOut, pool.fee);
+            uint256 amount = asking.amounts[k];
+            uint256 answer = asking.exactOutput
+                ? inFor(amount, reserveIn, reserveOut, pool.fee)
+                : outFor(amount, reserveIn, reserveOut, pool.fee);
+            asking.result[place + 1 + k] = amount << 128 | (answer > MOST_ANSWER ? 0 : answer);
         }
     }
 

@@ -4,8 +4,8 @@
  */
 import type { RpcReader, RpcRequest } from '../chain/json-rpc.ts'
 import type { BlockTag } from '../chain/multicall.ts'
-import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest } from '../chain/pool-reads.ts'
-import { type AskedEdge, bestOf, type Edge, questionOf, readEdge, type Told, type Way } from './edges.ts'
+import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest, UNASKED } from '../chain/pool-reads.ts'
+import { type AskedEdge, bestOf, type Edge, questionOf, readEdge, type Way } from './edges.ts'
 
 export type PoolsQuestion = {
   readonly ways: readonly Way[]
@@ -18,9 +18,9 @@ export type PoolsQuestion = {
 /** Of one question in company: a swap that crosses sixty prices of a V3 pool takes about so much. */
 const GAS_IN_COMPANY = 2_000_000n
 /** Of each question to a pool that nobody was left to ask. */
-const GAS_LATER = 4_000_000n
+const GAS_LATER = 3_000_000n
 /** A swap that takes more does not fit into a transaction (EIP-7825), with what surrounds it. */
-const GAS_ALONE = 12_000_000n
+const GAS_ALONE = 11_000_000n
 /** Pools that are asked alone in one round, so that a node is not asked for more than some blocks of work. */
 const MOST_ALONE = 24
 /** The first stage may answer only when it is asked alone, and then the second may have to be. */
@@ -48,14 +48,10 @@ export function askPools({ ways, amount, exactOutput, tag }: PoolsQuestion): Poo
   return {
     requests: questions.map((question) => poolRequest(question, tag)),
     async edges(client, results) {
-      const told = new Map<Edge, Told>()
+      const told = new Map<Edge, PoolAnswer>()
       for (const [i, question] of questions.entries()) {
         const answers = poolAnswers(question, results[i])
-        const way = ways[i] ?? []
-        const first = answers.filter((_, k) => way[k]?.stage === 0).map((answer) => ({ asked: amounts, answer }))
-        const second = bestOf(first, amounts, exactOutput)
-        for (const [k, edge] of way.entries())
-          told.set(edge, { asked: edge.stage === 0 ? amounts : second, answer: answers[k] ?? UNASKED })
+        for (const [k, edge] of (ways[i] ?? []).entries()) told.set(edge, answers[k] ?? UNASKED)
       }
       const open = { ways, told, ended: new Set<Edge>(), tag, ...asking }
       for (let round = 0; round < ROUNDS_ALONE; round += 1) await askAlone(client, open)
@@ -66,15 +62,13 @@ export function askPools({ ways, amount, exactOutput, tag }: PoolsQuestion): Poo
 
 type Open = Pick<PoolsQuestion, 'ways' | 'tag' | 'exactOutput'> & {
   readonly amounts: readonly bigint[]
-  readonly told: Map<Edge, Told>
+  readonly told: Map<Edge, PoolAnswer>
   /** Those that used up all the gas that there is. */
   readonly ended: Set<Edge>
 }
 
-const UNASKED: PoolAnswer = { outcome: 'unasked', state: [0n, 0n], amounts: [] }
-
-function toldBy(told: ReadonlyMap<Edge, Told>, edge: Edge): Told {
-  return told.get(edge) ?? { asked: [], answer: UNASKED }
+function toldBy(told: ReadonlyMap<Edge, PoolAnswer>, edge: Edge): PoolAnswer {
+  return told.get(edge) ?? UNASKED
 }
 
 /** Asks those that have not answered, each in a call of its own. */
@@ -84,20 +78,21 @@ async function askAlone(client: RpcReader, open: Open): Promise<void> {
   const results = await client.batch(asking.map(({ question }) => poolRequest(question, open.tag)))
   for (const [i, { edge, question }] of asking.entries()) {
     const [answer = UNASKED] = poolAnswers(question, results[i])
-    open.told.set(edge, merged(toldBy(open.told, edge), { asked: question.amounts, answer }))
+    open.told.set(edge, { ...answer, points: [...toldBy(open.told, edge).points, ...answer.points] })
     if (question.gas === GAS_ALONE) open.ended.add(edge)
   }
 }
 
 function openIn(way: Way, { told, ended, exactOutput, amounts }: Open) {
   const first = way.filter(({ stage }) => stage === 0).map((edge) => toldBy(told, edge))
-  const second = bestOf(first, amounts, exactOutput)
+  const second = bestOf(first, amounts, exactOutput).filter((amount) => amount > 0n)
   return way.flatMap((edge) => {
-    const { asked, answer } = toldBy(told, edge)
+    const { outcome, state, points } = toldBy(told, edge)
     const wanted = edge.stage === 0 ? amounts : second
-    const isSpent = answer.outcome === 'spent'
-    const isLate = answer.outcome === 'unasked' || asked.every((part) => part === 0n)
-    if (ended.has(edge) || !(isSpent || isLate) || wanted.every((part) => part === 0n)) return []
+    const isSpent = outcome === 'spent'
+    // Of the second stage also one that there was nothing to ask for before.
+    const isLate = outcome === 'unasked' || (points.length === 0 && state[0] !== 0n)
+    if (ended.has(edge) || !(isSpent || isLate) || wanted.length === 0) return []
     const question: PoolQuestion = {
       pools: [questionOf(edge, 0)],
       // With all the gas, only one can be asked.
@@ -107,17 +102,4 @@ function openIn(way: Way, { told, ended, exactOutput, amounts }: Open) {
     }
     return [{ edge, question }]
   })
-}
-
-/** With what was answered before. */
-function merged(before: Told, now: Told): Told {
-  const { outcome, state } = now.answer
-  return {
-    asked: [...before.asked, ...now.asked],
-    answer: {
-      outcome,
-      state: state[0] === 0n ? before.answer.state : state,
-      amounts: [...before.asked.map((_, i) => before.answer.amounts[i] ?? null), ...now.answer.amounts],
-    },
-  }
 }

@@ -83,7 +83,11 @@ export async function askVenues(ports: AskPorts, question: Question): Promise<Ve
 /** The newest block. Pools that are not remembered are looked up in the same round trip. */
 async function learnPools({ client, multicall3, market, pools }: AskPorts, pairs: readonly Pair[]): Promise<BlockRef> {
   const { calls, keep } = pools.lookup(market, pairs)
-  const lookup = boundedReads(multicall3, calls, { tag: 'latest', gas: GAS_BOUNDS.manyReads, perCall: LOOKUPS_PER_CALL })
+  const lookup = boundedReads(multicall3, calls, {
+    tag: 'latest',
+    gas: GAS_BOUNDS.manyReads,
+    perCall: LOOKUPS_PER_CALL,
+  })
   const [head, ...results] = await client.batch([HEAD_REQUEST, ...lookup.requests])
   const { number, hash } = headOf(head)
   keep(lookup.returns(results))
@@ -124,7 +128,10 @@ async function quote(
   const asked = plans.flatMap(({ legs }) => legs)
   const returns: CallReturn[] = [...(await ask(asked, QUOTES_PER_CALL))]
   const failed = returns.flatMap((data, i) => (data === null ? [i] : []))
-  const again = await ask(failed.flatMap((i) => asked[i] ?? []), 1)
+  const again = await ask(
+    failed.flatMap((i) => asked[i] ?? []),
+    1,
+  )
   for (const [place, i] of failed.entries()) returns[i] = again[place] ?? null
   const answers = new Map(readAnswers(asked, returns, exactOutput).map((answer, i) => [asked[i], answer]))
   const quoted = plans.map(({ router, legs }) => ({ router, legs: legs.map((leg) => answers.get(leg) ?? null) }))

@@ -26,18 +26,36 @@ type Piece = {
 /**
  * @param price of the pool for the first unit, after its fee: base units out for one in
  * @param points in any order
+ * @param isWhole whether the pool can exchange all that it was asked for: otherwise it gives nothing beyond the points
  */
-export function curveOf(price: number, points: readonly Point[]): Curve {
-  const pieces = piecesOf(price, points)
+export function curveOf(price: number, points: readonly Point[], isWhole: boolean): Curve {
+  return fromPieces(piecesOf(price, points), isWhole ? Number.POSITIVE_INFINITY : lastOf(points))
+}
+
+/** Of a V2 pair. @param bend the part of a base unit in that is left after the fee, of the reserve that it goes into */
+export function pairCurve(price: number, bend: number): Curve {
+  return fromPieces([{ x: 0, y: 0, slope: price, bend }], Number.POSITIVE_INFINITY)
+}
+
+function lastOf(points: readonly Point[]): number {
+  return Math.max(0, ...points.map(({ amountIn }) => Number(amountIn)))
+}
+
+/** @param most that can go in */
+function fromPieces(pieces: readonly Piece[], most: number): Curve {
+  const out = (amountIn: number) => {
+    if (!(amountIn <= most)) return 0
+    const { x, y, slope, bend } = pieces.findLast((piece) => piece.x <= amountIn) ?? START
+    return y + (slope * (amountIn - x)) / (1 + bend * (amountIn - x))
+  }
+  const mostOut = most < Number.POSITIVE_INFINITY ? out(most) : most
   return {
-    out(amountIn) {
-      const { x, y, slope, bend } = pieces.findLast((piece) => piece.x <= amountIn) ?? START
-      return y + (slope * (amountIn - x)) / (1 + bend * (amountIn - x))
-    },
+    out,
     in(amountOut) {
+      if (!(amountOut <= mostOut) || amountOut === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
       const { x, y, slope, bend } = pieces.findLast((piece) => piece.y <= amountOut) ?? START
       const left = slope - bend * (amountOut - y)
-      return left <= 0 ? Number.POSITIVE_INFINITY : x + (amountOut - y) / left
+      return left > 0 ? x + (amountOut - y) / left : amountOut > y ? Number.POSITIVE_INFINITY : x
     },
   }
 }
@@ -64,6 +82,8 @@ function piecesOf(price: number, points: readonly Point[]): readonly Piece[] {
     start = end
   }
   const [before] = pieces.slice(-1)
-  if (before !== undefined) pieces.push({ ...start, slope, bend: before.bend / (1 + before.bend * (start.x - before.x)) })
+  if (before === undefined) return []
+  const bend = before.bend / (1 + before.bend * (start.x - before.x))
+  pieces.push({ ...start, slope, bend })
   return pieces
 }

@@ -4,7 +4,7 @@
  */
 import { type AskedPool, MAX_POOLS_PER_CALL, type PoolAnswer } from '../chain/pool-reads.ts'
 import { PPM, sqrtPriceOfWord } from '../chain/swap-reads.ts'
-import { type Curve, curveOf, type Point } from './curve.ts'
+import { type Curve, curveOf, type Point, pairCurve } from './curve.ts'
 import type { Price } from './impact.ts'
 import { betweenTokens, type Market, type Pair } from './market.ts'
 import type { Pool } from './pools.ts'
@@ -59,31 +59,32 @@ export function questionOf({ pool, from, to }: Edge, stage: 0 | 1): AskedPool {
   return { quoter: venue.kind === 'v3' ? venue.quoter : null, pool: address, from, to, feePpm, stage }
 }
 
-/** What a pool said. */
-export type Told = {
-  /** For each answer, the amount that it was asked for; 0 for none. */
-  readonly asked: readonly bigint[]
-  readonly answer: PoolAnswer
-}
-
 /** The best answer for each amount: what the second stage is asked for. 0 where there is none. */
-export function bestOf(told: readonly Told[], amounts: readonly bigint[], exactOutput: boolean): readonly bigint[] {
+export function bestOf(
+  answers: readonly PoolAnswer[],
+  amounts: readonly bigint[],
+  exactOutput: boolean,
+): readonly bigint[] {
   return amounts.map((amount) =>
-    told
-      .flatMap(({ asked, answer }) => answer.amounts.filter((given, i) => given !== null && asked[i] === amount))
-      .reduce((best: bigint, given) => (given !== null && (best === 0n || given < best === exactOutput) ? given : best), 0n),
+    answers
+      .flatMap(({ points }) => points.filter((point) => point.amount === amount).flatMap(({ other }) => other ?? []))
+      .reduce((best, other) => (best === 0n || other < best === exactOutput ? other : best), 0n),
   )
 }
 
-export function readEdge(edge: Edge, { asked, answer }: Told, exactOutput: boolean): AskedEdge {
-  const price = priceOf(edge, answer.state)
-  const points = answer.amounts.flatMap((amount, k): Point[] => {
-    const fixed = asked[k] ?? 0n
-    if (amount === null || fixed === 0n) return []
-    return exactOutput ? [{ amountIn: amount, amountOut: fixed }] : [{ amountIn: fixed, amountOut: amount }]
+export function readEdge(edge: Edge, { outcome, state, points }: PoolAnswer, exactOutput: boolean): AskedEdge {
+  const price = priceOf(edge, state)
+  const given = points.flatMap(({ amount, other }): Point[] => {
+    if (other === null) return []
+    return [exactOutput ? { amountIn: other, amountOut: amount } : { amountIn: amount, amountOut: other }]
   })
-  const slope = price === null ? 0 : (ratioOf(price) * (Number(PPM) - edge.pool.feePpm)) / Number(PPM)
-  return { ...edge, price, points, curve: curveOf(slope, points), isKnown: answer.outcome === 'answered' }
+  const kept = 1 - edge.pool.feePpm / Number(PPM)
+  const slope = price === null ? 0 : ratioOf(price) * kept
+  const curve =
+    edge.pool.venue.kind === 'v2' && price !== null
+      ? pairCurve(slope, kept / Number(price.in))
+      : curveOf(slope, given, points.length === given.length)
+  return { ...edge, price, points: given, curve, isKnown: outcome === 'answered' }
 }
 
 export function ratioOf({ out, in: amount }: Price): number {

@@ -26,8 +26,11 @@ export type Planning = {
 /** Paths asked for the whole amount, and for each kind of exchange at least. */
 const MOST_WHOLE = 6
 const WHOLE_OF_KIND = 2
-const MOST_SPLITS = 4
-const MOST_LEGS = 4
+const MOST_SPLITS = 3
+const MOST_VARIANTS = 3
+/** The part of a share that a variant moves to the others. */
+const VARIED = 0.04
+const MOST_LEGS = 6
 /** Paths that a split begins with, and those that may be added to it. */
 const STARTS = 4
 const ADDITIONS = 24
@@ -54,16 +57,49 @@ export function plansOf(candidates: readonly PlannedPath[], planning: Planning):
     singles.filter(({ paths: [path] }) => path?.venue.kind === kind).slice(0, WHOLE_OF_KIND),
   )
   const whole = [...new Set([...singles.slice(0, MOST_WHOLE), ...kinds])]
-  const splits = routersOf(candidates)
+  const splits = routersOf(mayWin(candidates, singles, planning) ? candidates : [])
     .flatMap((router) => splitsOf(router, candidates, planning).map((split) => ({ router, split })))
     .sort((a, b) => byWorth(a.split, b.split))
+    .filter(isOtherSet)
     .slice(0, MOST_SPLITS)
+    .flatMap((one, i) => (i === 0 ? [one, ...variantsOf(one.split).map((split) => ({ ...one, split }))] : [one]))
   const alone = whole.flatMap((split) => split.paths.map(({ venue: router }) => ({ router, split })))
   return [...alone, ...splits].map(({ router, split }) => ({ router, legs: legsOf(split, planning.amount) }))
 }
 
 function byWorth(a: Split, b: Split): number {
   return a.worth === b.worth ? 0 : a.worth < b.worth ? 1 : -1
+}
+
+/** Whether a split could win more than the gas of one more path: if every unit had the best price that any path has. */
+function mayWin(candidates: readonly PlannedPath[], [best]: readonly Split[], planning: Planning): boolean {
+  if (best === undefined || planning.costOf === null) return true
+  const { costOf, amount } = planning
+  const total = Number(amount)
+  const part = total * LAST_STEP
+  const ideal = Math.max(...candidates.map((path) => (valueOf(path, part, planning) * total) / part))
+  return ideal - 2 * Math.min(...candidates.map(costOf)) > best.worth
+}
+
+/** Whether no better split is over the same paths. */
+function isOtherSet(
+  { split }: { readonly split: Split },
+  at: number,
+  all: readonly { readonly split: Split }[],
+): boolean {
+  const isSame = ({ paths }: Split) =>
+    paths.length === split.paths.length && paths.every((path) => split.paths.includes(path))
+  return all.findIndex((other) => isSame(other.split)) === at
+}
+
+/** The best split with a little less in each of its largest parts: its pools were not asked for exactly these amounts. */
+function variantsOf({ paths, shares, worth }: Split): readonly Split[] {
+  const largest = shares.map((share, i) => ({ share, i })).sort((a, b) => b.share - a.share)
+  return largest.slice(0, MOST_VARIANTS).map(({ share, i }) => {
+    const less = share * (1 - VARIED)
+    const factor = (1 - less) / (1 - share)
+    return { paths, worth, shares: shares.map((own, k) => (k === i ? less : own * factor)) }
+  })
 }
 
 /** The exchanges whose router can swap on several paths in one call. */
@@ -102,8 +138,16 @@ function additionsOf(paths: readonly PlannedPath[], planning: Planning): readonl
 
 function bestAddition(current: Split, additions: readonly PlannedPath[], planning: Planning): Split | null {
   const used = new Set(current.paths.flatMap(({ hops }) => hops.map(({ pool }) => pool)))
+  const part = Number(planning.amount) * LAST_STEP
+  const last = current.paths.map((path, i) => {
+    const share = (current.shares[i] ?? 0) * Number(planning.amount)
+    return valueOf(path, share, planning) - valueOf(path, share - part, planning)
+  })
+  // No pool gives more for the next unit than for the last one, so another path must begin above where these end.
+  const least = Math.min(...last)
   const grown = additions
     .filter(({ hops }) => hops.every(({ pool }) => !used.has(pool)))
+    .filter((path) => !(valueOf(path, part, planning) <= least))
     .map((path) => distribute([...current.paths, path], planning))
     .sort(byWorth)
   const [best] = grown

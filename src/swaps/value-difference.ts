@@ -29,7 +29,9 @@ export function valueDifferenceBps({ from, to, amountIn, amountOut, prices }: Va
   return Number(lost > 0n ? (lost + before - 1n) / before : lost / before)
 }
 
-export function readPrice(text: string | null | undefined): { readonly units: bigint; readonly decimals: number } | null {
+export function readPrice(
+  text: string | null | undefined,
+): { readonly units: bigint; readonly decimals: number } | null {
   const [, whole, fraction = ''] = PRICE.exec(text ?? '') ?? []
   if (whole === undefined) return null
   const units = BigInt(whole + fraction)

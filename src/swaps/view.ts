@@ -100,7 +100,10 @@ function feeOf({ network, gas, gasPrice }: SwapQuote): QuoteView['fee'] {
   }
 }
 
-function issuesOf({ allowance, balance, simulation, priceImpact, price }: SwapIssues, decimals: number): QuoteView['issues'] {
+function issuesOf(
+  { allowance, balance, simulation, priceImpact, price }: SwapIssues,
+  decimals: number,
+): QuoteView['issues'] {
   return {
     allowance: allowance && {
       spender: allowance.spender,
