@@ -77,7 +77,7 @@ function mayWin(candidates: readonly PlannedPath[], [best]: readonly Split[], pl
   const { costOf, amount } = planning
   const total = Number(amount)
   const part = total * LAST_STEP
-  const ideal = Math.max(...candidates.map((path) => (valueOf(path, part, planning) * total) / part))
+  const ideal = Math.max(...candidates.map((path) => (worthOf(path, part, planning) * total) / part))
   return ideal - 2 * Math.min(...candidates.map(costOf)) > best.worth
 }
 
@@ -141,13 +141,13 @@ function bestAddition(current: Split, additions: readonly PlannedPath[], plannin
   const part = Number(planning.amount) * LAST_STEP
   const last = current.paths.map((path, i) => {
     const share = (current.shares[i] ?? 0) * Number(planning.amount)
-    return valueOf(path, share, planning) - valueOf(path, share - part, planning)
+    return worthOf(path, share, planning) - worthOf(path, share - part, planning)
   })
   // No pool gives more for the next unit than for the last one, so another path must begin above where these end.
   const least = Math.min(...last)
   const grown = additions
     .filter(({ hops }) => hops.every(({ pool }) => !used.has(pool)))
-    .filter((path) => !(valueOf(path, part, planning) <= least))
+    .filter((path) => !(worthOf(path, part, planning) <= least))
     .map((path) => distribute([...current.paths, path], planning))
     .sort(byWorth)
   const [best] = grown
@@ -157,7 +157,7 @@ function bestAddition(current: Split, additions: readonly PlannedPath[], plannin
 /** The best shares: first in equal steps, each to the path that gives most for it, then moved in ever smaller ones. */
 function distribute(paths: readonly PlannedPath[], planning: Planning): Split {
   const total = Number(planning.amount)
-  const value = (path: number, share: number) => valueOf(paths[path], share * total, planning)
+  const value = (path: number, share: number) => worthOf(paths[path], share * total, planning)
   const shares = paths.map(() => 0)
   const gain = (path: number, step: number) => value(path, (shares[path] ?? 0) + step) - value(path, shares[path] ?? 0)
   const indexes = paths.map((_, i) => i)
@@ -177,7 +177,7 @@ function distribute(paths: readonly PlannedPath[], planning: Planning): Split {
 }
 
 /** What a path gives for a part of the amount, or takes as a negative number. */
-function valueOf(path: PlannedPath | undefined, amount: number, { amountType }: Planning): number {
+function worthOf(path: PlannedPath | undefined, amount: number, { amountType }: Planning): number {
   if (path === undefined || amount <= 0) return 0
   return amountType === 'exact_input' ? path.out(amount) : -path.in(amount)
 }
@@ -185,7 +185,7 @@ function valueOf(path: PlannedPath | undefined, amount: number, { amountType }: 
 function splitOf(paths: readonly PlannedPath[], shares: readonly number[], planning: Planning): Split {
   const used = paths.map((path, i) => ({ path, share: shares[i] ?? 0 })).filter(({ share }) => share > 0)
   const total = Number(planning.amount)
-  const given = used.reduce((sum, { path, share }) => sum + valueOf(path, share * total, planning), 0)
+  const given = used.reduce((sum, { path, share }) => sum + worthOf(path, share * total, planning), 0)
   const { costOf } = planning
   const cost =
     costOf === null

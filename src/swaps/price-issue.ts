@@ -10,6 +10,8 @@ import type { PriceIssue } from './quote.ts'
 /** Fees, a feed that is behind, and pools that are not traded for a while stay below it. */
 const NOTABLE_DIFFERENCE_BPS = 300
 const BPS = 10_000
+/** Of floating point, so that it does not become a hundredth of a percent. */
+const ROUNDING = 1e-6
 
 export type PricedRoute = {
   readonly chosen: FoundRoute
@@ -64,5 +66,5 @@ function firstRate({ hops }: PricedLeg): number {
 
 /** By how much a rate is below a better one, rounded up; 0 where it is not. */
 function differenceBps(better: number, rate: number): number {
-  return better > rate ? Math.ceil((1 - rate / better) * BPS) : 0
+  return better > rate ? Math.ceil((1 - rate / better) * BPS - ROUNDING) : 0
 }

@@ -121,17 +121,11 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
     hops: [contracts.usdc, contracts.usdt],
     rules: OSAKA,
   }
-  const feeds: Feeds = (token) =>
-    token === contracts.wrappedNative
-      ? feedPrice('3000', 18)
-      : [contracts.usdc, contracts.usdt].includes(token)
-        ? feedPrice('1', 6)
-        : null
   const pools = createPoolBook(() => performance.now())
   const find = (wanted: Wanted, own: Partial<Market> = {}) =>
     findRoutes(
       { client, multicall3: contracts.multicall3, market: { ...market, ...own }, pools: bookOf(own, pools) },
-      { gasPrice: 10n ** 9n, feeds, ...wanted, wallet: ALICE, terms: { ...TERMS, ...wanted } },
+      { gasPrice: 10n ** 9n, feeds: feedsOf(contracts), ...wanted, wallet: ALICE, terms: { ...TERMS, ...wanted } },
     )
   const call = (to: string, data: string, value = 0n) => mined(url, { from: ALICE, to, data, value: hex(value) })
   const balanceOf = ({ contract }: Asset) => readBalance(url, contract)
@@ -165,6 +159,16 @@ function swapStage(chain: ExchangeChain, client: RpcClient): SwapStage {
       return { paid: -paid, received, gasUsed: BigInt(receipt.gasUsed) }
     },
   }
+}
+
+/** As on the local chain. */
+function feedsOf({ wrappedNative, usdc, usdt }: SwapStage['contracts']): Feeds {
+  const prices = new Map([
+    [wrappedNative, feedPrice('3000', 18)],
+    [usdc, feedPrice('1', 6)],
+    [usdt, feedPrice('1', 6)],
+  ])
+  return (token) => prices.get(token) ?? null
 }
 
 /** A market of other exchanges is another chain to the book of pools. */

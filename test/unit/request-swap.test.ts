@@ -42,7 +42,7 @@ const QUOTE: SwapQuote = {
   approval: { needed: false, spender: ROUTER, amount: '100', resetFirst: false },
   gas: { approval: '0', swap: '100000' },
   gasPrice: { expected: '1', max: '2' },
-  issues: { allowance: null, balance: null, simulation: null, priceImpact: null },
+  issues: { allowance: null, balance: null, simulation: null, priceImpact: null, price: null },
   block: { number: 1, hash: `0x${'11'.repeat(32)}` },
   quotedAt: '2026-01-01T00:00:00.000Z',
   expiresAt: '2026-01-01T00:00:30.000Z',

@@ -6,7 +6,7 @@ import {
   encodeV2Quote,
   encodeV3Quote,
   packPath,
-  sqrtPriceOf,
+  sqrtPriceOfWord,
   v2FeeOf,
   v2QuoteOf,
   v3QuoteOf,
@@ -67,7 +67,7 @@ t.test('malformed answers of contracts are no quotes', (t) => {
   t.equal(v2QuoteOf(words(32n, 2n, 5n, 9n), 2, true), 5n)
   t.equal(v2QuoteOf(words(32n, 3n, 5n, 9n, 1n), 2, false), null)
   t.equal(v2QuoteOf(words(32n, 2n, 5n, 0n), 2, false), null)
-  t.equal(sqrtPriceOf(words(0n)), null, 'a pool that is not initialized')
+  t.equal(sqrtPriceOfWord(0n), null, 'a pool that is not initialized')
   t.equal(v2FeeOf(words(996_999_999_999n)), 3_000)
   t.equal(v2FeeOf(words(997_499_999_999n)), 2_500, 'as PancakeSwap')
   t.equal(v2FeeOf(null), null)

@@ -3,11 +3,16 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { maximumIn, minimumOut } from '../../src/swaps/bounds.ts'
-import { candidatesOf, type LivingPool } from '../../src/swaps/candidates.ts'
+import { candidatesOf } from '../../src/swaps/candidates.ts'
 import { optionsOf } from '../../src/swaps/choose.ts'
+import { curveOf } from '../../src/swaps/curve.ts'
+import type { AskedEdge } from '../../src/swaps/edges.ts'
+import { AMOUNT_TYPES } from '../../src/swaps/events.ts'
 import { lpFeeBps, type PricedLeg, priceImpactBps } from '../../src/swaps/impact.ts'
 import type { Market, Venue } from '../../src/swaps/market.ts'
-import { partsOf, type QuotedPath } from '../../src/swaps/quote-paths.ts'
+import { plansOf } from '../../src/swaps/plan-routes.ts'
+import type { QuotedPath } from '../../src/swaps/quote-paths.ts'
+import { amountsOf } from '../../src/swaps/route.ts'
 import { valueDifferenceBps } from '../../src/swaps/value-difference.ts'
 import { OSAKA } from '../support/gas.ts'
 
@@ -124,29 +129,32 @@ t.test('the difference in value is rounded against the caller, and null without 
   t.end()
 })
 
-function pool(venue: Venue, tokens: readonly [string, string], depth: bigint, feePpm = 3_000): LivingPool {
-  const address = `0x${venue.name}${tokens[0].slice(2, 4)}${tokens[1].slice(2, 4)}${depth}`
-  return { venue, address, tokens, feePpm, price: { in: 1n, out: 1n }, depth }
+function edge(venue: Venue, [from, to]: readonly [string, string], given: bigint, feePpm = 3_000): AskedEdge {
+  const address = `0x${venue.name}${from.slice(2, 4)}${to.slice(2, 4)}${given}`
+  const points = given === 0n ? [] : [{ amountIn: 1_000n, amountOut: given }]
+  const price = { in: 1n, out: 1n }
+  const pool = { venue, address, tokens: [from, to] as const, feePpm }
+  return { pool, from, to, stage: 0, price, points, curve: curveOf(1, points, true), isKnown: true }
 }
 
 t.test('candidates are direct, and over the wrapped token and the hop tokens of one exchange', (t) => {
-  const living = [
-    pool(V3, [B, C], 5n),
-    pool(V3, [A, B], 1n),
-    pool(V3, [A, B], 3n, 500),
-    pool(V3, [A, B], 2n, 10_000),
-    pool(V3, [A, C], 9n),
-    pool(V2, [A, B], 9n),
+  const edges = [
+    edge(V3, [B, C], 900n),
+    edge(V3, [B, A], 1n),
+    edge(V3, [B, A], 3n, 500),
+    edge(V3, [B, A], 0n, 10_000),
+    edge(V3, [A, C], 9n),
+    edge(V2, [B, A], 9n),
   ]
-  const found = candidatesOf({ ...MARKET, hops: [] }, living, [B, C])
+  const found = candidatesOf({ ...MARKET, hops: [] }, edges, [B, C])
   t.strictSame(
     found.map(({ venue, hops }) => [venue.name, ...hops.map(({ pool: address }) => address)]),
     [
-      ['three', '0xthree22335'],
-      ['three', '0xthree11223', '0xthree11339'],
-      ['three', '0xthree11222', '0xthree11339'],
+      ['three', '0xthree2233900'],
+      ['three', '0xthree22111', '0xthree11339'],
+      ['three', '0xthree22113', '0xthree11339'],
     ],
-    'the deepest two pools of a hop; V2 has no second hop here',
+    'every pool of a hop that gives something; V2 has no second hop here',
   )
   t.strictSame(
     found[1]?.hops.map(({ from, to }) => [from, to]),
@@ -158,9 +166,38 @@ t.test('candidates are direct, and over the wrapped token and the hop tokens of 
   t.end()
 })
 
+t.test(
+  'a curve meets its points, bends between them, and gives nothing beyond the last one that a pool can exchange',
+  (t) => {
+    const reserves = [10n ** 24n, 10n ** 24n] as const
+    const points = [1n, 4n, 16n].map((part) => {
+      const amountIn = part * 10n ** 22n
+      return { amountIn, amountOut: swapIn(amountIn, reserves, 0) }
+    })
+    const [whole, part] = [curveOf(1, points, true), curveOf(1, points, false)]
+    for (const { amountIn, amountOut } of points) {
+      t.ok(Math.abs(whole.out(Number(amountIn)) / Number(amountOut) - 1) < 1e-9)
+      t.ok(Math.abs(whole.in(Number(amountOut)) / Number(amountIn) - 1) < 1e-9)
+    }
+    const between = 9n * 10n ** 22n
+    t.ok(
+      Math.abs(whole.out(Number(between)) / Number(swapIn(between, reserves, 0)) - 1) < 1e-6,
+      'as the pool computes it',
+    )
+    t.ok(whole.out(2e23) > whole.out(1.6e23))
+    t.equal(part.out(2e23), 0)
+    t.equal(part.in(2e23), Number.POSITIVE_INFINITY)
+    t.end()
+  },
+)
+
 function quoted(venue: Venue, tag: string, amountIn: bigint, amountOut: bigint): QuotedPath {
   const hop = { from: A, to: B, pool: tag, feePpm: 500, price: { in: 1n, out: 1n } }
   return { venue, hops: [hop], amountIn, amountOut, quotedGas: null }
+}
+
+function alone(quotes: readonly QuotedPath[]) {
+  return quotes.map((quote) => ({ router: quote.venue, legs: [quote] }))
 }
 
 const CHOICE = {
@@ -176,10 +213,10 @@ const CHOICE = {
 t.test('the best route gives most after its gas', (t) => {
   const quotes = [quoted(V3, 'p', 1_000n, 999n), quoted(V2, 'q', 1_000n, 998n)]
   const best = (gas: bigint) =>
-    optionsOf(quotes, { ...CHOICE, gasPrice: gas, gasValue: { in: 100_000n, out: 10n } })[0]?.route.venue
+    optionsOf(alone(quotes), { ...CHOICE, gasPrice: gas, gasValue: { in: 100_000n, out: 10n } })[0]?.route.venue
   t.equal(best(0n), 'three')
   t.equal(best(1n), 'two', 'V3 uses 27,000 gas more')
-  const least = optionsOf([quoted(V3, 'p', 1_003n, 1_000n), quoted(V2, 'q', 1_002n, 1_000n)], {
+  const least = optionsOf(alone([quoted(V3, 'p', 1_003n, 1_000n), quoted(V2, 'q', 1_002n, 1_000n)]), {
     ...CHOICE,
     amountType: 'exact_output',
   })
@@ -188,16 +225,10 @@ t.test('the best route gives most after its gas', (t) => {
   t.end()
 })
 
-t.test('a split has parts that add up, share no pool, and have a bound each', (t) => {
-  const quotes = [
-    quoted(V3, 'p', 1_000n, 900n),
-    quoted(V3, 'q', 1_000n, 880n),
-    quoted(V3, 'p', 750n, 720n),
-    quoted(V3, 'q', 250n, 245n),
-    quoted(V3, 'p', 250n, 248n),
-    quoted(V3, 'q', 500n, 480n),
-  ]
-  const [best] = optionsOf(quotes, CHOICE)
+t.test('a split has a bound for each part, and competes with whole paths net of gas', (t) => {
+  const whole = [quoted(V3, 'p', 1_000n, 900n), quoted(V3, 'q', 1_000n, 880n)]
+  const split = { router: V3, legs: [quoted(V3, 'p', 750n, 720n), quoted(V3, 'q', 250n, 245n)] }
+  const [best] = optionsOf([...alone(whole), split], CHOICE)
   t.strictSame(
     best?.route.legs.map(({ amountIn, amountOut, limit }) => [amountIn, amountOut, limit]),
     [
@@ -205,14 +236,49 @@ t.test('a split has parts that add up, share no pool, and have a bound each', (t
       ['250', '245', '243'],
     ],
   )
-  const dear = optionsOf(quotes, { ...CHOICE, gasPrice: 1n, gasValue: { in: 1_000n, out: 1n } })
+  const dear = optionsOf([...alone(whole), split], { ...CHOICE, gasPrice: 1n, gasValue: { in: 1_000n, out: 1n } })
   t.equal(dear[0]?.route.legs.length, 1, 'not where it costs more gas than it wins')
+  t.end()
+})
+
+t.test('gas outweighs no more than its own difference', (t) => {
   fc.assert(
-    fc.property(amounts, (amount) => {
-      const candidates = ['p', 'q'].map((tag) => ({ venue: V3, hops: quoted(V3, tag, 1n, 1n).hops }))
-      const asked = partsOf(candidates, { amount, amountType: 'exact_input' }).map((one) => one.amount)
-      return asked.every((part) => part > 0n && (part === amount || asked.includes(amount - part)))
-    }),
+    fc.property(
+      amounts,
+      amounts,
+      fc.bigInt({ min: 0n, max: 10n ** 12n }),
+      amounts,
+      (first, second, gasPrice, value) => {
+        const choice = { ...CHOICE, gasPrice, gasValue: { in: 10n ** 18n, out: value } }
+        const options = optionsOf(alone([quoted(V3, 'p', 1_000n, first), quoted(V2, 'q', 1_000n, second)]), choice)
+        const [best, other] = options.map(({ route, gas }) => ({ out: amountsOf(route).amountOut, gas }))
+        if (best === undefined || other === undefined) return false
+        const saved = (other.gas - best.gas) * gasPrice * value
+        return (other.out - best.out) * 10n ** 18n <= (saved > 0n ? saved : 0n) + 10n ** 18n
+      },
+    ),
+  )
+  t.end()
+})
+
+const amountsToSplit = fc.bigInt({ min: 1n, max: 10n ** 30n })
+
+t.test('the parts of every plan add up to the amount, and share no pool', (t) => {
+  const edges = [edge(V3, [B, C], 900n), edge(V3, [B, C], 880n, 500), edge(V3, [B, A], 950n), edge(V3, [A, C], 950n)]
+  const candidates = candidatesOf(MARKET, edges, [B, C])
+  fc.assert(
+    fc.property(amountsToSplit, fc.constantFrom(...AMOUNT_TYPES), (amount, amountType) =>
+      plansOf(candidates, { amount, amountType, costOf: null }).every(({ legs }) => {
+        const pools = legs.flatMap(({ candidate }) => candidate.hops.map(({ pool }) => pool))
+        const isWhole = legs.reduce((sum, leg) => sum + leg.amount, 0n) === amount
+        return isWhole && legs.every((leg) => leg.amount > 0n) && new Set(pools).size === pools.length
+      }),
+    ),
+  )
+  t.ok(
+    plansOf(candidates, { amount: 5_000n, amountType: 'exact_input', costOf: null }).some(
+      ({ legs }) => legs.length > 1,
+    ),
   )
   t.end()
 })

@@ -2,6 +2,7 @@
 import { addressWord, uintWord, wordAt } from '../../../src/chain/hex.ts'
 import type { RpcReader, RpcRequest } from '../../../src/chain/json-rpc.ts'
 import { encodeRead } from '../../../src/chain/swap-reads.ts'
+import { largest } from '../../../src/core/money.ts'
 import { swapV2, swapV3 } from './v3-math.ts'
 import type { World, WorldPool } from './worlds.ts'
 
@@ -139,7 +140,7 @@ function answersOf(
     const given = first.flatMap((points) => points.find((one) => one.amount === amount)?.other || [])
     return given.reduce((a, b) => (a === 0n || b < a === exactOutput ? b : a), 0n)
   })
-  const most = first.flat().reduce((a, { other }) => (other > a ? other : a), 0n)
+  const most = first.flat().reduce((a, { other }) => largest(a, other), 0n)
   if (best.at(-1) === 0n && most > (best.at(-2) ?? most)) best.splice(-1, 1, most)
   return own.flatMap((one) => {
     const { state } = one.found
