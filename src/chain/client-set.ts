@@ -6,7 +6,8 @@ import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
 import { createForkWatch, type ForkWatch } from './fork-watch.ts'
 import { createMulticallCheck, type MulticallCheck } from './multicall-check.ts'
-import { createRpcClient, type RpcClient, type RpcClientOptions } from './rpc-client.ts'
+import { createRelays, type Relays } from './relays.ts'
+import { createRpcClient, type RpcClient } from './rpc-client.ts'
 import type { RpcLog, RpcObservation } from './rpc-endpoint.ts'
 import type { ChainSettings, RpcBatchLimits } from './settings.ts'
 
@@ -20,8 +21,6 @@ const FEE_REFRESH_MS = 2_000
 const FOREIGN_RESPONSE_BYTES = 1024 * 1024
 const FOREIGN_TIMEOUT_MS = 5_000
 
-const RELAY_BATCH: RpcBatchLimits = { maxCalls: 1, maxBytes: 500_000 }
-
 /** The doubled base fee of a quote covers six full blocks: 72 s on Ethereum. */
 const FEE_MAX_STALE_MS = 60_000
 
@@ -33,8 +32,8 @@ export type ChainClient = {
    * contract cannot stop reads of blocks and native balances or submissions.
    */
   readonly foreign: RpcClient
-  /** Gets the bytes of swaps instead of the nodes; null where none is configured. */
-  readonly relay: RpcClient | null
+  /** Get the bytes of swaps instead of the nodes; null where none is configured. */
+  readonly relays: Relays | null
   readonly fees: FeeOracle
   readonly code: CodeLookup
   readonly exists: ExistsFinally
@@ -80,10 +79,10 @@ export function createChainClients(options: ChainClientsOptions): ChainClients {
       )
     },
     close: () => {
-      for (const { client, foreign, relay } of all) {
+      for (const { client, foreign, relays } of all) {
         client.close()
         foreign.close()
-        relay?.close()
+        relays?.close()
       }
     },
   }
@@ -115,25 +114,11 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     settings,
     client,
     foreign,
-    relay: settings.swapRpcUrls === undefined ? null : createRelay(settings.swapRpcUrls, { ...shared, timeoutMs }),
+    relays: settings.swapRpcUrls === undefined ? null : createRelays(settings.swapRpcUrls, { ...shared, timeoutMs }),
     fees: createFeeOracle({ client, policy: settings, now, refreshMs: FEE_REFRESH_MS, maxStaleMs: FEE_MAX_STALE_MS }),
     code: createCodeLookup({ client, now }),
     exists: createExistsFinally(client),
     forks: createForkWatch({ client, chain: settings, now, log: options.log }),
     multicall: createMulticallCheck(client, settings.multicall3Address, now),
   }
-}
-
-/** Relays accept one transaction at a time, and many know no other method. Their log lines say what they are. */
-function createRelay(urls: readonly string[], options: RpcClientOptions): RpcClient {
-  const { log } = options
-  const marked = (level: keyof RpcLog) => (fields: Record<string, unknown>, message: string) =>
-    log[level]({ ...fields, relay: true }, message)
-  return createRpcClient({
-    ...options,
-    urls,
-    onlySends: true,
-    batch: RELAY_BATCH,
-    log: { info: marked('info'), warn: marked('warn'), error: marked('error') },
-  })
 }

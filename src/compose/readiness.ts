@@ -1,9 +1,9 @@
 /** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
-import { CHECKPOINTS, EVENTS } from '../event-log/sql.ts'
+import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
 import { CURSORS, STALLS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
-import { createHasSigner } from '../wallets/signer-presence.ts'
+import { createHasSigner, FRESH_SECONDS } from '../wallets/signer-presence.ts'
 import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
 import { forkChecks } from './fork-readiness.ts'
@@ -36,6 +36,11 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
       },
     },
     { name: 'projection', check: createCheckDispatch(pool, limits.dispatchLagMs) },
+    {
+      name: 'submitter',
+      check: async () => undefined,
+      warning: () => warnOfSubmitters(pool),
+    },
     {
       // Requests are still accepted and answered meanwhile: removing every API would turn a delay into an outage.
       name: 'log_readers',
@@ -104,6 +109,16 @@ function millisecondsSince(time: string): string {
 }
 
 const AGE_MS = millisecondsSince('recorded_at')
+
+/** What a live submitter leaves. Whether one runs is no check of the API: requests wait for it. */
+async function warnOfSubmitters(pool: Kernel['pool']): Promise<string | null> {
+  const { rows } = await pool.query<{ problem: string }>(
+    `SELECT problem FROM ${HEARTBEATS} AS heartbeats
+      WHERE process = 'submitter' AND problem IS NOT NULL AND ${millisecondsSince('beat_at')} < $1 ORDER BY instance LIMIT 1`,
+    [FRESH_SECONDS * 1_000],
+  )
+  return rows[0]?.problem ?? null
+}
 
 async function warnOfTransactions(pool: Kernel['pool'], longerThanMs: number): Promise<string | null> {
   const [oldest] = openFor(await readOpenTransactions(pool), longerThanMs)

@@ -1,4 +1,7 @@
 /** The submitter process: submits signed bytes to the network. */
+
+import { settingPrefix } from '../config/chains.ts'
+import { chainName } from '../operator/words.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads, parseLane } from '../transactions/lanes.ts'
 import { createLackGas, createNeededGas, type LackGas } from '../transactions/needed-gas.ts'
@@ -6,6 +9,7 @@ import { createPlainGas } from '../transactions/plain-gas.ts'
 import { createSubmitLane } from '../transactions/submit-lane.ts'
 import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { createLeftSwaps } from './left-swaps.ts'
 import type { Work } from './run-process.ts'
 
 /** Submitting mostly waits for nodes. */
@@ -24,21 +28,44 @@ function composeLackGas(chainOf: Kernel['chainOf']): (chainId: number) => LackGa
   }
 }
 
-export async function startSubmitter({ config, pool, log, leases, jobs, logger, chainOf }: Kernel): Promise<Work> {
+export async function startSubmitter({
+  config,
+  pool,
+  log,
+  leases,
+  jobs,
+  logger,
+  clock,
+  chainOf,
+}: Kernel): Promise<Work> {
+  const left = createLeftSwaps(clock)
   const submitLane = createSubmitLane({
     log,
     leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
-    relayOf: (chainId) => chainOf(chainId).relay,
+    relaysOf: (chainId) => chainOf(chainId).relays,
     lackGasOf: composeLackGas(chainOf),
     rebroadcastAfterMs: config.rebroadcastAfterMs,
-    onRefused: ({ transactionId, outcome, message }) =>
-      logger.warn({ transaction_id: transactionId, outcome, node_says: message }, 'a node rejected a transaction'),
+    onRefused: ({ transactionId, outcome, message, relay }) =>
+      logger.warn(
+        { transaction_id: transactionId, outcome, node_says: message, ...(relay === undefined ? {} : { relay }) },
+        'a node rejected a transaction',
+      ),
+    onLeft(chainId, transactionId) {
+      const { settings } = chainOf(chainId)
+      const setting = `${settingPrefix(settings)}SWAP_RPC_URLS`
+      left.add({ name: chainName(settings), setting }, transactionId)
+      logger.warn({ transaction_id: transactionId, setting }, 'a swap was requested with relays that the setting lacks')
+    },
   })
   const workers = [
     jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
     ...handleSending(jobs, { pool, log }),
   ]
-  return { drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))) }
+  return {
+    drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))),
+    problem: left.problem,
+    checks: [{ name: 'relays', check: async () => undefined, warning: async () => left.problem() }],
+  }
 }

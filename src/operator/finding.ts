@@ -22,6 +22,7 @@ export const FINDING_KINDS = {
   lane_not_signing: 'a signer holds the lane but signs nothing',
   not_as_recorded: 'a request cannot be signed, because its row, its events or its wallet contradict each other',
   not_sent: 'no node has accepted a signed transaction',
+  relay_missing: 'a submitter leaves swaps, because its setting lacks the relays that they were requested with',
   not_mined: 'a node has accepted a transaction, but it is not mined',
   gas_too_low: 'a fork has made a signed transaction dearer, and its gas is too little',
   fee_under_base: 'the base fee is higher than the fee of the lowest nonce of a lane',

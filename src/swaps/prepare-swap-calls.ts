@@ -24,6 +24,8 @@ export type SwapToPrepare = {
   readonly sender: Sender
   readonly quote: SwapQuote
   readonly confirmed: ConfirmedQuote
+  /** The only hosts that may get the bytes of the swap; `null` where the nodes get them. */
+  readonly relays: readonly string[] | null
 }
 
 export type PreparedSwap = { readonly approvals: readonly PreparedTransaction[]; readonly swap: PreparedTransaction }
@@ -63,7 +65,7 @@ export async function prepareSwapCalls(ports: PreparePorts, plan: SwapToPrepare)
       kind: 'SwapRequested',
       to: call.to,
       data: call.data,
-      sells: { asset: quote.fromAsset, amount: mostIn(quote.route), swap: intentOf(quote, approvalTransactionId) },
+      sells: { asset: quote.fromAsset, amount: mostIn(quote.route), swap: intentOf(plan, approvalTransactionId) },
       gasLimit: gasReserve(gas.swap),
       dependsOn: approvalTransactionId,
       referenceId: order.referenceId,
@@ -89,7 +91,8 @@ function gasOf(
   return { approval: approval === 0n ? 2n * rules.approval : approval, swap: BigInt(quote.gas.swap) }
 }
 
-function intentOf({ terms, toAsset, route }: SwapQuote, approvalTransactionId: string | null): SwapIntent {
+function intentOf({ quote, relays }: SwapToPrepare, approvalTransactionId: string | null): SwapIntent {
+  const { terms, toAsset, route } = quote
   const { amountIn, amountOut, limit } = amountsOf(route)
   return {
     amountType: terms.amountType,
@@ -100,5 +103,6 @@ function intentOf({ terms, toAsset, route }: SwapQuote, approvalTransactionId: s
     wrapped: wrappedOf(route),
     approvalTransactionId,
     ...(route.type === 'hosted' ? { hosted: true } : {}),
+    ...(relays === null ? {} : { relays }),
   }
 }

@@ -6,6 +6,7 @@
  * least the minimum, before the deadline, or nothing.
  */
 import type { RpcReader } from '../chain/json-rpc.ts'
+import { relayHosts } from '../chain/relays.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { readGuardProblem } from '../chain/swap-guard.ts'
 import { Conflict } from '../core/errors.ts'
@@ -39,7 +40,10 @@ export type SwapOrder = SwapExtras & {
 export type SwapPorts = PreparePorts & {
   readonly accept: Accept
   readonly clock: Clock
-  readonly nodeOf: (chainId: number) => { readonly foreign: RpcReader; readonly settings: Pick<ChainSettings, 'swaps'> }
+  readonly nodeOf: (chainId: number) => {
+    readonly foreign: RpcReader
+    readonly settings: Pick<ChainSettings, 'swaps' | 'swapRpcUrls'>
+  }
   readonly quoteSwap: QuoteSwap
   readonly keepQuote: KeepQuote
   readonly readQuote: ReadQuote
@@ -149,7 +153,9 @@ type Accepting = {
 async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrepared) {
   const { metadata, sender, quote, confirmed, sequence } = accepting
   const swapId = ports.newId('swap')
-  const { approvals, swap } = await prepareSwapCalls(ports, { swapId, ...accepting })
+  const { swapRpcUrls } = ports.nodeOf(sender.chainId).settings
+  const relays = swapRpcUrls === undefined ? null : relayHosts(swapRpcUrls)
+  const { approvals, swap } = await prepareSwapCalls(ports, { swapId, relays, ...accepting })
   const recorded: Swap = {
     tenantId: metadata.tenantId,
     walletId: sender.walletId,

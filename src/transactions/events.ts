@@ -75,6 +75,11 @@ export type SwapIntent = {
   readonly approvalTransactionId: string | null
   /** By call data of a hosted source, through the guard: the lane executes it in a simulation, and signs nothing below `limit`. */
   readonly hosted?: true
+  /**
+   * Host and port of the private relays that its bytes may be sent to, and to nothing else. Missing without relays, and
+   * in older logs: then the setting of the submitter decides.
+   */
+  readonly relays?: readonly string[]
 }
 
 /**

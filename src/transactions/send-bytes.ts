@@ -1,63 +1,111 @@
 /**
- * Sends signed bytes to those that may see them. With a private relay, only the relay gets the bytes of a swap, in each
- * of its versions: anybody who knows them can trade first. Everything else goes to the nodes. A cancellation goes to
- * both: it shows only that the nonce is used, the relay must stop offering the swap, and a relay that is down must not
- * prevent it.
+ * Sends signed bytes to those that may see them. With private relays, only they get the bytes of a swap, in each of its
+ * versions: anybody who knows them can trade first. Everything else goes to the nodes. A cancellation goes to both: it
+ * shows only that the nonce is used, the relays must stop offering the swap, and a relay that is down must not prevent
+ * it.
+ *
+ * Invariant: the bytes of a swap whose request recorded relays go to these relays and to nothing else.
  */
+import type { RelayAnswer, Relays } from '../chain/relays.ts'
 import type { RpcClient } from '../chain/rpc-client.ts'
-import type { Submission } from '../chain/rpc-errors.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
-import type { Attempt, TransactionState } from './state.ts'
+import { buildCall } from './build-call.ts'
+import { type Judged, judgeRelays, type RelayEvidence } from './judge-relays.ts'
+import type { Attempt, KnownTransaction, TransactionState } from './state.ts'
 
-type Sender = Pick<RpcClient, 'sendRawTransactions'>
+type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'call'>
 
 export type SendPorts = {
-  readonly clientOf: (chainId: number) => Sender
-  /** Null where swaps go to the nodes. */
-  readonly relayOf: (chainId: number) => Sender | null
+  readonly clientOf: (chainId: number) => Nodes
+  /** Null where none is configured. */
+  readonly relaysOf: (chainId: number) => Pick<Relays, 'hosts' | 'send'> | null
 }
 
 type Bytes = { readonly loaded: Pick<Loaded<TransactionState>, 'state'>; readonly attempt: Attempt }
+
+/** `left`: the request recorded relays, and this process has none of them. */
+export type Answered = Omit<Judged, 'outcome'> & {
+  readonly outcome: Judged['outcome'] | 'left'
+  /** What each relay said, where they decide. */
+  readonly relays: readonly RelayAnswer[]
+}
 
 /**
  * @param items in ascending order of their nonces
  * @returns the answer to each; that of the nodes for a cancellation. Never throws.
  */
 export async function sendBytes(
-  { clientOf, relayOf }: SendPorts,
+  ports: SendPorts,
   chainId: number,
   items: readonly Bytes[],
-): Promise<readonly (Submission | undefined)[]> {
-  const [nodes, relay] = [clientOf(chainId), relayOf(chainId)]
-  if (relay === null) return nodes.sendRawTransactions(items.map(rawOf))
-  const shown = items.filter((item) => !isHidden(item))
-  const relayed = items.filter(isSwap)
+): Promise<readonly (Answered | undefined)[]> {
+  const [nodes, relays] = [ports.clientOf(chainId), ports.relaysOf(chainId)]
+  const routed = items.map((item) => ({ item, raw: item.attempt.rawTransaction, ...routeOf(item, relays) }))
+  const shown = routed.filter(({ toNodes }) => toNodes)
+  const relayed = routed.filter(({ hosts }) => hosts.length > 0)
   const [answers, relayAnswers] = await Promise.all([
-    nodes.sendRawTransactions(shown.map(rawOf)),
-    relay.sendRawTransactions(relayed.map(rawOf)),
+    nodes.sendRawTransactions(shown.map(({ raw }) => raw)),
+    relays === null ? [] : relays.send(relayed),
   ])
-  return items.map((item) => (isHidden(item) ? relayAnswers[relayed.indexOf(item)] : answers[shown.indexOf(item)]))
+  return Promise.all(
+    routed.map(async (one): Promise<Answered | undefined> => {
+      const heard = relayAnswers[relayed.indexOf(one)] ?? []
+      if (one.toNodes) {
+        const answer = answers[shown.indexOf(one)]
+        return answer === undefined ? undefined : { ...answer, relays: [] }
+      }
+      if (one.hosts.length === 0) return { outcome: 'left', message: 'no relay of the request', relays: [] }
+      return { ...(await judgeRelays(heard, evidenceOf(nodes, one.item))), relays: heard }
+    }),
+  )
+}
+
+type Route = { readonly toNodes: boolean; readonly hosts: readonly string[] }
+
+function routeOf(item: Bytes, relays: Pick<Relays, 'hosts'> | null): Route {
+  const { state } = item.loaded
+  if (state.state === 'unknown' || state.type !== 'SWAP') return { toNodes: true, hosts: [] }
+  const configured = relays?.hosts ?? []
+  const recorded = state.intent.swap?.relays
+  const hosts = recorded === undefined ? configured : configured.filter((host) => recorded.includes(host))
+  const isHidden = recorded !== undefined || configured.length > 0
+  return { toNodes: !isHidden || item.attempt.purpose === 'cancel', hosts }
+}
+
+/** Nodes learn nothing of the bytes from these questions. */
+function evidenceOf(nodes: Nodes, { loaded: { state }, attempt }: Bytes): RelayEvidence {
+  const known = state as KnownTransaction
+  const { from } = known.intent
+  const ask = async (method: string): Promise<bigint | null> => {
+    const answer = await nodes.call(method, [from, 'latest']).catch(() => null)
+    return typeof answer === 'string' && /^0x[0-9a-fA-F]+$/.test(answer) ? BigInt(answer) : null
+  }
+  const cost = attempt.fees.gasLimit * attempt.fees.maxFeePerGas + buildCall(known.intent).value
+  return {
+    async isNonceUsed() {
+      const next = await ask('eth_getTransactionCount')
+      return next === null ? null : next > BigInt(attempt.nonce)
+    },
+    async canPay() {
+      const balance = await ask('eth_getBalance')
+      return balance === null ? null : balance >= cost
+    },
+    hasOlder: known.attempts.some(({ hash, submittedAt }) => hash !== attempt.hash && submittedAt !== null),
+  }
 }
 
 /**
  * Whether bytes of a swap cannot succeed any more: its deadline, which its call data contains, is over. A relay never
  * puts a transaction that fails into a block, so its nonce would stop the lane forever.
  */
-export function isFutile({ relayOf }: Pick<SendPorts, 'relayOf'>, chainId: number, item: Bytes, now: string): boolean {
+export function isFutile(
+  { relaysOf }: Pick<SendPorts, 'relaysOf'>,
+  chainId: number,
+  item: Bytes,
+  now: string,
+): boolean {
   const { state } = item.loaded
-  if (state.state === 'unknown' || relayOf(chainId) === null || !isHidden(item)) return false
+  if (state.state === 'unknown' || routeOf(item, relaysOf(chainId)).toNodes) return false
   const { validUntil } = state.intent
   return validUntil !== null && Date.parse(validUntil) < Date.parse(now)
-}
-
-function isHidden(item: Bytes): boolean {
-  return isSwap(item) && item.attempt.purpose !== 'cancel'
-}
-
-function isSwap({ loaded: { state } }: Bytes): boolean {
-  return state.state !== 'unknown' && state.type === 'SWAP'
-}
-
-function rawOf({ attempt }: Bytes): string {
-  return attempt.rawTransaction
 }

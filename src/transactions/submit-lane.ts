@@ -2,7 +2,6 @@
  * Submits signed bytes to the network, in nonce order, in JSON-RPC batches. Submitting the same bytes again is
  * harmless; this code never creates new bytes.
  */
-import type { Submission } from '../chain/rpc-errors.ts'
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
@@ -12,14 +11,14 @@ import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { LackGas } from './needed-gas.ts'
-import { isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
+import { type Answered as Answer, isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
 /** Versions per transaction: with fee bumps of an eighth, these reach down to a third of the price. */
 const MAX_OLDER = 8
-const UNANSWERED: Submission = { outcome: 'unavailable', message: 'no response' }
+const UNANSWERED: Answer = { outcome: 'unavailable', message: 'no response', relays: [] }
 
 export type SubmitLanePorts = SendPorts & {
   /** Passed in where time is simulated. */
@@ -34,7 +33,11 @@ export type SubmitLanePorts = SendPorts & {
     readonly transactionId: string
     readonly outcome: string
     readonly message: string
+    /** Host and port of the relay that refused it; missing for nodes. */
+    readonly relay?: string
   }) => void
+  /** Called for a swap that was requested with relays of which this process has none: it sends the bytes to nobody. */
+  readonly onLeft: (chainId: number, transactionId: string) => void
 }
 
 export type SubmitLane = (lane: Lane) => Promise<void>
@@ -90,7 +93,11 @@ async function submitNext(
   const outcomes: readonly Sent[] = [
     ...futile.map((item): Sent => ({ ...item, outcome: { type: 'RequestCancellation', now } })),
     ...poor.map((item): Sent => ({ ...item, outcome: 'wait' })),
-    ...wanted.map((item, index) => ({ ...item, outcome: interpret(ports, item, answers[index] ?? UNANSWERED, now) })),
+    ...wanted.map((item, index) => {
+      const answer = answers[index] ?? UNANSWERED
+      report(ports, lane, item.loaded.id, answer)
+      return { ...item, outcome: interpret(item, answer, now) }
+    }),
   ]
   await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
   const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
@@ -158,14 +165,21 @@ function olderVersions({ state, attempt }: Unsent): readonly Attempt[] {
   )
 }
 
-/** Maps a node's response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */
-function interpret(
-  ports: SubmitLanePorts,
-  { loaded, attempt }: Unsent,
-  { outcome, message }: Submission,
-  now: string,
-): TransactionCommand | 'unanswered' | 'wait' {
-  if (outcome !== 'accepted') ports.onRefused({ transactionId: loaded.id, outcome, message })
+/** Each refusal of a relay, also where another relay accepted the bytes. */
+function report(
+  { onRefused, onLeft }: SubmitLanePorts,
+  lane: Lane,
+  transactionId: string,
+  { outcome, message, relays }: Answer,
+): void {
+  if (outcome === 'left') onLeft(lane.chainId, transactionId)
+  else if (relays.length === 0 && outcome !== 'accepted') onRefused({ transactionId, outcome, message })
+  for (const { host: relay, ...said } of relays)
+    if (said.outcome !== 'accepted') onRefused({ transactionId, relay, ...said })
+}
+
+/** Maps a response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */
+function interpret({ attempt }: Unsent, { outcome }: Answer, now: string): TransactionCommand | 'unanswered' | 'wait' {
   switch (outcome) {
     case 'accepted':
     // The nonce is used: by these bytes, an older version, or a foreign transaction. The follower finds out which.
@@ -183,6 +197,9 @@ function interpret(
     // The bytes do not change: an operator must raise the node's limit, and the finding `not_sent` reports it until
     // then.
     case 'node_limit':
+    // The bytes do not change here either: they are sent again until the deadline of the swap.
+    case 'unproven':
+    case 'left':
       return 'wait'
     default:
       return 'unanswered'

@@ -29,6 +29,11 @@ export const swapSchema = named(
       approval_transaction_id: nullable(
         idSchema('transaction', 'The transaction that lets the router take the sold token. Null if none was needed.'),
       ),
+      private: Type.Boolean({
+        description:
+          'Whether its signed bytes are sent only to private relays, never to public nodes. Its approval is not private.',
+        examples: [false],
+      }),
       executed_from_amount: nullable(
         amount('What the swap sold, from the logs of its block. Null until it is in a block.', '1'),
       ),

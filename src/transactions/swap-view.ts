@@ -38,6 +38,7 @@ export function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
     min_to_amount: isInput ? to(BigInt(limit)) : null,
     max_from_amount: isInput ? null : from(BigInt(limit)),
     approval_transaction_id: swap.approvalTransactionId,
+    private: swap.relays !== undefined,
     executed_from_amount: executed.fromAmount === null ? null : from(executed.fromAmount),
     executed_to_amount: executed.toAmount === null ? null : to(executed.toAmount),
     missing_to_amount: missing === null ? null : to(missing),

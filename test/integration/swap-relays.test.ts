@@ -1,61 +1,16 @@
 /** Private relays for swaps, by the real service: who gets which bytes, and what happens when a relay fails. */
-import { Transaction } from 'ethers/transaction'
 import t, { type Test } from 'tap'
-import type { Fate, RpcCall } from '../support/node-fates.ts'
+import { BUY, hashesOf, PASS, TAKEN, withRelays } from '../support/relay-service.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { startNodeProxy } from '../support/service-node-proxy.ts'
-import { accepted, withSwapService } from '../support/swap-service.ts'
+import { accepted } from '../support/swap-service.ts'
 
-const BUY = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
-const PASS: Fate = { type: 'pass' }
-/** As a relay that knows one method only. */
-const UNKNOWN_METHOD: Fate = {
-  type: 'answer',
-  method: 'eth_chainId',
-  answer: { error: { code: -32601, message: 'the method eth_chainId does not exist' } },
-}
-
-/** As a relay that accepts bytes and never mines them. */
-const TAKEN: Fate = {
-  type: 'answer',
-  method: 'eth_sendRawTransaction',
-  answer: { result: `0x${'00'.repeat(32)}` },
-}
-
-/** A service whose swaps go to a relay, and what the relay and the node were sent. */
+/** A service whose swaps go to one relay. */
 async function withRelay(t: Test, env: Readonly<Record<string, string>> = {}) {
-  let chainUrl = ''
-  const [node, relay] = [await startNodeProxy(() => chainUrl), await startNodeProxy(() => chainUrl)]
-  t.after(node.close)
-  t.after(relay.close)
-  const sentTo = { node: [] as Transaction[], relay: [] as Transaction[] }
-  node.decide = (calls) => {
-    sentTo.node.push(...bytesIn(calls))
-    return PASS
-  }
-  const behaviour: { ofSends: () => Fate } = { ofSends: () => PASS }
-  relay.decide = (calls) => {
-    if (calls.some(({ method }) => method === 'eth_chainId')) return UNKNOWN_METHOD
-    sentTo.relay.push(...bytesIn(calls))
-    return behaviour.ofSends()
-  }
-  const stage = await withSwapService(t, {
-    env: { ETHEREUM_SWAP_RPC_URLS: relay.url, ...env },
-    before: async (url) => {
-      chainUrl = url
-      return [node.url]
-    },
-  })
-  return { ...stage, relay, sentTo, behaviour }
+  const { relays, toNode, ...stage } = await withRelays(t, 1, env)
+  const [relay] = relays
+  if (relay === undefined) throw new Error('a relay runs')
+  return { ...stage, relay, sentTo: { node: toNode, relay: relay.sent }, behaviour: relay }
 }
-
-function bytesIn(calls: readonly RpcCall[]): readonly Transaction[] {
-  return calls.flatMap(({ method, params: [raw] }) =>
-    method === 'eth_sendRawTransaction' ? [Transaction.from(String(raw))] : [],
-  )
-}
-
-const hashesOf = (transactions: readonly Transaction[]) => new Set(transactions.map(({ hash }) => hash))
 
 t.test('a relay that knows one method gets the bytes of swaps, and the nodes get those of approvals', async (t) => {
   const { swap, settled, read, relay, sentTo } = await withRelay(t)

@@ -281,11 +281,15 @@ function createSubmitter(world: World, ports: PortsOf) {
     log,
     leases: createLeasesPort(ports, LEASE_MS),
     lanes: createLanePort(ports),
-    clientOf: () => (world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
-    relayOf: () => null,
+    clientOf: () => ({
+      ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+      call: async () => null,
+    }),
+    relaysOf: () => null,
     lackGasOf: () => async (transactions) => transactions.map(() => false),
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
+    onLeft: () => undefined,
     pauseOnConflict: async () => undefined,
   })
 }

@@ -50,6 +50,20 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /--detach api/,
     ],
   ],
+  relay_missing: [
+    [
+      () =>
+        service({
+          processes: [
+            ...without('submitter'),
+            { process: 'submitter', instance: 'h:1', silentMs: 0, problem: 'Left 1 swap of ethereum unsent.' },
+          ],
+        }),
+      'submitter h:1',
+      /Left 1 swap of ethereum unsent\. No node gets them/,
+      /docker compose up --detach submitter/,
+    ],
+  ],
   keystore_wrong: [
     [
       () =>

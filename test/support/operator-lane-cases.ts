@@ -59,7 +59,7 @@ export const LANE_CASES = {
       () => lane(UNSENT, { ...CHAIN, relaySetting: 'ETHEREUM_SWAP_RPC_URLS' }),
       `ethereum ${ADDRESS}`,
       /2 transactions signed but not sent to a node/,
-      /private relays of ETHEREUM_SWAP_RPC_URLS.*jobs -- failed submit/s,
+      /private relays that ETHEREUM_SWAP_RPC_URLS named.*jobs -- failed submit/s,
     ],
   ],
   not_mined: [

@@ -44,8 +44,11 @@ export type LocalService = {
   readonly makeWallets: (count: number, kind?: WalletKind) => Promise<LoadWallet[]>
   /** The parts of a worker, while it runs. */
   readonly workerOf: (name: WorkerName) => Kernel
-  /** @param aheadMs how far the clock of its log is ahead of the others; default is 0 */
-  readonly startWorker: (name: WorkerName, aheadMs?: number) => Promise<void>
+  /**
+   * @param aheadMs how far the clock of its log is ahead of the others; default is 0
+   * @param other settings than those of the others; undefined for none
+   */
+  readonly startWorker: (name: WorkerName, aheadMs?: number, other?: OtherSettings) => Promise<void>
   /** Lets a worker finish its work and stops it. */
   readonly stopWorker: (name: WorkerName) => Promise<void>
   /** The log lines of the workers. */
@@ -59,6 +62,8 @@ export type LocalService = {
   /** The settings of its processes, for another one that runs separately. */
   readonly env: Readonly<Record<string, string>>
 }
+
+type OtherSettings = Readonly<Record<string, string | undefined>>
 
 export type LocalApi = { readonly baseUrl: string; readonly close: () => Promise<void> }
 
@@ -127,8 +132,8 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const { lines, logger } = keptLog()
   const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
-  async function startWorker(name: WorkerName, aheadMs = 0): Promise<void> {
-    const parts = composeKernel({ ...config, databaseUrl: urlAs(ROLES[name]) }, name)
+  async function startWorker(name: WorkerName, aheadMs = 0, other: OtherSettings = {}): Promise<void> {
+    const parts = composeKernel({ ...loadConfig({ ...settings, ...other }), databaseUrl: urlAs(ROLES[name]) }, name)
     const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])

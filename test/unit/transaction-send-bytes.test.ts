@@ -1,5 +1,6 @@
-/** Which signed bytes go to the nodes and which to the private relay, and when a swap is not sent any more. */
+/** Which signed bytes go to the nodes and which to the private relays, and when a swap is not sent any more. */
 import t from 'tap'
+import type { RelayedBytes } from '../../src/chain/relays.ts'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
 import type { Change } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
@@ -14,15 +15,37 @@ const SWAP = fold([swapRequested, signed])
 const BUMPED = fold([swapRequested, signed, { ...replaced, data: { ...replaced.data, purpose: 'bump' } }])
 const CANCELLED = fold([swapRequested, signed, cancelling])
 const TRANSFER = fold([requested, signed])
+/** As a request that recorded these relays. */
+const recording = (hosts: readonly string[], ...later: Parameters<typeof fold>[0]) =>
+  fold([
+    { ...swapRequested, data: { ...swapRequested.data, swap: { ...swapRequested.data.swap, relays: hosts } } },
+    signed,
+    ...later,
+  ] as Parameters<typeof fold>[0])
 
 /** A node that says who it is. */
-function sender(name: string) {
+function nodeOf(name = 'node') {
   const sent: string[] = []
   const sendRawTransactions = async (raw: readonly string[]): Promise<readonly Submission[]> => {
     sent.push(...raw)
     return raw.map(() => ({ outcome: 'accepted', message: name }))
   }
-  return { sent, sendRawTransactions }
+  return { sent, sendRawTransactions, call: async () => null }
+}
+
+/** Relays with these hosts, which say the same. */
+function relaysOf(hosts: readonly string[], says: Submission = { outcome: 'accepted', message: 'relay' }) {
+  const sent: (readonly [host: string, raw: string])[] = []
+  const send = async (items: readonly RelayedBytes[]) =>
+    items.map(({ raw, hosts: own }) =>
+      hosts
+        .filter((host) => own.includes(host))
+        .map((host) => {
+          sent.push([host, raw])
+          return { host, ...says }
+        }),
+    )
+  return { sent, hosts, send }
 }
 
 function bytesOf(state: TransactionState) {
@@ -31,28 +54,58 @@ function bytesOf(state: TransactionState) {
   return { loaded: { state }, attempt }
 }
 
-t.test('the relay gets swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
-  const [node, relay] = [sender('node'), sender('relay')]
+t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
+  const [node, relays] = [nodeOf(), relaysOf(['a'])]
   const items = [TRANSFER, SWAP, CANCELLED, BUMPED, TRANSFER].map(bytesOf)
-  const answers = await sendBytes({ clientOf: () => node, relayOf: () => relay }, CHAIN, items)
+  const answers = await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, items)
   t.strictSame(
     answers.map((answer) => answer?.message),
     ['node', 'relay', 'node', 'relay', 'node'],
   )
   const raw = items.map(({ attempt }) => attempt.rawTransaction)
   t.strictSame(node.sent, [raw[0], raw[2], raw[4]])
-  t.strictSame(relay.sent, [raw[1], raw[2], raw[3]])
+  t.strictSame(
+    relays.sent.map(([, sent]) => sent),
+    [raw[1], raw[2], raw[3]],
+  )
 })
 
 t.test('without a relay the nodes get everything', async (t) => {
-  const node = sender('node')
+  const node = nodeOf()
   const items = [SWAP, CANCELLED, TRANSFER].map(bytesOf)
-  await sendBytes({ clientOf: () => node, relayOf: () => null }, CHAIN, items)
+  await sendBytes({ clientOf: () => node, relaysOf: () => null }, CHAIN, items)
   t.strictSame(
     node.sent,
     items.map(({ attempt }) => attempt.rawTransaction),
   )
 })
+
+t.test('every relay of the request gets its swap, and no other relay does', async (t) => {
+  const [node, relays] = [nodeOf(), relaysOf(['a', 'b', 'c'])]
+  await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, [bytesOf(recording(['a', 'c', 'gone']))])
+  t.strictSame(
+    relays.sent.map(([host]) => host),
+    ['a', 'c'],
+  )
+  t.strictSame(node.sent, [])
+})
+
+t.test(
+  'a process without a relay of the request sends the swap to nobody, and its cancellation to nodes',
+  async (t) => {
+    for (const relays of [null, relaysOf(['other'])]) {
+      const node = nodeOf()
+      const items = [bytesOf(recording(['a'])), bytesOf(recording(['a'], cancelling))]
+      const answers = await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, items)
+      t.strictSame(
+        answers.map((answer) => answer?.outcome),
+        ['left', 'accepted'],
+      )
+      t.strictSame(node.sent, [items[1]?.attempt.rawTransaction])
+      t.strictSame(relays?.sent ?? [], [])
+    }
+  },
+)
 
 /**
  * Submits one lane with one transaction. `later`: its state after the first append, which another process overtook.
@@ -62,7 +115,7 @@ t.test('without a relay the nodes get everything', async (t) => {
 async function submitted(
   state: TransactionState,
   now: string,
-  ports: Pick<SubmitLanePorts, 'clientOf' | 'relayOf'> & { readonly lacksGas?: boolean },
+  ports: Pick<SubmitLanePorts, 'clientOf' | 'relaysOf'> & { readonly lacksGas?: boolean },
   later?: TransactionState,
 ) {
   const appended: Change[] = []
@@ -91,27 +144,58 @@ async function submitted(
     lackGasOf: () => async (transactions: readonly unknown[]) => transactions.map(() => ports.lacksGas === true),
     rebroadcastAfterMs: 1_000,
     onRefused: () => undefined,
+    onLeft: () => undefined,
   } as unknown as SubmitLanePorts)
   await submitLane({ chainId: CHAIN, address: '0x0000000000000000000000000000000000000001' })
   return appended.flatMap(({ events }) => events.map(({ canonical }): string => JSON.parse(canonical).type))
 }
 
+const validUntil = swapRequested.data.validUntil ?? ''
+const late = new Date(Date.parse(validUntil) + 1).toISOString()
+
 t.test('a swap that its deadline has overtaken is not sent to the relay, but cancelled', async (t) => {
-  const validUntil = swapRequested.data.validUntil
-  if (validUntil === null) throw new Error('a swap has a deadline')
-  const late = new Date(Date.parse(validUntil) + 1).toISOString()
-  const [node, relay] = [sender('node'), sender('relay')]
-  const ports = { clientOf: () => node, relayOf: () => relay }
+  const [node, relays] = [nodeOf(), relaysOf(['a'])]
+  const ports = { clientOf: () => node, relaysOf: () => relays }
   t.strictSame(await submitted(SWAP, late, ports), ['CancellationRequested'])
-  t.strictSame([node.sent, relay.sent], [[], []])
+  t.strictSame([node.sent, relays.sent], [[], []])
   t.strictSame(await submitted(CANCELLED, late, ports), ['TransactionSubmitted'], 'its cancellation is sent')
   t.strictSame(await submitted(SWAP, validUntil, ports), ['TransactionSubmitted'], 'until then it is sent')
-  t.strictSame(await submitted(SWAP, late, { ...ports, relayOf: () => null }), ['TransactionSubmitted'])
+  t.strictSame(await submitted(SWAP, late, { ...ports, relaysOf: () => null }), ['TransactionSubmitted'])
+})
+
+t.test(
+  'a submitter without the relays of a swap records nothing before its deadline, and then cancels it',
+  async (t) => {
+    const node = nodeOf()
+    const ports = { clientOf: () => node, relaysOf: () => null }
+    t.strictSame(await submitted(recording(['a']), validUntil, ports), [])
+    t.strictSame(await submitted(recording(['a']), late, ports), ['CancellationRequested'])
+    t.strictSame(node.sent, [])
+  },
+)
+
+t.test('no refusal of the relays alone is recorded', async (t) => {
+  for (const outcome of ['rejected', 'nonce_too_low', 'insufficient_funds', 'replacement_underpriced'] as const) {
+    const relays = relaysOf(['a', 'b'], { outcome, message: outcome })
+    const ports = { clientOf: () => nodeOf(), relaysOf: () => relays }
+    t.strictSame(await submitted(recording(['a', 'b']), validUntil, ports), [], outcome)
+    t.equal(relays.sent.length, 2)
+  }
+})
+
+t.test('what the chain confirms of a refusal is recorded', async (t) => {
+  const said = (outcome: Submission['outcome']) => relaysOf(['a'], { outcome, message: outcome })
+  const saying = (answer: string) => ({ ...nodeOf(), call: async () => answer })
+  const submit = (outcome: Submission['outcome'], answer: string) =>
+    submitted(recording(['a']), validUntil, { clientOf: () => saying(answer), relaysOf: () => said(outcome) })
+  t.strictSame(await submit('nonce_too_low', '0xffff'), ['TransactionSubmitted'], 'the nonce is used')
+  t.strictSame(await submit('nonce_too_low', '0x0'), [])
+  t.strictSame(await submit('insufficient_funds', '0x0'), ['TransactionAwaitingFunds'], 'the wallet is empty')
+  t.strictSame(await submit('insufficient_funds', `0x${(10n ** 24n).toString(16)}`), [])
 })
 
 t.test('what a restored database has forgotten meanwhile is not recorded, and does not stop the lane', async (t) => {
-  const node = sender('node')
-  const ports = { clientOf: () => node, relayOf: () => null }
+  const ports = { clientOf: () => nodeOf(), relaysOf: () => null }
   const now = requested.data.requestedAt
   t.strictSame(await submitted(TRANSFER, now, ports, TRANSFER), ['TransactionSubmitted'], 'it decides again')
   t.strictSame(await submitted(TRANSFER, now, ports, fold([])), [])
@@ -120,8 +204,8 @@ t.test('what a restored database has forgotten meanwhile is not recorded, and do
 t.test(
   'bytes that a fork has left with too little gas are not sent, and stay as they are until they are replaced',
   async (t) => {
-    const node = sender('node')
-    const ports = { clientOf: () => node, relayOf: () => null }
+    const node = nodeOf()
+    const ports = { clientOf: () => node, relaysOf: () => null }
     const now = '2026-11-21T12:00:00.000Z'
     t.strictSame(await submitted(TRANSFER, now, { ...ports, lacksGas: true }), [])
     t.strictSame(node.sent, [])

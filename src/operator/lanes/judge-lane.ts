@@ -102,7 +102,7 @@ function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
       ? []
       : [
           step(
-            `If it is a swap: it is sent only to the private relays of ${context.chain.relaySetting}. Check that they answer, or cancel it: a cancellation also goes to the nodes.`,
+            `If it is a swap: it is sent only to the private relays that ${context.chain.relaySetting} named when it was requested. Check that they answer and that every submitter has them, or cancel it: a cancellation also goes to the nodes.`,
           ),
         ]),
     step('Check whether the job failed, and why.', 'npm run jobs -- failed submit'),

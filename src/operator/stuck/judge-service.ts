@@ -13,6 +13,7 @@ import { judgeAuditors } from './judge-auditors.ts'
 import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
+import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { CursorNow, ProcessNow, ServiceFacts, StallNow } from './service-facts.ts'
 
@@ -43,6 +44,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...judgeProcesses(facts, context),
     ...judgeKeystores(facts),
     ...judgeAuditors(facts),
+    ...judgeSubmitters(facts),
     ...judgeLeaders(facts, context),
     ...judgeTransactions(facts.openTransactions, context.limits),
     ...judgeReaders(facts),
