@@ -111,7 +111,7 @@ t.test('a swap on which two relays disagree until its deadline is cancelled thro
 })
 
 t.test('a private swap that fails in its block is public then, and cannot be sent again', async (t) => {
-  const { swap, settled, read, quote, overtake, relays, toNode, askedOfNode, url } = await withRelays(t, 2, {
+  const { swap, settled, read, quote, overtake, relays, toNode, url } = await withRelays(t, 2, {
     ...QUICK,
     REBROADCAST_AFTER_MS: '60000',
   })
@@ -128,5 +128,4 @@ t.test('a private swap that fails in its block is public then, and cannot be sen
   await t.rejects(callRpc(url, 'eth_sendRawTransaction', [bytes?.serialized]), /nonce too low/)
   for (const relay of relays) relay.ofSends = () => PASS
   t.match(await settled(await swap(BUY)), { status: 'confirmed' }, 'the lane goes on')
-  t.ok(askedOfNode.length > 0)
 })

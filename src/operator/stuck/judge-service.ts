@@ -1,5 +1,4 @@
 /** Problems other than lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
-
 import type { QueueName } from '../../declarations.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
