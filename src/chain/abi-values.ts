@@ -73,6 +73,9 @@ export function readArguments(
       case 'bytes':
         return readBytes(mistakes, shape.size, value, place)
       case 'integer':
+        // Hexadecimal text may be meant as bytes of another length.
+        if (typeof value === 'string' && value.startsWith('0x'))
+          return void note(place, 'invalid_integer', 'must be a decimal string such as "1000", not hexadecimal')
         return readInteger(mistakes, shape, value, place)
       case 'array':
         return readArray(shape, value, place)

@@ -96,6 +96,7 @@ t.test('arguments that libraries would convert are refused, each with its place'
     [[true], 'args[0] wrong_length'],
     [{ flag: true, n: ' 12 ' }, 'args[0].n invalid_integer'],
     [{ flag: true, n: '1e2' }, 'args[0].n invalid_integer'],
+    [{ flag: true, n: '0x01' }, 'args[0].n invalid_integer'],
     [{ flag: true, n: 1.5 }, 'args[0].n invalid_integer'],
     [{ flag: true, n: 2 ** 60 }, 'args[0].n unsafe_number'],
     [{ flag: true, n: 128 }, 'args[0].n out_of_range'],
