@@ -10,6 +10,7 @@ import { createReadToken } from '../balances/read-token.ts'
 import { createReconcile } from '../balances/reconcile.ts'
 import { createRetryTokens } from '../balances/retry-tokens.ts'
 import { createUnreadTokens } from '../balances/unread-tokens.ts'
+import { askReverter, traceTransaction } from '../chain/call-trace.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import { explainRevert, type FailedInclusion } from '../chain/explain-revert.ts'
 import { createPace, type Pace } from '../chain/follow.ts'
@@ -192,5 +193,7 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
     log,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string, errors?: readonly string[]) =>
       explainRevert(chainOf(id).foreign, inclusion, raw, errors),
+    reverterOf: (id: number, hash: string, called: string) =>
+      askReverter(chainOf(id).foreign, traceTransaction(hash), called),
   }
 }

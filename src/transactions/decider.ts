@@ -9,7 +9,7 @@ import { recorded } from '../core/recorded.ts'
 import type { Opening } from '../declarations.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type {
-  FailureCode,
+  Failure,
   GasPriority,
   Inclusion,
   Intent,
@@ -48,8 +48,8 @@ export type TransactionCommand =
   | { readonly type: 'RecordInclusion'; readonly inclusion: Inclusion }
   /** `head` is the number of the newest block of the abandoned branch. */
   | { readonly type: 'RecordReorg'; readonly head: number; readonly now: string }
-  | { readonly type: 'Settle'; readonly confirmations: number; readonly revertReason: string; readonly now: string }
-  | { readonly type: 'FailUnsigned'; readonly code: FailureCode; readonly message: string; readonly now: string }
+  | ({ readonly type: 'Settle' } & Settling)
+  | ({ readonly type: 'FailUnsigned'; readonly now: string } & Failure)
   | { readonly type: 'RequestCancellation'; readonly now: string }
   | { readonly type: 'RequestSpeedUp'; readonly gasPriority: GasPriority; readonly now: string }
   | {
@@ -67,6 +67,12 @@ export type TransactionCommand =
       readonly now: string
     }
   | { readonly type: 'HoldLookalike'; readonly lookalike: Lookalike; readonly now: string }
+
+type Settling = Pick<Failure, 'revertedBy'> & {
+  readonly confirmations: number
+  readonly revertReason: string
+  readonly now: string
+}
 
 /** A worker's command that is invalid in this state: a defect, never a caller's error. */
 export class InvalidTransition extends BursarError {
@@ -119,11 +125,12 @@ function decideKnown(
       return recordReorg(command, transaction)
     case 'Settle':
       return settle(command, transaction)
-    case 'FailUnsigned':
-      if (transaction.state !== 'requested') return []
-      return [
-        { type: 'TransactionFailed', data: { code: command.code, message: command.message, failedAt: command.now } },
-      ]
+    case 'FailUnsigned': {
+      const { type: _, now, ...failure } = command
+      return transaction.state === 'requested'
+        ? [{ type: 'TransactionFailed', data: { ...failure, failedAt: now } }]
+        : []
+    }
     case 'RequestCancellation':
       return requestCancellation(command.now, transaction)
     case 'RequestSpeedUp':
@@ -138,6 +145,10 @@ function decideKnown(
     default:
       return assertNever(command)
   }
+}
+
+function blame({ revertedBy }: Pick<Failure, 'revertedBy'>): Pick<Failure, 'revertedBy'> {
+  return revertedBy === undefined ? {} : { revertedBy }
 }
 
 function mark({ recovered, claimed }: Recovered): Recovered {
@@ -200,17 +211,17 @@ function recordReorg(
   return [{ type: 'SettlementRevoked', data: { outcome: state, ...block, confirmations, revokedAt: now } }]
 }
 
-function settle(
-  command: { readonly confirmations: number; readonly revertReason: string; readonly now: string },
-  { state, intent, inclusion }: KnownTransaction,
-): readonly TransactionEvent[] {
+function settle(command: Settling, { state, intent, inclusion }: KnownTransaction): readonly TransactionEvent[] {
   if ((state !== 'mined' && state !== 'cancelling') || inclusion === null) return []
   const { blockNumber, succeeded, hash } = inclusion
   const { confirmations, revertReason, now } = command
   const settled = { blockNumber, confirmations }
   // Whatever its execution did, it used the nonce.
   if (state === 'cancelling') return [{ type: 'TransactionCancelled', data: { hash, ...settled, cancelledAt: now } }]
-  if (!succeeded) return [{ type: 'TransactionReverted', data: { ...settled, reason: revertReason, revertedAt: now } }]
+  if (!succeeded) {
+    const data = { ...settled, reason: revertReason, ...blame(command), revertedAt: now }
+    return [{ type: 'TransactionReverted', data }]
+  }
   if (!hasMoved(intent, inclusion)) {
     const reason = `The contract of ${intent.asset.symbol} accepted the call but logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
     return [{ type: 'TransactionReverted', data: { ...settled, reason, revertedAt: now, code: 'token_not_moved' } }]

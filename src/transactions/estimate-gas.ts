@@ -14,6 +14,7 @@ import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailab
 import { returnsFalse } from '../chain/returns-false.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
+import { blameReverts } from './blame-revert.ts'
 import type { Call } from './build-call.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
 import type { PlainGasOf } from './plain-gas.ts'
@@ -33,6 +34,8 @@ export type GasRequest = {
   readonly errors?: readonly string[]
   /** What the call must give, where its call data is not ours: it is refused if a simulation gives less. */
   readonly promised?: Promised
+  /** If it reverts, it is asked which contract does. */
+  readonly isSwap?: true
 }
 export type GasEstimate =
   /**
@@ -40,7 +43,12 @@ export type GasEstimate =
    * the recipient.
    */
   | { readonly ok: true; readonly gasLimit: bigint; readonly isExecuted?: true; readonly newAccount?: bigint }
-  | { readonly ok: false; readonly code: 'execution_reverted' | 'insufficient_funds'; readonly reason: string }
+  | {
+      readonly ok: false
+      readonly code: 'execution_reverted' | 'insufficient_funds'
+      readonly reason: string
+      readonly revertedBy?: string
+    }
   /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
   | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
 
@@ -85,7 +93,8 @@ export function createEstimateGas(
       requests.filter((request) => !withoutCode.has(request)),
     )
     const simulated = requests.filter((request) => !withoutCode.has(request) && !enough.has(request))
-    const judged = await confirmed(client, await simulate(client, simulated), observedBlock)
+    const refusals = await confirmed(client, await simulate(client, simulated), observedBlock)
+    const judged = await blameReverts(client, simulated, refusals)
     const kept = await keeping(client, simulated, judged, observedBlock)
     rememberGas(gasOfTokens, simulated, kept)
     const estimates = new Map<GasRequest, GasEstimate | undefined>([

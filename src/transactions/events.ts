@@ -216,12 +216,21 @@ export type TransactionConfirmed = Event<
   'TransactionConfirmed',
   { blockNumber: number; confirmations: number; confirmedAt: string }
 >
-/** Settled without effect. Without a `code` its execution failed. */
+/**
+ * Settled without effect. Without a `code` its execution failed. `revertedBy`: see `Failure`.
+ */
 export type TransactionReverted = Event<
   'TransactionReverted',
-  { blockNumber: number; confirmations: number; reason: string; revertedAt: string; code?: 'token_not_moved' }
+  {
+    blockNumber: number
+    confirmations: number
+    reason: string
+    revertedAt: string
+    code?: 'token_not_moved'
+    revertedBy?: string
+  }
 >
-export type TransactionFailed = Event<'TransactionFailed', { code: FailureCode; message: string; failedAt: string }>
+export type TransactionFailed = Event<'TransactionFailed', Failure & { failedAt: string }>
 export type CancellationRequested = Event<'CancellationRequested', { requestedAt: string }>
 export type SpeedUpRequested = Event<'SpeedUpRequested', { gasPriority: GasPriority; requestedAt: string }>
 /**
@@ -277,6 +286,12 @@ export type FailureCode =
   | 'token_transfer_refused'
   /** In its block: the execution succeeded, and the token's contract logged no transfer. */
   | 'token_not_moved'
+
+/**
+ * `revertedBy`: of a swap that reverted, the contract that did: the called one, or the one that it called and whose
+ * revert it passed on. Missing where no node said it, for everything else, and in older events.
+ */
+export type Failure = { readonly code: FailureCode; readonly message: string; readonly revertedBy?: string }
 
 /** The events after the first. */
 export type LaterEvent =

@@ -133,7 +133,7 @@ function toGasRequest({ transaction, call, dependency }: Candidate, rules: Signi
       ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
       : {}
   const simulation = { from: intent.from, call, mostGas: mostSignable(intent, rules), ...leastGas(intent) }
-  return { ...simulation, ...since, ...errors, ...promised }
+  return { ...simulation, ...since, ...errors, ...promised, ...(swap === undefined ? {} : { isSwap: true }) }
 }
 
 /**
@@ -151,15 +151,26 @@ function fail(loaded: Loaded<TransactionState>, code: FailureCode, message: stri
   return { loaded, command: { type: 'FailUnsigned', code, message, now } }
 }
 
+function refusal(
+  loaded: Loaded<TransactionState>,
+  { code, reason, revertedBy }: Extract<Judgeable, { readonly ok: false }>,
+  now: string,
+): Refused {
+  const by = revertedBy === undefined ? {} : { revertedBy }
+  return { loaded, command: { type: 'FailUnsigned', code, message: reason, ...by, now } }
+}
+
+type Judgeable = Exclude<GasEstimate, { readonly code: 'could_not_simulate' }>
+
 function judge(
   candidate: Candidate,
-  estimate: Exclude<GasEstimate, { readonly code: 'could_not_simulate' }>,
+  estimate: Judgeable,
   { rules, since, quote, now }: SigningRules & { readonly quote: FeeQuote; readonly now: string },
 ): Ready | Refused {
   const { loaded, transaction } = candidate
   const { intent } = transaction
   const { gasPriority, reserved } = intent
-  if (!estimate.ok) return fail(loaded, estimate.code, estimate.reason, now)
+  if (!estimate.ok) return refusal(loaded, estimate, now)
   const gasLimit = gasLimitOf(intent, estimate.gasLimit, mostSignable(intent, { rules, since }))
   if (gasLimit === null)
     return fail(loaded, 'fee_cap_exceeded', `${needsMoreGas(intent, estimate, since)}: send it again.`, now)

@@ -2,7 +2,9 @@
  * Derives transaction changes from processed blocks. One query finds wallets' transactions by sender and nonce,
  * whatever version was mined; receipts are not polled one by one.
  */
+
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
+import type { Reverter } from '../chain/call-trace.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
 import { LOGGED_TYPES } from '../declarations.ts'
@@ -31,6 +33,8 @@ export type ObservePorts = {
     rawTransaction: string,
     errors?: readonly string[],
   ) => Promise<string>
+  /** Which contract made a swap revert in its block, and its reason; `null` where no node says it. */
+  readonly reverterOf?: (chainId: number, hash: string, called: string) => Promise<Reverter | null>
 }
 
 /** Changes of transactions, and the rows beside the log: nonces used by foreign transactions. */
@@ -109,19 +113,25 @@ export async function settleTransactions(
   return decideEach(log, loaded, (item) => {
     if (item.state.state === 'unknown' || item.state.inclusion === null) return null
     const confirmations = head - item.state.inclusion.blockNumber + 1
-    return { type: 'Settle', confirmations, revertReason: reasons.get(item.id) ?? '', now: log.now() }
+    return { type: 'Settle', confirmations, revertReason: '', ...reasons.get(item.id), now: log.now() }
   })
 }
 
+type Reason = { readonly revertReason: string; readonly revertedBy?: string }
+
+/** Of a swap, whose tokens can imitate its router, it is asked who reverted. */
 async function reasonOf(
-  { revertReason }: ObservePorts,
+  { revertReason, reverterOf }: ObservePorts,
   chainId: number,
   { state }: Loaded<TransactionState>,
-): Promise<string> {
-  if (state.state === 'unknown' || state.inclusion === null || state.inclusion.succeeded) return ''
+): Promise<Reason | undefined> {
+  if (state.state === 'unknown' || state.inclusion === null || state.inclusion.succeeded) return undefined
   const { inclusion, attempts, intent } = state
   const bytes = attempts.find(({ hash }) => hash === inclusion.hash)
-  return bytes === undefined ? '' : revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors)
+  if (bytes === undefined) return undefined
+  const known = intent.swap === undefined ? null : await reverterOf?.(chainId, inclusion.hash, intent.to)
+  if (known?.reason != null) return { revertReason: known.reason, revertedBy: known.by }
+  return { revertReason: await revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors) }
 }
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null

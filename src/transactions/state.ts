@@ -5,7 +5,7 @@ import type { Recorded } from '../core/recorded.ts'
 import { TRANSACTION_TYPES, type TransactionType } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
-  FailureCode,
+  Failure,
   Fees,
   GasPriority,
   Inclusion,
@@ -64,7 +64,7 @@ export type KnownTransaction = {
   /** What an operator must judge before it is signed; `null` for nothing. */
   readonly held: Lookalike | null
   readonly inclusion: Inclusion | null
-  readonly failure: { readonly code: FailureCode; readonly message: string } | null
+  readonly failure: Failure | null
   readonly cancellationRequested: boolean
   readonly speedUpRequested: GasPriority | null
   readonly history: readonly HistoryEntry[]
@@ -178,16 +178,12 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
       return enter(withoutWishes(before), 'confirmed', event.data.confirmedAt)
     case 'TransactionReverted':
       return enter(
-        { ...before, failure: { code: event.data.code ?? 'execution_reverted', message: event.data.reason } },
+        { ...before, failure: failureOf({ ...event.data, message: event.data.reason }) },
         'reverted',
         event.data.revertedAt,
       )
     case 'TransactionFailed':
-      return enter(
-        { ...before, failure: { code: event.data.code, message: event.data.message } },
-        'failed',
-        event.data.failedAt,
-      )
+      return enter({ ...before, failure: failureOf(event.data) }, 'failed', event.data.failedAt)
     case 'CancellationRequested':
       return { ...before, cancellationRequested: true, speedUpRequested: null }
     case 'SpeedUpRequested':
@@ -212,6 +208,14 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     default:
       return assertNever(event)
   }
+}
+
+function failureOf({
+  code = 'execution_reverted',
+  message,
+  revertedBy,
+}: Partial<Failure> & Pick<Failure, 'message'>): Failure {
+  return { code, message, ...(revertedBy === undefined ? {} : { revertedBy }) }
 }
 
 function attemptOf({

@@ -29,6 +29,11 @@ export const swapSchema = named(
       approval_transaction_id: nullable(
         idSchema('transaction', 'The transaction that lets the router take the sold token. Null if none was needed.'),
       ),
+      failure_guessed: Type.Boolean({
+        description:
+          'Whether the code of its failure is a guess from the text of the revert. False if it did not fail, and if a node said that the router itself reverted.',
+        examples: [false],
+      }),
       private: Type.Boolean({
         description:
           'Whether its signed bytes are sent only to private relays, never to public nodes. Its approval is not private.',

@@ -1,8 +1,9 @@
 /** What a swap exchanges, in the form of the API. Pure. */
 import { formatAmount } from '../core/money.ts'
 import type { View } from '../http/view.ts'
-import type { RecordedLogs, SwapIntent } from './events.ts'
+import type { Failure, RecordedLogs, SwapIntent } from './events.ts'
 import { executedSwap, missingOf } from './executed-swap.ts'
+import { isGuessed } from './swap-failure.ts'
 import type { swapSchema } from './swap-schemas.ts'
 
 /** What the row of a transaction says about a swap. */
@@ -13,6 +14,7 @@ export type SwapRow = {
   readonly asset_decimals: number
   readonly succeeded: boolean | null
   readonly logs: RecordedLogs | null
+  readonly failure: Failure | null
 }
 type SwapView = View<typeof swapSchema>
 
@@ -38,6 +40,7 @@ export function toSwapView(row: SwapRow, swap: SwapIntent): SwapView {
     min_to_amount: isInput ? to(BigInt(limit)) : null,
     max_from_amount: isInput ? null : from(BigInt(limit)),
     approval_transaction_id: swap.approvalTransactionId,
+    failure_guessed: row.failure !== null && isGuessed(row.failure, { amountType, router: row.to_address }),
     private: swap.relays !== undefined,
     executed_from_amount: executed.fromAmount === null ? null : from(executed.fromAmount),
     executed_to_amount: executed.toAmount === null ? null : to(executed.toAmount),

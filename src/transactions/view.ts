@@ -10,7 +10,7 @@ import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { acceptedBatchSchema } from './batch-schemas.ts'
 import { decodeLogs } from './decode-logs.ts'
-import type { CallRecord, GasPriority, RecordedLogs, SwapIntent } from './events.ts'
+import type { CallRecord, Failure, GasPriority, RecordedLogs, SwapIntent } from './events.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
 import { swapFailure } from './swap-failure.ts'
@@ -30,6 +30,7 @@ export type TransactionRow = ReadOrWrittenRow<
     readonly history: readonly HistoryEntry[]
     readonly logs: RecordedLogs | null
     readonly swap: SwapIntent | null
+    readonly failure: Failure | null
     readonly subject_type: SubjectType | null
     readonly call: CallRecord | null
   }
@@ -114,7 +115,7 @@ export function toView(
       actual: row.fee_actual === null ? null : formatAmount(BigInt(row.fee_actual), native.decimals),
       currency: native.symbol,
     },
-    failure: row.failure === null || row.swap === null ? row.failure : swapFailure(row.failure, row.swap),
+    failure: failureOf(row),
     swap: row.swap === null ? null : toSwapView(row, row.swap),
     history: row.history,
     call: row.call === null ? null : toCallView(row.call),
@@ -131,6 +132,12 @@ export function toView(
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   }
+}
+
+function failureOf({ failure, swap, to_address: router }: ViewRow): TransactionView['failure'] {
+  if (failure === null) return null
+  if (swap !== null) return swapFailure(failure, { amountType: swap.amountType, router })
+  return { code: failure.code, message: failure.message }
 }
 
 export function toCallView(call: CallRecord): NonNullable<TransactionView['call']> {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'
 import { executedSwap, missingOf } from '../../src/transactions/executed-swap.ts'
-import { swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
+import { isGuessed, swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
 
 const at = (digit: string) => `0x${digit.repeat(40)}`
 const [wallet, router, pool, usdc, weth, xyz] = [at('a'), at('b'), at('c'), at('1'), at('2'), at('3')]
@@ -78,10 +78,16 @@ t.test(
     t.equal(missing('exact_input', null), null)
   },
 )
+const ROUTER = '0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45'
+const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const failed = (message: string, by: object = {}) => ({ code: 'execution_reverted' as const, message, ...by })
+const swapOf = (amountType: 'exact_input' | 'exact_output' = 'exact_input') => ({ amountType, router: ROUTER })
+const BY_ROUTER = { revertedBy: ROUTER.toLowerCase() }
+const BY_TOKEN = { revertedBy: TOKEN }
 
 t.test('the reason of a router gives the code of the failure', async (t) => {
   const codeOf = (message: string, amountType: 'exact_input' | 'exact_output' = 'exact_input') =>
-    swapFailureCode({ code: 'execution_reverted', message }, { amountType })
+    swapFailureCode(failed(message, BY_ROUTER), swapOf(amountType))
   for (const message of [
     'Too little received',
     'Too much requested',
@@ -99,15 +105,34 @@ t.test('the reason of a router gives the code of the failure', async (t) => {
     t.equal(codeOf(message), 'allowance_missing', message)
   t.equal(codeOf('STF', 'exact_output'), 'slippage_exceeded', 'an exact allowance hides that the maximum was exceeded')
   t.equal(codeOf('UniswapV2: K'), 'execution_reverted')
-  t.equal(swapFailureCode({ code: 'expired', message: 'STF' }, { amountType: 'exact_input' }), 'expired')
+  t.equal(swapFailureCode({ code: 'expired', message: 'STF' }, swapOf()), 'expired')
+})
+
+t.test('the words of a router mean nothing if another contract said them, and the message names it', async (t) => {
+  for (const message of ['Too little received', 'Transaction too old']) {
+    const fake = swapFailure(failed(message, BY_TOKEN), swapOf())
+    t.equal(fake.code, 'execution_reverted')
+    t.equal(fake.message, `The contract ${TOKEN}, which the router called, reverted: ${message}`)
+    t.notOk(isGuessed(failed(message, BY_TOKEN), swapOf()))
+    t.notOk(isGuessed(failed(message, BY_ROUTER), swapOf()))
+  }
+})
+
+t.test('a code from words of which no node said who used them is a guess, and its message says so', async (t) => {
+  const unknown = failed('Too little received')
+  t.match(swapFailure(unknown, swapOf()), { code: 'slippage_exceeded', message: /^Too little received \(a guess: / })
+  t.ok(isGuessed(unknown, swapOf()))
+  t.ok(isGuessed(failed('STF', BY_ROUTER), swapOf('exact_output')), 'it has several causes')
+  t.ok(isGuessed(failed('STF', BY_TOKEN), swapOf()), 'a pool may have passed it on')
+  t.notOk(isGuessed(failed('UniswapV2: K'), swapOf()), 'the code says no more than that it reverted')
 })
 
 t.test('a token that was not taken has several causes, and the message names them', async (t) => {
   const messageOf = (message: string, amountType: 'exact_input' | 'exact_output') =>
-    swapFailure({ code: 'execution_reverted', message }, { amountType }).message
+    swapFailure(failed(message, BY_ROUTER), swapOf(amountType)).message
   t.match(messageOf('STF', 'exact_input'), /\(STF\): its allowance or balance was changed, or the token is paused or/)
   t.match(messageOf('STF', 'exact_output'), /\(STF\): the swap costs more than its maximum, or the token is paused or/)
   t.equal(messageOf('Too little received', 'exact_input'), 'Too little received')
-  const expired = { code: 'expired', message: 'STF' }
-  t.strictSame(swapFailure(expired, { amountType: 'exact_input' }), expired)
+  const expired = { code: 'expired', message: 'STF' } as const
+  t.strictSame(swapFailure(expired, swapOf()), expired)
 })

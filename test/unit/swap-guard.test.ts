@@ -94,7 +94,10 @@ t.test('what a route or a token says is quoted, and is no reason of the guard', 
   const said = `0x08c379a0${'20'.padStart(64, '0')}${'13'.padStart(64, '0')}${hexOf('Too little received')}`
   t.equal(decodeRevert(said)?.text, 'Too little received')
   const failure = (data: string) =>
-    swapFailure({ code: 'execution_reverted', message: decodeRevert(data)?.text ?? '' }, { amountType: 'exact_input' })
+    swapFailure(
+      { code: 'execution_reverted', message: decodeRevert(data)?.text ?? '' },
+      { amountType: 'exact_input', router: GUARD_ADDRESS },
+    )
   t.match(failure(said), { code: 'slippage_exceeded' }, 'the guard itself')
   t.match(failure(EXECUTOR_ABI.encodeErrorResult('RouteFailed', [said])), {
     code: 'execution_reverted',

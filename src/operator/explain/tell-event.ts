@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../core/messages.ts'
 import { formatAmount } from '../../core/money.ts'
 import { assertNever } from '../../core/never.ts'
 import type {
-  FailureCode,
+  Failure,
   Fees,
   Inclusion,
   Intent,
@@ -115,13 +115,10 @@ function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told
     case 'TransactionReverted':
       return told(
         `final: failed on chain, ${event.data.confirmations} confirmations, in block ${event.data.blockNumber}`,
-        ...failed(event.data.code, event.data.reason, intent),
+        ...failed(event.data, event.data.reason, intent),
       )
     case 'TransactionFailed':
-      return told(
-        'failed before it was signed: nothing is on chain',
-        ...failed(event.data.code, event.data.message, intent),
-      )
+      return told('failed before it was signed: nothing is on chain', ...failed(event.data, event.data.message, intent))
     case 'CancellationRequested':
       return told(
         event.metadata.actor.startsWith('worker:')
@@ -171,9 +168,18 @@ function deepAs({ blockNumber, confirmations }: TransactionCancelled['data']): s
 }
 
 /** @param code missing in the event of an execution that failed */
-function failed(code: FailureCode | undefined, message: string, intent: Intent): Detail[] {
-  const shown = shownFailureCode({ code: code ?? 'execution_reverted', message }, intent)
-  return [shown === code ? recorded('code', shown) : derived('code', shown), recorded('reason', message)]
+function failed(
+  { code, revertedBy }: Partial<Pick<Failure, 'code' | 'revertedBy'>>,
+  message: string,
+  intent: Intent,
+): Detail[] {
+  const by = revertedBy === undefined ? {} : { revertedBy }
+  const shown = shownFailureCode({ code: code ?? 'execution_reverted', message, ...by }, intent)
+  return [
+    shown === code ? recorded('code', shown) : derived('code', shown),
+    recorded('reason', message),
+    ...(revertedBy === undefined ? [] : [recorded('reverted by', revertedBy)]),
+  ]
 }
 
 function requestOf({ metadata: { correlationId, idempotency } }: RecordedLater): Detail[] {
