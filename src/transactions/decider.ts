@@ -147,10 +147,6 @@ function decideKnown(
   }
 }
 
-function blame({ revertedBy }: Pick<Failure, 'revertedBy'>): Pick<Failure, 'revertedBy'> {
-  return revertedBy === undefined ? {} : { revertedBy }
-}
-
 function mark({ recovered, claimed }: Recovered): Recovered {
   return { ...(recovered ? { recovered } : {}), ...(claimed ? { claimed } : {}) }
 }
@@ -219,7 +215,8 @@ function settle(command: Settling, { state, intent, inclusion }: KnownTransactio
   // Whatever its execution did, it used the nonce.
   if (state === 'cancelling') return [{ type: 'TransactionCancelled', data: { hash, ...settled, cancelledAt: now } }]
   if (!succeeded) {
-    const data = { ...settled, reason: revertReason, ...blame(command), revertedAt: now }
+    const by = command.revertedBy === undefined ? {} : { revertedBy: command.revertedBy }
+    const data = { ...settled, reason: revertReason, ...by, revertedAt: now }
     return [{ type: 'TransactionReverted', data }]
   }
   if (!hasMoved(intent, inclusion)) {
