@@ -22,6 +22,7 @@ import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import type { TagKeys } from '../transactions/tags.ts'
+import { shownReason } from '../transactions/unsimulated.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -184,9 +185,10 @@ function composeLane(
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
     onSetAside: settingAside(kernel),
-    onNotSimulated(chainId, transactionId, reason) {
+    onNotSimulated(chainId, transactionId, unsimulated) {
+      const { reason } = unsimulated
       notSimulated(kernel)(chainId, transactionId, reason)
-      held.leftAlone({ kind: 'not_simulated', transactionId, reason })
+      held.leftAlone({ kind: 'not_simulated', transactionId, reason }, shownReason(unsimulated))
     },
     chainOf: laneChainOf,
   })

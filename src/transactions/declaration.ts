@@ -93,6 +93,10 @@ export const transactions = {
       beside: 'why signers sign nothing in a lane; they write it again with each try',
       grants: readBy(['operator'], { signer: 'SELECT, INSERT, UPDATE, DELETE' }),
     },
+    unsimulated_transactions: {
+      beside: 'requests that no node can simulate; signers write them again with each try',
+      grants: readBy(['api', 'operator'], { signer: 'SELECT, INSERT, UPDATE, DELETE' }),
+    },
     outside_transactions: {
       beside: 'read from the chain: transactions that a restored database does not contain',
       grants: readBy([...READERS, 'signer', 'follower']),

@@ -28,6 +28,7 @@ import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
 import { type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
 import { newestAttempt } from './state.ts'
+import { givenUpMessage, isGivenUp, type Unsimulated } from './unsimulated.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
 const MAX_BATCH = 256
@@ -58,7 +59,7 @@ export type DrainLanePorts = SignAndRecordPorts & {
   /** Called with each batch after it is in the log, for metrics. */
   readonly onSigned: (chainId: number, transactions: number) => void
   /** Called for a transaction that no node could simulate: it is tried again without delaying others. */
-  readonly onNotSimulated: (chainId: number, transactionId: string, reason: string) => void
+  readonly onNotSimulated: (chainId: number, transactionId: string, unsimulated: Unsimulated) => void
 }
 
 export type DrainLane = (lane: Lane) => Promise<void>
@@ -150,7 +151,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     work.unclear.add(id)
   }
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
-  leaveAlone(work, unjudged)
+  const givenUp = leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
@@ -161,6 +162,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     spare,
     refused: [
       ...refused,
+      ...givenUp,
       ...unpayable.map((one) => notPaid(one, log.now())),
       ...idle.map((item) => notNeeded(item, log.now())),
     ],
@@ -169,7 +171,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     work.unclear.add(loaded.id)
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
-  for (const { loaded } of [...ready, ...refused]) setAside.forget(loaded.id)
+  for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0
@@ -207,12 +209,20 @@ function notNeeded({ loaded }: Ready, now: string): Refused {
   return { loaded, command: { type: 'FailUnsigned', code: 'expired', message, now } }
 }
 
-function leaveAlone({ lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): void {
-  for (const item of items) {
-    setAside.add(lane, item.loaded.id)
+/** @returns those that end. The nodes are at work: they returned a nonce for this pass. */
+function leaveAlone({ log, lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): Refused[] {
+  return items.flatMap((item) => {
+    const { loaded } = item
+    const tries = setAside.add(lane, loaded.id)
+    onNotSimulated(lane.chainId, loaded.id, item)
+    const now = log.now()
+    if (loaded.state.state !== 'unknown' && isGivenUp(item, tries, loaded.state.intent.requestedAt, now)) {
+      const message = givenUpMessage(item)
+      return [{ loaded, command: { type: 'FailUnsigned', code: 'not_simulated', message, now } } as const]
+    }
     unjudged.push(item)
-    onNotSimulated(lane.chainId, item.loaded.id, item.reason)
-  }
+    return []
+  })
 }
 
 /** For a dependency whose events were edited. */

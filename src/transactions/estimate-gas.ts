@@ -18,6 +18,7 @@ import { blameReverts } from './blame-revert.ts'
 import type { Call } from './build-call.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
 import type { PlainGasOf } from './plain-gas.ts'
+import type { UnsimulatedCause } from './unsimulated.ts'
 
 export type GasRequest = {
   readonly from: string
@@ -50,7 +51,12 @@ export type GasEstimate =
       readonly revertedBy?: string
     }
   /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
-  | { readonly ok: false; readonly code: 'could_not_simulate'; readonly reason: string }
+  | {
+      readonly ok: false
+      readonly code: 'could_not_simulate'
+      readonly reason: string
+      readonly cause?: UnsimulatedCause
+    }
 
 export type EstimateGas = (requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
 
@@ -102,7 +108,7 @@ export function createEstimateGas(
       ...simulated.map((request, index) => [request, kept[index]] as const),
       ...bare.map((request, index) => [request, { ok: true, ...bareGas[index] } as GasEstimate] as const),
     ])
-    return requests.map((request) => estimates.get(request) ?? notSimulated('no node answered'))
+    return requests.map((request) => estimates.get(request) ?? notSimulated('no node answered', 'silent'))
   }
 }
 
@@ -261,14 +267,16 @@ function isRefusal(estimate: GasEstimate | undefined): boolean {
   return estimate?.ok === false && estimate.code !== 'could_not_simulate'
 }
 
+const CAUSES = { unavailable: 'silent', missing_state: 'behind', unsupported: 'refused', unknown: 'refused' } as const
+
 function estimateOf(simulated: Simulated): GasEstimate {
   const { request, answer } = simulated
   const { sinceBlock, mostGas, errors } = request
-  if (!hasSeen(simulated)) return notSimulated(`the node has not seen block ${sinceBlock} yet`)
+  if (!hasSeen(simulated)) return notSimulated(`the node has not seen block ${sinceBlock} yet`, 'behind')
   if (answer.ok) return readEstimate(answer)
   const failure = classifyCallFailure(answer.error)
   if (failure.type === 'insufficient_funds') return { ok: false, code: 'insufficient_funds', reason: failure.message }
-  if (failure.type !== 'reverted') return notSimulated(failure.message)
+  if (failure.type !== 'reverted') return notSimulated(failure.message, CAUSES[failure.type])
   const reason = ranOutOfGas(answer.error)
     ? `The call needs more than ${mostGas} gas, which is the limit for one call.`
     : reasonByErrors(failure, errors) || 'The call would revert without a reason.'
@@ -284,6 +292,6 @@ function readEstimate(answer: RpcResult): GasEstimate {
   }
 }
 
-function notSimulated(reason: string): GasEstimate {
-  return { ok: false, code: 'could_not_simulate', reason }
+function notSimulated(reason: string, cause?: UnsimulatedCause): GasEstimate {
+  return { ok: false, code: 'could_not_simulate', reason, ...(cause === undefined ? {} : { cause }) }
 }

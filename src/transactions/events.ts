@@ -286,6 +286,8 @@ export type FailureCode =
   | 'token_transfer_refused'
   /** In its block: the execution succeeded, and the token's contract logged no transfer. */
   | 'token_not_moved'
+  /** Before signing: no node could simulate it for a day. */
+  | 'not_simulated'
 
 /**
  * `revertedBy`: of a swap that reverted, the contract that did: the called one, or the one that it called and whose

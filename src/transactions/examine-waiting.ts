@@ -17,13 +17,14 @@ import { needsMoreGas, raisedByFork } from './raised-gas.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN, type RefusedByToken } from './refused-by-token.ts'
 import { mostFirstFee, mostSignable, type SigningRules } from './spend-bounds.ts'
 import type { TransactionState } from './state.ts'
+import type { Unsimulated } from './unsimulated.ts'
 
 export type Waiting = Sound & { readonly dependency: DependencyOutcome | null }
 type Candidate = Waiting & { readonly call: Call }
 /** `raised`: why it needs more gas than it holds, if a fork is the cause. */
 export type Ready = Candidate & { readonly fees: Fees; readonly quote: Quote; readonly raised: string | null }
 export type Refused = { readonly loaded: Loaded<TransactionState>; readonly command: TransactionCommand }
-export type Unjudged = { readonly loaded: Loaded<TransactionState>; readonly reason: string }
+export type Unjudged = Unsimulated & { readonly loaded: Loaded<TransactionState> }
 
 export type Examined = {
   readonly ready: readonly Ready[]
@@ -76,7 +77,8 @@ export async function examineWaiting(
     if (estimate === undefined) throw new Error('fewer gas estimates than calls')
     const { loaded } = candidate
     if (unmoved.has(candidate)) refused.push(fail(loaded, 'token_transfer_refused', REFUSED_BY_TOKEN, now))
-    else if (!estimate.ok && estimate.code === 'could_not_simulate') unjudged.push({ loaded, reason: estimate.reason })
+    else if (!estimate.ok && estimate.code === 'could_not_simulate')
+      unjudged.push({ loaded, reason: estimate.reason, cause: estimate.cause ?? 'refused' })
     else {
       const judged = judge(candidate, estimate, { rules, since, quote, now })
       if ('fees' in judged) ready.push(judged)

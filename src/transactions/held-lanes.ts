@@ -8,8 +8,8 @@ import { type Lane, laneName } from './lanes.ts'
 export type HeldLanes = {
   /** A comparison that records why a lane, or a request of it, must wait, and forgets it when nothing does. */
   readonly comparing: (build: (onHeld: CompareLanePorts['onHeld']) => CompareLane) => CompareLane
-  /** A transaction that was left alone. */
-  readonly leftAlone: (cause: HeldCauseOf<'not_simulated'>) => void
+  /** A transaction that was left alone. @param shown the reason for its owner */
+  readonly leftAlone: (cause: HeldCauseOf<'not_simulated'>, shown: string) => void
 }
 
 /** @param onError called when a cause cannot be recorded: the lane is not affected */
@@ -48,14 +48,17 @@ export function createHeldLanes(pool: Pool, onError: (error: unknown) => void): 
         return compared
       }
     },
-    leftAlone: (cause) =>
+    leftAlone: (cause, shown) =>
       void pool
         .query({
           name: 'record_left_alone',
-          text: `INSERT INTO held_lanes (chain_id, address, cause)
+          text: `WITH old AS (DELETE FROM unsimulated_transactions WHERE seen_at < now() - interval '1 day'),
+                 shown AS (INSERT INTO unsimulated_transactions (transaction_id, reason) VALUES ($1, $3)
+                   ON CONFLICT (transaction_id) DO UPDATE SET reason = excluded.reason, seen_at = now())
+                 INSERT INTO held_lanes (chain_id, address, cause)
                  SELECT chain_id, from_address, $2 FROM transactions WHERE transaction_id = $1
                  ON CONFLICT (chain_id, address) DO UPDATE SET cause = excluded.cause, seen_at = now()`,
-          values: [cause.transactionId, cause],
+          values: [cause.transactionId, cause, shown],
         })
         .catch(onError),
   }

@@ -6,8 +6,8 @@ import { batchLookups } from '../event-log/batch-lookups.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
-import { MINED_OR_FINAL } from './sql.ts'
-import { AMOUNT_COLUMNS, type TransactionView, toView, VIEW_COLUMNS, type ViewRow } from './view.ts'
+import { isWaiting, MINED_OR_FINAL } from './sql.ts'
+import { AMOUNT_COLUMNS, type TransactionView, toView, VIEW_COLUMNS, type ViewRow, type WaitingRow } from './view.ts'
 
 export type TransactionFilter = {
   readonly type?: string
@@ -40,12 +40,14 @@ export type TransactionReads = {
   readonly untilMined: WaitUntil<true>
 }
 
-type Found = ViewRow & { readonly head: number | null }
+type Found = ViewRow & { readonly head: number | null; readonly unsimulated: WaitingRow | null }
 type FoundRow = { readonly found: Found }
 
 /** Each row as one JSON value: node-postgres needs twice the CPU for the columns of so wide a row. */
 const SELECT = `SELECT to_json(found) AS found FROM transactions t LEFT JOIN chain_cursors c ON c.chain_id = t.chain_id
-  CROSS JOIN LATERAL (SELECT ${columnsOf('t')}, c.number AS head) AS found`
+  CROSS JOIN LATERAL (SELECT ${columnsOf('t')}, c.number AS head, CASE WHEN ${isWaiting('t')} THEN
+    (SELECT json_build_object('reason', u.reason, 'since', u.since) FROM unsimulated_transactions u
+      WHERE u.transaction_id = t.transaction_id AND u.seen_at > now() - interval '15 minutes') END AS unsimulated) AS found`
 
 /** One transaction can have events of 100 kB. */
 const MAX_TRANSACTIONS = 64
@@ -57,7 +59,7 @@ export function createTransactionReads(settings: {
 }): TransactionReads {
   const { pool, wakeUps, confirmationsOf } = settings
   const view = (row: Found, isDetailed: boolean) =>
-    toView(row, { head: row.head, required: confirmationsOf(row.chain_id) }, isDetailed)
+    toView(row, { head: row.head, required: confirmationsOf(row.chain_id), waiting: row.unsimulated }, isDetailed)
   const find = batchLookups((ids) => readEach(pool, ids), MAX_TRANSACTIONS)
 
   async function readById(tenantId: string, transactionId: string): Promise<Found> {

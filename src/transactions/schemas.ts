@@ -9,7 +9,6 @@ import {
   addressSchema,
   amountSchema,
   closedObject,
-  failure,
   idSchema,
   instant,
   networkSchema,
@@ -21,6 +20,7 @@ import {
 import { callSchema, eventsSchema } from './call-schemas.ts'
 import { TRANSACTION_STATES } from './state.ts'
 import { swapSchema } from './swap-schemas.ts'
+import { failureSchema, waitingSchema } from './waiting-schemas.ts'
 
 const STATUSES = ['pending', 'confirmed', 'failed', 'cancelled'] as const
 const TYPES = [...new Set(Object.values(TRANSACTION_TYPES))]
@@ -154,12 +154,8 @@ export const transactionSchema = named(
       },
       { description: 'The transaction fee, in the native currency.' },
     ),
-    failure: nullable(
-      failure('Why the transaction failed. Null unless it did.', {
-        code: 'execution_reverted',
-        message: 'ERC20InsufficientBalance',
-      }),
-    ),
+    failure: failureSchema,
+    waiting: waitingSchema,
     history: Type.Array(
       Type.Object({
         state: stateSchema,

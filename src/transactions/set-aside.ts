@@ -3,7 +3,7 @@
  * new process tries them with the others.
  *
  * Invariant: nothing is given up here. A transaction set aside is tried again, after a pause that doubles up to ten
- * minutes.
+ * minutes. `unsimulated.ts` says when one ends.
  */
 import { type Lane, laneName } from './lanes.ts'
 
@@ -18,7 +18,8 @@ export type SetAside = {
   readonly of: (lane: Lane) => readonly string[]
   /** Those of them whose pause is over. */
   readonly due: (lane: Lane) => readonly string[]
-  readonly add: (lane: Lane, transactionId: string) => void
+  /** @returns how often it was set aside in a row */
+  readonly add: (lane: Lane, transactionId: string) => number
   /** The transaction was simulated, or no longer waits. */
   readonly forget: (transactionId: string) => void
 }
@@ -41,6 +42,7 @@ export function createSetAside(now: () => number): SetAside {
       entries.set(transactionId, { lane: laneName(lane), tries, until: now() + pauseMs })
       const oldest = entries.keys().next()
       if (entries.size > MAX_REMEMBERED && !oldest.done) entries.delete(oldest.value)
+      return tries
     },
     forget: (transactionId) => void entries.delete(transactionId),
   }

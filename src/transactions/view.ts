@@ -79,13 +79,16 @@ export const VIEW_COLUMNS = [
 
 export type ViewRow = Pick<TransactionRow, (typeof AMOUNT_COLUMNS | typeof VIEW_COLUMNS)[number]>
 
+/** Why a request is not signed yet, as signers wrote it last. */
+export type WaitingRow = { readonly reason: string; readonly since: string }
+
 /**
  * @param chain number of the newest processed block (null: none yet), and the required confirmations
  * @param isDetailed with the events of a contract call, which take milliseconds to decode
  */
 export function toView(
   row: ViewRow,
-  chain: { readonly head: number | null; readonly required: number },
+  chain: { readonly head: number | null; readonly required: number; readonly waiting?: WaitingRow | null },
   isDetailed = false,
 ): TransactionView {
   const native = nativeAsset(row.network, row.chain_id)
@@ -116,6 +119,7 @@ export function toView(
       currency: native.symbol,
     },
     failure: failureOf(row),
+    waiting: waitingOf(chain.waiting ?? null),
     swap: row.swap === null ? null : toSwapView(row, row.swap),
     history: row.history,
     call: row.call === null ? null : toCallView(row.call),
@@ -132,6 +136,10 @@ export function toView(
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   }
+}
+
+function waitingOf(row: WaitingRow | null): TransactionView['waiting'] {
+  return row === null ? null : { code: 'not_simulated', message: row.reason, since: toIso(row.since) }
 }
 
 function failureOf({ failure, swap, to_address: router }: ViewRow): TransactionView['failure'] {

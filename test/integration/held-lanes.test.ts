@@ -37,12 +37,15 @@ t.test(
     const transactionId = newTransactionId()
     const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
     await log.execute(transactionAggregate, transactionId, request, { metadata: { tenantId: 'acme', actor: 'test' } })
-    held.leftAlone({ kind: 'not_simulated', transactionId, reason: 'timeout' })
+    held.leftAlone({ kind: 'not_simulated', transactionId, reason: 'timeout' }, 'No node answered.')
     t.match(await eventually(async () => (await read())[0]), {
       kind: 'not_simulated',
       transactionId,
       reason: 'timeout',
     })
+    const api = await loginAs(t, { pool, url }, 'api')
+    const { rows } = await api.query('SELECT transaction_id, reason FROM unsimulated_transactions')
+    t.strictSame(rows, [{ transaction_id: transactionId, reason: 'No node answered.' }])
     t.strictSame(errors, [])
   },
 )

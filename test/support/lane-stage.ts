@@ -38,6 +38,8 @@ export type Meanwhile = {
   readonly neededGas: NeededGas
   /** Before bytes are signed. */
   readonly signing: () => Promise<unknown>
+  /** Of pauses, ms. */
+  readonly monotonicNow: () => number
 }
 
 export type LaneStage = {
@@ -69,8 +71,10 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
     forkSince: null,
     neededGas: async () => null,
     signing: async () => undefined,
+    monotonicNow: () => performance.now(),
   }
   const short: string[] = []
+  const lane = createLane(signer, meanwhile, short)
   const read = async (id: string) => {
     const { state } = await owner.load(transactionAggregate, id)
     if (state.state === 'unknown') throw new Error(`${id} is unknown`)
@@ -92,7 +96,7 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
       return id
     },
     command: (id, command) => api.log.execute(transactionAggregate, id, command, { metadata: METADATA }),
-    drain: () => createLane(signer, meanwhile, short)(LANE),
+    drain: () => lane(LANE),
     async held() {
       const { rows } = await pool.query<{ held: string }>('SELECT held FROM wallet_holds WHERE asset_id = $1', [
         NATIVE.assetId,
@@ -143,6 +147,7 @@ function createLane(
     compare: async () => ({ held: null, unclear: [] }),
     fillGaps: async () => 0,
     maxInFlight: 64,
+    monotonicNow: () => meanwhile.monotonicNow(),
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
     onSetAside: (id, error) => {
