@@ -59,7 +59,7 @@ export const CHAIN_SWAP_SETTINGS = {
   }),
   SWAP_RPC_URLS: list('^(https?)://.+', 'must be a comma-separated list of http:// or https:// URLs', {
     description:
-      'URLs of private relays, in order of preference. Swaps are sent only to them, and everything else to the nodes.',
+      'URLs of private relays. A swap is sent to all of them that were set when it was requested, and to nothing else; everything else goes to the nodes. The API and the submitters need the same.',
     'x-secret': true,
   }),
 }
