@@ -15,14 +15,14 @@ import type { Work } from './run-process.ts'
 /** Submitting mostly waits for nodes. */
 const LANES_AT_ONCE = 16
 
-function composeLackGas(chainOf: Kernel['chainOf']): (chainId: number) => LackGas {
+function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chainId: number) => LackGas {
   const chains = new Map<number, LackGas>()
   return (chainId) => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
     const { client, foreign, code, forks, exists } = chainOf(chainId)
     const estimateGas = createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }))
-    const lackGas = createLackGas({ forks }, createNeededGas({ forks, estimateGas }))
+    const lackGas = createLackGas({ forks, now }, createNeededGas({ forks, estimateGas }))
     chains.set(chainId, lackGas)
     return lackGas
   }
@@ -35,17 +35,28 @@ export async function startSubmitter({
   leases,
   jobs,
   logger,
+<<<<<<< ours
   clock,
   chainOf,
 }: Kernel): Promise<Work> {
   const left = createLeftSwaps(clock)
+=======
+  chainOf,
+  clock,
+}: Kernel): Promise<Work> {
+>>>>>>> theirs
   const submitLane = createSubmitLane({
     log,
     leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
+<<<<<<< ours
     relaysOf: (chainId) => chainOf(chainId).relays,
     lackGasOf: composeLackGas(chainOf),
+=======
+    relayOf: (chainId) => chainOf(chainId).relay,
+    lackGasOf: composeLackGas(chainOf, clock),
+>>>>>>> theirs
     rebroadcastAfterMs: config.rebroadcastAfterMs,
     onRefused: ({ transactionId, outcome, message, relay }) =>
       logger.warn(

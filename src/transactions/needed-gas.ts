@@ -35,21 +35,26 @@ export function createNeededGas({ forks, estimateGas }: NeededGasChain): NeededG
   }
 }
 
+/** Who signed so shortly before knew the fork. */
+const FRESH_MS = 20_000
+
 /**
  * Of bytes that are to be sent: those that a fork has left with too little gas. They are not sent until the lane has replaced
- * them. Looks only at bytes from before the fork, so that it costs nothing at other times. Never throws.
+ * them. Looks only at bytes from before the fork, and asks nobody about fresh ones, so that it costs nothing at other times.
+ * Never throws.
  */
 export type LackGas = (transactions: readonly KnownTransaction[]) => Promise<readonly boolean[]>
 
-export function createLackGas({ forks }: Pick<NeededGasChain, 'forks'>, neededGas: NeededGas): LackGas {
-  return async (transactions) => {
+/** @param now the time of day, ms */
+export function createLackGas(
+  { forks, now }: Pick<NeededGasChain, 'forks'> & { readonly now: () => number },
+  neededGas: NeededGas,
+): LackGas {
+  const lacks = async (transaction: KnownTransaction): Promise<boolean> => {
+    const signedAt = newestAttempt(transaction)?.signedAt
+    if (signedAt === undefined || now() - Date.parse(signedAt) < FRESH_MS) return false
     const { since } = await forks.status()
-    return Promise.all(
-      transactions.map(async (transaction) => {
-        const signedAt = newestAttempt(transaction)?.signedAt
-        const isOld = since !== null && signedAt !== undefined && signedAt < since
-        return isOld && (await neededGas(transaction)) !== null
-      }),
-    )
+    return since !== null && signedAt < since && (await neededGas(transaction)) !== null
   }
+  return (transactions) => Promise.all(transactions.map(lacks))
 }

@@ -73,7 +73,10 @@ t.test('the call of a client gets no more for a fork than at other times: its co
   const id = await stage.accept({ ...MINT, ...BEFORE, call })
   stage.meanwhile.estimate = async (requests) => requests.map(() => ({ ok: true, gasLimit: MINT_NEEDS }))
   await stage.drain()
-  t.match(await stage.read(id), { state: 'failed', failure: { code: 'fee_cap_exceeded', message: /^A fork of the chain came at 2026-11-01T00:00:00.000Z, after/ } })
+  t.match(await stage.read(id), {
+    state: 'failed',
+    failure: { code: 'fee_cap_exceeded', message: /^A fork of the chain came at 2026-11-01T00:00:00.000Z, after/ },
+  })
 })
 
 /** A transfer that was signed before the fork, sent, and has been in no block since. */

@@ -75,23 +75,28 @@ t.test('a call needs its estimate with a margin, if it has less than the estimat
   t.equal(await neededGas(call, signed), null, 'more than it may have')
 })
 
-t.test('before they are sent, only bytes from before the fork are looked at', async (t) => {
-  const node = createForkNode('amsterdam')
-  const now = () => performance.now()
-  const read = createForkWatch({ client: node, chain: { network: 'ethereum', environment: 'testnet' }, now, log })
+t.test('before they are sent, only bytes from before the fork are looked at, and fresh ones ask nobody', async (t) => {
   const transaction = fold([requested, signed])
   if (transaction.state === 'unknown') throw new Error('the transaction is unknown')
-  const lackGas = (since: string | null) => {
-    let asked = 0
-    const forks = { ...read, status: async () => ({ ...(await read.status()), since }) }
+  const signedMs = Date.parse(signed.data.signedAt)
+  const lackGas = async (since: string | null, ageMs = 60_000) => {
+    const asked: string[] = []
+    const forks = {
+      fork: async () => 'amsterdam' as const,
+      async status() {
+        asked.push('fork')
+        return { since } as never
+      },
+    }
     const neededGas = async () => {
-      asked += 1
+      asked.push('gas')
       return 207_391n
     }
-    return createLackGas({ forks }, neededGas)([transaction]).then((lack) => [...lack, asked])
+    return [...(await createLackGas({ forks, now: () => signedMs + ageMs }, neededGas)([transaction])), ...asked]
   }
-  const after = new Date(Date.parse(signed.data.signedAt) + 1).toISOString()
-  t.strictSame(await lackGas(after), [true, 1])
-  t.strictSame(await lackGas(signed.data.signedAt), [false, 0])
-  t.strictSame(await lackGas(null), [false, 0], 'a node that does not say when its fork began')
+  const after = new Date(signedMs + 1).toISOString()
+  t.strictSame(await lackGas(after), [true, 'fork', 'gas'])
+  t.strictSame(await lackGas(after, 19_999), [false])
+  t.strictSame(await lackGas(signed.data.signedAt), [false, 'fork'])
+  t.strictSame(await lackGas(null), [false, 'fork'], 'a node that does not say when its fork began')
 })
