@@ -35,28 +35,17 @@ export async function startSubmitter({
   leases,
   jobs,
   logger,
-<<<<<<< ours
   clock,
   chainOf,
 }: Kernel): Promise<Work> {
   const left = createLeftSwaps(clock)
-=======
-  chainOf,
-  clock,
-}: Kernel): Promise<Work> {
->>>>>>> theirs
   const submitLane = createSubmitLane({
     log,
     leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
-<<<<<<< ours
     relaysOf: (chainId) => chainOf(chainId).relays,
-    lackGasOf: composeLackGas(chainOf),
-=======
-    relayOf: (chainId) => chainOf(chainId).relay,
     lackGasOf: composeLackGas(chainOf, clock),
->>>>>>> theirs
     rebroadcastAfterMs: config.rebroadcastAfterMs,
     onRefused: ({ transactionId, outcome, message, relay }) =>
       logger.warn(

@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import { EXECUTOR_ADDRESS, encodeGuardedSwap, GUARD_ADDRESS, type GuardedSwap } from '../../src/chain/swap-guard.ts'
+import { EXECUTOR_ABI } from '../../src/chain/swap-guard-artefact.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Deployed, type Sent, WAYS, type Way, withGuard } from '../support/guard-stage.ts'
 
@@ -180,4 +181,21 @@ t.test('an allowance that a stranger had the executor give does not stop a token
   const swap = { ...swapOf(null), sold: usdt.address, bought: other.address, data }
   t.match(await send(wallet, encodeGuardedSwap(swap)), { ok: true })
   t.equal(await read(usdt.abi, allowance, 'allowance'), 0n, 'and nothing of it is left')
+})
+
+t.test('nobody but the guard runs the executor, and no swap is made inside of another', async (t) => {
+  const { bought, sold, wallet, send, prepare, agent, swapOf, reasonOf } = await withMarket(t)
+  const run = [[bought.address, bought.address, '0x'], sold.address, bought.address, 0n, wallet]
+  const own = { to: EXECUTOR_ADDRESS, data: EXECUTOR_ABI.encodeFunctionData('run', run) }
+  t.match(await send(wallet, own), { ok: false })
+  t.equal(await reasonOf(wallet, own), 'OnlyGuard()')
+  // What lies in the executor brings the minimum, and the swap inside would take what the outer one sells.
+  await prepare(bought.call('mint', EXECUTOR_ADDRESS, 5n), { to: agent.address, data: '0x' })
+  await send(wallet, { to: agent.address, data: '0x', value: 1n })
+  const inner = { sold: null, bought: sold.address, amount: 1n, minimum: 1n, deadline: FOREVER, target: wallet }
+  const call = encodeGuardedSwap({ ...inner, spender: null, data: '0x' })
+  const { data } = agent.call('act', [[call.to, call.value, call.data]], true)
+  const outer = encodeGuardedSwap({ ...swapOf(null), minimum: 5n, target: agent.address, data })
+  t.match(await send(wallet, outer), { ok: false })
+  t.equal(await reasonOf(wallet, outer), 'The route failed: a step failed')
 })
