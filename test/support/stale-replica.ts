@@ -10,6 +10,7 @@ const STATE_AT: Readonly<Record<string, number>> = {
   eth_call: 1,
   eth_estimateGas: 1,
   eth_feeHistory: 1,
+  eth_simulateV1: 1,
   eth_getBlockByNumber: 0,
   eth_getBlockReceipts: 0,
   eth_getBlockTransactionCountByNumber: 0,
