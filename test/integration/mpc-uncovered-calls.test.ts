@@ -105,23 +105,32 @@ t.test('a swap is signed with its minimum, recipient, value and router alone', a
   }))
 })
 
-t.test('a swap that goes to no exchange of the settings of a party is not signed, whatever the log says', async (t) => {
-  const { log } = stage.service.kernel
-  const { state } = await log.load(transactionAggregate, swapId)
-  if (state.state === 'unknown') throw new Error('the swap is in the log')
-  const id = newId('transaction')
-  const subject = { type: 'swap', id: newId('swap') } as const
-  const intent = { ...state.intent, to: THIEF, subject, idempotency: null }
-  const metadata = { tenantId: 'acme', actor: 'test' }
-  await forge(log, transactionAggregate, id, [{ type: 'SwapRequested', data: recorded(intent) }], { metadata })
-  t.strictSame(await answer(id, await built(id, 2)), [['not_covered'], ['not_covered']])
-  t.match(stage.parties.lines.findLast(({ rule }) => rule !== undefined)?.rule, /SWAP_VENUES/)
-  await stage.service.api.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet.id}/transactions/${id}/cancel`,
-    key: id,
-  })
-})
+t.test(
+  'a swap that goes to no exchange of a party, or pays another, is not signed, whatever the log says',
+  async (t) => {
+    const { log } = stage.service.kernel
+    const { state } = await log.load(transactionAggregate, swapId)
+    if (state.state === 'unknown') throw new Error('the swap is in the log')
+    const { intent } = state
+    const paysThief = intent.data?.replaceAll(addressWord(wallet.address), addressWord(THIEF)) ?? null
+    t.not(paysThief, intent.data)
+    const cases = [
+      [{ to: THIEF }, /SWAP_VENUES/],
+      [{ data: paysThief }, /no swap of its exchange that pays the wallet/],
+    ] as const
+    for (const [forged, rule] of cases) {
+      const id = newId('transaction')
+      const subject = { type: 'swap', id: newId('swap') } as const
+      const data = recorded({ ...intent, ...forged, subject, idempotency: null })
+      const metadata = { tenantId: 'acme', actor: 'test' }
+      await forge(log, transactionAggregate, id, [{ type: 'SwapRequested', data }], { metadata })
+      t.strictSame(await answer(id, await built(id, 2)), [['not_covered'], ['not_covered']])
+      t.match(stage.parties.lines.findLast((line) => line.rule !== undefined)?.rule, rule)
+      const path = `/v1/wallets/${wallet.id}/transactions/${id}/cancel`
+      await stage.service.api.insist({ method: 'POST', path, key: id })
+    }
+  },
+)
 
 t.test('both then land once', async (t) => {
   await stage.service.startWorker('signer')
