@@ -23,13 +23,16 @@ type Piece = {
   readonly bend: number
 }
 
+/** How far beyond its last answer a pool is expected to go on, if it gave all that it was asked for. */
+const BEYOND = 1.1
+
 /**
  * @param price of the pool for the first unit, after its fee: base units out for one in
  * @param points in any order
  * @param isWhole whether the pool can exchange all that it was asked for: otherwise it gives nothing beyond the points
  */
 export function curveOf(price: number, points: readonly Point[], isWhole: boolean): Curve {
-  return fromPieces(piecesOf(price, points), isWhole ? Number.POSITIVE_INFINITY : lastOf(points))
+  return fromPieces(piecesOf(price, points), lastOf(points) * (isWhole ? BEYOND : 1))
 }
 
 /** Of a V2 pair. @param bend the part of a base unit in that is left after the fee, of the reserve that it goes into */

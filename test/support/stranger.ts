@@ -15,8 +15,6 @@ const MILLION_GAS = 1_000_000n
 /** Positions minted in one transaction. */
 const AT_ONCE = 40
 
-export type Stranger = Awaited<ReturnType<typeof withStranger>>
-
 /** A pool of the token and another one. @param price base units of the other token for one of the stranger's */
 export type StrangePool = { readonly other: string; readonly tier: Tier; readonly price: number }
 

@@ -33,7 +33,7 @@ const FINE_STEPS = 1_000
 const GROWN = 40
 const MOST_PATHS = 6
 
-export function pathsOf({ market, pools, from, to }: World): readonly WorldPath[] {
+function pathsOf({ market, pools, from, to }: World): readonly WorldPath[] {
   return market.venues.flatMap((venue) => {
     const own = pools.filter((pool) => pool.venue === venue)
     const hops = (a: string, b: string) =>

@@ -3,8 +3,8 @@
  * `UniswapV3Pool.swap`, with their rounding. An oracle of its own: nothing of it is the code that it judges.
  */
 
-export const MIN_SQRT_PRICE = 4295128739n
-export const MAX_SQRT_PRICE = 1461446703485210103287273052203988822378723970342n
+const MIN_SQRT_PRICE = 4295128739n
+const MAX_SQRT_PRICE = 1461446703485210103287273052203988822378723970342n
 export const MAX_TICK = 887_272
 const Q96 = 1n << 96n
 const MAX_UINT256 = (1n << 256n) - 1n
@@ -154,12 +154,12 @@ function priceAfterOut(price: bigint, liquidity: bigint, amount: bigint, falls: 
 }
 
 /** The amount of the token with the lower address between two prices. */
-export function amount0(low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint {
+function amount0(low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint {
   const numerator = (liquidity << 96n) * (high - low)
   return up ? ceilDiv(ceilDiv(numerator, high), low) : numerator / high / low
 }
 
-export function amount1(low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint {
+function amount1(low: bigint, high: bigint, liquidity: bigint, up: boolean): bigint {
   const product = liquidity * (high - low)
   return up ? ceilDiv(product, Q96) : product / Q96
 }

@@ -69,7 +69,7 @@ const MARKET: Market = {
 }
 
 /** The same numbers for the same seed. */
-export function randomOf(seed: number): Random {
+function randomOf(seed: number): Random {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
