@@ -1,6 +1,7 @@
 /** The dependencies of the API, checked for `/readyz`. */
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { CURSORS, STALLS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { createHasSigner, FRESH_SECONDS } from '../wallets/signer-presence.ts'
@@ -112,7 +113,7 @@ const AGE_MS = millisecondsSince('recorded_at')
 
 /** What a live submitter leaves. Whether one runs is no check of the API: requests wait for it. */
 async function warnOfSubmitters(pool: Kernel['pool']): Promise<string | null> {
-  const { rows } = await pool.query<{ problem: string }>(
+  const { rows } = await pool.query<Pick<Row<'heartbeats'>, 'problem'>>(
     `SELECT problem FROM ${HEARTBEATS} AS heartbeats
       WHERE process = 'submitter' AND problem IS NOT NULL AND ${millisecondsSince('beat_at')} < $1 ORDER BY instance LIMIT 1`,
     [FRESH_SECONDS * 1_000],

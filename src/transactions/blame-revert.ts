@@ -2,14 +2,17 @@
 import { askReverter, traceCall } from '../chain/call-trace.ts'
 import { toQuantity } from '../chain/hex.ts'
 import type { RpcReader } from '../chain/json-rpc.ts'
-import type { GasEstimate, GasRequest } from './estimate-gas.ts'
+import type { Call } from './build-call.ts'
 
-/** Adds to the refusals of swaps who reverted, where a node says it and still reverts with the same reason. */
-export function blameReverts(
+type Asked = { readonly from: string; readonly call: Call; readonly mostGas: bigint; readonly isSwap?: true }
+type Judged = { readonly ok: boolean; readonly code?: string; readonly reason?: string }
+
+/** Adds to the refusals of swaps who reverted; `null` where no node says it, or it reverts with another reason now. */
+export function blameReverts<Estimate extends Judged>(
   client: RpcReader,
-  requests: readonly GasRequest[],
-  estimates: readonly GasEstimate[],
-): Promise<readonly GasEstimate[]> {
+  requests: readonly Asked[],
+  estimates: readonly Estimate[],
+): Promise<readonly (Estimate & { readonly revertedBy?: string | null })[]> {
   return Promise.all(
     estimates.map(async (estimate, index) => {
       const request = requests[index]
@@ -17,7 +20,7 @@ export function blameReverts(
       const { from, call, mostGas } = request
       const traced = { from, to: call.to, value: toQuantity(call.value), data: call.data, gas: toQuantity(mostGas) }
       const reverter = await askReverter(client, traceCall(traced, 'latest'), call.to)
-      return reverter?.reason === estimate.reason ? { ...estimate, revertedBy: reverter.by } : estimate
+      return { ...estimate, revertedBy: reverter !== null && reverter.reason === estimate.reason ? reverter.by : null }
     }),
   )
 }

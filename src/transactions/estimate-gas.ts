@@ -48,7 +48,7 @@ export type GasEstimate =
       readonly ok: false
       readonly code: 'execution_reverted' | 'insufficient_funds'
       readonly reason: string
-      readonly revertedBy?: string
+      readonly revertedBy?: string | null
     }
   /** Nothing is known about the call: no node answered, or with an unrecognized message. It is retried later. */
   | {

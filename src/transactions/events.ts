@@ -227,7 +227,7 @@ export type TransactionReverted = Event<
     reason: string
     revertedAt: string
     code?: 'token_not_moved'
-    revertedBy?: string
+    revertedBy?: string | null
   }
 >
 export type TransactionFailed = Event<'TransactionFailed', Failure & { failedAt: string }>
@@ -291,9 +291,9 @@ export type FailureCode =
 
 /**
  * `revertedBy`: of a swap that reverted, the contract that did: the called one, or the one that it called and whose
- * revert it passed on. Missing where no node said it, for everything else, and in older events.
+ * revert it passed on; null where no node said it. Missing for everything else, and in older events.
  */
-export type Failure = { readonly code: FailureCode; readonly message: string; readonly revertedBy?: string }
+export type Failure = { readonly code: FailureCode; readonly message: string; readonly revertedBy?: string | null }
 
 /** The events after the first. */
 export type LaterEvent =

@@ -117,7 +117,7 @@ export async function settleTransactions(
   })
 }
 
-type Reason = { readonly revertReason: string; readonly revertedBy?: string }
+type Reason = { readonly revertReason: string; readonly revertedBy?: string | null }
 
 /** Of a swap, whose tokens can imitate its router, it is asked who reverted. */
 async function reasonOf(
@@ -131,7 +131,8 @@ async function reasonOf(
   if (bytes === undefined) return undefined
   const known = intent.swap === undefined ? null : await reverterOf?.(chainId, inclusion.hash, intent.to)
   if (known?.reason != null) return { revertReason: known.reason, revertedBy: known.by }
-  return { revertReason: await revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors) }
+  const reason = await revertReason(chainId, inclusion, bytes.rawTransaction, intent.call?.errors)
+  return { revertReason: reason, ...(intent.swap === undefined ? {} : { revertedBy: null }) }
 }
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null

@@ -4,11 +4,36 @@ import { published } from '../capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import { OPENINGS } from '../declarations.ts'
 import { named } from '../http/components.ts'
+import { nullable } from '../http/schemas.ts'
 import { transactionFold, viewOfFolded } from './fold-view.ts'
 import { transactionSchema } from './schemas.ts'
+import { swapSchema } from './swap-schemas.ts'
+import type { TransactionView } from './view.ts'
 
-/** Without what depends on the settings. */
-const schema = named('TransactionAtEvent', Type.Omit(transactionSchema, ['required_confirmations']))
+/** Without what depends on the settings or the present time, and what published events do not have. */
+const schema = named(
+  'TransactionAtEvent',
+  Type.Object({
+    ...Type.Omit(transactionSchema, ['required_confirmations', 'waiting', 'swap']).properties,
+    swap: nullable(
+      named(
+        'SwapAtEvent',
+        Type.Object({
+          ...Type.Omit(swapSchema, ['failure_guessed', 'private', 'missing_to_amount']).properties,
+          missing_to_amount: Type.Optional(swapSchema.properties.missing_to_amount),
+        }),
+      ),
+    ),
+  }),
+)
+
+/** What is missing stands in the events that tell it, and in no older one. */
+function swapAtEvent(
+  { failure_guessed: _, private: __, missing_to_amount: missing, ...swap }: NonNullable<TransactionView['swap']>,
+  type: string,
+) {
+  return type === 'transaction.fell_short' ? { ...swap, missing_to_amount: missing } : swap
+}
 
 export const publishedTransactions = published(transactionFold, {
   resource: 'transaction',
@@ -60,7 +85,7 @@ export const publishedTransactions = published(transactionFold, {
   render(source, type) {
     const view = viewOfFolded(source, 0)
     if (view === null || (type === 'transaction.fell_short' && view.swap?.missing_to_amount == null)) return null
-    const { required_confirmations: _, ...data } = view
-    return { resourceId: source.id, data }
+    const { required_confirmations: _, waiting: __, ...data } = view
+    return { resourceId: source.id, data: { ...data, swap: data.swap === null ? null : swapAtEvent(data.swap, type) } }
   },
 })

@@ -12,11 +12,11 @@ const NOT_TAKEN = /\bSTF\b|TRANSFER_FROM_FAILED|transferFrom failed/
 /** The guard quotes what a route or a token said, which may be anything. */
 const QUOTED = /^The (route failed|token 0x[0-9a-fA-F]{40} refused): /
 
-/** @param revertedBy as recorded: the contract that reverted; missing where no node said it */
+/** @param revertedBy as recorded: the contract that reverted; `null` where no node said it, missing in older events */
 type Reverted<Code extends string> = {
   readonly code: Code
   readonly message: string
-  readonly revertedBy?: string | undefined
+  readonly revertedBy?: string | null | undefined
 }
 
 export type SwapFailureCode = 'slippage_exceeded' | 'deadline_passed' | 'allowance_missing'
@@ -35,7 +35,7 @@ export function swapFailureCode<Code extends string>(
 ): Code | SwapFailureCode {
   if (code !== 'execution_reverted' || QUOTED.test(message)) return code
   if (NOT_TAKEN.test(message)) return amountType === 'exact_output' ? 'slippage_exceeded' : 'allowance_missing'
-  if (revertedBy !== undefined && !isSame(revertedBy, router)) return code
+  if (revertedBy != null && !isSame(revertedBy, router)) return code
   if (SLIPPAGE.test(message)) return 'slippage_exceeded'
   return DEADLINE.test(message) ? 'deadline_passed' : code
 }
@@ -56,7 +56,7 @@ export function isGuessed(failure: Reverted<string>, swap: FailedSwap): boolean 
   if (swapFailureCode(failure, swap) === failure.code) return false
   if (NOT_TAKEN.test(failure.message))
     return swap.amountType === 'exact_output' || !isSame(failure.revertedBy ?? '', swap.router)
-  return failure.revertedBy === undefined && !isSame(swap.router, GUARD_ADDRESS)
+  return failure.revertedBy == null && !isSame(swap.router, GUARD_ADDRESS)
 }
 
 /** A failure with the code of swaps. Its message names every cause that the reason may have. */
@@ -65,6 +65,7 @@ export function swapFailure(failure: Failure, swap: FailedSwap): { readonly code
   return { code, message: failure.code === 'execution_reverted' ? messageOf(failure, swap) : failure.message }
 }
 
+/** Of older events as it always was: what was published stays the same. */
 function messageOf({ code, message, revertedBy }: Failure, swap: FailedSwap): string {
   if (NOT_TAKEN.test(message) && !QUOTED.test(message)) {
     const cause =
@@ -73,9 +74,9 @@ function messageOf({ code, message, revertedBy }: Failure, swap: FailedSwap): st
         : 'its allowance or balance was changed'
     return `The router could not take the sold token (${message}): ${cause}, or the token is paused or refuses the wallet or the router.`
   }
-  if (revertedBy !== undefined && !isSame(revertedBy, swap.router))
+  if (revertedBy != null && !isSame(revertedBy, swap.router))
     return `The contract ${revertedBy}, which the router called, reverted: ${message}`
-  if (!isGuessed({ code, message, revertedBy }, swap)) return message
+  if (revertedBy === undefined || !isGuessed({ code, message, revertedBy }, swap)) return message
   return `${message} (a guess: no node said which contract reverted, and a token can use these words of a router)`
 }
 

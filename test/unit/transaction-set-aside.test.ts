@@ -100,7 +100,7 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
   t.strictSame(await createEstimateGas(client, noCode, osakaPlainGas)(requests), [
     { ok: true, gasLimit: 120_000n },
     { ok: true, gasLimit: 120_001n },
-    { ok: false, code: 'could_not_simulate', reason: 'the node has not seen block 101 yet' },
+    { ok: false, code: 'could_not_simulate', reason: 'the node has not seen block 101 yet', cause: 'behind' },
     { ok: true, gasLimit: 120_001n },
   ])
   const asked = (bodies[1] ?? []).map((one) => `${one.method} ${target(one)}`)

@@ -178,7 +178,7 @@ function failed(
   return [
     shown === code ? recorded('code', shown) : derived('code', shown),
     recorded('reason', message),
-    ...(revertedBy === undefined ? [] : [recorded('reverted by', revertedBy)]),
+    ...(revertedBy == null ? [] : [recorded('reverted by', revertedBy)]),
   ]
 }
 
