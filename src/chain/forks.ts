@@ -184,6 +184,16 @@ export const GAS_BOUNDS = {
   askReceiver: 500_000n,
   /** One read of a balance of a token. Common tokens use 3,000 to 30,000, those that compute interest up to 200,000. */
   tokenRead: 500_000n,
+  /** A read of a balance in a simulation of a wallet's calls, where each asset is read twice. */
+  simulatedRead: 100_000n,
+  /** The gas limit of the simulated block. Nodes have a limit of their own for the whole request. */
+  simulatedBlock: 200_000_000n,
+  /** One question to a pool in company: a swap that crosses sixty prices of a V3 pool takes about so much. */
+  poolInCompany: 2_000_000n,
+  /** Each question to a pool that nobody was left to ask. */
+  poolLater: 3_000_000n,
+  /** A question to a pool alone: a swap that takes more does not fit into a transaction (EIP-7825), with what surrounds it. */
+  poolAlone: 11_000_000n,
   /** A call with many reads: below the limit of a transaction (EIP-7825), which some nodes apply to calls too. */
   manyReads: 16_000_000n,
   /** Many times what token transfers use; a contract that loops takes a node about 20 ms. */

@@ -2,7 +2,7 @@
  * Makes calls as a wallet without sending them, as transactions of one block (`eth_simulateV1`): the wallet is what it is
  * on chain, also for a contract that looks at the code of its caller. Views are read before and after, in the same block.
  */
-import { DATA_BYTE_GAS, INTRINSIC_GAS, MAX_EXECUTION_GAS } from './forks.ts'
+import { DATA_BYTE_GAS, GAS_BOUNDS, INTRINSIC_GAS, MAX_EXECUTION_GAS } from './forks.ts'
 import { addressWord, malformed, readData, readQuantity, toQuantity, wordAt } from './hex.ts'
 import { type RpcReader, rpcCall } from './json-rpc.ts'
 import { type BlockTag, blockParam, type ContractCall } from './multicall.ts'
@@ -10,9 +10,6 @@ import type { RehearsalStep, Rehearsed, RehearsedChange, StepOutcome } from './r
 
 /** Of return data: a contract can return megabytes. */
 const MAX_DATA_BYTES = 16_384
-const READ_GAS = 100_000n
-/** The gas limit of the simulated block. Nodes have a limit of their own for the whole request. */
-const BLOCK_GAS = 200_000_000n
 
 /** An account without a use, at which the simulation puts code that returns the balance of the address in its input. */
 const BALANCE_READER = '0x00000000000000000000000000000000ba1a4ce5'
@@ -52,7 +49,7 @@ async function simulateBlock(client: RpcReader, wallet: string, { steps, reads }
     from: wallet,
     to: target,
     input: data,
-    gas: toQuantity(READ_GAS + INTRINSIC_GAS),
+    gas: toQuantity(GAS_BOUNDS.simulatedRead + INTRINSIC_GAS),
   }))
   const sent = steps.map(({ to, value, data }) => ({
     from: wallet,
@@ -62,7 +59,7 @@ async function simulateBlock(client: RpcReader, wallet: string, { steps, reads }
     gas: toQuantity(MAX_EXECUTION_GAS),
   }))
   const block = {
-    blockOverrides: { gasLimit: toQuantity(BLOCK_GAS) },
+    blockOverrides: { gasLimit: toQuantity(GAS_BOUNDS.simulatedBlock) },
     stateOverrides: { [BALANCE_READER]: { code: READ_BALANCE } },
     calls: [...views, ...sent, ...views],
   }

@@ -2,6 +2,7 @@
  * What every pool of a quote gives for the amount and for parts of it, at one block. Each question has its own gas limit.
  * A pool that used it up, or was not asked because others had, is asked again alone, with all the gas of a transaction.
  */
+import { GAS_BOUNDS } from '../chain/forks.ts'
 import type { RpcReader, RpcRequest } from '../chain/json-rpc.ts'
 import type { BlockTag } from '../chain/multicall.ts'
 import { type PoolAnswer, type PoolQuestion, poolAnswers, poolRequest, UNASKED } from '../chain/pool-reads.ts'
@@ -15,12 +16,6 @@ export type PoolsQuestion = {
   readonly tag: BlockTag
 }
 
-/** Of one question in company: a swap that crosses sixty prices of a V3 pool takes about so much. */
-const GAS_IN_COMPANY = 2_000_000n
-/** Of each question to a pool that nobody was left to ask. */
-const GAS_LATER = 3_000_000n
-/** A swap that takes more does not fit into a transaction (EIP-7825), with what surrounds it. */
-const GAS_ALONE = 11_000_000n
 /** Pools that are asked alone in one round, so that a node is not asked for more than some blocks of work. */
 const MOST_ALONE = 24
 /** The first stage may answer only when it is asked alone, and then the second may have to be. */
@@ -42,7 +37,7 @@ export function askPools({ ways, amount, exactOutput, tag }: PoolsQuestion): Poo
     (way): PoolQuestion => ({
       ...asking,
       pools: way.map((edge) => questionOf(edge, edge.stage)),
-      gas: GAS_IN_COMPANY,
+      gas: GAS_BOUNDS.poolInCompany,
     }),
   )
   return {
@@ -79,7 +74,7 @@ async function askAlone(client: RpcReader, open: Open): Promise<void> {
   for (const [i, { edge, question }] of asking.entries()) {
     const [answer = UNASKED] = poolAnswers(question, results[i])
     open.told.set(edge, { ...answer, points: [...toldBy(open.told, edge).points, ...answer.points] })
-    if (question.gas === GAS_ALONE) open.ended.add(edge)
+    if (question.gas === GAS_BOUNDS.poolAlone) open.ended.add(edge)
   }
 }
 
@@ -98,7 +93,7 @@ function openIn(way: Way, { told, ended, exactOutput, amounts }: Open) {
       // With all the gas, only one can be asked.
       amounts: isSpent ? wanted.slice(-1) : wanted,
       exactOutput,
-      gas: isSpent ? GAS_ALONE : GAS_LATER,
+      gas: isSpent ? GAS_BOUNDS.poolAlone : GAS_BOUNDS.poolLater,
     }
     return [{ edge, question }]
   })

@@ -34,9 +34,9 @@ t.test('exchanges are read with their kind, their addresses and their fee tiers'
 })
 
 t.test('a quote can be used for 30 seconds, and a request may accept 50 % of slippage, unless set', (t) => {
-  t.strictSame(loadConfig(PRODUCTION).swap, { quoteTtlMs: 30_000, maxSlippageBps: 5_000 })
-  const set = { ...PRODUCTION, SWAP_QUOTE_TTL_MS: '5000', SWAP_MAX_SLIPPAGE_BPS: '100' }
-  t.strictSame(loadConfig(set).swap, { quoteTtlMs: 5_000, maxSlippageBps: 100 })
+  t.strictSame(loadConfig(PRODUCTION).swap, { quoteTtlMs: 30_000, maxSlippageBps: 5_000, requireFeeds: false })
+  const set = { ...PRODUCTION, SWAP_QUOTE_TTL_MS: '5000', SWAP_MAX_SLIPPAGE_BPS: '100', SWAP_REQUIRE_FEEDS: 'true' }
+  t.strictSame(loadConfig(set).swap, { quoteTtlMs: 5_000, maxSlippageBps: 100, requireFeeds: true })
   t.match(problemsOf({ ...PRODUCTION, SWAP_MAX_SLIPPAGE_BPS: '5001' }), [/^SWAP_MAX_SLIPPAGE_BPS must be a whole/])
   t.match(problemsOf({ ...PRODUCTION, SWAP_QUOTE_TTL_MS: '10' }), [/^SWAP_QUOTE_TTL_MS must be a whole number/])
   t.end()
