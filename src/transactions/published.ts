@@ -18,10 +18,13 @@ const schema = named(
     swap: nullable(
       named(
         'SwapAtEvent',
-        Type.Object({
-          ...Type.Omit(swapSchema, ['failure_guessed', 'private', 'missing_to_amount']).properties,
-          missing_to_amount: Type.Optional(swapSchema.properties.missing_to_amount),
-        }),
+        Type.Object(
+          {
+            ...Type.Omit(swapSchema, ['failure_guessed', 'private', 'missing_to_amount']).properties,
+            missing_to_amount: Type.Optional(swapSchema.properties.missing_to_amount),
+          },
+          { description: swapSchema.description ?? '' },
+        ),
       ),
     ),
   }),
