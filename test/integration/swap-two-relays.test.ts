@@ -105,7 +105,7 @@ t.test('a swap on which two relays disagree until its deadline is cancelled thro
   )
   t.strictSame(
     [...new Set(shownIn.map(({ method }) => method))].sort(),
-    ['eth_call', 'eth_estimateGas'],
+    ['eth_estimateGas', 'eth_simulateV1'],
     'nodes know its call from simulations only, and never signed bytes',
   )
 })
