@@ -7,7 +7,7 @@ import { PASS } from '../support/node-lies.ts'
 import { reorganise } from '../support/reorganise.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
-import { keyOf } from '../support/wallet-key.ts'
+import { keyOf, payAsStranger } from '../support/wallet-key.ts'
 
 const CHAIN_ID = 1000001
 const SEED = Number(process.env.BURSAR_FAULT_SEED ?? Date.now() % 10_000)
@@ -98,9 +98,7 @@ t.test('a nonce used while no follower ran, and whose state is pruned, is replac
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
   const id = await sendAndDrop(wallet, '0.000001')
   await service.stopWorker('chain-follower')
-  await rpc('anvil_impersonateAccount', wallet.address)
-  const stranger = { from: wallet.address, to: RECIPIENT, value: '0x7', nonce: '0x0', gas: '0x5208' }
-  await rpc('eth_sendTransaction', stranger)
+  await payAsStranger(stage, wallet)
   await mine(20)
   await forgetStates()
   await mine(6)
@@ -117,7 +115,6 @@ t.test('a nonce used while no follower ran, and whose state is pruned, is replac
 t.test(`beside another sender with reorgs, each transfer arrives at most once (${SEED})`, async (t) => {
   const random = createRandom(SEED)
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  const key = await keyOf(service, wallet.id)
   // Deeper than the reorgs, which would otherwise remove the funds of the wallet.
   await mine()
   await mine()
@@ -126,11 +123,8 @@ t.test(`beside another sender with reorgs, each transfer arrives at most once ($
   for (let round = 0; round < 16; round += 1) {
     ids.push(await send(wallet, `0.0000${(round + 1).toString().padStart(2, '0')}`))
     const nonce = Number(await rpc('eth_getTransactionCount', wallet.address, 'latest'))
-    const fees = { maxFeePerGas: 50n * 10n ** 9n, maxPriorityFeePerGas: 2n * 10n ** 9n }
-    const call = { type: 2, chainId: CHAIN_ID, to: RECIPIENT, value: 7n, nonce, gasLimit: 21_000n }
-    const stranger = await key.signTransaction({ ...call, ...fees })
     // The pool may have our transaction with that nonce: theirs is then refused, as elsewhere.
-    if (random.chance(0.6)) await rpc('eth_sendRawTransaction', stranger).catch(() => undefined)
+    if (random.chance(0.6)) await payAsStranger(stage, wallet, nonce).catch(() => undefined)
     if (random.chance(0.7)) await mine()
     const branch = { depth: random.between(1, 2), again: random.chance(0.5) }
     // With empty blocks the new branch would equal the old one.

@@ -4,7 +4,8 @@
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
+import { onChain, withStage } from '../support/service-stage.ts'
+import { payAsStranger } from '../support/wallet-key.ts'
 
 /** Later than another program takes to use the nonce of a transaction that the node dropped. */
 const REBROADCAST_AFTER_MS = '6000'
@@ -30,14 +31,7 @@ t.test(
     const ids = [await send(wallet, '0.000001'), await send(wallet, '0.000002')]
     const views = await Promise.all(ids.map((id) => until(wallet, id, 'submitted')))
     for (const { hash } of views) await rpc('anvil_dropTransaction', hash)
-    await rpc('anvil_impersonateAccount', wallet.address)
-    await rpc('eth_sendTransaction', {
-      from: wallet.address,
-      to: RECIPIENT,
-      value: '0x7',
-      nonce: '0x0',
-      gas: '0x5208',
-    })
+    await payAsStranger(stage, wallet)
     await mine()
     t.strictSame(
       (await onChain(stage, wallet)).slice(0, 1).map(({ amount }) => amount),
@@ -64,9 +58,7 @@ t.test(
 
 t.test('a gap that a reorg left in the nonces is filled by the next transfer, and both arrive', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  await rpc('anvil_impersonateAccount', wallet.address)
-  const stranger = { from: wallet.address, to: RECIPIENT, value: '0x7', nonce: '0x0', gas: '0x5208' }
-  const foreign = await rpc('eth_sendTransaction', stranger)
+  const foreign = await payAsStranger(stage, wallet)
   await mine()
   const behind = await send(wallet, '0.000001')
   t.match(await until(wallet, behind, 'submitted'), { nonce: 1 })

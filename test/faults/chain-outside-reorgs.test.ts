@@ -3,10 +3,9 @@ import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
-import { keyOf } from '../support/wallet-key.ts'
+import { onChain, withStage } from '../support/service-stage.ts'
+import { payAsStranger } from '../support/wallet-key.ts'
 
-const CHAIN_ID = 1000001
 const WEI = 10n ** 12n
 
 const stage = await withStage(t)
@@ -14,10 +13,7 @@ const { service, rpc, mine, send, settle, until } = stage
 
 /** Sends what a transfer of this amount sends, with the key of the wallet. */
 async function payElsewhere(wallet: LoadWallet, nonce: number, value: bigint): Promise<void> {
-  const key = await keyOf(service, wallet.id)
-  const fees = { maxFeePerGas: 50n * 10n ** 9n, maxPriorityFeePerGas: 2n * 10n ** 9n }
-  const call = { type: 2, chainId: CHAIN_ID, to: RECIPIENT, value, nonce, gasLimit: 21_000n }
-  await rpc('eth_sendRawTransaction', await key.signTransaction({ ...call, ...fees }))
+  await payAsStranger(stage, wallet, nonce, value)
   await mine()
 }
 
