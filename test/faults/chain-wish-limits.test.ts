@@ -56,7 +56,7 @@ t.test('a cancellation above the fee cap says what it needs, and is signed when 
     t.equal(warning?.code, 'fee_cap_exceeded')
     t.match(warning?.message, /needs at least [\d.]+ gwei per gas, 12\.5 % more than before, .* cap of [\d.]+ gwei/)
   }
-  t.equal((await versions(id)).length, 1)
+  t.strictSame(await versions(id), [first])
   settings.maxFeePerGasWei = cap
   await signedFor(id, 'cancel')
   t.strictSame(await ask(wallet, id, 'cancel'), [], 'nothing prevents it any more')
@@ -80,7 +80,7 @@ t.test('a cancellation while the network requires more than the cap is signed wh
   await service.startWorker('signer')
   t.equal(warned.code, 'fee_cap_exceeded')
   t.match(warned.message, /the network requires more per gas than the cap/)
-  t.equal((await versions(id)).length, 1)
+  t.strictSame(await versions(id), [first])
   await rpc('anvil_setNextBlockBaseFeePerGas', toQuantity(GWEI))
   await mine()
   await signedFor(id, 'cancel')
@@ -104,7 +104,7 @@ t.test('a speed-up that the wallet cannot pay says what is missing, and is signe
   const [warning] = await ask(wallet, id, 'speed-up')
   t.equal(warning?.code, 'insufficient_funds')
   t.match(warning?.message, new RegExp(`send at least 0\\.\\d+ ETH to ${wallet.address}`))
-  t.equal((await versions(id)).length, 1)
+  t.strictSame(await versions(id), [first])
   await setBalance(balance)
   await signedFor(id, 'speed_up')
   await settle()
