@@ -5,7 +5,7 @@
 import { agreedCount } from './agreed-count.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readCount } from './hex.ts'
-import { type RpcReader, type RpcRequest, type RpcResult, resultValue, rpcCall, unavailable } from './json-rpc.ts'
+import { type EachReader, type RpcRequest, type RpcResult, resultValue, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
 import { firstToAccept } from './send-to-all.ts'
@@ -45,7 +45,7 @@ export type RpcClientOptions = {
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
-export type RpcClient = RpcReader & {
+export type RpcClient = EachReader & {
   /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
   /**
@@ -88,8 +88,15 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
+  /** What each host says by itself: its URLs are asked one after the other. */
+  const ofHosts = (requests: readonly RpcRequest[]): readonly Promise<readonly RpcResult[]>[] =>
+    [...new Set(endpoints.map((endpoint) => endpoint.health().host))].map((host) => {
+      const own = inOrder(endpoints).filter((endpoint) => endpoint.health().host === host)
+      return ask(own, { kind: 'read', requests }, batch.maxBytes)
+    })
   return {
     batch: reader.batch,
+    fromEach: (requests) => Promise.all(ofHosts(requests)),
     call: (method, params) => rpcCall(reader, method, params),
     sendRawTransactions: (rawTransactions) => {
       const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
@@ -99,13 +106,11 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     },
     transactionCount: (address) => {
       const requests = [{ method: 'eth_getTransactionCount', params: [address, 'latest'] }]
-      const hosts = [...new Set(endpoints.map((endpoint) => endpoint.health().host))]
-      const count = async (host: string) => {
-        const own = inOrder(endpoints).filter((endpoint) => endpoint.health().host === host)
-        const [result] = await ask(own, { kind: 'read', requests }, batch.maxBytes)
+      const count = async (answers: Promise<readonly RpcResult[]>) => {
+        const [result] = await answers
         return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
       }
-      return agreedCount(hosts.map(count))
+      return agreedCount(ofHosts(requests).map(count))
     },
     doubtFirst() {
       const [first, ...others] = inOrder(endpoints).filter((endpoint) => endpoint.failures() === 0)

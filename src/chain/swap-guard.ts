@@ -6,7 +6,7 @@ import type { Result } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { readData } from './hex.ts'
-import { type RpcReader, resultValue } from './json-rpc.ts'
+import { type EachReader, valuesOfEach } from './json-rpc.ts'
 import { type ContractRequest, DEPLOYMENT_PROXY } from './nft-collection.ts'
 import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './swap-guard-artefact.ts'
 import type { ContractCallData } from './swap-router.ts'
@@ -17,10 +17,20 @@ export const GUARD_ADDRESS = getCreate2Address(DEPLOYMENT_PROXY, SALT, keccak256
 export const EXECUTOR_ADDRESS = getCreateAddress({ from: GUARD_ADDRESS, nonce: 1 })
 
 /** Each contract keeps the address of the other in its code. */
-const CODE_HASHES = [
-  keccak256(withAddress(CODE_WITHOUT_ADDRESS.guard, EXECUTOR_ADDRESS)),
-  keccak256(withAddress(CODE_WITHOUT_ADDRESS.executor, GUARD_ADDRESS)),
+const CONTRACTS = [
+  {
+    what: 'swap guard',
+    address: GUARD_ADDRESS,
+    hash: keccak256(withAddress(CODE_WITHOUT_ADDRESS.guard, EXECUTOR_ADDRESS)),
+  },
+  {
+    what: 'executor of swaps',
+    address: EXECUTOR_ADDRESS,
+    hash: keccak256(withAddress(CODE_WITHOUT_ADDRESS.executor, GUARD_ADDRESS)),
+  },
 ] as const
+const GUARD_BLOCKS = ['latest', 'finalized'] as const
+type GuardBlock = (typeof GUARD_BLOCKS)[number]
 
 /** In the contracts. */
 const NATIVE = `0x${'00'.repeat(20)}`
@@ -87,19 +97,32 @@ export function deployGuard(): ContractRequest {
   return { to: DEPLOYMENT_PROXY, data: SALT + GUARD_CREATION_CODE.slice(2) }
 }
 
-/** @returns what is wrong with the guard of a chain; `null` when both contracts have their code. @throws Unavailable */
-export async function readGuardProblem(client: RpcReader): Promise<string | null> {
-  const addresses = [GUARD_ADDRESS, EXECUTOR_ADDRESS]
-  const answers = await client.batch(
-    addresses.map((address) => ({ method: 'eth_getCode', params: [address, 'latest'] })),
+/**
+ * A call of an address without code succeeds, and keeps its value. So every node must see both codes, and in a final
+ * block too: a reorg may revoke a deployment, and leave a swap that was signed after it.
+ *
+ * @returns what is wrong with the guard of a chain; `null` when both contracts have their code
+ * @throws Unavailable when no node answers, ChainRefused when one knows no final block
+ */
+export async function readGuardProblem(
+  client: EachReader,
+  blocks: readonly GuardBlock[] = GUARD_BLOCKS,
+): Promise<string | null> {
+  const places = blocks.flatMap((block) => CONTRACTS.map((contract) => ({ block, ...contract })))
+  const requests = places.map(({ address, block }) => ({ method: 'eth_getCode', params: [address, block] }))
+  const answers = await valuesOfEach(client, requests)
+  const problems = answers.flatMap((codes) =>
+    places.flatMap((place, i) => codeProblem(place, readData(codes[i], 'a contract code')) ?? []),
   )
-  const codes = answers.map((answer) => readData(resultValue(answer, 'eth_getCode'), 'a contract code'))
-  const wrong = addresses.findIndex((_address, i) => keccak256(codes[i] ?? '0x') !== CODE_HASHES[i])
-  if (wrong === -1) return null
-  const what = wrong === 0 ? 'swap guard' : 'executor of swaps'
-  return codes[wrong] === '0x'
-    ? `the ${what} is not deployed at ${addresses[wrong]}`
-    : `the code at ${addresses[wrong]} is not that of the ${what}`
+  return problems[0] ?? null
+}
+
+type Place = (typeof CONTRACTS)[number] & { readonly block: GuardBlock }
+
+function codeProblem({ what, address, hash, block }: Place, code: string): string | null {
+  if (keccak256(code) === hash) return null
+  if (code !== '0x') return `the code at ${address} is not that of the ${what}`
+  return `the ${what} is not deployed at ${address}${block === 'latest' ? '' : ' in a final block yet'}`
 }
 
 /** The code of a contract with one immutable address, which the compiler leaves empty: `PUSH32` of 0. */

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { readData } from '../chain/hex.ts'
-import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { type EachReader, type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { contractGas } from '../chain/nft-gas.ts'
 import { deployGuard, readGuardProblem } from '../chain/swap-guard.ts'
 import { ChainRefused, NotFound } from '../core/errors.ts'
@@ -21,7 +21,7 @@ export type DeployGuardPorts = PreparePorts & {
   readonly accept: Accept
   readonly factsOf: WalletFactsOf
   /** @throws Error for a chain that is not configured */
-  readonly clientOf: (chainId: number) => RpcReader
+  readonly clientOf: (chainId: number) => EachReader
 }
 
 export type GuardDeployment = {
@@ -45,7 +45,7 @@ export function createDeployGuard(ports: DeployGuardPorts): DeployGuard {
     if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
     const { tenantId, environment, chainId, network } = withAddress(facts)
     const client = ports.clientOf(chainId)
-    if ((await readGuardProblem(client)) === null) return { chainId, network, transactionId: null }
+    if ((await readGuardProblem(client, ['latest'])) === null) return { chainId, network, transactionId: null }
     const pending = await findPending(ports.pool, chainId)
     if (pending !== null) return { chainId, network, transactionId: pending }
     await requireProxy(client, chainId, network)

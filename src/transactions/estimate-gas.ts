@@ -10,7 +10,14 @@ import { LRUCache } from 'lru-cache'
 import { reasonByErrors } from '../chain/abi-errors.ts'
 import type { CodeLookup } from '../chain/code.ts'
 import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
+import {
+  type EachReader,
+  type RpcReader,
+  type RpcRequest,
+  type RpcResult,
+  resultValue,
+  unavailable,
+} from '../chain/json-rpc.ts'
 import { returnsFalse } from '../chain/returns-false.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
@@ -81,7 +88,7 @@ const REMEMBERED_MS = 600_000
  * @throws Unavailable when no node reports which addresses have code
  */
 export function createEstimateGas(
-  client: RpcReader,
+  client: EachReader,
   code: CodeLookup,
   plainGas: PlainGasOf,
   observedBlock: (address: string) => Promise<number> = async () => 0,
@@ -135,7 +142,7 @@ function rememberGas(
 
 /** Of the calls that would succeed, those that promised something are refused where they do not keep it. */
 function keeping(
-  client: RpcReader,
+  client: EachReader,
   requests: readonly GasRequest[],
   estimates: readonly GasEstimate[],
   observedBlock: (address: string) => Promise<number>,

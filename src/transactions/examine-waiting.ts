@@ -4,8 +4,10 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { type GasRules, MAX_EXECUTION_GAS } from '../chain/forks.ts'
+import { GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import { largest, smallest } from '../core/money.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
+import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
 import type { Sound } from './check-lane.ts'
 import type { TransactionCommand } from './decider.ts'
@@ -131,7 +133,7 @@ function toGasRequest({ transaction, call, dependency }: Candidate, rules: Signi
   const errors = intent.call === undefined ? {} : { errors: intent.call.errors }
   const { swap, asset, amount } = intent
   const promised =
-    swap?.hosted === true
+    swap !== undefined && (swap.hosted === true || sameHex(call.to, GUARD_ADDRESS))
       ? { promised: { sold: asset.contract, bought: swap.toAsset.contract, most: amount, least: BigInt(swap.limit) } }
       : {}
   const simulation = { from: intent.from, call, mostGas: mostSignable(intent, rules), ...leastGas(intent) }

@@ -18,6 +18,7 @@ import { walletWork } from '../../src/wallets/jobs.ts'
 import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
 import { seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
+import { oneNode } from './one-node.ts'
 
 const GWEI = 1_000_000_000n
 export const KEY_ID = 'key_01a20050-4bd3-73e5-b514-005972d160e0'
@@ -149,7 +150,7 @@ function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
     capSetting: 'ETHEREUM_MAX_FEE_PER_GAS_WEI',
     urlsSetting: 'ETHEREUM_RPC_URLS',
     relaySetting: null,
-    client: { batch: async (requests) => requests.map(answer) },
+    client: oneNode({ batch: async (requests) => requests.map(answer) }),
   }
 }
 

@@ -6,13 +6,13 @@ import type { ExchangeChain } from './exchanges.ts'
 import { type HonestAnswer, type HostedServer, withHostedSource } from './hosted-source.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { compileSolidity, contractIn } from './solidity.ts'
-import { withSwapService } from './swap-service.ts'
+import { type SwapServiceOptions, withSwapService } from './swap-service.ts'
 import { ALICE, mined } from './swap-stage.ts'
 
 export const AGGREGATOR = contractIn(compileSolidity('Aggregator.sol'), 'Aggregator')
 
 /** A service whose own exchange is the V2 one: the source offers the better V3 pool. */
-export async function withSource(t: Test) {
+export async function withSource(t: Test, { before }: Pick<SwapServiceOptions, 'before'> = {}) {
   let source: HostedServer | undefined
   let aggregator = ''
   const envOf = async (chain: ExchangeChain) => {
@@ -29,7 +29,11 @@ export async function withSource(t: Test) {
     }
   }
   const kernels: Kernel[] = []
-  const stage = await withSwapService(t, { envOf, onKernel: (kernel) => void kernels.push(kernel) })
+  const stage = await withSwapService(t, {
+    envOf,
+    onKernel: (kernel) => void kernels.push(kernel),
+    ...(before === undefined ? {} : { before }),
+  })
   if (source === undefined) throw new Error('the settings of the service name the source')
   /** A quote that has the offer of the source: on a slow machine, an answer may come too late. */
   const taken = (body: object) =>

@@ -8,6 +8,7 @@ import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import { createLackGas, createNeededGas } from '../../src/transactions/needed-gas.ts'
 import { createPlainGas } from '../../src/transactions/plain-gas.ts'
 import { createForkNode } from '../support/fork-node.ts'
+import { oneNode } from '../support/one-node.ts'
 import { cancellation, fold, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
 const { to } = requested.data
@@ -19,7 +20,7 @@ function stage(node: ReturnType<typeof createForkNode>) {
   const plainGas = createPlainGas({ client: node, forks, exists: createExistsFinally(node) })
   const neededGas = createNeededGas({
     forks,
-    estimateGas: createEstimateGas(node, createCodeLookup({ client: node, now }), plainGas),
+    estimateGas: createEstimateGas(oneNode(node), createCodeLookup({ client: node, now }), plainGas),
   })
   return async (...events: readonly TransactionEvent[]) => {
     const state = fold(events)

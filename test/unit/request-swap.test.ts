@@ -3,6 +3,7 @@ import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import type { SwapQuote } from '../../src/swaps/quote.ts'
 import { createRequestSwap, type SwapPorts } from '../../src/swaps/request-swap.ts'
+import { oneNode } from '../support/one-node.ts'
 
 const TOKEN = '0x1111111111111111111111111111111111111111'
 const OTHER = '0x2222222222222222222222222222222222222222'
@@ -69,7 +70,10 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
   return {
     accept: (_metadata, attempt) => attempt(unused, unused),
     clock: () => Date.parse(QUOTE.quotedAt),
-    nodeOf: () => ({ foreign: { batch }, settings: { swaps: { venues: [VENUE], wrappedNative: OTHER, hops: [] } } }),
+    nodeOf: () => ({
+      foreign: oneNode({ batch }),
+      settings: { swaps: { venues: [VENUE], wrappedNative: OTHER, hops: [] } },
+    }),
     findSender: async (_owner, walletId) => ({ ...sender, walletId }),
     readQuote: async () => QUOTE,
     rows: { last, transactionOf: unused },
@@ -100,7 +104,7 @@ t.test('the order of an allowance is read before the allowance, which a swap tha
 
 t.test('a quote of an exchange that is not configured any more is not used', async (t) => {
   const swaps = { venues: [{ ...VENUE, router: OTHER }], wrappedNative: OTHER, hops: [] }
-  const ports = { ...portsOf([], false), nodeOf: () => ({ foreign: { batch: unused }, settings: { swaps } }) }
+  const ports = { ...portsOf([], false), nodeOf: () => ({ foreign: oneNode({ batch: unused }), settings: { swaps } }) }
   const order = {
     walletId: 'wal_1',
     quote: { quoteId: 'quo_1' },

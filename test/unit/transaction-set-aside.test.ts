@@ -5,6 +5,7 @@ import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.
 import { createEstimateGas, type GasRequest } from '../../src/transactions/estimate-gas.ts'
 import { createSetAside } from '../../src/transactions/set-aside.ts'
 import { osakaPlainGas } from '../support/gas.ts'
+import { oneNode } from '../support/one-node.ts'
 
 const LANE = { chainId: 1, address: '0xA' }
 const ANOTHER = { chainId: 1, address: '0xB' }
@@ -59,7 +60,11 @@ t.test('after a call that is never answered the others of its body are sent alon
   const { bodies, client } = reading((_, together) =>
     together.some((one) => target(one) === '0xslow') ? silence : { ok: true, value: '0x64' },
   )
-  const estimates = await createEstimateGas(client, noCode, osakaPlainGas)(['0x1', '0xslow', '0x2'].map(request))
+  const estimates = await createEstimateGas(
+    oneNode(client),
+    noCode,
+    osakaPlainGas,
+  )(['0x1', '0xslow', '0x2'].map(request))
   t.strictSame(
     estimates.map((estimate) => (estimate.ok ? estimate.gasLimit : estimate.code)),
     [120n, 'could_not_simulate', 120n],
@@ -77,7 +82,12 @@ t.test('after a call that is never answered the others of its body are sent alon
 t.test('a refusal counts only at a block that has the balance on which the transaction was accepted', async (t) => {
   const judge = async (second: RpcResult, observed: number) => {
     const { bodies, client } = reading(({ params }) => (params.length === 2 ? second : says('execution reverted: no')))
-    const [estimate] = await createEstimateGas(client, noCode, osakaPlainGas, async () => observed)([request('0x1')])
+    const [estimate] = await createEstimateGas(
+      oneNode(client),
+      noCode,
+      osakaPlainGas,
+      async () => observed,
+    )([request('0x1')])
     return [estimate?.ok === false && estimate.code, bodies.at(-1)?.[0]?.params[1]]
   }
   t.strictSame(await judge(says('execution reverted: no'), 90), ['execution_reverted', '0x64'])
@@ -97,7 +107,7 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
   })
   const promised = { sold: null, bought: null, most: 1n, least: 1n }
   const requests = [call('0xenough'), call('0xmore'), call('0xenough', { sinceBlock: 101 }), request('0xplain')]
-  t.strictSame(await createEstimateGas(client, noCode, osakaPlainGas)(requests), [
+  t.strictSame(await createEstimateGas(oneNode(client), noCode, osakaPlainGas)(requests), [
     { ok: true, gasLimit: 120_000n },
     { ok: true, gasLimit: 120_001n },
     { ok: false, code: 'could_not_simulate', reason: 'the node has not seen block 101 yet', cause: 'behind' },
@@ -108,7 +118,7 @@ t.test('a call that succeeds with its least gas less the margin is not estimated
     asked.slice(1),
     ['0xmore', '0xenough', '0xplain'].map((to) => `eth_estimateGas ${to}`),
   )
-  await createEstimateGas(client, noCode, osakaPlainGas)([call('0xenough', { promised })])
+  await createEstimateGas(oneNode(client), noCode, osakaPlainGas)([call('0xenough', { promised })])
   t.equal(bodies[2]?.[1]?.method, 'eth_estimateGas', 'what a call must give is checked after its estimate')
 })
 
@@ -127,7 +137,7 @@ t.test('a token transfer is called once with the gas of earlier ones, and estima
     const { gas } = asked as { gas: string }
     return Number(gas) >= needed ? { ok: true, value: returned } : says('out of gas')
   })
-  const estimate = createEstimateGas(client, noCode, osakaPlainGas)
+  const estimate = createEstimateGas(oneNode(client), noCode, osakaPlainGas)
   const methods = async (requests: readonly GasRequest[]) => {
     const from = bodies.length
     const estimates = await estimate(requests)

@@ -7,6 +7,7 @@ import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import { createPlainGas, emptyTransferGas } from '../../src/transactions/plain-gas.ts'
 import { createTransferGas } from '../../src/transactions/transfer-gas.ts'
 import { createForkNode } from '../support/fork-node.ts'
+import { oneNode } from '../support/one-node.ts'
 
 const addressOf = (digit: string) => `0x${digit.repeat(40)}`
 const [FROM, OLD, NEW, TOKEN, SAFE] = ['1', '2', '3', '4', '5'].map(addressOf) as [
@@ -177,7 +178,7 @@ t.test('the lane and the preview judge as the request was, and code alone is sim
     const node = createForkNode(fork)
     const chain = chainOf(node)
     const gasOf = createTransferGas(chain)
-    const estimate = createEstimateGas(node, chain.code, createPlainGas(chain))
+    const estimate = createEstimateGas(oneNode(node), chain.code, createPlainGas(chain))
     for (const to of [OLD, NEW]) {
       const [judged] = await estimate([{ from: FROM, call: { to, value: 5n, data: '0x' }, mostGas: 1_000_000n }])
       const held = await gasOf(native(to))
