@@ -4,6 +4,7 @@
  */
 import { parseAnyTransferLog, parseWrapLog } from '../chain/erc20.ts'
 import { GUARD_ADDRESS, guardedAmountsOf } from '../chain/swap-guard.ts'
+import { smallest } from '../core/money.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { RecordedLog, RecordedLogs, SwapIntent } from './events.ts'
 
@@ -12,28 +13,32 @@ export type ExecutedSwap = { readonly fromAmount: bigint | null; readonly toAmou
 
 /**
  * A token: the net amount of its Transfers from or to the wallet. The native currency: what the router wrapped for the
- * wallet, or unwrapped for it, since the router keeps none. A wrap and an unwrap are logged by the token alone. The guard
- * logs what it measured.
+ * wallet, at most what the swap may pay, or what it unwrapped last: a token can trade through the same router while it is
+ * transferred, but not after the router has unwrapped for the wallet. A wrap and an unwrap are logged by the token alone.
+ * The guard logs what it measured.
  *
  * @param call the wallet, the called contract, and the contract of the sold token
  * @param logs of a successful execution; `null`, or cut ones, show nothing
  */
 export function executedSwap(
   { from: wallet, to, contract }: { readonly from: string; readonly to: string; readonly contract: string | null },
-  { toAsset, wrapped }: Pick<SwapIntent, 'toAsset' | 'wrapped'>,
+  swap: Pick<SwapIntent, 'toAsset' | 'wrapped' | 'amountType' | 'fromAmount' | 'limit'>,
   logs: RecordedLogs | null,
 ): ExecutedSwap {
   if (logs === null || logs.cut) return { fromAmount: null, toAmount: null }
   const { entries } = logs
+  const { toAsset, wrapped } = swap
   if (sameHex(to, GUARD_ADDRESS)) return guardedBy(entries, wallet)
   // A wrap or an unwrap calls the wrapped token itself.
   const account = wrapped !== null && sameHex(to, wrapped) ? wallet : to
-  const moved = (token: string | null, sign: bigint): bigint | null => {
-    const [net, found] =
-      token === null ? wrappedBy(entries, wrapped, account) : received(entries, token, wallet, wrapped)
+  const moved = (token: string, sign: bigint): bigint | null => {
+    const [net, found] = received(entries, token, wallet, wrapped)
     return found && net * sign > 0n ? net * sign : null
   }
-  return { fromAmount: moved(contract, -1n), toAmount: moved(toAsset.contract, 1n) }
+  const native = (type: 'deposit' | 'withdrawal') => wrappedBy(entries, wrapped, account, type)
+  const paid = contract === null ? atMost(sum(native('deposit')), swap) : moved(contract, -1n)
+  const got = toAsset.contract === null ? native('withdrawal').at(-1) : moved(toAsset.contract, 1n)
+  return { fromAmount: paid || null, toAmount: got || null }
 }
 
 /** A swap is made once in a transaction that calls the guard. */
@@ -60,14 +65,25 @@ function received(entries: readonly RecordedLog[], contract: string, wallet: str
   return [sum(amounts), amounts.length > 0]
 }
 
-/** What an account unwrapped of the native currency, minus what it wrapped. */
-function wrappedBy(entries: readonly RecordedLog[], wrapped: string | null, account: string): Net {
-  const amounts = entries.flatMap((log) => {
+/** What an account wrapped or unwrapped of the native currency, each time. */
+function wrappedBy(
+  entries: readonly RecordedLog[],
+  wrapped: string | null,
+  account: string,
+  type: 'deposit' | 'withdrawal',
+): readonly bigint[] {
+  return entries.flatMap((log) => {
     const wrapping = wrapped !== null && sameHex(log.address, wrapped) ? parseWrapLog(log) : null
-    if (wrapping === null || !sameHex(wrapping.account, account)) return []
-    return [wrapping.type === 'withdrawal' ? wrapping.amount : -wrapping.amount]
+    return wrapping?.type === type && sameHex(wrapping.account, account) ? [wrapping.amount] : []
   })
-  return [sum(amounts), amounts.length > 0]
+}
+
+/** The value of the call bounds what the router wraps of it. */
+function atMost(
+  amount: bigint,
+  { amountType, fromAmount, limit }: Pick<SwapIntent, 'amountType' | 'fromAmount' | 'limit'>,
+): bigint {
+  return smallest(amount, BigInt(amountType === 'exact_input' ? fromAmount : limit))
 }
 
 function sum(amounts: readonly bigint[]): bigint {
