@@ -30,7 +30,9 @@ export async function confirmQuote(
   const { route, fromAsset: from, toAsset: to, terms } = quote
   const spender = from.contract === null ? null : spenderOf(route)
   const { block, timestamp, allowance } = await readState(client, from.contract, wallet, spender)
-  const deadline = Math.max(Math.floor(now / 1_000), timestamp) + terms.deadlineSeconds
+  const clock = Math.floor(now / 1_000)
+  // A node that lies about the time makes it at most twice as far as the owner asked.
+  const deadline = Math.min(Math.max(clock, timestamp), clock + terms.deadlineSeconds) + terms.deadlineSeconds
   const call = encodeRoute(route, { wallet, deadline })
   const needed = mostIn(route)
   const approves = from.contract !== null && spender !== null && allowance < needed
