@@ -41,10 +41,10 @@ export function executedSwap(
   return { fromAmount: paid || null, toAmount: got || null }
 }
 
-/** A swap is made once in a transaction that calls the guard. */
+/** A swap is made once in a transaction that calls the guard. Without its log no guard was there, and nothing was given. */
 function guardedBy(entries: readonly RecordedLog[], wallet: string): ExecutedSwap {
   const [amounts] = entries.flatMap((log) => guardedAmountsOf(log, wallet) ?? [])
-  return { fromAmount: amounts?.paid ?? null, toAmount: amounts?.received ?? null }
+  return { fromAmount: amounts?.paid ?? null, toAmount: amounts?.received ?? 0n }
 }
 
 type Net = readonly [net: bigint, found: boolean]

@@ -1,6 +1,7 @@
 /** What a swap exchanged, from the logs of its receipt, and why one failed. */
 import t from 'tap'
 import { DEPOSIT_TOPIC, TRANSFER_TOPIC, WITHDRAWAL_TOPIC } from '../../src/chain/erc20.ts'
+import { GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import type { RecordedLog } from '../../src/transactions/events.ts'
 import { executedSwap, missingOf } from '../../src/transactions/executed-swap.ts'
 import { isGuessed, swapFailure, swapFailureCode } from '../../src/transactions/swap-failure.ts'
@@ -41,11 +42,21 @@ t.test('the native currency is what the router wrapped or unwrapped', async (t) 
   const buys = [deposit(router, 50n), transfer(weth, router, pool, 50n), transfer(usdc, pool, wallet, 7n)]
   t.strictSame(executed(null, usdc, buys), { fromAmount: 50n, toAmount: 7n })
   const nested = [...buys, deposit(router, 30n), withdrawal(router, 4n)]
-  t.match(executed(null, usdc, nested), { fromAmount: 50n }, 'not more than the swap could pay, whatever a token traded')
+  t.match(
+    executed(null, usdc, nested),
+    { fromAmount: 50n },
+    'not more than the swap could pay, whatever a token traded',
+  )
   const sells = [transfer(usdc, wallet, pool, 7n), transfer(weth, pool, router, 49n), withdrawal(router, 49n)]
   t.strictSame(executed(usdc, null, sells), { fromAmount: 7n, toAmount: 49n })
   t.match(executed(usdc, null, [withdrawal(router, 900n), ...sells]), { toAmount: 49n }, 'not what a token sold before')
   t.strictSame(executed(null, usdc, [deposit(pool, 50n)]), { fromAmount: null, toAmount: null }, 'of another account')
+})
+
+t.test('without a log of the guard nothing was given', async (t) => {
+  const swap = executed(null, usdc, [], GUARD_ADDRESS)
+  t.strictSame(swap, { fromAmount: null, toAmount: 0n })
+  t.equal(missingOf({ amountType: 'exact_input', toAmount: '9', limit: '8' }, swap), 8n, 'all of it is missing')
 })
 
 t.test('a wrap and an unwrap are one to one', async (t) => {
