@@ -1,11 +1,24 @@
 /** A guard that is not where one node says it is, or is there only for now: nothing is paid to an address without code. */
 import t from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
-import { deployGuard, EXECUTOR_ADDRESS, GUARD_ADDRESS, readGuardProblem } from '../../src/chain/swap-guard.ts'
+import {
+  deployGuard,
+  EXECUTOR_ADDRESS,
+  encodeGuardedSwap,
+  GUARD_ADDRESS,
+  readGuardProblem,
+} from '../../src/chain/swap-guard.ts'
+import { newId } from '../../src/compose/new-id.ts'
+import { recorded } from '../../src/core/recorded.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import { withAnvil } from '../support/anvil.ts'
+import { forge, logOf } from '../support/forge.ts'
 import { withLyingCodes } from '../support/lying-codes.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 import { withSource } from '../support/source-service.ts'
+import { accepted } from '../support/swap-service.ts'
 import { ALICE, mined } from '../support/swap-stage.ts'
 
 const BUYING = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
@@ -42,4 +55,34 @@ t.test('a guard counts only when it is in a final block, since a reorg may revok
   t.equal(await readGuardProblem(client), `the swap guard is not deployed at ${GUARD_ADDRESS} in a final block yet`)
   for (let blocks = 0; blocks < 2; blocks++) await callRpc(url, 'evm_mine')
   t.equal(await readGuardProblem(client), null)
+})
+
+t.test('a forged swap through the guard that is not said to be hosted is not signed without a guard', async (t) => {
+  const { swap, settled, read, service, exchanges } = await withSource(t, {
+    async before(url) {
+      for (const address of [GUARD_ADDRESS, EXECUTOR_ADDRESS]) await callRpc(url, 'anvil_setCode', [address, '0x'])
+      return [url]
+    },
+  })
+  const reply = await swap(BUYING)
+  await settled(reply)
+  const { state } = await service.kernel.log.load(transactionAggregate, accepted(reply))
+  if (state.state === 'unknown' || state.intent.swap === undefined) throw new Error('the swap is in the log')
+  const { subject: _, idempotency: __, swap: exchange, ...shared } = state.intent
+  const call = encodeGuardedSwap({
+    ...{ sold: null, bought: exchange.toAsset.contract, amount: shared.amount, minimum: BigInt(exchange.limit) },
+    deadline: Date.parse(shared.validUntil ?? '') / 1_000,
+    ...{ target: exchanges.swapRouter, spender: null, data: '0x12345678' },
+  })
+  const subject = { type: 'swap', id: newId('swap') } as const
+  const forged = recorded({ ...shared, subject, to: GUARD_ADDRESS, data: call.data, swap: exchange })
+  const id = newId('transaction')
+  const log = logOf(t, service.urlAs('api'), service.kernel.wakeUps)
+  const event = { type: 'SwapRequested', data: forged } as OpeningEvent
+  await forge(log, transactionAggregate, id, [event], { metadata: { tenantId: 'acme', actor: 'test' } })
+  const held = await eventually(async () => {
+    const view = await read(id)
+    return view.waiting !== null || view.state !== 'requested' ? view : undefined
+  })
+  t.match(held, { state: 'requested', hash: null, waiting: { message: /guard is not deployed/ } })
 })

@@ -33,7 +33,11 @@ t.test('a sold token that sells something else for the native currency meanwhile
     {
       ...{ address: contracts.wrappedNative, decimals: 18, price: 3_000n * price },
       supply: (amount) =>
-        send(url, { to: contracts.wrappedNative, data: TOKEN.encodeFunctionData('deposit'), value: toQuantity(amount) }),
+        send(url, {
+          to: contracts.wrappedNative,
+          data: TOKEN.encodeFunctionData('deposit'),
+          value: toQuantity(amount),
+        }),
     },
     { address: contract, decimals: 18, price, supply: async (amount) => void (await coin('mint', OWNER, amount)) },
     { address: contracts.usdc, decimals: 6, price, supply: (amount) => mint(OWNER, amount) },
