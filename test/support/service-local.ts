@@ -133,7 +133,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   const urlAs = await roleUrls(t, databaseUrl)
   const running = new Map<WorkerName, RunningWorker>()
   async function startWorker(name: WorkerName, aheadMs = 0, other: OtherSettings = {}): Promise<void> {
-    const parts = composeKernel({ ...loadConfig({ ...settings, ...other }), databaseUrl: urlAs(ROLES[name]) }, name)
+    const parts = composeKernel({ ...configOf(config, settings, other), databaseUrl: urlAs(ROLES[name]) }, name)
     const kernel = { ...parts, log: aheadBy(aheadMs, parts.log), logger }
     onKernel(kernel)
     const starting = runWorker(kernel, WORKERS[name])
@@ -193,6 +193,15 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
     urlAs,
     env: settings,
   }
+}
+
+/** Without settings of its own a worker shares those of the others, which a test may change. */
+function configOf(
+  shared: Config,
+  settings: Readonly<Record<string, string | undefined>>,
+  other: OtherSettings,
+): Config {
+  return Object.keys(other).length === 0 ? shared : loadConfig({ ...settings, ...other })
 }
 
 /** A webhook sender only for tests that give it an identity. */
