@@ -2,14 +2,13 @@
  * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
  * the same signed bytes to several nodes is harmless, so all of them get them.
  */
-import { agreedCount } from './agreed-count.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readCount } from './hex.ts'
 import { type EachReader, type RpcRequest, type RpcResult, resultValue, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
-import { firstToAccept } from './send-to-all.ts'
 import type { RpcBatchLimits } from './settings.ts'
+import { agreedCount, firstToAccept } from './several-nodes.ts'
 
 /**
  * The lowest default limit of common nodes (erigon, nethermind; anvil is no faster with more), and half of the lowest
@@ -49,7 +48,7 @@ export type RpcClient = EachReader & {
   /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
   /**
-   * Submits signed transactions to every URL, to each in order, and returns the outcome of each. Never throws.
+   * Submits signed transactions to every host, to each in order, and returns the outcome of each. Never throws.
    *
    * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
    */
@@ -88,21 +87,18 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
+  const hosts = groupByHost(endpoints)
   /** What each host says by itself: its URLs are asked one after the other. */
-  const ofHosts = (requests: readonly RpcRequest[]): readonly Promise<readonly RpcResult[]>[] =>
-    [...new Set(endpoints.map((endpoint) => endpoint.health().host))].map((host) => {
-      const own = inOrder(endpoints).filter((endpoint) => endpoint.health().host === host)
-      return ask(own, { kind: 'read', requests }, batch.maxBytes)
-    })
+  const ofHosts = (plan: Plan): readonly Promise<readonly RpcResult[]>[] =>
+    hosts.map((own) => ask(inOrder(own), plan, batch.maxBytes))
   return {
     batch: reader.batch,
-    fromEach: (requests) => Promise.all(ofHosts(requests)),
+    fromEach: (requests) => Promise.all(ofHosts({ kind: 'read', requests })),
     call: (method, params) => rpcCall(reader, method, params),
     sendRawTransactions: (rawTransactions) => {
       const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-      const send = async (endpoint: Endpoint) =>
-        (await ask([endpoint], { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
-      return firstToAccept(endpoints.map(send))
+      const heard = ofHosts({ kind: 'send', requests })
+      return firstToAccept(heard.map(async (results) => (await results).map(classifySubmission)))
     },
     transactionCount: (address) => {
       const requests = [{ method: 'eth_getTransactionCount', params: [address, 'latest'] }]
@@ -110,7 +106,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         const [result] = await answers
         return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
       }
-      return agreedCount(ofHosts(requests).map(count))
+      return agreedCount(ofHosts({ kind: 'read', requests }).map(count))
     },
     doubtFirst() {
       const [first, ...others] = inOrder(endpoints).filter((endpoint) => endpoint.failures() === 0)
@@ -121,6 +117,15 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       for (const endpoint of endpoints) endpoint.close()
     },
   }
+}
+
+function groupByHost(endpoints: readonly Endpoint[]): readonly (readonly Endpoint[])[] {
+  const groups = new Map<string, Endpoint[]>()
+  for (const endpoint of endpoints) {
+    const { host } = endpoint.health()
+    groups.set(host, [...(groups.get(host) ?? []), endpoint])
+  }
+  return [...groups.values()]
 }
 
 /** Asks one URL after the other for what is still open. */

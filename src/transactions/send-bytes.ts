@@ -6,6 +6,7 @@
  *
  * Invariant: the bytes of a swap whose request recorded relays go to these relays and to nothing else.
  */
+import { readQuantity } from '../chain/hex.ts'
 import type { RelayAnswer, Relays } from '../chain/relays.ts'
 import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -13,7 +14,7 @@ import { buildCall } from './build-call.ts'
 import { type Judged, judgeRelays, type RelayEvidence } from './judge-relays.ts'
 import type { Attempt, KnownTransaction, TransactionState } from './state.ts'
 
-type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'call'>
+type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'transactionCount' | 'call'>
 
 export type SendPorts = {
   readonly clientOf: (chainId: number) => Nodes
@@ -76,18 +77,15 @@ function routeOf(item: Bytes, relays: Pick<Relays, 'hosts'> | null): Route {
 function evidenceOf(nodes: Nodes, { loaded: { state }, attempt }: Bytes): RelayEvidence {
   const known = state as KnownTransaction
   const { from } = known.intent
-  const ask = async (method: string): Promise<bigint | null> => {
-    const answer = await nodes.call(method, [from, 'latest']).catch(() => null)
-    return typeof answer === 'string' && /^0x[0-9a-fA-F]+$/.test(answer) ? BigInt(answer) : null
-  }
   const cost = attempt.fees.gasLimit * attempt.fees.maxFeePerGas + buildCall(known.intent).value
   return {
     async isNonceUsed() {
-      const next = await ask('eth_getTransactionCount')
-      return next === null ? null : next > BigInt(attempt.nonce)
+      const next = await nodes.transactionCount(from).catch(() => null)
+      return next === null ? null : next > attempt.nonce
     },
     async canPay() {
-      const balance = await ask('eth_getBalance')
+      const answer = nodes.call('eth_getBalance', [from, 'latest'])
+      const balance = await answer.then((value) => readQuantity(value, 'a balance')).catch(() => null)
       return balance === null ? null : balance >= cost
     },
     hasOlder: known.attempts.some(({ hash, submittedAt }) => hash !== attempt.hash && submittedAt !== null),

@@ -283,6 +283,7 @@ function createSubmitter(world: World, ports: PortsOf) {
     lanes: createLanePort(ports),
     clientOf: () => ({
       ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+      transactionCount: async () => 0,
       call: async () => null,
     }),
     relaysOf: () => null,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { agreedCount } from '../../src/chain/agreed-count.ts'
+import { agreedCount } from '../../src/chain/several-nodes.ts'
 
 const never = new Promise<number>(() => undefined)
 const says = (count: number) => Promise.resolve(count)

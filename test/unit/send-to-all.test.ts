@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
-import { firstToAccept, together } from '../../src/chain/send-to-all.ts'
+import { firstToAccept, together } from '../../src/chain/several-nodes.ts'
 
 const say = (outcome: Submission['outcome']): Submission => ({ outcome, message: `it is ${outcome}` })
 const outcomeOf = (...outcomes: Submission['outcome'][]) => together(outcomes.map(say)).outcome

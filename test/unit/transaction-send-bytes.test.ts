@@ -30,7 +30,7 @@ function nodeOf(name = 'node') {
     sent.push(...raw)
     return raw.map(() => ({ outcome: 'accepted', message: name }))
   }
-  return { sent, sendRawTransactions, call: async () => null }
+  return { sent, sendRawTransactions, transactionCount: async () => 0, call: async () => null }
 }
 
 /** Relays with these hosts, which say the same. */
@@ -185,7 +185,11 @@ t.test('no refusal of the relays alone is recorded', async (t) => {
 
 t.test('what the chain confirms of a refusal is recorded', async (t) => {
   const said = (outcome: Submission['outcome']) => relaysOf(['a'], { outcome, message: outcome })
-  const saying = (answer: string) => ({ ...nodeOf(), call: async () => answer })
+  const saying = (answer: string) => ({
+    ...nodeOf(),
+    transactionCount: async () => Number(answer),
+    call: async () => answer,
+  })
   const submit = (outcome: Submission['outcome'], answer: string) =>
     submitted(recording(['a']), validUntil, { clientOf: () => saying(answer), relaysOf: () => said(outcome) })
   t.strictSame(await submit('nonce_too_low', '0xffff'), ['TransactionSubmitted'], 'the nonce is used')
