@@ -128,9 +128,9 @@ export async function readTransactionCounts(client: RpcReader, from: number, to:
   )
 }
 
-/** The newest block. @throws Unavailable */
-export async function readHead(client: RpcReader): Promise<BlockHeader> {
-  const [result] = await client.batch([HEAD_REQUEST])
+/** The newest block with this tag. @throws Unavailable */
+export async function readHead(client: RpcReader, tag: 'latest' | 'finalized' = 'latest'): Promise<BlockHeader> {
+  const [result] = await client.batch([{ ...HEAD_REQUEST, params: [tag, false] }])
   return headOf(result)
 }
 

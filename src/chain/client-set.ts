@@ -97,6 +97,7 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
   const { now, timeoutMs, onExchange } = options
   const shared = {
     urls: settings.rpcUrls,
+    ...(settings.rpcQuorum === undefined ? {} : { quorum: settings.rpcQuorum }),
     chainId: settings.chainId,
     now,
     log: options.log,

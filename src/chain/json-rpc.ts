@@ -12,7 +12,7 @@ export type RpcRequest = { readonly method: string; readonly params: readonly un
 
 /**
  * Why there is no answer. `too_large`: the same requests may succeed in smaller batches. `overloaded`: the server
- * responds but did not process this request.
+ * responds but did not process this request. `no_quorum`: too few nodes say the same.
  */
 export type UnavailableReason =
   | 'timeout'
@@ -23,6 +23,7 @@ export type UnavailableReason =
   | 'too_large'
   | 'invalid_response'
   | 'no_endpoint'
+  | 'no_quorum'
 
 /** `answer`: the node processed the request and returned an error. `unavailable`: the request got no answer. */
 export type RpcFailure =

@@ -1,10 +1,21 @@
 /**
- * A chain through several RPC URLs as if they were one: a request that one URL cannot answer goes to the next. Sending
- * the same signed bytes to several nodes is harmless, so all of them get them.
+ * A chain through several RPC URLs. As if they were one, a request that one URL cannot answer goes to the next: that is a hint
+ * of one node. What moves money is `agreed` by a quorum, or proven under a block that is. Sending the same signed bytes to
+ * several nodes is harmless, so all of them get them.
  */
+import { agreedBlock, agreeing, majorityOf, type Nodes, type Quorum } from './agreement.ts'
 import { withBlockHashes } from './block-hash-params.ts'
+import { readHead } from './blocks.ts'
 import { readCount } from './hex.ts'
-import { type EachReader, type RpcRequest, type RpcResult, resultValue, rpcCall, unavailable } from './json-rpc.ts'
+import {
+  type EachReader,
+  type RpcReader,
+  type RpcRequest,
+  type RpcResult,
+  resultValue,
+  rpcCall,
+  unavailable,
+} from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
 import type { RpcBatchLimits } from './settings.ts'
@@ -28,6 +39,8 @@ const MAX_HEAD_LAG_BLOCKS = 5
 export type RpcClientOptions = {
   /** In order of preference. */
   readonly urls: readonly string[]
+  /** How many hosts must say the same; by default more than half. */
+  readonly quorum?: number
   readonly chainId: number
   /** For one HTTP exchange with one URL. */
   readonly timeoutMs: number
@@ -44,23 +57,24 @@ export type RpcClientOptions = {
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
-export type RpcClient = EachReader & {
-  /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
-  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
-  /**
-   * Submits signed transactions to every host, to each in order, and returns the outcome of each. Never throws.
-   *
-   * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
-   */
-  readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
-  /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
-  readonly transactionCount: (address: string) => Promise<number>
-  /** The blocks of the URL that is asked first lead nowhere: for some minutes the others come before it. */
-  readonly doubtFirst: () => void
-  readonly health: () => readonly EndpointHealth[]
-  /** Closes the connections. Pending requests end as unavailable. */
-  readonly close: () => void
-}
+export type RpcClient = EachReader &
+  Nodes & {
+    /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
+    readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
+    /**
+     * Submits signed transactions to every host, to each in order, and returns the outcome of each. Never throws.
+     *
+     * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
+     */
+    readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
+    /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
+    readonly transactionCount: (address: string) => Promise<number>
+    /** The blocks of the URL that is asked first lead nowhere: for some minutes the others come before it. */
+    readonly doubtFirst: () => void
+    readonly health: () => readonly EndpointHealth[]
+    /** Closes the connections. Pending requests end as unavailable. */
+    readonly close: () => void
+  }
 
 type Plan = { readonly kind: 'read' | 'send'; readonly requests: readonly RpcRequest[] }
 
@@ -81,18 +95,40 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       onExchange: options.onExchange ?? (() => undefined),
     }),
   )
-  const compareHeads = createHeadComparison(endpoints, options.now)
+  const hosts = groupByHost(endpoints)
+  const quorum = { needed: options.quorum ?? majorityOf(hosts.length), nodes: hosts.length }
+  const compareHeads = createHeadComparison(endpoints, quorum, options.now)
   const run = (plan: Plan): Promise<readonly RpcResult[]> => {
     if (options.onlySends !== true) compareHeads()
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
-  const hosts = groupByHost(endpoints)
   /** What each host says by itself: its URLs are asked one after the other. */
   const ofHosts = (plan: Plan): readonly Promise<readonly RpcResult[]>[] =>
     hosts.map((own) => ask(inOrder(own), plan, batch.maxBytes))
+  const ownReaders = new Map(
+    hosts.map((own) => [
+      own,
+      withBlockHashes(
+        { batch: (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes) },
+        options.now,
+      ),
+    ]),
+  )
+  const nodes = (): readonly RpcReader[] => {
+    compareHeads()
+    const first = inOrder(endpoints)
+    const rank = (own: readonly Endpoint[]): number => Math.min(...own.map((endpoint) => first.indexOf(endpoint)))
+    const preferred = [...ownReaders].sort(([a], [b]) => rank(a) - rank(b))
+    return preferred.map(([, own]) => own)
+  }
   return {
     batch: reader.batch,
+    agreed: quorum.needed === 1 ? reader : agreeing(nodes, quorum.needed),
+    newest: async (tag, above = Number.POSITIVE_INFINITY) =>
+      quorum.needed === 1 ? readHead(reader, tag) : agreedBlock(nodes(), quorum.needed, { tag, above }),
+    nodes,
+    quorum,
     fromEach: (requests) => Promise.all(ofHosts({ kind: 'read', requests })),
     call: (method, params) => rpcCall(reader, method, params),
     sendRawTransactions: (rawTransactions) => {
@@ -205,16 +241,22 @@ function keep(results: RpcResult[], place: number, answer: RpcResult | undefined
 }
 
 /**
- * Compares the heads of all URLs, at most once per interval and in parallel to the request that triggers it. Does
- * nothing with a single URL.
+ * Compares the heads of all URLs with the one that a quorum reaches, at most once per interval and in parallel to the
+ * request that triggers it. Does nothing with a single URL.
  */
-function createHeadComparison(endpoints: readonly Endpoint[], now: () => number): () => void {
+function createHeadComparison(
+  endpoints: readonly Endpoint[],
+  { needed, nodes }: Quorum,
+  now: () => number,
+): () => void {
   let comparedAt = Number.NEGATIVE_INFINITY
   const compare = async (): Promise<void> => {
     const heads = await Promise.all(
       endpoints.map(async (endpoint) => ((await endpoint.isUsable()) ? endpoint.probe() : null)),
     )
-    const best = Math.max(...heads.map((head) => head ?? 0))
+    // A head that the others do not reach is none: with a quorum of one, the highest.
+    const known = heads.flatMap((head) => head ?? []).sort((a, b) => b - a)
+    const best = known[Math.min(nodes, needed) - 1] ?? 0
     for (const [i, endpoint] of endpoints.entries()) {
       const head = heads[i] ?? null
       if (head !== null) endpoint.setLagging(best - head > MAX_HEAD_LAG_BLOCKS)

@@ -42,6 +42,8 @@ export type ChainSettings = ChainKey & {
   readonly chainId: number
   /** In order of preference. They may contain keys: never log them. */
   readonly rpcUrls: readonly string[]
+  /** How many hosts of these URLs must say the same; by default more than half. */
+  readonly rpcQuorum?: number
   /** Blocks from a transaction's block to the newest, both included, until the transaction is settled. */
   readonly confirmations: number
   /** The lowest tip that the network's nodes accept, wei per gas. */

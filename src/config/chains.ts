@@ -2,6 +2,7 @@
 import { parseAddress } from '../chain/address.ts'
 import { MULTICALL3_ADDRESS, PUBLIC_CONTRACTS, type PublicContracts } from '../chain/public-networks.ts'
 import type { ChainSettings, TokenSetting } from '../chain/settings.ts'
+import { ValidationFailed } from '../core/errors.ts'
 import { type ChainKey, ENVIRONMENTS, NETWORKS, type Network, PUBLIC_CHAIN_IDS } from '../core/networks.ts'
 import { type SwapInput, swapSettings } from './swap.ts'
 
@@ -27,6 +28,7 @@ const UNKNOWN_CONTRACTS: PublicContracts = { priceFeeds: {}, tokens: [] }
 /** The settings of one chain; undefined where unset. */
 export type ChainInput = SwapInput & {
   readonly RPC_URLS?: readonly string[]
+  readonly RPC_QUORUM?: number
   readonly CHAIN_ID?: number
   readonly CONFIRMATIONS?: number
   readonly MIN_TIP_WEI?: string
@@ -66,6 +68,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
     environment,
     chainId,
     rpcUrls: input.RPC_URLS,
+    ...(input.RPC_QUORUM === undefined ? {} : { rpcQuorum: quorumOf(input.RPC_QUORUM, input.RPC_URLS, prefix) }),
     confirmations: input.CONFIRMATIONS ?? (environment === 'testnet' ? TESTNET_CONFIRMATIONS : defaults.confirmations),
     minTipWei: input.MIN_TIP_WEI === undefined ? defaults.minTipWei : BigInt(input.MIN_TIP_WEI),
     maxFeePerGasWei:
@@ -82,6 +85,16 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
     ...(swaps === null ? {} : { swaps }),
     ...(input.SWAP_RPC_URLS === undefined ? {} : { swapRpcUrls: input.SWAP_RPC_URLS }),
   }
+}
+
+function quorumOf(quorum: number, urls: readonly string[], prefix: string): number {
+  const hosts = new Set(urls.map((url) => new URL(url).host)).size
+  if (quorum <= hosts) return quorum
+  throw ValidationFailed.field(
+    `${prefix}RPC_QUORUM`,
+    'quorum_too_high',
+    `must be at most the number of hosts in ${prefix}RPC_URLS, which is ${hosts}: name more nodes, or lower it.`,
+  )
 }
 
 function feedsOf(feeds: readonly string[], setting: string): Record<string, string> {

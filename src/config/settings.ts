@@ -188,6 +188,15 @@ export const CHAIN_SETTINGS = {
     description: 'URLs of nodes of the chain, in order of preference. A chain without URLs is not available.',
     'x-secret': true,
   }),
+  RPC_QUORUM: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description:
+        'How many nodes must say the same before anything settles, is credited or frees a nonce. URLs of one host count once. Silent nodes count as configured.',
+      'x-default': 'more than half of the hosts of `RPC_URLS`',
+    }),
+  ),
   CHAIN_ID: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -1,0 +1,43 @@
+/** One block by its number, with its transactions, proven under the hash that a quorum names. */
+import { Unavailable } from '../core/errors.ts'
+import type { Nodes } from './agreement.ts'
+import { disproof, headerHash, type Raw } from './block-proof.ts'
+import { readHeaders } from './blocks.ts'
+import { toQuantity } from './hex.ts'
+import { type RpcRequest, rpcCall } from './json-rpc.ts'
+
+/**
+ * The block as a node shows it: its header and its transactions have the agreed hash. Where the headers of a network do not
+ * hash, it is the body that a quorum shows alike.
+ *
+ * @returns `null` when a quorum has no block of this number
+ * @throws Unavailable when no quorum names the block, or no node shows what has the agreed hash
+ */
+export async function readProvenBlock(
+  { agreed, nodes }: Pick<Nodes, 'agreed' | 'nodes'>,
+  number: number,
+): Promise<Raw | null> {
+  const [header] = await readHeaders(agreed, [number])
+  if (header == null) return null
+  const request: RpcRequest = { method: 'eth_getBlockByNumber', params: [toQuantity(number), true] }
+  let reason = 'no node shows it'
+  for (const node of nodes()) {
+    const [result] = await node.batch([request])
+    if (!result?.ok || !isBlock(result.value) || result.value.hash !== header.hash) continue
+    const block = result.value
+    const wrong = disproof(block, block.transactions, null)
+    if (wrong === null) return block
+    if (headerHash(block) !== block.hash) {
+      const body = await rpcCall(agreed, request.method, request.params)
+      if (isBlock(body) && body.hash === header.hash) return body
+    }
+    reason = wrong
+  }
+  throw new Unavailable('block_inconsistent', `Block ${number} (${header.hash}) is not proven: ${reason}.`)
+}
+
+type RawBlock = Raw & { readonly transactions: readonly Raw[] }
+
+function isBlock(value: unknown): value is RawBlock {
+  return typeof value === 'object' && value !== null && Array.isArray((value as Raw).transactions)
+}
