@@ -24,9 +24,14 @@ export type Nodes = {
    * @throws Unavailable `no_quorum`, `rpc_unavailable`
    */
   readonly newest: (tag: Tag, above?: number) => Promise<BlockRef>
-  /** One reader for each host, the preferred one first: what it says is a hint, or is proven under an agreed hash. */
-  readonly nodes: () => readonly RpcReader[]
+  /** One for each host, the preferred one first: what it says is a hint, or is proven under an agreed hash. */
+  readonly nodes: () => readonly NodeReader[]
   readonly quorum: Quorum
+}
+
+export type NodeReader = RpcReader & {
+  /** What it shows is wrong, and another one shows what is right: for some minutes the others are asked before it. */
+  readonly doubt: () => void
 }
 
 /** More than half. */

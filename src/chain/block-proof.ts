@@ -70,6 +70,15 @@ export function disproof(block: Raw, transactions: readonly Raw[], receipts: rea
   }
 }
 
+/** Whether the header of a block has the hash that the node names; false where a network hashes other fields. */
+export function hasOwnHash(block: Raw): boolean {
+  try {
+    return headerHash(block) === block.hash
+  } catch {
+    return false // Fields are missing or no numbers.
+  }
+}
+
 /** The hash of a block, from its fields. */
 export function headerHash(block: Raw): string {
   const fields = HEADER_FIELDS.filter(([name]) => block[name] != null)

@@ -3,6 +3,7 @@
  * the hash of its parent. When a reorg happens during the read, the range is cut off and never mixes two forks.
  */
 import { type Authorization, readAuthorizations } from './authorizations.ts'
+import { disproof, hasOwnHash } from './block-proof.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { isUnsupported } from './rpc-errors.ts'
@@ -62,11 +63,14 @@ export type BlocksRead = {
   /** Consecutive from `from`; fewer than requested, or none, when the chain ended or changed. */
   readonly blocks: readonly Block[]
   /**
-   * The block at which the read was cut because it does not match its receipts or its parent; `null` if it was not cut.
+   * Why the read was cut at the block after the last one, which does not match its receipts, its parent or its hash; `null`
+   * if it was not cut.
    */
-  readonly tornAt: number | null
+  readonly torn: string | null
   /** The node does not support eth_getBlockReceipts: do not call it again. */
   readonly lacksBlockReceipts: boolean
+  /** Whether the headers have their hashes, and so each block follows from its own: not on every development node. */
+  readonly hashes: boolean
 }
 
 type Raw = Readonly<Record<string, unknown>>
@@ -99,10 +103,9 @@ export async function readBlocks(client: RpcReader, range: BlockRange): Promise<
   }
   await completeReceipts(client, raw)
   const receiptsResult = results[1]
-  const blocks = assemble(raw, range.from)
   return {
-    blocks,
-    tornAt: blocks.length < raw.length ? range.from + blocks.length : null,
+    ...assemble(raw, range),
+    hashes: raw.every(({ block }) => hasOwnHash(block)),
     lacksBlockReceipts: range.blockReceipts && receiptsResult?.ok === false && isUnsupported(receiptsResult.error),
   }
 }
@@ -183,27 +186,44 @@ async function completeReceipts(client: RpcReader, raw: readonly RawBlock[]): Pr
   }
 }
 
-function assemble(raw: readonly RawBlock[], from: number): Block[] {
+function assemble(raw: readonly RawBlock[], { from }: BlockRange): Pick<BlocksRead, 'blocks' | 'torn'> {
   const blocks: Block[] = []
   for (const [i, entry] of raw.entries()) {
     const block = assembleBlock(entry)
     const before = blocks.at(-1)
-    if (block === null || block.number !== from + i) break
-    if (before !== undefined && block.parentHash !== before.hash) break
+    const torn = typeof block === 'string' ? block : misplaced(block, from + i, before)
+    if (typeof block === 'string' || torn !== null) return { blocks, torn }
     blocks.push(block)
   }
-  return blocks
+  return { blocks, torn: null }
 }
 
-/** `null` when a receipt is missing or belongs to another block. */
-function assembleBlock({ block, receipts }: RawBlock): Block | null {
+function misplaced(
+  { number, parentHash }: BlockHeader,
+  expected: number,
+  before: BlockHeader | undefined,
+): string | null {
+  if (number !== expected) return `the node returned block ${number} as block ${expected}`
+  if (before === undefined || parentHash === before.hash) return null
+  return `block ${number} names another parent than the block before it`
+}
+
+/** Why it is none: a receipt is missing or belongs to another block, or the block does not follow from its hash. */
+function assembleBlock({ block, receipts }: RawBlock): Block | string {
   const header = readHeader(block)
-  const transactions: BlockTransaction[] = []
-  for (const raw of rawTransactions(block)) {
+  const sent = rawTransactions(block)
+  const own = sent.flatMap((raw): Raw[] => {
     const receipt = receipts.get(String(raw.hash))
-    if (receipt === undefined || readLower(receipt.blockHash, 'a receipt’s block hash') !== header.hash) return null
-    transactions.push(readTransaction(raw, receipt))
-  }
+    return receipt === undefined ? [] : [receipt]
+  })
+  if (own.length < sent.length || own.some((one) => readLower(one.blockHash, 'a receipt’s block hash') !== header.hash))
+    return `the receipts that the node returned for block ${header.number} belong to another block`
+  const wrong = hasOwnHash(block) ? disproof(block, sent, own) : null
+  if (wrong !== null) return wrong
+  const transactions = own.flatMap((receipt, i) => {
+    const raw = sent[i]
+    return raw === undefined ? [] : [readTransaction(raw, receipt)]
+  })
   return {
     ...header,
     timestamp: readCount(block.timestamp, 'a timestamp'),

@@ -3,15 +3,9 @@
  * blocks come only as an unbroken line from the cursor.
  */
 import { Unavailable } from '../core/errors.ts'
-import {
-  type Block,
-  type BlockHeader,
-  type BlockRef,
-  readBlocks,
-  readHead,
-  readHeaders,
-  readTransactionCounts,
-} from './blocks.ts'
+import { readAgreedBlocks } from './agreed-blocks.ts'
+import type { Nodes } from './agreement.ts'
+import { type Block, type BlockHeader, type BlockRef, readHeaders, readTransactionCounts } from './blocks.ts'
 import type { RpcReader } from './json-rpc.ts'
 
 /** Upper bound of a step: at about 2 kB per transaction, 10 MB of JSON. */
@@ -50,10 +44,14 @@ export type FollowStep =
    * the node is wrong, and the chain cannot be followed.
    */
   | { readonly type: 'unlinked'; readonly head: BlockRef; readonly reason: string }
+  /** Following would undo what is final, or the whole chain: an operator decides. */
+  | { readonly type: 'refused'; readonly head: BlockRef; readonly reason: string }
+  /** Too few nodes answer, or say the same. */
+  | { readonly type: 'waiting'; readonly reason: string }
 
 /**
  * The hashes of the followed blocks, by number, for all kept numbers in `from … to` (both inclusive). Keep the hash of
- * block 0 permanently: it distinguishes a restarted chain from a node that lags.
+ * block 0 permanently: it tells another chain from a node that lags.
  */
 export type StoredHashes = (
   from: number,
@@ -71,7 +69,7 @@ export function createPace(): Pace {
 }
 
 export type FollowerOptions = {
-  readonly client: RpcReader
+  readonly client: Nodes
   readonly storedHashes: StoredHashes
   readonly maxBlocks?: number
   readonly pace?: Pace
@@ -88,38 +86,38 @@ export type Follower = {
 
 export function createFollower(options: FollowerOptions): Follower {
   const { maxBlocks = MAX_BLOCKS, pace = createPace() } = options
-  let blockReceipts = true
+  const seen = { blockReceipts: true }
 
-  async function nextStep(cursor: BlockRef): Promise<FollowStep> {
-    const latest = await readHead(options.client)
-    const head = { number: latest.number, hash: latest.hash }
+  async function take(cursor: BlockRef): Promise<FollowStep> {
+    const head = await options.client.newest('latest', cursor.number)
     // Four cases: the head is our block, another block at our height, below us, or above us.
     if (head.number === cursor.number && head.hash === cursor.hash) return { type: 'idle', head }
     if (head.number <= cursor.number) return rewind(options, cursor, head)
     const from = cursor.number + 1
     const most = Math.min(maxBlocks, pace.blocks)
-    const to = await fitting(options.client, from, Math.min(head.number, cursor.number + most))
-    const read = await readBlocks(options.client, { from, to, blockReceipts }).catch((error: unknown) => {
+    const to = await fitting(options.client.agreed, from, Math.min(head.number, cursor.number + most))
+    const wanted = { from, to, head, parentHash: cursor.hash }
+    const read = await readAgreedBlocks(options.client, seen, wanted).catch((error: unknown) => {
       if (error instanceof Unavailable) pace.blocks = Math.ceil((to - cursor.number) / 2)
       throw error
     })
     pace.blocks = Math.min(MAX_BLOCKS, 2 * pace.blocks)
-    if (read.lacksBlockReceipts) blockReceipts = false
     const [first] = read.blocks
-    if (first === undefined && read.tornAt !== null) throw torn(read.tornAt)
+    if (first === undefined && read.wrong !== null)
+      throw new Unavailable('block_inconsistent', `No block ${from}: ${read.wrong}.`)
     if (first === undefined) return lacking(from, head)
     if (first.parentHash !== cursor.hash) return rewind(options, cursor, head)
     return { type: 'advance', blocks: read.blocks, head }
   }
 
-  return { nextStep }
-}
-
-function torn(number: number): Unavailable {
-  return new Unavailable(
-    'block_inconsistent',
-    `The receipts that the node returned for block ${number} belong to another block.`,
-  )
+  return {
+    nextStep: (cursor) =>
+      take(cursor).catch((error: unknown) => {
+        if (error instanceof Unavailable && error.code === 'no_quorum')
+          return { type: 'waiting', reason: error.message }
+        throw error
+      }),
+  }
 }
 
 /** The last block of a range, counted from its start, whose transactions fit into one step; at least the first. */
@@ -148,7 +146,7 @@ async function rewind(options: FollowerOptions, cursor: BlockRef, head: BlockRef
     const ours = new Map(await options.storedHashes(from, to))
     if (cursor.number <= to) ours.set(cursor.number, cursor.hash)
     const numbers = descend(from, to).filter((number) => ours.has(number))
-    const theirs = new Map(zip(numbers, await readHeaders(options.client, numbers)))
+    const theirs = new Map(zip(numbers, await readHeaders(options.client.agreed, numbers)))
     for (const number of descend(from, to)) {
       const our = ours.get(number)
       const their = theirs.get(number) ?? null
@@ -188,8 +186,8 @@ function lacking(number: number, head: BlockRef): FollowStep {
 }
 
 /**
- * No kept hash is on the node's chain. If block 0 differs too, the chain was restarted and is read from its start;
- * otherwise it is read again from the lowest kept block.
+ * No kept hash is on the nodes' chain. If block 0 differs too, it is another chain, of which nothing is followed; otherwise it
+ * is read again from the lowest kept block.
  */
 async function beyondWindow(
   options: FollowerOptions,
@@ -198,13 +196,19 @@ async function beyondWindow(
   lowest: BlockHeader | null,
 ): Promise<FollowStep> {
   const genesis = (await options.storedHashes(0, 0)).get(0)
-  const theirs = await readGenesis(options.client)
-  if (genesis !== undefined && theirs !== null && theirs !== genesis)
-    return reorg(cursor, { number: 0, hash: theirs }, head, true)
+  const theirs = await readGenesis(options.client.agreed)
+  if (genesis !== undefined && theirs !== null && theirs !== genesis) return anotherChain(genesis, theirs, head)
   // The head is below every kept block, and the chain may be the same: there is nothing to compare.
   if (lowest === null) return { type: 'behind', head }
   if (lowest.number === 0) return reorg(cursor, { number: 0, hash: theirs ?? lowest.hash }, head, true)
   return reorg(cursor, { number: lowest.number - 1, hash: lowest.parentHash }, head, true)
+}
+
+function anotherChain(ours: string, theirs: string, head: BlockRef): FollowStep {
+  const reason =
+    `the nodes show another chain with the same id: its block 0 is ${theirs}, that of the followed chain is ${ours}. Nothing is undone. ` +
+    'If the chain was started again on purpose, run npm run bursar -- accept-reorg'
+  return { type: 'refused', head, reason }
 }
 
 /**

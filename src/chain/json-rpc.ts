@@ -135,7 +135,7 @@ function readError(error: unknown): RpcFailure {
 /**
  * The value of a result.
  *
- * @throws Unavailable `rpc_unavailable` when there was no answer, ChainRefused `rpc_error` (its cause is the failure)
+ * @throws Unavailable `rpc_unavailable` when there was no answer, `no_quorum` when too few nodes say the same, ChainRefused `rpc_error` (its cause is the failure)
  *   when the node answered with an error
  */
 export function resultValue(result: RpcResult | undefined, method: string): unknown {
@@ -143,6 +143,10 @@ export function resultValue(result: RpcResult | undefined, method: string): unkn
   if (result?.error.kind === 'answer') {
     throw new ChainRefused('rpc_error', `The node refused ${method}: ${result.error.message}`, { cause: result.error })
   }
+  if (result?.error.reason === 'no_quorum')
+    throw new Unavailable('no_quorum', `Nothing is decided by ${method}: ${result.error.message}.`, {
+      cause: result.error,
+    })
   throw new Unavailable(
     'rpc_unavailable',
     `No node answered ${method}: ${result?.error.message ?? 'the request was not sent'}.`,

@@ -1,7 +1,7 @@
 /** One block by its number, with its transactions, proven under the hash that a quorum names. */
 import { Unavailable } from '../core/errors.ts'
 import type { Nodes } from './agreement.ts'
-import { disproof, headerHash, type Raw } from './block-proof.ts'
+import { disproof, hasOwnHash, type Raw } from './block-proof.ts'
 import { readHeaders } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcRequest, rpcCall } from './json-rpc.ts'
@@ -27,7 +27,7 @@ export async function readProvenBlock(
     const block = result.value
     const wrong = disproof(block, block.transactions, null)
     if (wrong === null) return block
-    if (headerHash(block) !== block.hash) {
+    if (!hasOwnHash(block)) {
       const body = await rpcCall(agreed, request.method, request.params)
       if (isBlock(body) && body.hash === header.hash) return body
     }

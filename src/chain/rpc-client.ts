@@ -3,7 +3,7 @@
  * of one node. What moves money is `agreed` by a quorum, or proven under a block that is. Sending the same signed bytes to
  * several nodes is harmless, so all of them get them.
  */
-import { agreedBlock, agreeing, majorityOf, type Nodes, type Quorum } from './agreement.ts'
+import { agreedBlock, agreeing, majorityOf, type NodeReader, type Nodes, type Quorum } from './agreement.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
 import { readCount } from './hex.ts'
@@ -69,8 +69,6 @@ export type RpcClient = EachReader &
     readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
     /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
     readonly transactionCount: (address: string) => Promise<number>
-    /** The blocks of the URL that is asked first lead nowhere: for some minutes the others come before it. */
-    readonly doubtFirst: () => void
     readonly health: () => readonly EndpointHealth[]
     /** Closes the connections. Pending requests end as unavailable. */
     readonly close: () => void
@@ -106,27 +104,25 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   /** What each host says by itself: its URLs are asked one after the other. */
   const ofHosts = (plan: Plan): readonly Promise<readonly RpcResult[]>[] =>
     hosts.map((own) => ask(inOrder(own), plan, batch.maxBytes))
-  const ownReaders = new Map(
-    hosts.map((own) => [
-      own,
-      withBlockHashes(
-        { batch: (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes) },
-        options.now,
-      ),
-    ]),
-  )
-  const nodes = (): readonly RpcReader[] => {
+  const readers = hosts.map((own) => {
+    const batchOf: RpcReader['batch'] = (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes)
+    const doubt = () => own.forEach((endpoint) => void endpoint.doubt())
+    return { own, reader: { ...withBlockHashes({ batch: batchOf }, options.now), doubt } }
+  })
+  const nodes = (): readonly NodeReader[] => {
     compareHeads()
     const first = inOrder(endpoints)
     const rank = (own: readonly Endpoint[]): number => Math.min(...own.map((endpoint) => first.indexOf(endpoint)))
-    const preferred = [...ownReaders].sort(([a], [b]) => rank(a) - rank(b))
-    return preferred.map(([, own]) => own)
+    return [...readers].sort((a, b) => rank(a.own) - rank(b.own)).map(({ reader: one }) => one)
   }
   return {
     batch: reader.batch,
     agreed: quorum.needed === 1 ? reader : agreeing(nodes, quorum.needed),
-    newest: async (tag, above = Number.POSITIVE_INFINITY) =>
-      quorum.needed === 1 ? readHead(reader, tag) : agreedBlock(nodes(), quorum.needed, { tag, above }),
+    async newest(tag, above = Number.POSITIVE_INFINITY) {
+      if (quorum.needed > 1) return agreedBlock(nodes(), quorum.needed, { tag, above })
+      const { number, hash } = await readHead(reader, tag)
+      return { number, hash }
+    },
     nodes,
     quorum,
     fromEach: (requests) => Promise.all(ofHosts({ kind: 'read', requests })),
@@ -143,10 +139,6 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
         return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
       }
       return agreedCount(ofHosts({ kind: 'read', requests }).map(count))
-    },
-    doubtFirst() {
-      const [first, ...others] = inOrder(endpoints).filter((endpoint) => endpoint.failures() === 0)
-      if (others.length > 0) first?.doubt()
     },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {

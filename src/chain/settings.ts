@@ -44,6 +44,8 @@ export type ChainSettings = ChainKey & {
   readonly rpcUrls: readonly string[]
   /** How many hosts of these URLs must say the same; by default more than half. */
   readonly rpcQuorum?: number
+  /** True where a reorg never goes below the block that nodes call final; not on private chains. */
+  readonly finalizes?: boolean
   /** Blocks from a transaction's block to the newest, both included, until the transaction is settled. */
   readonly confirmations: number
   /** The lowest tip that the network's nodes accept, wei per gas. */

@@ -56,10 +56,7 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
       logger.warn({ err: error, network }, 'following the chain failed; will continue from the last processed block')
     return lead({ leases, leaseMs: config.leaseMs, signal, onError, name: `follow-${chainId}` }, (lease, stop) => {
       // Another process may have led since this one did: its first step ends what that one recorded.
-      const stalls = createStallReport(
-        { pool, onStall, onLasting: chain.client.doubtFirst, now: () => performance.now() },
-        chainId,
-      )
+      const stalls = createStallReport({ pool, onStall, now: () => performance.now() }, chainId)
       return followAndTend(kernel, { ...chain, pace, stalls }, balances, lease, stop).catch(async (error: unknown) => {
         // Whoever leads now says itself why it does not move.
         if (await lease.renew().catch(() => false)) await stalls.failed(error)

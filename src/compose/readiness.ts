@@ -52,7 +52,7 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
       name: environment === 'mainnet' ? `chain:${network}` : `chain:${network}-${environment}`,
       isNetwork: true,
       check: () => checkHead(pool, chainId),
-      warning: () => multicall.problem(),
+      warning: async () => (await warnOfWaiting(pool, chainId)) ?? multicall.problem(),
     })),
     ...forkChecks(kernel),
   ]
@@ -61,7 +61,8 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
 async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
   const { rows } = await pool.query<{ age_ms: number | null; why: string | null; stalled_ms: number | null }>(
     `SELECT ${millisecondsSince('c.updated_at')} AS age_ms, s.reason AS why, ${millisecondsSince('s.since')} AS stalled_ms
-       FROM (SELECT $1::integer AS chain_id) AS chain LEFT JOIN ${CURSORS} AS c USING (chain_id) LEFT JOIN ${STALLS} AS s USING (chain_id)`,
+       FROM (SELECT $1::integer AS chain_id) AS chain LEFT JOIN ${CURSORS} AS c USING (chain_id)
+       LEFT JOIN ${STALLS} AS s ON s.chain_id = chain.chain_id AND NOT s.waits`,
     [chainId],
   )
   const [{ age_ms: ageMs = null, why = null, stalled_ms: stalledMs = null } = {}] = rows
@@ -70,6 +71,15 @@ async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {
   if (ageMs === null) throw new Error('the chain has never been followed: start workers/chain-follower')
   if (ageMs > MAX_HEAD_AGE_MS)
     throw new Error(`no follower has run for ${Math.round(ageMs / 1_000)} s: start workers/chain-follower`)
+}
+
+/** Signing and sending go on, so the API stays in service. */
+async function warnOfWaiting(pool: Kernel['pool'], chainId: number): Promise<string | null> {
+  const { rows } = await pool.query<Pick<Row<'chain_stalls'>, 'reason'>>(
+    `SELECT reason FROM ${STALLS} AS stalls WHERE chain_id = $1 AND waits`,
+    [chainId],
+  )
+  return rows[0] === undefined ? null : `settling waits: ${rows[0].reason}`
 }
 
 /**

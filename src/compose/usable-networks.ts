@@ -57,7 +57,7 @@ export function stalled(reason: string, ms: number): string {
 async function readStalls(pool: Kernel['pool']): Promise<ReadonlyMap<number, string>> {
   const { rows } = await pool.query<Pick<Row<'chain_stalls'>, 'chain_id' | 'reason'> & { ms: number }>({
     name: 'stalled_chains',
-    text: `SELECT chain_id, reason, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms FROM ${STALLS} AS stalls`,
+    text: `SELECT chain_id, reason, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms FROM ${STALLS} AS stalls WHERE NOT waits`,
   })
   return new Map(
     rows.filter(({ ms }) => ms > STALLED_AFTER_MS).map(({ chain_id, reason, ms }) => [chain_id, stalled(reason, ms)]),

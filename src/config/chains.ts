@@ -67,6 +67,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
     network,
     environment,
     chainId,
+    ...(isPublic ? { finalizes: true } : {}),
     rpcUrls: input.RPC_URLS,
     ...(input.RPC_QUORUM === undefined ? {} : { rpcQuorum: quorumOf(input.RPC_QUORUM, input.RPC_URLS, prefix) }),
     confirmations: input.CONFIRMATIONS ?? (environment === 'testnet' ? TESTNET_CONFIRMATIONS : defaults.confirmations),

@@ -3,9 +3,10 @@
  * the blocks.
  */
 import type { Pool } from 'pg'
+import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockHeader, BlockRef } from '../chain/blocks.ts'
 import { toQuantity } from '../chain/hex.ts'
-import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { rpcCall } from '../chain/json-rpc.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -22,8 +23,10 @@ export type WalkedBlocks = {
   readonly hashes: (chainId: number, from: number, to: number) => Promise<ReadonlyMap<number, string>>
   /** The hash of one block; `null` when it is not kept. */
   readonly hash: (chainId: number, block: number) => Promise<string | null>
-  /** Records that the node answered, with or without news: readiness checks its age. */
-  readonly heard: (chainId: number, head: number) => Promise<void>
+  /** The newest followed block that was final; `null` where none is known. */
+  readonly final: (chainId: number) => Promise<BlockRef | null>
+  /** Records that the follower runs, with or without news: readiness checks its age. `null`: the head is not known. */
+  readonly heard: (chainId: number, head: number | null) => Promise<void>
   /**
    * Deletes hashes so far below the cursor that no reorg reaches them. Hashes above it, of an abandoned branch, stay
    * until the following blocks replace them: this is not fenced, and an overtaken follower must not delete what its
@@ -59,10 +62,19 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
       })
       return rows[0]?.hash ?? null
     },
+    async final(chainId) {
+      const { rows } = await pool.query<Pick<Row<'chain_cursors'>, 'final_number' | 'final_hash'>>({
+        name: 'final_block',
+        text: 'SELECT final_number, final_hash FROM chain_cursors WHERE chain_id = $1',
+        values: [chainId],
+      })
+      const [{ final_number: number, final_hash: hash } = { final_number: null, final_hash: null }] = rows
+      return number === null || hash === null ? null : { number: Number(number), hash }
+    },
     async heard(chainId, head) {
       await pool.query({
         name: 'touch_cursor',
-        text: 'UPDATE chain_cursors SET head = $2, updated_at = now() WHERE chain_id = $1',
+        text: 'UPDATE chain_cursors SET head = coalesce($2, head), updated_at = now() WHERE chain_id = $1',
         values: [chainId, head],
       })
     },
@@ -76,11 +88,15 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
   }
 }
 
-export function cursorRow(chainId: number, cursor: BlockRef, head: number, now: string): ReadModelRow<'chain_cursors'> {
-  return {
-    table: 'chain_cursors',
-    row: { chain_id: chainId, number: cursor.number, hash: cursor.hash, head, updated_at: now },
-  }
+/** @param places `final` is the newest final block, which a deep reorg needs an operator to go below */
+export function cursorRow(
+  chainId: number,
+  { cursor, final, head }: { readonly cursor: BlockRef; readonly final: BlockRef | null; readonly head: number },
+  now: string,
+): ReadModelRow<'chain_cursors'> {
+  const { number, hash } = cursor
+  const ofFinal = { final_number: final?.number ?? null, final_hash: final?.hash ?? null }
+  return { table: 'chain_cursors', row: { chain_id: chainId, number, hash, head, updated_at: now, ...ofFinal } }
 }
 
 export function blockRow(
@@ -106,14 +122,14 @@ export function blockRow(
  * @throws Unavailable when the node does not answer, or does not return the blocks
  */
 export async function firstBlocks(
-  client: RpcReader,
+  { agreed, newest }: Pick<Nodes, 'agreed' | 'newest'>,
   confirmations: number,
 ): Promise<(BlockHeader & { timestamp: number })[]> {
-  const head = Number(await rpcCall(client, 'eth_blockNumber'))
-  const start = Math.max(0, head - confirmations)
+  const head = await newest('latest')
+  const start = Math.max(0, head.number - confirmations)
   return Promise.all(
     [...new Set([0, start])].map(async (number) =>
-      header(await rpcCall(client, 'eth_getBlockByNumber', [toQuantity(number), false])),
+      header(await rpcCall(agreed, 'eth_getBlockByNumber', [toQuantity(number), false])),
     ),
   )
 }

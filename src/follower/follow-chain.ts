@@ -5,9 +5,9 @@
  * Invariant: the effects of a block and the step of the cursor over it are one commit, so no block counts twice or is
  * missed.
  */
+import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
-import type { RpcReader } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
@@ -17,6 +17,7 @@ import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-con
 import { chainAggregate } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
+import { createFinality } from './finality.ts'
 import { findGround } from './find-ground.ts'
 import { loadChain } from './load-chain.ts'
 import type { StallReport } from './stalls.ts'
@@ -45,7 +46,7 @@ export type FollowPorts = {
   readonly pauseOnConflict?: RepeatOptions['pause']
   readonly walked: WalkedBlocks
   readonly log: EventLog
-  readonly client: RpcReader
+  readonly client: Nodes
   /** Kept across runs, since a run ends when a node does not answer. */
   readonly pace: Pace
   /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
@@ -71,16 +72,18 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
   const { chainId } = settings
   const follower = createFollower({ client, pace, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
+  const finality = createFinality(ports)
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const step = await grounded(ports, await follower.nextStep(cursor))
-    if (step.type === 'advance' || step.type === 'reorg')
+    const step = await finality.judged(await grounded(ports, await follower.nextStep(cursor)))
+    if (step.type === 'advance' || step.type === 'reorg') {
+      const final = await finality.at(cursor)
       cursor = await ports.inTurn(() =>
-        repeatOnConflict(() => take(ports, lease, cursor, step), { pause: ports.pauseOnConflict }),
+        repeatOnConflict(() => take(ports, lease, { cursor, final }, step), { pause: ports.pauseOnConflict }),
       )
-    else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
-      await walked.heard(chainId, step.head.number)
+    } else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
+      await walked.heard(chainId, step.type === 'waiting' ? null : step.head.number)
       touchedAt = performance.now()
     }
     await ports.stalls.stepped(step)
@@ -96,22 +99,30 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
   const start = blocks.at(-1)
   if (start === undefined) throw new Error('a chain has a block 0')
   const { chainId } = settings
-  const rows = [...blocks.map((block) => blockRow(chainId, block)), cursorRow(chainId, start, start.number, log.now())]
+  const rows = [
+    ...blocks.map((block) => blockRow(chainId, block)),
+    cursorRow(chainId, { cursor: start, final: null, head: start.number }, log.now()),
+  ]
   await log.append({ changes: [], rows, guards: { fence: lease } })
   return start
 }
 
 /**
- * A reorg beyond the window reaches down to a recorded block that the node still has; a restarted chain, to its start.
+ * A reorg beyond the window reaches down to a recorded block that the nodes still have.
  */
 async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, step: FollowStep): Promise<FollowStep> {
-  if (step.type !== 'reorg' || !step.beyondWindow || step.to.number === 0) return step
-  const to = await findGround({ log, client, chain: settings, recordedBlocks }, step.to)
+  if (step.type !== 'reorg' || !step.beyondWindow) return step
+  const to = await findGround({ log, client: client.agreed, chain: settings, recordedBlocks }, step.to)
   return { ...step, to, depth: step.from.number - to.number }
 }
 
 /** Commits the effects of a step; returns the cursor after it. */
-async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Taken): Promise<Cursor> {
+async function take(
+  ports: FollowPorts,
+  lease: Lease,
+  { cursor, final }: { readonly cursor: Cursor; readonly final: BlockRef | null },
+  step: Taken,
+): Promise<Cursor> {
   const { walked, log, settings } = ports
   const { chainId } = settings
   switch (step.type) {
@@ -125,7 +136,7 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       const rows = [
         ...observed.flatMap((one) => one.rows ?? []),
         ...step.blocks.map((block) => blockRow(chainId, block)),
-        cursorRow(chainId, last, step.head.number, log.now()),
+        cursorRow(chainId, { cursor: last, final, head: step.head.number }, log.now()),
       ]
       await log.append({ changes, rows, guards: { fence: lease } })
       if (crosses(cursor.number, last.number, PRUNE_EVERY_BLOCKS)) await walked.prune(chainId, last.number)
@@ -141,7 +152,7 @@ async function take(ports: FollowPorts, lease: Lease, cursor: Cursor, step: Take
       const changes = [...unwound.flat(), ...(await chainChange(ports, fact))]
       // Beyond the window the block is not a kept one: its hash is added as the new start.
       const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
-      const rows = [...ground, cursorRow(chainId, to, step.head.number, log.now())]
+      const rows = [...ground, cursorRow(chainId, { cursor: to, final, head: step.head.number }, log.now())]
       await log.append({ changes, rows, guards: { fence: lease } })
       await walked.prune(chainId, to.number)
       return ref(to)

@@ -20,23 +20,21 @@ type Ports = {
   readonly pool: Pool
   /** Called about a step that leads nowhere, when that begins and while it lasts. */
   readonly onStall: (reason: string) => void
-  /** Called while it lasts, but not when it begins: another node may show blocks that lead on. */
-  readonly onLasting: () => void
   /** A clock, ms. */
   readonly now: () => number
 }
 
-export function createStallReport({ pool, onStall, onLasting, now }: Ports, chainId: number): StallReport {
+export function createStallReport({ pool, onStall, now }: Ports, chainId: number): StallReport {
   // What an earlier leader recorded ends with the first step.
   let recorded = true
   let recordedAt = Number.NEGATIVE_INFINITY
 
-  async function record(reason: string): Promise<void> {
+  async function record(reason: string, waits: boolean): Promise<void> {
     await pool.query({
       name: 'record_stall',
-      text: `INSERT INTO chain_stalls (chain_id, reason) VALUES ($1, $2)
-             ON CONFLICT (chain_id) DO UPDATE SET reason = excluded.reason`,
-      values: [chainId, reason],
+      text: `INSERT INTO chain_stalls (chain_id, reason, waits) VALUES ($1, $2, $3)
+             ON CONFLICT (chain_id) DO UPDATE SET reason = excluded.reason, waits = excluded.waits`,
+      values: [chainId, reason, waits],
     })
     recorded = true
   }
@@ -49,17 +47,16 @@ export function createStallReport({ pool, onStall, onLasting, now }: Ports, chai
         recorded = false
         recordedAt = Number.NEGATIVE_INFINITY
       } else if (now() - recordedAt >= REPEAT_MS) {
-        const isFirst = recordedAt === Number.NEGATIVE_INFINITY
         recordedAt = now()
         onStall(reason)
-        if (!isFirst) onLasting()
-        await record(reason)
+        await record(reason, step.type === 'waiting')
       }
     },
     async failed(error) {
       // Without a database there is nobody to tell either.
       await record(
         error instanceof BursarError ? error.message : 'it failed: read the log of the chain follower',
+        false,
       ).catch(() => undefined)
     },
   }
@@ -68,6 +65,8 @@ export function createStallReport({ pool, onStall, onLasting, now }: Ports, chai
 function reasonOf(step: FollowStep): string | null {
   switch (step.type) {
     case 'unlinked':
+    case 'refused':
+    case 'waiting':
       return step.reason
     case 'behind':
       return `the node is at block ${step.head.number}, below blocks that were followed`

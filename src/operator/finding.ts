@@ -17,6 +17,7 @@ export const FINDING_KINDS = {
   audit_stopped: 'the auditor signs no checkpoints',
   bad_event: 'the log has an event that is not what was appended, or that cannot be read',
   follower_halted: 'a chain is not followed',
+  quorum_missing: 'too few nodes of a chain answer or agree, so that nothing settles',
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed, but no signer holds their lane',
   lane_not_signing: 'a signer holds the lane but signs nothing',

@@ -16,7 +16,11 @@ export async function readBlocksAlone(
 ): Promise<number> {
   return perSecond(to - from + 1, url, chainId, async (client) => {
     for (let at = from; at <= to; at += BLOCKS_AT_ONCE)
-      await readBlocks(client, { from: at, to: Math.min(to, at + BLOCKS_AT_ONCE - 1), blockReceipts: true })
+      await readBlocks(client, {
+        from: at,
+        to: Math.min(to, at + BLOCKS_AT_ONCE - 1),
+        blockReceipts: true,
+      })
   })
 }
 

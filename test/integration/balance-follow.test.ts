@@ -148,7 +148,11 @@ t.test('without the state of a block the newest state is read, and the blocks up
   for (const wei of [1n, 2n, 4n]) await chain.transfer(fresh(8), wei)
   await chain.rpc('anvil_mine', ['0x4b0'])
   const observe = async (number: number) => {
-    const { blocks } = await readBlocks(chain.client.client, { from: number, to: number, blockReceipts: true })
+    const { blocks } = await readBlocks(chain.client.client, {
+      from: number,
+      to: number,
+      blockReceipts: true,
+    })
     return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
   }
   await chain.log.append({ changes: await observe(1) })

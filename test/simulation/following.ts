@@ -9,6 +9,7 @@ import type { Lease } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
 import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
+import { oneNode } from '../support/one-node.ts'
 import { lookAtAll, observeBalancesOf } from './balances.ts'
 import { createBlockPort } from './block-port.ts'
 import { nodeOf } from './node.ts'
@@ -109,7 +110,7 @@ async function tendNonces(
   const walked = createWalkedPort(ports, world.keptHashes)
   const observing = observePorts(world, ports)
   const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
-  const parts = { ...observing, reads, client: nodeOf(world, ports), walkedHash: walked.hash, inTurn }
+  const parts = { ...observing, reads, client: oneNode(nodeOf(world, ports)), walkedHash: walked.hash, inTurn }
   const onUnknown = ({ nonce }: { nonce: number }) => scheduler.note(`  follower: what used ${nonce} is not found`)
   const resolve = createResolveNonces({ ...parts, onUnknown }, CHAIN_ID)
   while (!signal.aborted) {
@@ -153,7 +154,7 @@ function partsOf(world: World, ports: PortsOf) {
     walked: createWalkedPort(ports, world.keptHashes),
     recordedBlocks: (upTo: number) => observing.reads.recordedBlocks(CHAIN_ID, upTo),
     log: observing.log,
-    client: nodeOf(world, ports),
+    client: oneNode(nodeOf(world, ports)),
     pace: createPace(),
     settings: SETTINGS,
     // The scheduler decides when the next poll happens.

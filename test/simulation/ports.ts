@@ -236,6 +236,7 @@ export function createWalkedPort(ports: PortsOf, keptHashes: number): WalkedBloc
     hashes: (_chainId, from, to) =>
       call('hashes', () => new Map([...store.blocks].filter(([number]) => number >= from && number <= to))),
     hash: (_chainId, block) => call('hash', () => store.blocks.get(block) ?? null),
+    final: async () => null,
     heard: async () => undefined,
     prune: (_chainId, cursor) =>
       call('prune', () => {

@@ -122,10 +122,7 @@ function follow(
       settings,
       pauseBetween: (signal: AbortSignal) => pause(settings.pollIntervalMs, signal),
       onSetAside: failed,
-      stalls: createStallReport(
-        { pool, onStall: () => undefined, onLasting: () => undefined, now: () => performance.now() },
-        settings.chainId,
-      ),
+      stalls: createStallReport({ pool, onStall: () => undefined, now: () => performance.now() }, settings.chainId),
     }
     await followChain(ports, lease, stopping.signal)
     await lease.release({ force: true })

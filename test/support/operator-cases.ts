@@ -119,9 +119,20 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /at block 1000/,
     ],
     [
-      () => service({ stalls: [{ chainId: 1, reason: 'the node has no block 1001', sinceMs: 46_000 }] }),
+      () => service({ stalls: [{ chainId: 1, reason: 'the node has no block 1001', waits: false, sinceMs: 46_000 }] }),
       'ethereum',
       /at block 1000 for 46.0 s: the node has no block 1001/,
+      /logs --since 10m chain-follower/,
+    ],
+  ],
+  quorum_missing: [
+    [
+      () =>
+        service({
+          stalls: [{ chainId: 1, reason: '1 of 2 nodes answers, and 2 are needed', waits: true, sinceMs: 46_000 }],
+        }),
+      'ethereum',
+      /Settling waits on ethereum: 1 of 2 nodes answers/,
       /logs --since 10m chain-follower/,
     ],
   ],

@@ -49,7 +49,7 @@ t.test('as many nodes are asked as are needed, the others only about what is ope
   }
   t.equal(await ask([saying('0xA1'), saying('0xa1'), third], 2), '0xA1', 'the case of hex does not count')
   t.equal(asked, 0)
-  await t.rejects(ask([saying('0x1'), saying('0x2'), third], 2), { code: 'rpc_unavailable' })
+  await t.rejects(ask([saying('0x1'), saying('0x2'), third], 2), { code: 'no_quorum' })
   t.equal(asked, 1)
 })
 

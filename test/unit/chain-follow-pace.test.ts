@@ -4,6 +4,7 @@ import type { BlockRef } from '../../src/chain/blocks.ts'
 import { createFollower, createPace } from '../../src/chain/follow.ts'
 import { type RpcReader, type RpcResult, unavailable } from '../../src/chain/json-rpc.ts'
 import { createFakeChain } from '../support/fake-chain.ts'
+import { oneNode } from '../support/one-node.ts'
 
 t.test('fewer blocks are read at once from a slow node, and more when it is fast again', async (t) => {
   const chain = createFakeChain()
@@ -23,7 +24,7 @@ t.test('fewer blocks are read at once from a slow node, and more when it is fast
   const until = async (number: number) => {
     while (cursor.number < number) {
       // Each failure ends a follower, and the next one starts with the same pace.
-      const follower = createFollower({ client, storedHashes: () => new Map(), pace })
+      const follower = createFollower({ client: oneNode(client), storedHashes: () => new Map(), pace })
       const step = await follower.nextStep(cursor).catch(() => null)
       if (step?.type === 'advance') cursor = step.blocks.at(-1) ?? cursor
     }

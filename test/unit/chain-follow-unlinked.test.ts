@@ -3,12 +3,16 @@ import t from 'tap'
 import { createFollower } from '../../src/chain/follow.ts'
 import type { RpcRequest } from '../../src/chain/json-rpc.ts'
 import { createFakeChain } from '../support/fake-chain.ts'
+import { oneNode } from '../support/one-node.ts'
 
 t.test('blocks that do not lead from the cursor to the head are told apart from a head without news', async (t) => {
   const chain = createFakeChain()
   chain.grow(10)
   const cursor = { number: 10, hash: chain.hash(10) }
-  const { nextStep } = createFollower({ client: chain.client, storedHashes: () => new Map([[10, chain.hash(10)]]) })
+  const { nextStep } = createFollower({
+    client: oneNode(chain.client),
+    storedHashes: () => new Map([[10, chain.hash(10)]]),
+  })
   t.match(await nextStep(cursor), { type: 'idle' })
   chain.grow(2)
   const answerTo = (number: number, block: unknown) => (request: RpcRequest) => {

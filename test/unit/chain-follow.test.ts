@@ -6,6 +6,7 @@ import type { BlockRef } from '../../src/chain/blocks.ts'
 import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
 import type { RpcResult } from '../../src/chain/json-rpc.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-chain.ts'
+import { oneNode } from '../support/one-node.ts'
 
 const SEED = Number(process.env.SEED ?? Date.now() % 2 ** 31)
 t.comment(`SEED=${SEED}`)
@@ -15,7 +16,7 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const kept = new Map<number, string>([[0, chain.hash(0)]])
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
-  const follower = createFollower({ client: chain.client, storedHashes, maxBlocks })
+  const follower = createFollower({ client: oneNode(chain.client), storedHashes, maxBlocks })
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
@@ -119,7 +120,7 @@ t.test('a reorg below all kept blocks is reported as such, and read again from t
   t.strictSame(follower.cursor(), { number: 60, hash: chain.hash(60) })
 })
 
-t.test('a chain that started again is read from its start, even while it is below all kept blocks', async (t) => {
+t.test('another chain with the same id is not followed, even while it is below all kept blocks', async (t) => {
   for (const grown of [2, 45, 70]) {
     const chain = createFakeChain()
     chain.grow(50)
@@ -127,9 +128,10 @@ t.test('a chain that started again is read from its start, even while it is belo
     await follower.catchUp()
     chain.genesis()
     chain.grow(grown)
-    const [step] = await follower.catchUp()
-    t.hasStrict(step, { type: 'reorg', beyondWindow: true, depth: 50, to: { number: 0, hash: chain.hash(0) } })
-    t.strictSame(follower.cursor(), { number: grown, hash: chain.hash(grown) })
+    const before = follower.cursor()
+    const step = await follower.step()
+    t.match(step, { type: 'refused', reason: /another chain with the same id: its block 0/ })
+    t.strictSame(follower.cursor(), before)
   }
 })
 

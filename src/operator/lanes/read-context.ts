@@ -2,7 +2,8 @@
 import type { ChainNow } from '../chain-now.ts'
 import { limitsOf } from '../limits.ts'
 import type { OperatorPorts } from '../ports.ts'
-import { followingOf, liveOf } from '../stuck/judge-service.ts'
+import { followingOf } from '../stuck/judge-following.ts'
+import { liveOf } from '../stuck/judge-service.ts'
 import { readCursors, readProcesses } from '../stuck/service-facts.ts'
 import type { LaneContext } from './lane-context.ts'
 

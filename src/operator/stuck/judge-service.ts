@@ -9,21 +9,19 @@ import { judgeWebhooks } from '../judge-webhooks.ts'
 import type { Limits } from '../limits.ts'
 import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeAuditors } from './judge-auditors.ts'
+import { isFollowed, judgeFollower } from './judge-following.ts'
 import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
 import { judgeAccusations, judgeBans } from './judge-shares.ts'
 import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
-import type { CursorNow, ProcessNow, ServiceFacts, StallNow } from './service-facts.ts'
+import type { ProcessNow, ServiceFacts } from './service-facts.ts'
 
 /** Processes that must always be running. */
 const PROCESSES = ['api', 'dispatcher', 'signer', 'submitter', 'chain-follower', 'auditor'] as const
 /** Older rows belong to replaced processes; the next process that stops deletes them. */
 const FORGOTTEN_MS = 60 * 60_000
 const FRESH_MS = FRESH_SECONDS * 1_000
-const FOLLOWER_SILENCE_MS = 60_000
-/** A reorg, or the restart of a node, is over earlier. */
-const STALLED_MS = 45_000
 
 export type ServiceContext = {
   readonly chains: readonly ChainNow[]
@@ -47,7 +45,10 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
     ...judgeLeaders(facts, context),
     ...judgeTransactions(facts.openTransactions, context.limits),
     ...judgeReaders(facts),
-    ...context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits)),
+    // That no follower is alive is already reported.
+    ...(liveOf(facts.processes, 'chain-follower') === 0
+      ? []
+      : context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits))),
     ...judgeUnsettled(facts, context),
     ...judgeBans(facts),
     ...judgeAccusations(facts),
@@ -144,80 +145,6 @@ function judgeLeaders({ leaders, processes, webhooks }: ServiceFacts, { chains, 
       },
     ]
   })
-}
-
-/** Whether the chain is recorded up to date; otherwise nothing can be said about mined transactions. */
-function isFollowed(cursors: readonly CursorNow[], chain: ChainNow, { lagBlocks }: Pick<Limits, 'lagBlocks'>): boolean {
-  const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
-  return (
-    cursor !== undefined && cursor.silentMs <= FOLLOWER_SILENCE_MS && headOf(cursor, chain) - cursor.number <= lagBlocks
-  )
-}
-
-/** Between two blocks the follower is one behind, and the queried node may be one ahead. */
-const AT_HEAD = { lagBlocks: 2 }
-
-/** The part of a follower's state that lanes are judged by. */
-export function followingOf(cursors: readonly CursorNow[], chain: ChainNow | null, limits: Limits) {
-  return {
-    followed: chain !== null && isFollowed(cursors, chain, limits),
-    atHead: chain !== null && isFollowed(cursors, chain, AT_HEAD),
-  }
-}
-
-function headOf({ head }: CursorNow, { node }: ChainNow): number {
-  return Math.max(head, node.up ? node.head : 0)
-}
-
-function judgeFollower({ cursors, stalls, processes }: ServiceFacts, chain: ChainNow, limits: Limits): Finding[] {
-  // That no follower is alive is already reported.
-  if (liveOf(processes, 'chain-follower') === 0) return []
-  const stall = stalls.find(({ chainId }) => chainId === chain.settings.chainId)
-  if (stall !== undefined && stall.sinceMs > STALLED_MS) return [stalled(stall, cursors, chain)]
-  if (isFollowed(cursors, chain, limits)) return []
-  const cursor = cursors.find(({ chainId }) => chainId === chain.settings.chainId)
-  const start = step('Start a follower.', startProcess('chain-follower'))
-  const log = step('Read its log.', 'docker compose logs --since 10m chain-follower')
-  if (cursor === undefined || cursor.silentMs > FOLLOWER_SILENCE_MS) {
-    const problem =
-      cursor === undefined
-        ? `${chain.name} has never been followed.`
-        : `${chain.name} has been at block ${cursor.number} since its follower last reached a node, ${duration(cursor.silentMs)} ago.`
-    const node = chain.node.up
-      ? step(`The node answers and is at block ${chain.node.head}.`)
-      : step(`The node does not answer (${chain.node.why}): fix the node, or add another one to ${chain.urlsSetting}.`)
-    return [
-      {
-        kind: 'follower_halted',
-        subject: chain.name,
-        problem,
-        forMs: cursor?.silentMs ?? null,
-        next: [node, start, log],
-      },
-    ]
-  }
-  const head = headOf(cursor, chain)
-  const next = [
-    step('Check again in a minute: if the number falls, the follower is catching up.', bursar('stuck')),
-    step('If it does not fall, read the log.', 'docker compose logs --since 10m chain-follower'),
-  ]
-  const problem = `The follower of ${chain.name} is at block ${cursor.number}, ${count(head - cursor.number, 'block')} behind the chain (${head}).`
-  return [{ kind: 'follower_behind', subject: chain.name, problem, forMs: null, next }]
-}
-
-function stalled({ chainId, reason, sinceMs }: StallNow, cursors: readonly CursorNow[], chain: ChainNow): Finding {
-  const cursor = cursors.find((one) => one.chainId === chainId)
-  const where = cursor === undefined ? 'has never moved' : `has been at block ${cursor.number} for ${duration(sinceMs)}`
-  return {
-    kind: 'follower_halted',
-    subject: chain.name,
-    problem: `The follower of ${chain.name} ${where}: ${reason.replace(/\.$/, '')}. Requests that need this network are refused.`,
-    forMs: sinceMs,
-    next: [
-      step(`Correct what the node does, or set ${chain.urlsSetting} to another node of the chain first.`),
-      step('Read the log of the follower.', 'docker compose logs --since 10m chain-follower'),
-    ],
-  }
 }
 
 function judgeUnsettled({ unsettled, cursors }: ServiceFacts, { chains, limits }: ServiceContext): Finding[] {

@@ -27,7 +27,13 @@ export type CursorNow = {
   readonly silentMs: number
 }
 /** A chain whose follower does not move although it should. */
-export type StallNow = { readonly chainId: number; readonly reason: string; readonly sinceMs: number }
+export type StallNow = {
+  readonly chainId: number
+  readonly reason: string
+  /** It only waits for a quorum of the nodes. */
+  readonly waits: boolean
+  readonly sinceMs: number
+}
 export type AccusedKey = {
   readonly keyId: string
   readonly walletId: string | null
@@ -126,7 +132,7 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<SubscriptionNow>(LAGS),
     readOpenTransactions(pool),
     readCursors(pool),
-    rows<StallNow>(`SELECT chain_id AS "chainId", reason, ${age('since')} AS "sinceMs" FROM chain_stalls`),
+    rows<StallNow>(`SELECT chain_id AS "chainId", reason, waits, ${age('since')} AS "sinceMs" FROM chain_stalls`),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
