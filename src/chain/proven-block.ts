@@ -36,6 +36,16 @@ export async function readProvenBlock(
   throw new Unavailable('block_inconsistent', `Block ${number} (${header.hash}) is not proven: ${reason}.`)
 }
 
+/** Who is believed about a chain, in the words of `/readyz`. @throws Unavailable */
+export async function whoIsBelieved({ agreed, newest, quorum }: Nodes): Promise<string> {
+  const { number } = await newest('latest')
+  const block = await rpcCall(agreed, 'eth_getBlockByNumber', [toQuantity(number), false])
+  const hashes = typeof block === 'object' && block !== null && hasOwnHash(block as Raw)
+  const who =
+    quorum.nodes === 1 ? 'its one node is believed' : `what ${quorum.needed} of ${quorum.nodes} nodes say is believed`
+  return hashes ? who : `${who}; its blocks do not follow from their hashes, so whole blocks are compared`
+}
+
 type RawBlock = Raw & { readonly transactions: readonly Raw[] }
 
 function isBlock(value: unknown): value is RawBlock {

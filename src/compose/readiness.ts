@@ -1,4 +1,5 @@
 /** The dependencies of the API, checked for `/readyz`. */
+import { whoIsBelieved } from '../chain/proven-block.ts'
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -48,10 +49,11 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
       check: async () => undefined,
       warning: () => warnOfTransactions(pool, limits.openTransactionMs),
     },
-    ...chains.all.map(({ settings: { chainId, network, environment }, multicall }) => ({
+    ...chains.all.map(({ settings: { chainId, network, environment }, multicall, client }) => ({
       name: environment === 'mainnet' ? `chain:${network}` : `chain:${network}-${environment}`,
       isNetwork: true,
       check: () => checkHead(pool, chainId),
+      state: () => whoIsBelieved(client),
       warning: async () => (await warnOfWaiting(pool, chainId)) ?? multicall.problem(),
     })),
     ...forkChecks(kernel),
