@@ -167,9 +167,9 @@ t.test('a URL that asks for a pause gets it', async (t) => {
   t.equal(await read(connected), 'ok')
 })
 
-t.test('a URL whose head lags is not preferred for reads, but gets what is sent', async (t) => {
-  const [late, fresh] = [await startRpcNode(t), await startRpcNode(t)]
-  const connected = connect(t, [late, fresh])
+t.test('a URL whose head lags behind a quorum is not preferred for reads, but gets what is sent', async (t) => {
+  const [late, fresh, other] = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
+  const connected = connect(t, [late, fresh, other])
   late.head = 94
   await read(connected)
   await untilProbed(connected.client)
@@ -184,6 +184,17 @@ t.test('a URL whose head lags is not preferred for reads, but gets what is sent'
   await untilProbed(connected.client, 100)
   await read(connected)
   t.equal(late.asked.length, before + 2, 'a URL whose head caught up is preferred again')
+})
+
+t.test('a head that one node claims alone does not make the others lag', async (t) => {
+  const [honest, liar, other] = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
+  const connected = connect(t, [honest, liar, other])
+  liar.head = 1_100
+  await read(connected)
+  await eventually(() => connected.client.health()[1]?.head === 1_100)
+  const before = honest.asked.length
+  await read(connected)
+  t.equal(honest.asked.length, before + 1)
 })
 
 function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<true> {
