@@ -10,7 +10,7 @@ import { createRandom } from '../support/load-random.ts'
 import type { RpcCall } from '../support/node-fates.ts'
 import { PASS, SEND_LIES, says, WRONG_CHAIN } from '../support/node-lies.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
-import { withStage } from '../support/service-stage.ts'
+import { byName, withStage } from '../support/service-stage.ts'
 
 const SEND = 'eth_sendRawTransaction'
 const LIES_TOLD = 2
@@ -161,7 +161,7 @@ t.test('through a node that fails a third of the time, every transfer arrives on
 t.test('a URL that serves another chain is only asked for its chain id, and the next one is used', async (t) => {
   const { node: wrong, before } = await withNodeProxyBefore(t)
   wrong.decide = () => WRONG_CHAIN
-  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
+  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url, byName(url)] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   const id = await other.send(wallet, '1')
   await other.settle()

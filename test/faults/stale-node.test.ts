@@ -6,7 +6,7 @@ import { createRandom } from '../support/load-random.ts'
 import { PASS, STALE, WRONG_CHAIN } from '../support/node-lies.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
-import { type Stage, withStage } from '../support/service-stage.ts'
+import { byName, type Stage, withStage } from '../support/service-stage.ts'
 
 /** A broken connection is opened once more before the node counts as unavailable. */
 const REFUSALS = 2
@@ -64,16 +64,16 @@ t.test('with a load balancer of a current node and one 50 blocks behind nothing 
   t.equal(await countOf(stage, 'ReorgDetected'), 0)
 })
 
-t.test('a URL that is 50 blocks behind is used after the other one', async (t) => {
+t.test('a URL that is 50 blocks behind is used after the others', async (t) => {
   const { node: stale, before } = await withNodeProxyBefore(t)
-  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url] })
+  const other = await withStage(t, { nodes: async (url) => [...(await before(url)), url, byName(url)] })
   const [wallet] = (await other.service.makeWallets(1)) as [LoadWallet]
   await other.mine(60)
   await other.settle()
   stale.decide = () => STALE
   const id = await other.send(wallet, '1')
   await other.settle()
-  t.match(await other.read(wallet, id), { state: 'confirmed' }, 'the transfer is confirmed through the second URL')
+  t.match(await other.read(wallet, id), { state: 'confirmed' }, 'the transfer is confirmed through the others')
   t.equal(await countOf(other, 'ReorgDetected'), 0)
 })
 

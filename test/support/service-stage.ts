@@ -85,6 +85,11 @@ export async function withStage(t: Test, { env = {}, nodes, chain, ...own }: Sta
   }
 }
 
+/** The same node under another name: a host of its own, and so a vote. */
+export function byName(url: string): string {
+  return url.replace('127.0.0.1', 'localhost')
+}
+
 /** The transactions of a wallet on chain, in nonce order. */
 export async function onChain({ url }: Stage, { address }: LoadWallet) {
   return (await readChain(url, [address])).toSorted((a, b) => a.nonce - b.nonce)
