@@ -1,5 +1,5 @@
 /** The dependencies of the API, checked for `/readyz`. */
-import { whoIsBelieved } from '../chain/proven-block.ts'
+import { whoIsBelieved } from '../chain/agreed-block.ts'
 import { type OpenTransaction, openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
