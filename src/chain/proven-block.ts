@@ -1,0 +1,181 @@
+/**
+ * What follows from the bytes of the transactions and receipts of a block, once these are proven: gas from the differences
+ * of the cumulative gas, prices from the signed fees and the base fee, places of logs by counting. A node claims all of it
+ * too, in fields that no root has: they must be right.
+ */
+import { type Authorization, readAuthorizations } from './authorizations.ts'
+import { malformed, readCount, readLower, readQuantity } from './hex.ts'
+import {
+  NOBODY,
+  type Raw,
+  type RecoverAddress,
+  STATE_SYNC_TYPE,
+  senderOf,
+  typeOf,
+  within,
+} from './transaction-bytes.ts'
+
+/** As `ChainLogEntry`. */
+type ProvenLog = {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly logIndex: number
+}
+
+/** As `BlockTransaction`. */
+export type ProvenTransaction = {
+  readonly hash: string
+  /** Recovered when it is first read: each takes as long as all else of a transaction. */
+  readonly from: string
+  readonly to: string | null
+  readonly nonce: number
+  readonly value: bigint
+  readonly input: string
+  readonly status: 'success' | 'reverted'
+  readonly gasUsed: bigint
+  readonly effectiveGasPrice: bigint
+  readonly offer: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint } | null
+  readonly logs: readonly ProvenLog[]
+  readonly authorizations: readonly Authorization[]
+}
+
+/** As `Block`. */
+export type ProvenBlock = {
+  readonly number: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly timestamp: number
+  readonly baseFeePerGas: bigint | null
+  readonly transactions: readonly ProvenTransaction[]
+}
+
+/** Both proven by their roots, the transaction also by its hash. */
+export type Claimed = { readonly raw: Raw; readonly receipt: Raw }
+
+/** What it shares with all of the block. */
+type Place = Omit<ProvenBlock, 'transactions'>
+/** Of the receipts before. */
+type Counted = { readonly gas: bigint; readonly logs: number }
+
+const DYNAMIC_FEE_TYPE = 2
+const SET_CODE_TYPE = 4
+const ADDRESS = /^0x[0-9a-f]{40}$/
+
+/** @throws Error when a claim is wrong */
+export function readProven(block: Raw, claimed: readonly Claimed[], recover: RecoverAddress): ProvenBlock {
+  const place = {
+    number: readCount(block.number, 'its number'),
+    hash: readLower(block.hash, 'its hash'),
+    parentHash: readLower(block.parentHash, 'its parent hash'),
+    timestamp: readCount(block.timestamp, 'its timestamp'),
+    baseFeePerGas: block.baseFeePerGas == null ? null : readQuantity(block.baseFeePerGas, 'its base fee'),
+  }
+  let before: Counted = { gas: 0n, logs: 0 }
+  const transactions = claimed.map((one, index) =>
+    within(`transaction ${index}`, () => {
+      const transaction = readTransaction(place, one, before, recover)
+      checkClaims(place, one, index, transaction)
+      before = { gas: before.gas + transaction.gasUsed, logs: before.logs + transaction.logs.length }
+      return transaction
+    }),
+  )
+  return { ...place, transactions }
+}
+
+function readTransaction(place: Place, { raw, receipt }: Claimed, before: Counted, recover: RecoverAddress) {
+  let sender: string | null = null
+  const gasUsed = readQuantity(receipt.cumulativeGasUsed, 'its cumulative gas') - before.gas
+  if (gasUsed < 0n) throw new Error('its cumulative gas is less than before')
+  return {
+    hash: readLower(raw.hash, 'its hash'),
+    get from() {
+      sender ??= senderIn(raw, recover)
+      return sender
+    },
+    to: recipientOf(raw.to),
+    nonce: readCount(raw.nonce, 'its nonce'),
+    value: readQuantity(raw.value, 'its value'),
+    input: readLower(raw.input ?? '0x', 'its call data'),
+    status: statusOf(receipt),
+    gasUsed,
+    effectiveGasPrice: priceOf(raw, place.baseFeePerGas ?? 0n),
+    offer: typeOf(raw) === DYNAMIC_FEE_TYPE ? feesOf(raw) : null,
+    logs: logsOf(receipt).map((log, index) => ({
+      address: readLower(log.address, 'the address of a log'),
+      topics: Array.isArray(log.topics) ? log.topics.map((topic) => readLower(topic, 'a topic')) : [],
+      data: readLower(log.data, 'the data of a log'),
+      logIndex: before.logs + index,
+    })),
+    authorizations: typeOf(raw) === SET_CODE_TYPE ? readAuthorizations(raw) : [],
+  } satisfies ProvenTransaction
+}
+
+/** The node places the transaction, its receipt and their logs where they are, and counts as we do. */
+function checkClaims(place: Place, { raw, receipt }: Claimed, index: number, proven: ProvenTransaction): void {
+  const logs = logsOf(receipt)
+  for (const part of [raw, receipt, ...logs]) {
+    claim('block hash', readLower(part.blockHash, 'its block hash') === place.hash)
+    claim('block number', readCount(part.blockNumber, 'its block number') === place.number)
+    claim('index', readCount(part.transactionIndex, 'its index') === index)
+  }
+  for (const part of [receipt, ...logs])
+    claim('hash of the transaction', readLower(part.transactionHash, 'its hash') === proven.hash)
+  for (const [i, log] of logs.entries()) {
+    claim('place of a log', readCount(log.logIndex, 'the place of a log') === proven.logs[i]?.logIndex)
+    claim('removal of a log', log.removed !== true)
+  }
+  // Its bytes have a list only if it is of the type that sets code.
+  claim('list of authorizations', readAuthorizations(raw).length === proven.authorizations.length)
+  claim('gas', readQuantity(receipt.gasUsed, 'its gas') === proven.gasUsed)
+  const price = receipt.effectiveGasPrice ?? raw.gasPrice
+  claim('price', price == null || readQuantity(price, 'its price') === proven.effectiveGasPrice)
+}
+
+function claim(what: string, isRight: boolean): void {
+  if (!isRight) throw new Error(`its ${what} is another one`)
+}
+
+/** Nobody signed what the consensus brings over. @throws Unavailable when no key made the signature */
+function senderIn(raw: Raw, recover: RecoverAddress): string {
+  if (typeOf(raw) === STATE_SYNC_TYPE) return NOBODY
+  const sender = senderOf(raw, recover)
+  if (sender === null) throw malformed('nobody signed a transaction')
+  return sender
+}
+
+/** Another length than that of an address is one of no transaction on a chain. */
+function recipientOf(value: unknown): string | null {
+  const to = value == null || value === '0x' ? null : readLower(value, 'its recipient')
+  if (to !== null && !ADDRESS.test(to)) throw new Error('its recipient is no address')
+  return to
+}
+
+function statusOf({ status }: Raw): 'success' | 'reverted' {
+  const outcome = status == null ? null : readQuantity(status, 'its status')
+  if (outcome === 0n) return 'reverted'
+  if (outcome === 1n) return 'success'
+  throw new Error('its receipt does not say whether it succeeded')
+}
+
+/** EIP-1559 */
+function priceOf(raw: Raw, baseFeePerGas: bigint): bigint {
+  const type = typeOf(raw)
+  if (type === STATE_SYNC_TYPE) return 0n
+  if (type < DYNAMIC_FEE_TYPE) return readQuantity(raw.gasPrice, 'its price')
+  const { maxFeePerGas, maxPriorityFeePerGas } = feesOf(raw)
+  const wished = baseFeePerGas + maxPriorityFeePerGas
+  if (wished > maxFeePerGas) return maxFeePerGas
+  return wished
+}
+
+function feesOf(raw: Raw): { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint } {
+  return {
+    maxFeePerGas: readQuantity(raw.maxFeePerGas, 'its fee'),
+    maxPriorityFeePerGas: readQuantity(raw.maxPriorityFeePerGas, 'its tip'),
+  }
+}
+
+function logsOf({ logs }: Raw): readonly Raw[] {
+  return Array.isArray(logs) ? logs : []
+}
