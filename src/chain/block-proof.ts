@@ -10,6 +10,7 @@ import { type Claimed, type ProvenBlock, readProven } from './proven-block.ts'
 import { isOutsideRoots } from './state-sync.ts'
 import {
   bytesOf,
+  isSame,
   NOBODY,
   numberOf,
   type Raw,
@@ -127,8 +128,4 @@ function leafOf(raw: Raw): Uint8Array {
   const bytes = transactionBytes(raw)
   if (!isSame(raw.hash, keccakHex(bytes))) throw new Error('it has another hash than its bytes')
   return bytes
-}
-
-function isSame(claimed: unknown, computed: string): boolean {
-  return typeof claimed === 'string' && claimed.toLowerCase() === computed
 }

@@ -4,8 +4,9 @@
  * too, in fields that no root has: they must be right.
  */
 import { type Authorization, readAuthorizations } from './authorizations.ts'
-import { malformed, readCount, readLower, readQuantity } from './hex.ts'
+import { malformed, readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import {
+  isSame,
   NOBODY,
   type Raw,
   type RecoverAddress,
@@ -114,15 +115,15 @@ function readTransaction(place: Place, { raw, receipt }: Claimed, before: Counte
 /** The node places the transaction, its receipt and their logs where they are, and counts as we do. */
 function checkClaims(place: Place, { raw, receipt }: Claimed, index: number, proven: ProvenTransaction): void {
   const logs = logsOf(receipt)
+  const [number, at] = [toQuantity(place.number), toQuantity(index)]
   for (const part of [raw, receipt, ...logs]) {
-    claim('block hash', readLower(part.blockHash, 'its block hash') === place.hash)
-    claim('block number', readCount(part.blockNumber, 'its block number') === place.number)
-    claim('index', readCount(part.transactionIndex, 'its index') === index)
+    claim('block hash', isSame(part.blockHash, place.hash))
+    claim('block number', isSame(part.blockNumber, number))
+    claim('index', isSame(part.transactionIndex, at))
   }
-  for (const part of [receipt, ...logs])
-    claim('hash of the transaction', readLower(part.transactionHash, 'its hash') === proven.hash)
+  for (const part of [receipt, ...logs]) claim('hash of the transaction', isSame(part.transactionHash, proven.hash))
   for (const [i, log] of logs.entries()) {
-    claim('place of a log', readCount(log.logIndex, 'the place of a log') === proven.logs[i]?.logIndex)
+    claim('place of a log', isSame(log.logIndex, toQuantity(proven.logs[i]?.logIndex ?? 0)))
     claim('removal of a log', log.removed !== true)
   }
   // Its bytes have a list only if it is of the type that sets code.

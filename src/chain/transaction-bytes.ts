@@ -101,6 +101,11 @@ export function bytesOf(value: unknown, name: string): Uint8Array {
   throw new Error(`its ${name} is ${value == null ? 'missing' : 'not bytes'}`)
 }
 
+/** Whether a node says what was computed, whatever the case of its letters. */
+export function isSame(claimed: unknown, computed: string): boolean {
+  return claimed === computed || (typeof claimed === 'string' && claimed.toLowerCase() === computed)
+}
+
 /** The shortest bytes of a number. @throws Error */
 export function numberOf(value: unknown, name: string): Uint8Array {
   if (typeof value !== 'string' || !/^0x[0-9a-f]+$/i.test(value))

@@ -20,6 +20,7 @@ import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
 import { profileTable, profiling } from './profile.ts'
+import { benchProof } from './proof.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
 import { brokenLimits, type Figure, makeReport, toTable } from './report.ts'
@@ -86,6 +87,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   soak: (subject) => benchSoak(subject, { transfers: Number(values.transfers), perSecond: Number(values.rate) }),
   audit: benchAudit,
   growth: (subject) => benchGrowth(subject, Number(values.events ?? GROWTH_EVENTS)),
+  proof: benchProof,
 }
 
 const { values, positionals } = parseArgs({

@@ -5,7 +5,10 @@
 import { randomBytes } from 'node:crypto'
 import { Wallet } from 'ethers/wallet'
 import t, { type Test } from 'tap'
+import { provenBlock } from '../../src/chain/block-proof.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
+import type { Raw } from '../../src/chain/transaction-bytes.ts'
+import { recoveredAddress } from '../../src/keys/recovered-address.ts'
 import { OWNER } from '../../src/sandbox/deploy.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { auditChain } from '../support/chain-audit.ts'
@@ -95,6 +98,24 @@ if (isGeth)
       doubled: 0,
     })
   })
+
+// The header of block 0 is what the node was configured with.
+t.test('all its blocks are proven by their hashes, and their senders by the signatures', async (t) => {
+  const head = Number(await callRpc(url, 'eth_blockNumber'))
+  let count = 0
+  for (let number = 1; number <= head; number++) {
+    const at = `0x${number.toString(16)}`
+    const block = (await callRpc(url, 'eth_getBlockByNumber', [at, true])) as Raw & { readonly transactions: Raw[] }
+    const receipts = (await callRpc(url, 'eth_getBlockReceipts', [at])) as Raw[]
+    const proof = provenBlock(block, block.transactions, receipts, recoveredAddress)
+    const senders = proof.block?.transactions.map(({ from }) => from)
+    if (proof.disproof !== null) t.fail(proof.disproof)
+    else if (!block.transactions.every(({ from }, i) => from === senders?.[i])) t.fail(`the senders of block ${number}`)
+    count += block.transactions.length
+  }
+  t.comment(`${head} blocks with ${count} transactions`)
+  t.ok(count > 0)
+})
 
 async function restart(t: Test, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   const name = 'anvil-ethereum'
