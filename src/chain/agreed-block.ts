@@ -1,10 +1,11 @@
 /** One block by its number, with its transactions, proven under the hash that a quorum names. */
 import { Unavailable } from '../core/errors.ts'
 import type { Nodes } from './agreement.ts'
-import { disproof, hasOwnHash, type Raw } from './block-proof.ts'
+import { disproofOfTransactions, hasOwnHash } from './block-proof.ts'
 import { readHeaders } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcRequest, rpcCall } from './json-rpc.ts'
+import type { Raw } from './transaction-bytes.ts'
 
 /**
  * The block as a node shows it: its header and its transactions have the agreed hash. Where the headers of a network do not
@@ -25,7 +26,7 @@ export async function readProvenBlock(
     const [result] = await node.batch([request])
     if (!result?.ok || !isBlock(result.value) || result.value.hash !== header.hash) continue
     const block = result.value
-    const wrong = disproof(block, block.transactions, null)
+    const wrong = disproofOfTransactions(block, block.transactions)
     if (wrong === null) return block
     if (!hasOwnHash(block)) {
       const body = await rpcCall(agreed, request.method, request.params)

@@ -7,9 +7,12 @@ import { Unavailable } from '../core/errors.ts'
 import type { NodeReader, Nodes } from './agreement.ts'
 import { type BlockRef, type BlocksRead, readBlocks, readHeaders } from './blocks.ts'
 import type { RpcReader } from './json-rpc.ts'
+import type { RecoverAddress } from './transaction-bytes.ts'
 
-/** What the nodes of a chain were seen to lack. */
-export type SeenNodes = {
+/** How blocks are read. */
+export type HowToRead = {
+  /** Finds who signed a transaction. Where one node is the quorum, its word on senders is as good as on all else. */
+  readonly recover: RecoverAddress | null
   /** Whether to ask for the receipts of a block at once. */
   blockReceipts: boolean
 }
@@ -34,13 +37,13 @@ type Wanted = {
  *
  * @throws Unavailable when no node answers
  */
-export async function readAgreedBlocks(client: Nodes, seen: SeenNodes, wanted: Wanted): Promise<AgreedBlocks> {
+export async function readAgreedBlocks(client: Nodes, how: HowToRead, wanted: Wanted): Promise<AgreedBlocks> {
   const refused: NodeReader[] = []
   let failure: unknown
   let wrong: string | null = null
   let elsewhere: AgreedBlocks | null = null
   for (const node of client.nodes()) {
-    const read = await readFrom(client, node, seen, wanted).catch((error: unknown) => {
+    const read = await readFrom(client, node, how, wanted).catch((error: unknown) => {
       if (!(error instanceof Unavailable)) throw error
       failure ??= error
       return null
@@ -65,8 +68,8 @@ export async function readAgreedBlocks(client: Nodes, seen: SeenNodes, wanted: W
   return { blocks: [], wrong }
 }
 
-async function readFrom(client: Nodes, node: NodeReader, seen: SeenNodes, wanted: Wanted): Promise<AgreedBlocks> {
-  const read = await readProving(client, node, seen, wanted)
+async function readFrom(client: Nodes, node: NodeReader, how: HowToRead, wanted: Wanted): Promise<AgreedBlocks> {
+  const read = await readProving(client, node, how, wanted)
   const last = read.blocks.at(-1)
   if (last === undefined || client.quorum.needed === 1) return { blocks: read.blocks, wrong: read.torn }
   const agreed = last.number === wanted.head.number ? wanted.head : await agreedAt(client.agreed, last.number)
@@ -78,11 +81,16 @@ async function readFrom(client: Nodes, node: NodeReader, seen: SeenNodes, wanted
  * Where headers do not hash, the bodies are those that a quorum shows alike: that a header does not hash may be a lie, and
  * costs no more than that.
  */
-async function readProving(client: Nodes, node: RpcReader, seen: SeenNodes, wanted: Wanted): Promise<BlocksRead> {
-  const read = await readBlocks(node, { ...wanted, blockReceipts: seen.blockReceipts })
-  if (read.lacksBlockReceipts) seen.blockReceipts = false
+async function readProving(client: Nodes, node: RpcReader, how: HowToRead, wanted: Wanted): Promise<BlocksRead> {
+  const range = {
+    ...wanted,
+    recover: client.quorum.needed === 1 ? null : how.recover,
+    blockReceipts: how.blockReceipts,
+  }
+  const read = await readBlocks(node, range)
+  if (read.lacksBlockReceipts) how.blockReceipts = false
   if (read.hashes || client.quorum.needed === 1) return read
-  return readBlocks(client.agreed, { ...wanted, blockReceipts: seen.blockReceipts })
+  return readBlocks(client.agreed, { ...range, blockReceipts: how.blockReceipts })
 }
 
 async function agreedAt(agreed: RpcReader, number: number): Promise<BlockRef | null> {

@@ -11,6 +11,7 @@ import { isOutsideRoots } from './state-sync.ts'
 import {
   bytesOf,
   isSame,
+  isUnsigned,
   NOBODY,
   numberOf,
   type Raw,
@@ -56,15 +57,26 @@ const LATER_FIELDS: readonly (readonly [string, Kind])[] = [
   ['slotNumber', 'number'],
 ]
 
-/**
- * What of this block does not follow from its hash; `null` when all of it does that `ProvenBlock` has, and the claims of
- * the node about it are right. Two gaps are left, which `provenBlock` has not: the senders, and transactions that
- * `isOutsideRoots`, with their receipts.
- *
- * @param receipts one for each transaction, in their order
- */
-export function disproof(block: Raw, transactions: readonly Raw[], receipts: readonly Raw[]): string | null {
-  return provenBlock(block, transactions, receipts, () => null).disproof
+/** What of the transactions of a block does not follow from its hash; `null` when all but their senders does. */
+export function disproofOfTransactions(block: Raw, transactions: readonly Raw[]): string | null {
+  try {
+    checkTransactions(
+      block,
+      transactions.filter((raw) => !isOutsideRoots(block, raw)),
+    )
+    return null
+  } catch (error) {
+    return asDisproof(block, error)
+  }
+}
+
+/** Whether the header of a block has the hash that the node names; false where a network hashes other fields. */
+export function hasOwnHash(block: Raw): boolean {
+  try {
+    return isSame(block.hash, headerHash(block))
+  } catch {
+    return false // Fields are missing or no numbers.
+  }
 }
 
 /**
@@ -75,26 +87,37 @@ export function disproof(block: Raw, transactions: readonly Raw[], receipts: rea
  * @param block as eth_getBlockByNumber returns it. The caller compares its hash with the one that it trusts.
  * @param transactions those of the block with their fields; `lacksBytes` tells of which the bytes are needed too
  * @param receipts one for each transaction, in their order; they may be missing for those outside of the roots
- * @param recover used when `from` is read
+ * @param recover used when `from` is read; `null`: the sender is the one that the node claims
  */
 export function provenBlock(
   block: Raw,
   transactions: readonly Raw[],
   receipts: readonly Raw[],
-  recover: RecoverAddress,
+  recover: RecoverAddress | null,
 ): Proof {
-  const name = `block ${String(block.number)}`
   try {
-    if (!isSame(block.hash, headerHash(block))) throw new Error('it has another hash than its fields')
     const claimed = insideRoots(block, transactions, receipts)
-    const leaves = claimed.map(({ raw }, index) => within(`transaction ${index}`, () => leafOf(raw)))
-    if (!isSame(block.transactionsRoot, orderedRoot(leaves))) throw new Error('it has another root of its transactions')
+    checkTransactions(
+      block,
+      claimed.map(({ raw }) => raw),
+    )
     const outcomes = claimed.map(({ receipt }, index) => within(`receipt ${index}`, () => receiptBytes(receipt)))
     if (!isSame(block.receiptsRoot, orderedRoot(outcomes))) throw new Error('it has another root of its receipts')
     return { disproof: null, block: readProven(block, claimed, recover) }
   } catch (error) {
-    return { disproof: `${name}: ${error instanceof Error ? error.message : String(error)}`, block: null }
+    return { disproof: asDisproof(block, error), block: null }
   }
+}
+
+/** @throws Error */
+function checkTransactions(block: Raw, inside: readonly Raw[]): void {
+  if (!isSame(block.hash, headerHash(block))) throw new Error('it has another hash than its fields')
+  const leaves = inside.map((raw, index) => within(`transaction ${index}`, () => leafOf(raw)))
+  if (!isSame(block.transactionsRoot, orderedRoot(leaves))) throw new Error('it has another root of its transactions')
+}
+
+function asDisproof(block: Raw, error: unknown): string {
+  return `block ${String(block.number)}: ${error instanceof Error ? error.message : String(error)}`
 }
 
 /**
@@ -126,6 +149,6 @@ function insideRoots(block: Raw, transactions: readonly Raw[], receipts: readonl
 
 function leafOf(raw: Raw): Uint8Array {
   const bytes = transactionBytes(raw)
-  if (!isSame(raw.hash, keccakHex(bytes))) throw new Error('it has another hash than its bytes')
+  if (!isUnsigned(raw) && !isSame(raw.hash, keccakHex(bytes))) throw new Error('it has another hash than its bytes')
   return bytes
 }

@@ -3,10 +3,11 @@
  * the hash of its parent. When a reorg happens during the read, the range is cut off and never mixes two forks.
  */
 import { type Authorization, readAuthorizations } from './authorizations.ts'
-import { disproof, hasOwnHash } from './block-proof.ts'
+import { hasOwnHash, provenBlock } from './block-proof.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
 import { isUnsupported } from './rpc-errors.ts'
+import { lacksBytes, type Raw, type RecoverAddress } from './transaction-bytes.ts'
 
 /** Addresses, hashes and topics are lower case. */
 export type ChainLogEntry = {
@@ -57,6 +58,8 @@ export type BlockRange = {
   readonly to: number
   /** Whether to try eth_getBlockReceipts. */
   readonly blockReceipts: boolean
+  /** Finds who signed a transaction; `null`: the sender is the one that the node claims. */
+  readonly recover: RecoverAddress | null
 }
 
 export type BlocksRead = {
@@ -73,7 +76,6 @@ export type BlocksRead = {
   readonly hashes: boolean
 }
 
-type Raw = Readonly<Record<string, unknown>>
 type RawBlock = { readonly block: Raw; readonly receipts: Map<string, Raw> }
 
 /**
@@ -102,6 +104,7 @@ export async function readBlocks(client: RpcReader, range: BlockRange): Promise<
     raw.push(block)
   }
   await completeReceipts(client, raw)
+  await completeBytes(client, raw)
   const receiptsResult = results[1]
   return {
     ...assemble(raw, range),
@@ -186,10 +189,23 @@ async function completeReceipts(client: RpcReader, raw: readonly RawBlock[]): Pr
   }
 }
 
-function assemble(raw: readonly RawBlock[], { from }: BlockRange): Pick<BlocksRead, 'blocks' | 'torn'> {
+/** Of what a state sync brings over, nodes show only the bytes that they are asked for (PIP-74). */
+async function completeBytes(client: RpcReader, raw: readonly RawBlock[]): Promise<void> {
+  const missing = raw.flatMap(({ block }) => rawTransactions(block).filter(lacksBytes))
+  if (missing.length === 0) return
+  const results = await client.batch(
+    missing.map(({ hash }) => ({ method: 'eth_getRawTransactionByHash', params: [hash] })),
+  )
+  for (const [i, transaction] of missing.entries()) {
+    const result = results[i]
+    if (result?.ok) Object.assign(transaction, { raw: result.value })
+  }
+}
+
+function assemble(raw: readonly RawBlock[], { from, recover }: BlockRange): Pick<BlocksRead, 'blocks' | 'torn'> {
   const blocks: Block[] = []
   for (const [i, entry] of raw.entries()) {
-    const block = assembleBlock(entry)
+    const block = assembleBlock(entry, recover)
     const before = blocks.at(-1)
     const torn = typeof block === 'string' ? block : misplaced(block, from + i, before)
     if (typeof block === 'string' || torn !== null) return { blocks, torn }
@@ -208,27 +224,31 @@ function misplaced(
   return `block ${number} names another parent than the block before it`
 }
 
-/** Why it is none: a receipt is missing or belongs to another block, or the block does not follow from its hash. */
-function assembleBlock({ block, receipts }: RawBlock): Block | string {
-  const header = readHeader(block)
+/**
+ * A string tells why it is none: a receipt is missing or belongs to another block, or the block does not follow from its hash.
+ * Where the headers of a network do not hash, it is what the node says.
+ */
+function assembleBlock({ block, receipts }: RawBlock, recover: RecoverAddress | null): Block | string {
   const sent = rawTransactions(block)
   const own = sent.flatMap((raw): Raw[] => {
     const receipt = receipts.get(String(raw.hash))
     return receipt === undefined ? [] : [receipt]
   })
+  if (hasOwnHash(block)) {
+    const proof = provenBlock(block, sent, own, recover)
+    return proof.block ?? proof.disproof
+  }
+  const header = readHeader(block)
   if (own.length < sent.length || own.some((one) => readLower(one.blockHash, 'a receipt’s block hash') !== header.hash))
     return `the receipts that the node returned for block ${header.number} belong to another block`
-  const wrong = hasOwnHash(block) ? disproof(block, sent, own) : null
-  if (wrong !== null) return wrong
-  const transactions = own.flatMap((receipt, i) => {
-    const raw = sent[i]
-    return raw === undefined ? [] : [readTransaction(raw, receipt)]
-  })
   return {
     ...header,
     timestamp: readCount(block.timestamp, 'a timestamp'),
     baseFeePerGas: block.baseFeePerGas == null ? null : readQuantity(block.baseFeePerGas, 'a base fee'),
-    transactions,
+    transactions: sent.flatMap((raw, i) => {
+      const receipt = own[i]
+      return receipt === undefined ? [] : [readTransaction(raw, receipt)]
+    }),
   }
 }
 

@@ -7,6 +7,7 @@ import { readAgreedBlocks } from './agreed-blocks.ts'
 import type { Nodes } from './agreement.ts'
 import { type Block, type BlockHeader, type BlockRef, readHeaders, readTransactionCounts } from './blocks.ts'
 import type { RpcReader } from './json-rpc.ts'
+import type { RecoverAddress } from './transaction-bytes.ts'
 
 /** Upper bound of a step: at about 2 kB per transaction, 10 MB of JSON. */
 const MAX_BLOCKS = 100
@@ -70,6 +71,8 @@ export function createPace(): Pace {
 
 export type FollowerOptions = {
   readonly client: Nodes
+  /** Finds who signed a transaction; `null`: its sender is the one that a node claims. */
+  readonly recover: RecoverAddress | null
   readonly storedHashes: StoredHashes
   readonly maxBlocks?: number
   readonly pace?: Pace
@@ -86,7 +89,7 @@ export type Follower = {
 
 export function createFollower(options: FollowerOptions): Follower {
   const { maxBlocks = MAX_BLOCKS, pace = createPace() } = options
-  const seen = { blockReceipts: true }
+  const how = { recover: options.recover, blockReceipts: true }
 
   async function take(cursor: BlockRef): Promise<FollowStep> {
     const head = await options.client.newest('latest', cursor.number)
@@ -97,7 +100,7 @@ export function createFollower(options: FollowerOptions): Follower {
     const most = Math.min(maxBlocks, pace.blocks)
     const to = await fitting(options.client.agreed, from, Math.min(head.number, cursor.number + most))
     const wanted = { from, to, head, parentHash: cursor.hash }
-    const read = await readAgreedBlocks(options.client, seen, wanted).catch((error: unknown) => {
+    const read = await readAgreedBlocks(options.client, how, wanted).catch((error: unknown) => {
       if (error instanceof Unavailable) pace.blocks = Math.ceil((to - cursor.number) / 2)
       throw error
     })

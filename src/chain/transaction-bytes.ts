@@ -44,6 +44,11 @@ export function transactionBytes(raw: Raw): Uint8Array {
   return typed(type, RLP.encode([...signedFields(raw, type), numberOf(parityOf(raw, type), 'v'), ...rAndS(raw)]))
 }
 
+/** Whether a development node made it for an account whose key it lacks: no public chain has one in a root. */
+export function isUnsigned(raw: Raw): boolean {
+  return typeOf(raw) !== STATE_SYNC_TYPE && Number(raw.r) === 0 && Number(raw.s) === 0
+}
+
 /**
  * The account that signed a transaction: dear, therefore only for those that matter.
  *

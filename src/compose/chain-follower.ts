@@ -22,6 +22,7 @@ import { repeat } from '../event-log/repeat.ts'
 import { createWalkedBlocks } from '../follower/cursor.ts'
 import { followChain } from '../follower/follow-chain.ts'
 import { createStallReport, type StallReport } from '../follower/stalls.ts'
+import { recoveredAddress } from '../keys/recovered-address.ts'
 import { createBlockReads, hasInFlight } from '../transactions/block-reads.ts'
 import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import type { ObservePorts } from '../transactions/observe-blocks.ts'
@@ -134,7 +135,8 @@ async function followAndTend(
     quietIntervalMs: QUIET_POLL_MS,
     quietAfterMs: QUIET_AFTER_MS,
   })
-  const walking = { walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
+  const recover = recoveredAddress
+  const walking = { recover, walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
   try {
     await followChain({ ...walking, ...observing }, lease, both)
   } finally {

@@ -9,6 +9,7 @@ import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
+import type { RecoverAddress } from '../chain/transaction-bytes.ts'
 import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -47,6 +48,8 @@ export type FollowPorts = {
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: Nodes
+  /** Finds who signed a transaction. */
+  readonly recover: RecoverAddress
   /** Kept across runs, since a run ends when a node does not answer. */
   readonly pace: Pace
   /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
@@ -68,9 +71,14 @@ export type FollowPorts = {
 
 /** Runs until the signal aborts. @throws when the node or the database stays unavailable: the leader starts it again */
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { walked, client, pace, settings, pauseBetween } = ports
+  const { walked, client, recover, pace, settings, pauseBetween } = ports
   const { chainId } = settings
-  const follower = createFollower({ client, pace, storedHashes: (from, to) => walked.hashes(chainId, from, to) })
+  const follower = createFollower({
+    client,
+    recover,
+    pace,
+    storedHashes: (from, to) => walked.hashes(chainId, from, to),
+  })
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
   const finality = createFinality(ports)
   let settledAt: number | null = null

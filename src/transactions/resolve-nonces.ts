@@ -256,7 +256,7 @@ async function missedBlocks(
   }
   const read: Block[] = []
   for (const [number, hash] of wanted) {
-    const { blocks } = await readBlocks(client, { from: number, to: number, blockReceipts: false })
+    const { blocks } = await readBlocks(client, { from: number, to: number, blockReceipts: false, recover: null })
     read.push(...blocks.filter((block) => block.hash === hash))
   }
   return read.sort((a, b) => a.number - b.number)

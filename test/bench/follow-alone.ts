@@ -20,6 +20,7 @@ export async function readBlocksAlone(
         from: at,
         to: Math.min(to, at + BLOCKS_AT_ONCE - 1),
         blockReceipts: true,
+        recover: null,
       })
   })
 }

@@ -152,6 +152,7 @@ t.test('without the state of a block the newest state is read, and the blocks up
       from: number,
       to: number,
       blockReceipts: true,
+      recover: null,
     })
     return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
   }
@@ -166,7 +167,7 @@ t.test('an append by another writer while balances are loaded is a conflict, and
   const { pool, log, ports, settings, observeWallet, transfer } = chain
   await addWallet(chain, 'wal_a', { address: fresh(10) })
   await transfer(fresh(10), 5n)
-  const { blocks } = await readBlocks(chain.client.client, { from: 1, to: 1, blockReceipts: true })
+  const { blocks } = await readBlocks(chain.client.client, { from: 1, to: 1, blockReceipts: true, recover: null })
   await transfer(fresh(10), 1n)
   let others = 0
   /** Between the two reads of a load, in either order. */

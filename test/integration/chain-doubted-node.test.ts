@@ -4,6 +4,7 @@ import { createFollower } from '../../src/chain/follow.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { createFakeChain } from '../support/fake-chain.ts'
 import { startRpcNode } from '../support/rpc-node.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
 
 t.test('a node that shows wrong blocks is asked last while others are there, and first again later', async (t) => {
   const chain = createFakeChain()
@@ -30,7 +31,7 @@ t.test('a node that shows wrong blocks is asked last while others are there, and
   const urls = [odd.url, honest.url, other.url]
   const client = createRpcClient({ urls, chainId: 1, timeoutMs: 60_000, now: () => clock.ms, log })
   t.after(() => client.close())
-  const { nextStep } = createFollower({ client, storedHashes: () => new Map([[10, chain.hash(10)]]) })
+  const { nextStep } = createFollower({ recover: null, client, storedHashes: () => new Map([[10, chain.hash(10)]]) })
   const step = async (ms: number) => {
     clock.ms = ms
     asked = 0
@@ -40,4 +41,20 @@ t.test('a node that shows wrong blocks is asked last while others are there, and
   t.strictSame(warned, ['RPC URL shows wrong blocks: it is asked last'])
   t.strictSame(await step(1_000), { type: 'advance', asked: false })
   t.strictSame(await step(320_000), { type: 'advance', asked: true }, 'it is looked at again')
+})
+
+t.test('a head that one node claims alone does not make the others lag', async (t) => {
+  const [honest, liar, other] = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
+  const clock = { ms: 0 }
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const urls = [honest.url, liar.url, other.url]
+  const client = createRpcClient({ urls, chainId: 1, timeoutMs: 60_000, now: () => clock.ms, log })
+  t.after(() => client.close())
+  liar.head = 1_100
+  await client.call('eth_gasPrice')
+  await eventually(() => client.health()[1]?.head === 1_100)
+  clock.ms += 1
+  const before = honest.asked.length
+  await client.call('eth_gasPrice')
+  t.equal(honest.asked.length, before + 1)
 })

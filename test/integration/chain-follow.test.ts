@@ -39,7 +39,7 @@ async function follow(client: RpcClient) {
   const transactions = new Map<string, number>()
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
-  const follower = createFollower({ client, storedHashes })
+  const follower = createFollower({ recover: null, client, storedHashes })
   const [genesis] = await readHeaders(client, [0])
   assert.ok(genesis)
   let cursor: BlockRef = genesis
@@ -79,7 +79,7 @@ t.test('transactions, receipts and logs of a real block are read as they are', a
   const emit = `0x602a600052600260017f${TRANSFER_TOPIC.slice(2)}60206000a300`
   const logged = await send(client, { data: emit })
   await mine(client, 1)
-  const step = await createFollower({ client, storedHashes: () => new Map() }).nextStep(
+  const step = await createFollower({ recover: null, client, storedHashes: () => new Map() }).nextStep(
     (await readHeaders(client, [0]))[0] ?? { number: 0, hash: '' },
   )
   assert.equal(step.type, 'advance')

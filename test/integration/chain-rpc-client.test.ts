@@ -186,17 +186,6 @@ t.test('a URL whose head lags behind a quorum is not preferred for reads, but ge
   t.equal(late.asked.length, before + 2, 'a URL whose head caught up is preferred again')
 })
 
-t.test('a head that one node claims alone does not make the others lag', async (t) => {
-  const [honest, liar, other] = [await startRpcNode(t), await startRpcNode(t), await startRpcNode(t)]
-  const connected = connect(t, [honest, liar, other])
-  liar.head = 1_100
-  await read(connected)
-  await eventually(() => connected.client.health()[1]?.head === 1_100)
-  const before = honest.asked.length
-  await read(connected)
-  t.equal(honest.asked.length, before + 1)
-})
-
 function untilProbed(client: ReturnType<typeof createRpcClient>, head = 94): Promise<true> {
   return eventually(() => {
     const [late, fresh] = client.health()

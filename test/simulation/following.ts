@@ -7,6 +7,7 @@ import type { ChainSettings } from '../../src/chain/settings.ts'
 import { createInTurn } from '../../src/core/in-turn.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
+import { recoveredAddress } from '../../src/keys/recovered-address.ts'
 import { observeTransactions, settleTransactions, unwindTransactions } from '../../src/transactions/observe-blocks.ts'
 import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
 import { oneNode } from '../support/one-node.ts'
@@ -73,6 +74,7 @@ async function leadUntilLost(world: World, ports: PortsOf, lease: Lease, isStopp
       {
         ...partsOf(world, ports),
         inTurn,
+        recover: recoveredAddress,
         onSetAside: () => undefined,
         stalls: { stepped: async () => undefined, failed: async () => undefined },
         onStep: () => isStopped() && stop.abort(),

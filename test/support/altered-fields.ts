@@ -112,11 +112,16 @@ export const NOTHING_READS: readonly string[] = [
   ...['from', 'to', 'contractAddress', 'blobGasUsed', 'blobGasPrice', 'authorizationList', 'blockTimestamp'].map(
     (name) => `receipts.${name}`,
   ),
-  'receipts.logs.blockTimestamp',
+  ...['gasUsed', 'effectiveGasPrice', 'transactionHash'].map((name) => `receipts.${name}`),
+  ...['blockTimestamp', 'transactionHash', 'logIndex', 'removed'].map((name) => `receipts.logs.${name}`),
+  ...['transactions', 'receipts', 'receipts.logs'].flatMap(placeOf),
 ]
+function placeOf(part: string): string[] {
+  return ['blockHash', 'blockNumber', 'transactionIndex'].map((name) => `${part}.${name}`)
+}
 /** What may be left out, because it then stands for the same: nothing, type 0, `v`, or the price that the transaction names. */
 export const MAY_BE_MISSING: readonly string[] = [
   ...NOTHING_READS,
   ...['type', 'to', 'input', 'accessList', 'yParity'].map((name) => `transactions.${name}`),
-  ...['type', 'effectiveGasPrice', 'logs', 'logs.removed'].map((name) => `receipts.${name}`),
+  ...['type', 'logs'].map((name) => `receipts.${name}`),
 ]

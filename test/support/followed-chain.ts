@@ -22,6 +22,7 @@ import { createWalkedBlocks } from '../../src/follower/cursor.ts'
 import { followChain } from '../../src/follower/follow-chain.ts'
 import { createStallReport } from '../../src/follower/stalls.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
+import { recoveredAddress } from '../../src/keys/recovered-address.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { createBlockReads } from '../../src/transactions/block-reads.ts'
 import { sendMined, type TestChainOptions, withAnvil } from './anvil.ts'
@@ -115,6 +116,7 @@ function follow(
     const ports = {
       ...alone,
       ...observing,
+      recover: recoveredAddress,
       walked,
       log,
       client,

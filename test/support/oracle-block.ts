@@ -151,7 +151,7 @@ function bare(quantity: string): Uint8Array {
   return toBeArray(BigInt(quantity))
 }
 
-export function toQuantity(value: number | bigint): string {
+function toQuantity(value: number | bigint): string {
   return `0x${value.toString(16)}`
 }
 

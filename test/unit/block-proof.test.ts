@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { concat, encodeRlp, keccak256, Transaction, type TransactionLike, toBeArray, Wallet } from 'ethers'
 import t from 'tap'
-import { disproof, headerHash, provenBlock } from '../../src/chain/block-proof.ts'
+import { headerHash, provenBlock } from '../../src/chain/block-proof.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { orderedRoot } from '../../src/chain/ordered-root.ts'
 import { lacksBytes, type Raw, senderOf, transactionBytes } from '../../src/chain/transaction-bytes.ts'
@@ -65,6 +65,10 @@ function proven({ block, transactions, receipts }: RawParts): Block {
 
 function vector(name: string) {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}.json`, import.meta.url), 'utf8'))
+}
+
+function disproof(block: Raw, transactions: readonly Raw[], receipts: readonly Raw[]): string | null {
+  return provenBlock(block, transactions, receipts, null).disproof
 }
 
 t.test('a block of all types is proven, and says what its receipts and signatures say', async (t) => {
@@ -161,7 +165,7 @@ t.test('before PIP-74 what polygon brought over stands in no root, and none of i
   t.equal(disproof(parts.block, parts.transactions, parts.receipts.slice(0, 1)), null, 'some nodes omit its receipt')
   t.equal(proven(parts).transactions.length, 1)
   const forged = parts.transactions.map((one, i) => (i === 1 ? { ...one, hash: hash('forged') } : one))
-  t.match(disproof(parts.block, forged, parts.receipts), 'transaction 1: it has another hash than its bytes')
+  t.match(disproof(parts.block, forged, parts.receipts), 'it has another root of its transactions')
 })
 
 t.test(

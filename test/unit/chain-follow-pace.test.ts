@@ -24,7 +24,7 @@ t.test('fewer blocks are read at once from a slow node, and more when it is fast
   const until = async (number: number) => {
     while (cursor.number < number) {
       // Each failure ends a follower, and the next one starts with the same pace.
-      const follower = createFollower({ client: oneNode(client), storedHashes: () => new Map(), pace })
+      const follower = createFollower({ recover: null, client: oneNode(client), storedHashes: () => new Map(), pace })
       const step = await follower.nextStep(cursor).catch(() => null)
       if (step?.type === 'advance') cursor = step.blocks.at(-1) ?? cursor
     }

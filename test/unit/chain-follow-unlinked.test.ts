@@ -10,6 +10,7 @@ t.test('blocks that do not lead from the cursor to the head are told apart from 
   chain.grow(10)
   const cursor = { number: 10, hash: chain.hash(10) }
   const { nextStep } = createFollower({
+    recover: null,
     client: oneNode(chain.client),
     storedHashes: () => new Map([[10, chain.hash(10)]]),
   })

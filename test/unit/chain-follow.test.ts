@@ -16,7 +16,7 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const kept = new Map<number, string>([[0, chain.hash(0)]])
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
-  const follower = createFollower({ client: oneNode(chain.client), storedHashes, maxBlocks })
+  const follower = createFollower({ recover: null, client: oneNode(chain.client), storedHashes, maxBlocks })
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
