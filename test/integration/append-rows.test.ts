@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
 import { change, unopened } from '../../src/event-log/aggregate.ts'
+import { cidOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
@@ -151,6 +152,28 @@ t.test('content is stored under its own hash', async (t: Test) => {
   const rows = (content: string) => ({ nft_metadata: [{ cid, content }] })
   await t.rejects(append(api, { guards: {}, events: [], rows: rows('{}') }), REFUSED)
   await t.resolves(append(api, { guards: {}, events: [], rows: rows(text) }))
+})
+
+t.test('content that repeats in one append does not pass under another hash', async (t: Test) => {
+  const { url, pool } = await withLog(t)
+  const api = await loginAs(t, { pool, url }, 'api')
+  const { cid, text: content } = contentOf({ name: 'Ticket' })
+  const other = contentOf({ name: 'Other' })
+  const rows = (...items: Record<string, unknown>[]): Sent => ({ guards: {}, events: [], rows: { nft_metadata: items } })
+  await t.rejects(append(api, rows({ cid, content }, { cid, content }, { cid: other.cid, content })), REFUSED)
+  await t.rejects(append(api, rows({ cid, content }, { cid, content: other.text })), REFUSED)
+  await t.rejects(append(api, rows({ cid, content }, { cid })), REFUSED, 'a row without content')
+  await t.resolves(append(api, rows({ cid, content }, { cid: other.cid, content: other.text })))
+})
+
+t.test('the database computes the same content identifiers as the program', async (t: Test) => {
+  const { pool } = await withLog(t)
+  const texts = Array.from({ length: 2_000 }, (_, n) => `${'é🏦"\\'.repeat(n % 7)}${n}`)
+  const { rows } = await pool.query('SELECT cid_of(content) AS cid FROM unnest($1::text[]) AS content', [texts])
+  t.strictSame(
+    rows.map(({ cid }) => cid),
+    texts.map((text) => cidOf(Buffer.from(text))),
+  )
 })
 
 t.test('rows of a chain come from the holder of its lease', async (t: Test) => {

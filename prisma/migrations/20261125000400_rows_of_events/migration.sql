@@ -44,7 +44,7 @@ BEGIN
           UNION ALL SELECT name, format('refuse_content(rows->%L)', name) FROM unnest(content) AS name) AS t(name, check_of);
   -- One expression for each table: it costs nothing but a look for its name where there are no rows of it.
   EXECUTE format(
-    'CREATE OR REPLACE FUNCTION refuse_rows(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
+    'CREATE OR REPLACE FUNCTION refuse_rows(guards jsonb, rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata json[])
      RETURNS void LANGUAGE plpgsql AS $refuse$
      DECLARE
        nothing text;
@@ -93,8 +93,8 @@ BEGIN
   SELECT quote_literal(array_agg(DISTINCT name)::text) INTO ever
     FROM jsonb_each(rule->'changes') AS c, jsonb_array_elements_text(c.value) AS name;
   EXECUTE format($make$
-    CREATE OR REPLACE FUNCTION refuse_rows_of_%1$s(rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata jsonb[])
-    RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $refuse$
+    CREATE OR REPLACE FUNCTION refuse_rows_of_%1$s(rows jsonb, stream_ids text[], stream_versions integer[], types text[], all_metadata json[])
+    RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' SET enable_nestloop = 'off' AS $refuse$
     DECLARE
       foreign_row text;
     BEGIN
@@ -103,6 +103,7 @@ BEGIN
         LEFT JOIN (SELECT e.stream_id, min(e.version) AS first, max(e.version) AS last, min(e.metadata->>'tenantId') AS tenant_id,
                           all_of(CASE e.type %3$s END) AS columns
                      FROM unnest(stream_ids, stream_versions, types, all_metadata) AS e(stream_id, version, type, metadata)
+                    WHERE starts_with(e.stream_id, %13$L)
                     GROUP BY e.stream_id) AS s ON s.stream_id = %2$s
         -- LATERAL with OFFSET: one index look-up for each whole row of a stream that was there, and none for others.
         LEFT JOIN LATERAL (
@@ -119,11 +120,11 @@ BEGIN
       IF FOUND THEN PERFORM refuse_row(%1$L, foreign_row); END IF;
     END $refuse$ $make$,
     target, stream, columns_of, stored_stream, CASE WHEN has_version THEN 'r.version' ELSE 'NULL::integer' END, changed, target, same_key,
-    -- A new stream cannot have a row, if the row has its id alone.
-    CASE WHEN rule->>'of' = '{' || named[1] || '}' AND cardinality(named) = 1 THEN 'AND s.first > 1' ELSE '' END,
+    -- A new stream cannot have a row, if the key of the row has the whole id.
+    CASE WHEN array(SELECT m[1] FROM regexp_matches(rule->>'of', '\{(\w+)\}', 'g') AS m) <@ named THEN 'AND s.first > 1' ELSE '' END,
     CASE WHEN has_version THEN 'OR (x->>''version'')::integer IS DISTINCT FROM s.last' ELSE '' END,
     CASE WHEN has_tenant THEN 'OR x->>''tenant_id'' <> s.tenant_id' ELSE '' END,
-    ever);
+    ever, (rule->>'category') || '-');
 END $body$;
 
 -- Rows of a followed chain belong to the holder of its lease.
@@ -139,21 +140,35 @@ END $$;
 -- The CID of one raw block: version 1, raw, SHA-256, in base32 without padding. A loop takes a fifth of what an aggregate takes.
 CREATE FUNCTION cid_of(content text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS $$
 DECLARE
-  alphabet CONSTANT text[] := '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z,2,3,4,5,6,7}';
-  -- Its 36 bytes, and one more to read the last character from.
-  bytes CONSTANT bytea := '\x01551220'::bytea || sha256(convert_to(content, 'UTF8')) || '\x00'::bytea;
-  cid text := 'b';
+  -- Its 36 bytes, and four more: 40 bits are eight characters.
+  bits CONSTANT bit(320) := ('x01551220' || encode(sha256(convert_to(content, 'UTF8')), 'hex') || '00000000')::bit(320);
+  cid bytea := 'b';
+  x bigint;
 BEGIN
-  FOR bit IN 0..285 BY 5 LOOP
-    cid := cid || alphabet[1 + (((get_byte(bytes, bit >> 3) << 8 | get_byte(bytes, (bit >> 3) + 1)) >> (11 - (bit & 7))) & 31)];
+  FOR at IN 1..281 BY 40 LOOP
+    x := substring(bits FROM at FOR 40)::bigint;
+    -- Each five bits to a byte of their own, by halves.
+    x := (x & x'fffff00000'::bigint) << 12 | (x & x'fffff'::bigint);
+    x := (x & x'ffc00000ffc00'::bigint) << 6 | (x & x'3ff000003ff'::bigint);
+    x := (x & x'3e003e003e003e0'::bigint) << 3 | (x & x'1f001f001f001f'::bigint);
+    -- Each byte is a letter from `a` on, or from 26 on a digit from `2` on, which is 73 less.
+    cid := cid || int8send(x + (x'6161616161616161'::bigint - ((x + x'606060606060606'::bigint & x'2020202020202020'::bigint) >> 5) * 73));
   END LOOP;
-  RETURN cid;
+  RETURN convert_from(substring(cid FOR 59), 'UTF8');
 END $$;
 
 CREATE FUNCTION refuse_content(rows jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  content text;
+  cid text;
 BEGIN
   FOR n IN 0..jsonb_array_length(rows) - 1 LOOP
-    IF rows->n->>'cid' IS DISTINCT FROM cid_of(rows->n->>'content') THEN PERFORM refuse_row('nft_metadata', rows->n->>'cid'); END IF;
+    -- Tokens of one collection often share their metadata.
+    IF rows->n->>'content' IS DISTINCT FROM content THEN
+      content := rows->n->>'content';
+      cid := cid_of(content);
+    END IF;
+    IF rows->n->>'cid' IS DISTINCT FROM cid THEN PERFORM refuse_row('nft_metadata', rows->n->>'cid'); END IF;
   END LOOP;
 END $$;
 
@@ -219,13 +234,13 @@ DECLARE
   nothing text;
   covered integer := 0;
   x jsonb;
+  opening jsonb;
   request jsonb;
-  sender jsonb;
-  at integer;
+  stream text;
+  at integer := 1;
   first integer;
   is_new boolean;
   is_unknown boolean;
-  is_call boolean;
   stored record;
   state_was text;
   wallet text;
@@ -249,6 +264,7 @@ DECLARE
   will boolean;
   account text;
   held numeric;
+  outflows jsonb;
   outflow jsonb;
   holds jsonb;
   -- The accounts on which something is held or released, and what is to be: `given` takes it away again.
@@ -256,33 +272,38 @@ DECLARE
   amounts numeric[] := '{}';
   unknown_wallets text[] := '{}';
 BEGIN
-  FOR n IN 0..coalesce(jsonb_array_length(rows), 0) - 1 LOOP
-    x := rows->n;
-    first := array_position(stream_ids, 'transaction-' || (x->>'transaction_id'));
-    IF first IS NULL THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
-    at := first;
+  -- One statement for all rows: one for each takes longer than all else here.
+  FOR stored IN
+    SELECT item, t.*
+      FROM jsonb_array_elements(rows) AS item
+      LEFT JOIN LATERAL (
+        SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type, t.valid_until,
+               CASE WHEN t.hashes->0 IS NOT NULL AND t.asset_id LIKE '%/slip44:%' THEN t.amount ELSE 0 END AS freed,
+               t.hashes->1 IS NOT NULL AND t.asset_id LIKE '%/slip44:%' AS has_several
+          FROM transactions t WHERE t.transaction_id = item->>'transaction_id' OFFSET 0) AS t ON true
+  LOOP
+    x := stored.item;
+    -- Mostly in the order of their streams: a search takes longer, the more events there are.
+    stream := 'transaction-' || (x->>'transaction_id');
+    IF stream_ids[at] IS DISTINCT FROM stream THEN at := array_position(stream_ids, stream); END IF;
+    IF at IS NULL THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
+    first := at;
     cause := NULL;
     allowed := NULL;
     fits := false;
     is_new := stream_versions[first] = 1;
     IF is_new THEN
-      request := all_data[first];
-      sender := all_metadata[first];
+      opening := all_data[first];
       is_unknown := false;
       state := NULL;
       fee_was := 0;
       kept_was := 0;
     ELSE
-      SELECT t.state, t.fee_estimated, t.wallet_id, t.network, t.chain_id, t.asset_id, t.amount, t.version, t.type, t.valid_until,
-             CASE WHEN t.hashes->0 IS NOT NULL AND t.asset_id LIKE '%/slip44:%' THEN t.amount ELSE 0 END AS freed,
-             CASE WHEN t.hashes->1 IS NOT NULL AND t.asset_id LIKE '%/slip44:%'
-                  THEN held_fee(stream_ids[first], stream_versions[first], t.fee_estimated, t.amount) ELSE t.fee_estimated END AS kept
-        INTO stored
-        FROM transactions t WHERE t.transaction_id = x->>'transaction_id';
       is_unknown := stored.version IS DISTINCT FROM stream_versions[first] - 1;
       state := stored.state;
       fee_was := stored.fee_estimated;
-      kept_was := stored.kept;
+      kept_was := fee_was;
+      IF stored.has_several THEN kept_was := held_fee(stream, stream_versions[first], fee_was, stored.amount); END IF;
     END IF;
     state_was := state;
     fee := fee_was;
@@ -301,8 +322,8 @@ BEGIN
         nothing := refuse_chain_rows(jsonb_build_array(jsonb_build_object('chain_id', stored.chain_id)), guards);
       END IF;
       IF rule.fee IS NOT NULL THEN
-        request := all_data[at];
         IF rule.fee <> 'reserved' THEN
+          request := all_data[at];
           offer := request->'fees';
           IF NOT request ?| '{recovered,claimed}' THEN
             fits := fits OR rule.must_fit;
@@ -311,10 +332,8 @@ BEGIN
             END IF;
           END IF;
         ELSE
-          IF stream_versions[at] > 1 THEN
-            SELECT o.data INTO request FROM events o WHERE o.stream_id = stream_ids[at] AND o.stream_version = 1;
-          END IF;
-          offer := request->'reserved';
+          IF NOT is_new THEN SELECT o.data INTO opening FROM events o WHERE o.stream_id = stream AND o.stream_version = 1; END IF;
+          offer := opening->'reserved';
           fits := fits OR rule.must_fit;
         END IF;
         offered := (offer->>'gasLimit')::numeric * (offer->>'maxFeePerGas')::numeric;
@@ -339,24 +358,23 @@ BEGIN
     covered := covered + at - first;
     IF is_unknown THEN
       unknown_wallets := unknown_wallets || coalesce(stored.wallet_id, x->>'wallet_id');
-      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata::jsonb[]);
+      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata);
       CONTINUE;
     END IF;
     IF is_new THEN
-      request := all_data[first];
-      amount := (request->>'amount')::numeric;
+      amount := (opening->>'amount')::numeric;
       -- One comparison after the other: each is a lookup in the row and one in the request.
       IF (x ? 'after_version' OR '*' <> ALL (allowed)
-          OR x->'wallet_id' IS DISTINCT FROM request->'walletId' OR x->'chain_id' IS DISTINCT FROM request->'chainId'
-          OR x->'from_address' IS DISTINCT FROM request->'from' OR x->'to_address' IS DISTINCT FROM request->'to'
-          OR x->'amount' IS DISTINCT FROM request->'amount' OR x->'network' IS DISTINCT FROM request->'network'
-          OR x->'asset_id' IS DISTINCT FROM request->'asset'->'assetId' OR x->'tenant_id' IS DISTINCT FROM sender->'tenantId'
+          OR x->'wallet_id' IS DISTINCT FROM opening->'walletId' OR x->'chain_id' IS DISTINCT FROM opening->'chainId'
+          OR x->'from_address' IS DISTINCT FROM opening->'from' OR x->'to_address' IS DISTINCT FROM opening->'to'
+          OR x->'amount' IS DISTINCT FROM opening->'amount' OR x->'network' IS DISTINCT FROM opening->'network'
+          OR x->'asset_id' IS DISTINCT FROM opening->'asset'->'assetId' OR x->'tenant_id' IS DISTINCT FROM (all_metadata[first]->'tenantId')::jsonb
           OR x->>'nonce' IS NOT NULL OR x->>'hash' IS NOT NULL OR x->>'block_number' IS NOT NULL
           OR x->>'succeeded' IS NOT NULL OR (amount BETWEEN 0 AND 1e78) IS NOT TRUE) THEN
         PERFORM refuse_row('transactions', x->>'transaction_id');
       END IF;
     ELSIF NOT x ? 'after_version' THEN
-      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata::jsonb[]);
+      PERFORM refuse_rows_of_transactions(jsonb_build_array(x), stream_ids, stream_versions, types, all_metadata);
     ELSIF (x->>'after_version')::integer <> stream_versions[first] - 1 OR x - allowed <> '{}' THEN
       PERFORM refuse_row('transactions', x->>'transaction_id');
     END IF;
@@ -370,9 +388,9 @@ BEGIN
     will := coalesce(state = ANY (unmined), false);
     CONTINUE WHEN was = will AND (kept = kept_was OR NOT was);
     IF is_new THEN
-      wallet := request->>'walletId';
-      native := native_asset(request->>'network', request->>'chainId');
-      asset := request->'asset'->>'assetId';
+      wallet := opening->>'walletId';
+      native := native_asset(opening->>'network', opening->>'chainId');
+      asset := opening->'asset'->>'assetId';
     ELSE
       wallet := stored.wallet_id;
       native := native_asset(stored.network, stored.chain_id::text);
@@ -393,14 +411,15 @@ BEGIN
         held := amount;
       END IF;
       -- What a call takes besides its amount is in its request alone.
-      is_call := false;
-      IF NOT is_new THEN is_call := stored.type NOT IN ('TRANSFER', 'NONCE_FILL'); END IF;
-      IF is_call THEN
-        SELECT o.data INTO request FROM events o WHERE o.stream_id = stream_ids[first] AND o.stream_version = 1;
+      outflows := NULL;
+      IF is_new THEN
+        outflows := opening->'outflows';
+      ELSIF stored.type NOT IN ('TRANSFER', 'NONCE_FILL') THEN
+        SELECT o.data->'outflows' INTO outflows FROM events o WHERE o.stream_id = stream AND o.stream_version = 1;
       END IF;
-      IF (is_new OR is_call) AND request ? 'outflows' THEN
-        FOR m IN 0..jsonb_array_length(request->'outflows') - 1 LOOP
-          outflow := request->'outflows'->m;
+      IF outflows IS NOT NULL THEN
+        FOR m IN 0..jsonb_array_length(outflows) - 1 LOOP
+          outflow := outflows->m;
           IF ((outflow->>'amount')::numeric BETWEEN 0 AND 1e78) IS NOT TRUE THEN PERFORM refuse_row('transactions', x->>'transaction_id'); END IF;
           accounts := accounts || (wallet || (outflow->'asset'->>'assetId'));
           amounts := amounts || (CASE WHEN was THEN -1 ELSE 1 END * (outflow->>'amount')::numeric);
@@ -497,7 +516,7 @@ BEGIN
   IF 'MpcSharesRefreshRequested' = ANY (types) THEN PERFORM refuse_refresh(stream_ids, types, all_data::jsonb[]); END IF;
   nothing := refuse_transactions(guards, rows->'transactions', stream_ids, stream_versions, types, all_data, all_metadata);
   rows := rows - 'transactions';
-  IF rows <> '{}' THEN PERFORM refuse_rows(guards, rows, stream_ids, stream_versions, types, all_metadata::jsonb[]); END IF;
+  IF rows <> '{}' THEN PERFORM refuse_rows(guards, rows, stream_ids, stream_versions, types, all_metadata); END IF;
   -- The event that opened the resource names the request too: the table of keys is rebuilt from there.
   IF guards ? 'idempotency' THEN
     FOR n IN 0..jsonb_array_length(guards->'idempotency') - 1 LOOP
