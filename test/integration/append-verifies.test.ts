@@ -151,3 +151,30 @@ t.test('a commit that was appended before is recognised, alone and among others'
   t.strictSame(await outcomesOf(appendRaw(api, [rival])), ['0 stream_conflict'])
   t.equal(await countOf(pool), 3)
 })
+
+t.test('an append finds the same environment of a mint as the function that reads any event', async (t) => {
+  const { pool } = await withDatabase(t)
+  const event = (streamId: string, data: string) => rawEvent({ streamId, type: 'Any', data })
+  await appendRaw(pool, [event('collection-col_t', '{"environment":"testnet"}'), event('wallet-wal_m', '{}')])
+  const asked = [
+    ['mint-of-collection', '{"collectionId":"col_t"}', 'testnet'],
+    ['mint-of-wallet', '{"collectionId":"col_t","walletId":"wal_m"}', 'mainnet'],
+    ['mint-of-nobody', '{"collectionId":"col_t","walletId":null}', 'mainnet'],
+    ['mint-itself', '{"collectionId":"col_t","environment":"mainnet"}', 'mainnet'],
+    ['mint-escaped', '{"collectionId":"col_t","\\u0065nvironment":"mainnet"}', 'mainnet'],
+    ['mint-unknown', '{"collectionId":"col_none"}', 'mainnet'],
+    ['mint-of-new', '{"collectionId":"col_new"}', 'testnet'],
+  ] as const
+  const added = asked.map(([streamId, data]) => event(streamId, data))
+  await appendRaw(pool, [event('collection-col_new', '{"environment":"testnet"}'), ...added])
+  const { rows } = await pool.query(
+    `SELECT stream_id, environment, environment_of_event(stream_id, data::jsonb) AS derived FROM events
+      WHERE stream_id LIKE 'mint-%'`,
+  )
+  const stored = new Map(rows.map((row) => [row.stream_id, row]))
+  for (const [streamId, , environment] of asked) {
+    const { derived, ...row } = stored.get(streamId)
+    t.equal(row.environment, environment, streamId)
+    t.equal(derived, environment, streamId)
+  }
+})

@@ -230,7 +230,11 @@ BEGIN
   -- look-up for each, whatever the statistics of a fast growing table say.
   SELECT array_agg(x.stream_id), array_agg(x.stream_version), array_agg(x.type), array_agg(x.schema_version), array_agg(x.data),
          array_agg(x.metadata), array_agg(x.recorded_at), array_agg(x.new_hash),
-         array_agg(CASE WHEN x.stream_version = 1 THEN
+         array_agg(CASE -- Of a mint, its collection's, as environment_of_event says of events that name none and no wallet.
+                        WHEN x.stream_version = 1 AND starts_with(x.stream_id, 'mint-')
+                             AND x.data->'environment' IS NULL AND x.data->'walletId' IS NULL THEN
+                          (SELECT v.environment FROM events v WHERE v.stream_id = 'collection-' || (x.data->>'collectionId') AND v.stream_version = 1)
+                        WHEN x.stream_version = 1 THEN
                           -- Every opening of a transaction names its environment: parsed only if the data name both.
                           CASE WHEN starts_with(x.stream_id, 'transaction-') AND strpos(x.hashed, '"environment":"testnet"') = 0
                                     AND strpos(x.hashed, '"environment":"mainnet"') > 0 THEN 'mainnet'
