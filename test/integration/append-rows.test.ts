@@ -159,7 +159,11 @@ t.test('content that repeats in one append does not pass under another hash', as
   const api = await loginAs(t, { pool, url }, 'api')
   const { cid, text: content } = contentOf({ name: 'Ticket' })
   const other = contentOf({ name: 'Other' })
-  const rows = (...items: Record<string, unknown>[]): Sent => ({ guards: {}, events: [], rows: { nft_metadata: items } })
+  const rows = (...items: Record<string, unknown>[]): Sent => ({
+    guards: {},
+    events: [],
+    rows: { nft_metadata: items },
+  })
   await t.rejects(append(api, rows({ cid, content }, { cid, content }, { cid: other.cid, content })), REFUSED)
   await t.rejects(append(api, rows({ cid, content }, { cid, content: other.text })), REFUSED)
   await t.rejects(append(api, rows({ cid, content }, { cid })), REFUSED, 'a row without content')
