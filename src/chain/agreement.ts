@@ -30,6 +30,8 @@ export type Nodes = {
 }
 
 export type NodeReader = RpcReader & {
+  /** Its name for logs and operators. */
+  readonly host: string
   /** What it shows is wrong, and another one shows what is right: for some minutes the others are asked before it. */
   readonly doubt: () => void
 }

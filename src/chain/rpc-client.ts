@@ -6,20 +6,12 @@
 import { agreedBlock, agreeing, majorityOf, type NodeReader, type Nodes, type Quorum } from './agreement.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
-import { readCount } from './hex.ts'
-import {
-  type EachReader,
-  type RpcReader,
-  type RpcRequest,
-  type RpcResult,
-  resultValue,
-  rpcCall,
-  unavailable,
-} from './json-rpc.ts'
+import { type EachReader, type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
 import type { RpcBatchLimits } from './settings.ts'
-import { agreedCount, firstToAccept } from './several-nodes.ts'
+import { firstToAccept } from './several-nodes.ts'
+import { newestCount } from './transaction-counts.ts'
 
 /**
  * The lowest default limit of common nodes (erigon, nethermind; anvil is no faster with more), and half of the lowest
@@ -67,7 +59,7 @@ export type RpcClient = EachReader &
      * @param rawTransactions RLP as `0x` hex; consecutive nonces of a sender in ascending order
      */
     readonly sendRawTransactions: (rawTransactions: readonly string[]) => Promise<readonly Submission[]>
-    /** How many transactions of the account are in blocks, as `agreedCount` takes it from the nodes. @throws Unavailable */
+    /** How many transactions of the account are in blocks, in the newest one that a quorum reaches. @throws Unavailable */
     readonly transactionCount: (address: string) => Promise<number>
     readonly health: () => readonly EndpointHealth[]
     /** Closes the connections. Pending requests end as unavailable. */
@@ -106,8 +98,9 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     hosts.map((own) => ask(inOrder(own), plan, batch.maxBytes))
   const readers = hosts.map((own) => {
     const batchOf: RpcReader['batch'] = (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes)
+    const host = own[0]?.health().host ?? ''
     const doubt = () => own.forEach((endpoint) => void endpoint.doubt())
-    return { own, reader: { ...withBlockHashes({ batch: batchOf }, options.now), doubt } }
+    return { own, reader: { ...withBlockHashes({ batch: batchOf }, options.now), host, doubt } }
   })
   const nodes = (): readonly NodeReader[] => {
     compareHeads()
@@ -115,8 +108,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     const rank = (own: readonly Endpoint[]): number => Math.min(...own.map((endpoint) => first.indexOf(endpoint)))
     return [...readers].sort((a, b) => rank(a.own) - rank(b.own)).map(({ reader: one }) => one)
   }
-  return {
-    batch: reader.batch,
+  const several: Nodes = {
     agreed: quorum.needed === 1 ? reader : agreeing(nodes, quorum.needed),
     async newest(tag, above = Number.POSITIVE_INFINITY) {
       if (quorum.needed > 1) return agreedBlock(nodes(), quorum.needed, { tag, above })
@@ -125,6 +117,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     },
     nodes,
     quorum,
+  }
+  return {
+    batch: reader.batch,
+    ...several,
     fromEach: (requests) => Promise.all(ofHosts({ kind: 'read', requests })),
     call: (method, params) => rpcCall(reader, method, params),
     sendRawTransactions: (rawTransactions) => {
@@ -132,13 +128,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const heard = ofHosts({ kind: 'send', requests })
       return firstToAccept(heard.map(async (results) => (await results).map(classifySubmission)))
     },
-    transactionCount: (address) => {
-      const requests = [{ method: 'eth_getTransactionCount', params: [address, 'latest'] }]
-      const count = async (answers: Promise<readonly RpcResult[]>) => {
-        const [result] = await answers
-        return readCount(resultValue(result, 'eth_getTransactionCount'), 'a transaction count')
-      }
-      return agreedCount(ofHosts({ kind: 'read', requests }).map(count))
+    transactionCount: (address) => newestCount(several, address),
     },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {

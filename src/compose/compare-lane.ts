@@ -23,6 +23,7 @@ export function composeCompareLane(
     keys,
     untagged: async (epoch) => (await restoreState(epoch)).untagged,
     clientOf: (chainId) => chainOf(chainId).client,
+    now: () => performance.now(),
     refusal,
     ...told,
   })

@@ -3,6 +3,7 @@
  * wallets' keys; signs transactions of lanes, vouchers, messages and typed data; seals keys for export.
  */
 import { randomInt } from 'node:crypto'
+import { countsNow } from '../chain/transaction-counts.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -14,9 +15,10 @@ import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
-import { createLaneReads, type Lane, parseLane } from '../transactions/lanes.ts'
+import { createLaneReads, parseLane } from '../transactions/lanes.ts'
 import { createNeededGas, type NeededGas } from '../transactions/needed-gas.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
+import { createOutsideReads } from '../transactions/outside.ts'
 import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
@@ -140,8 +142,8 @@ function composeLane(
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
   const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
-  const nonceOf = ({ chainId, address }: Lane) => chainOf(chainId).client.transactionCount(address)
-  const laneChainOf = composeLaneChains(kernel, nonceOf)
+  const { knowledge } = createOutsideReads(pool)
+  const laneChainOf = composeLaneChains(kernel)
   const emptyGas = createEmptyGas(chainOf)
   const replace = createReplaceInLane({
     ...shared,
@@ -173,7 +175,11 @@ function composeLane(
       newId,
       quoteOf: (chainId) => chainOf(chainId).fees.quote(),
       minTipOf: (chainId) => chainOf(chainId).settings.minTipWei,
-      nonceOf,
+      async nonceOf(lane) {
+        const { cursor: block } = await knowledge(lane)
+        const asked = { address: lane.address, block, isFirst: false }
+        return (await countsNow(chainOf(lane.chainId).client, asked)).agreed
+      },
       emptyGas,
       replaceAfterMs: config.replaceAfterMs,
       onFilled: ({ chainId, address }, nonces) =>
@@ -195,7 +201,7 @@ function composeLane(
 }
 
 /** What a lane uses of its chain. All lanes of a chain share what is remembered of the gas of tokens. */
-function composeLaneChains({ pool, chainOf }: Kernel, nonceOf: (lane: Lane) => Promise<number>) {
+function composeLaneChains({ pool, chainOf }: Kernel) {
   const observedBlock = createObservedBlock(pool)
   const chains = new Map<number, LaneChain & { readonly neededGas: NeededGas }>()
   return (chainId: number) => {
@@ -212,7 +218,6 @@ function composeLaneChains({ pool, chainOf }: Kernel, nonceOf: (lane: Lane) => P
       neededGas: createNeededGas({ forks, estimateGas }),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
-      nonceOf: (address: string) => nonceOf({ chainId, address }),
     }
     chains.set(chainId, chain)
     return chain

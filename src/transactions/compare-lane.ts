@@ -4,12 +4,11 @@
  *
  * Invariant: a request is signed with a new nonce only when every transaction of the sender below that nonce, and every
  * one that nodes showed at the first check after a start of the database, is known: signed in the log, or processed in a
- * block without the tag of the request.
+ * block without the tag of the request. The nonce follows from the log and from what a quorum of the nodes says.
  */
 import { LRUCache } from 'lru-cache'
-import { readCount } from '../chain/hex.ts'
-import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
-import { ChainRefused } from '../core/errors.ts'
+import type { Nodes } from '../chain/agreement.ts'
+import { countsNow } from '../chain/transaction-counts.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
@@ -17,6 +16,7 @@ import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { SignedBytes } from './events.ts'
 import type { HeldCause } from './held-cause.ts'
+import { createJudgeCounts, type JudgeCounts, type Look } from './judge-counts.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { LaneKnowledge, Outside, OutsideReads, Proven, SeenLoose } from './outside.ts'
 import { readSigned, type ShownTransaction } from './read-signed.ts'
@@ -36,7 +36,9 @@ export type CompareLanePorts = {
   readonly keys: TagKeys
   /** Whether the database went back to a state from before signatures had tags: forgotten ones may have none. */
   readonly untagged: (epoch: string) => Promise<boolean>
-  readonly clientOf: (chainId: number) => RpcReader
+  readonly clientOf: (chainId: number) => Nodes
+  /** A monotonic clock, ms. */
+  readonly now: () => number
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
   readonly refusal: (epoch: string) => Promise<string | null>
   /** Called when a lane, or a request, must wait, with the cause. */
@@ -45,33 +47,25 @@ export type CompareLanePorts = {
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: SignedBytes) => void
 }
 
-/** `held`: why the lane must wait; `null` when it may sign. `unclear`: requests that must wait, whatever the lane does. */
-export type Compared = { readonly held: HeldCause | null; readonly unclear: readonly string[] }
+/**
+ * `held`: why the lane must wait; `null` when it may sign. `unclear`: requests that must wait, whatever the lane does.
+ * `from`: the lowest nonce that may be given: all lower ones are known.
+ */
+export type Compared = { readonly held: HeldCause | null; readonly unclear: readonly string[]; readonly from: number }
 
-const FREE: Compared = { held: null, unclear: [] }
+const FREE: Compared = { held: null, unclear: [], from: 0 }
 
 /**
  * @param waiting the requests about to be signed for the first time, in order of acceptance
- * @param nonce the lowest nonce that they may get: nothing is signed before all lower ones are known
+ * @throws Unavailable when no node answers
  */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[], nonce: number) => Promise<Compared>
-
-/**
- * `until`: lower nonces must be processed before the lane is complete; `null` when it is. `walked`: lower nonces are
- * processed, or the log has them. `outside`: as it was known then. When it is lower later, blocks left the chain, and their
- * transactions are in pools again.
- */
-type Look = {
-  readonly epoch: string
-  readonly until: number | null
-  readonly walked: number
-  readonly outside: number
-}
+export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
   const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
   const proofs: Proofs = new LRUCache({ max: REMEMBERED_PROOFS })
-  return async (lane, lease, waiting, nonce) => {
+  const judge = createJudgeCounts({ now: ports.now, assigned: ports.outside.assigned })
+  return async (lane, lease, waiting) => {
     const name = laneName(lane)
     const { known, requests, loose } = await readLane(ports, lane, waiting)
     const before = looks.get(name)
@@ -83,19 +77,15 @@ export function createCompareLane(ports: CompareLanePorts): CompareLane {
       if (known.outside > 0) await recover(ports, lane, lease, search)
       return FREE
     }
-    const isComplete = last?.until === null && (await areAssigned(ports, lane, last.walked, nonce))
-    const look = isComplete
-      ? { ...last, walked: Math.max(last.walked, nonce) }
-      : await lookAtChain(ports, lane, known, { before: last, nonce })
-    if ('kind' in look) {
-      ports.onHeld(lane, look)
-      return { held: look, unclear: [] }
+    const seen = await lookAtChain(ports, judge, lane, known, last)
+    if ('kind' in seen) {
+      ports.onHeld(lane, seen)
+      return { held: seen, unclear: [], from: 0 }
     }
     const unclear = known.outside > 0 ? await recover(ports, lane, lease, search) : []
-    looks.set(name, { ...look, outside: known.outside })
-    const held = waitsFor(known, look)
-    if (held !== null) ports.onHeld(lane, held)
-    return { held, unclear }
+    looks.set(name, seen.look)
+    if (seen.held !== null) ports.onHeld(lane, seen.held)
+    return { held: seen.held, unclear, from: seen.from }
   }
 }
 
@@ -119,56 +109,18 @@ async function readLane(
   return { requests, ...(await outside.loose(lane, { tags, contents: [...new Set(requests.map(callOf))] })) }
 }
 
-/**
- * What the lane must wait for, after querying nodes about the sender; or a reason to refuse. Once the lane was complete,
- * only for nonces above which something is to be signed: a node that lagged may have hidden them before.
- */
+/** What the lane must wait for, after asking each node about the sender; or a reason to refuse. */
 async function lookAtChain(
-  ports: CompareLanePorts,
+  { clientOf, refusal }: CompareLanePorts,
+  judge: JudgeCounts,
   lane: Lane,
-  { cursor, epoch, outside }: LaneKnowledge,
-  { before, nonce }: { readonly before: Look | null; readonly nonce: number },
-): Promise<Look | HeldCause> {
-  const { clientOf, refusal } = ports
-  const refused = before === null ? await refusal(epoch) : null
-  if (refused !== null) return { kind: 'log_refused', reason: refused }
-  const client = clientOf(lane.chainId)
-  const until = before?.until === null ? nonce : await shownUntil(client, lane, before?.until ?? null, nonce)
-  // By its hash: at the same number, nodes may be on a branch that the follower has not read yet.
-  const walked = cursor === null ? 0 : await countAt(client, lane, { blockHash: cursor.hash }).catch(refusedCount)
-  if (!(await areAssigned(ports, lane, walked, until))) return { epoch, until, walked, outside }
-  return { epoch, until: null, walked: Math.max(walked, until), outside }
-}
-
-/** Whether the log has given every nonce from `from` on, below `to`, to a transaction: one gap may hide a forgotten one. */
-async function areAssigned({ outside }: CompareLanePorts, lane: Lane, from: number, to: number): Promise<boolean> {
-  return to <= from || (await outside.assigned(lane, from, to)) === to - from
-}
-
-/**
- * The nonce below which nodes show transactions, at least that of the next signature. Foreign ones sent after the first
- * look are not awaited, nor are those that a pool has dropped.
- */
-async function shownUntil(client: RpcReader, lane: Lane, before: number | null, nonce: number): Promise<number> {
-  const mined = await countAt(client, lane, 'latest')
-  const shown = Math.max(mined, await countAt(client, lane, 'pending').catch(refusedCount))
-  return Math.max(nonce, Math.min(shown, before ?? shown))
-}
-
-/** A node that does not answer for this block, or for its pool, shows nothing. */
-function refusedCount(error: unknown): number {
-  if (error instanceof ChainRefused) return 0
-  throw error
-}
-
-type At = 'latest' | 'pending' | { readonly blockHash: string }
-
-async function countAt(client: RpcReader, { address }: Lane, at: At): Promise<number> {
-  return readCount(await rpcCall(client, 'eth_getTransactionCount', [address, at]), 'a transaction count')
-}
-
-function waitsFor({ next, cursor }: LaneKnowledge, { until }: Look): HeldCause | null {
-  return until === null ? null : { kind: 'not_walked', until, next, cursor: cursor?.number ?? null }
+  known: LaneKnowledge,
+  before: Look | null,
+) {
+  const refused = before === null ? await refusal(known.epoch) : null
+  if (refused !== null) return { kind: 'log_refused', reason: refused } as const
+  const asked = { address: lane.address, block: known.cursor, isFirst: before?.until !== null }
+  return judge(lane, known, before, await countsNow(clientOf(lane.chainId), asked))
 }
 
 /**

@@ -87,7 +87,7 @@ export const transactions = {
     wallet_holds: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
     foreign_nonces: {
       beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',
-      grants: readBy(['operator'], { follower: 'SELECT, DELETE' }),
+      grants: readBy(['operator', 'signer'], { follower: 'SELECT, DELETE' }),
     },
     held_lanes: {
       beside: 'why signers sign nothing in a lane; they write it again with each try',

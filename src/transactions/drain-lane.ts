@@ -39,8 +39,6 @@ const TOP_ROWS = 8
 /** The chain functions that a lane uses. */
 export type LaneChain = ExaminingChain & {
   readonly quote: () => Promise<FeeQuote>
-  /** The transaction count of the account in the newest block: the lowest nonce that the chain accepts. */
-  readonly nonceOf: (address: string) => Promise<number>
 }
 
 export type DrainLanePorts = SignAndRecordPorts & {
@@ -135,14 +133,12 @@ async function signDue(work: Work): Promise<void> {
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, setAside } = work
   const chain = work.chainOf(lane.chainId)
-  // The nonce is read before the comparison, which must know everything below it.
-  const [chainNonce, quote] =
-    wanted.length === 0 ? [0, null] : await Promise.all([chain.nonceOf(lane.address), quoteUnderCap(chain.quote)])
-  const { held, unclear } = await work.compare(lane, lease, wanted, chainNonce)
+  const { held, unclear, from } = await work.compare(lane, lease, wanted)
   for (const id of unclear) work.unclear.add(id)
   const ids = wanted.filter((id) => !work.unclear.has(id))
   // What is set aside makes room for what waits behind it.
   if (held !== null || ids.length === 0) return held === null && unclear.length > 0
+  const quote = await quoteUnderCap(chain.quote)
   const waiting = await loadWaiting(work, lane, ids)
   const loadedIds = new Set(waiting.map(({ loaded }) => loaded.id))
   const left = ids.filter((id) => !loadedIds.has(id))
@@ -152,7 +148,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   }
   const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
   const givenUp = leaveAlone(work, unjudged)
-  const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, chainNonce, ready.length), lanes.spare(lane)])
+  const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, from, ready.length), lanes.spare(lane)])
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
@@ -209,7 +205,7 @@ function notNeeded({ loaded }: Ready, now: string): Refused {
   return { loaded, command: { type: 'FailUnsigned', code: 'expired', message, now } }
 }
 
-/** @returns those that end. The nodes are at work: they returned a nonce for this pass. */
+/** @returns those that end. A node is at work: it returned a transaction count for this pass. */
 function leaveAlone({ log, lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): Refused[] {
   return items.flatMap((item) => {
     const { loaded } = item

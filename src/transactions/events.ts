@@ -241,8 +241,11 @@ export type TransactionCancelled = Event<
   'TransactionCancelled',
   { hash: string | null; cancelledAt: string; blockNumber?: number; confirmations?: number }
 >
-/** The transaction that used a nonce, or carried an authorization that did (EIP-7702), and its block. */
-export type TakenBy = { readonly hash: string; readonly blockNumber: number }
+/**
+ * The transaction that used a nonce, or carried an authorization that did (EIP-7702), and its block. Its hash is missing in
+ * events from before it was recorded.
+ */
+export type TakenBy = { readonly hash: string; readonly blockNumber: number; readonly blockHash?: string }
 /** Proof that another transaction used the nonce, in a finalized block: only then may a new nonce be signed. */
 export type NonceConsumedExternally = Event<
   'NonceConsumedExternally',

@@ -2,7 +2,8 @@
  * Fills gaps in the nonces of a lane with empty transactions, so that the transactions behind them can be mined.
  *
  * Invariant: a filler costs at most what the wallet has beyond the holds of its other transactions. It never takes what
- * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`).
+ * they need; where nothing is left, the gap stays until the wallet is funded (`nonce_gap` in `stuck`). A gap is below a nonce
+ * that the lane has signed, and where it is wide because nodes were wrong, only some fillers are made in an hour.
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
@@ -12,6 +13,7 @@ import { notHeld, opened } from '../event-log/aggregate.ts'
 import { HoldRefused } from '../event-log/commit.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { MAX_FILLERS_AN_HOUR } from '../keys/mpc/filler-counts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
@@ -30,8 +32,8 @@ export type FillGapsPorts = {
   readonly emptyGas: EmptyGas
   /** The lowest tip that nodes of the chain accept, wei per gas. */
   readonly minTipOf: (chainId: number) => bigint
-  /** The transaction count of the account in the newest block. */
-  readonly nonceOf: (lane: Lane) => Promise<number>
+  /** The transaction count of the account in the newest processed block; `null` when no quorum says the same of it. */
+  readonly nonceOf: (lane: Lane) => Promise<number | null>
   readonly newId: NewId
   /** How long a transaction must have been stuck. */
   readonly replaceAfterMs: number
@@ -51,11 +53,13 @@ export type FillGaps = (lane: Lane, lease: Lease, setAside?: readonly string[]) 
 export function createFillGaps(ports: FillGapsPorts): FillGaps {
   const { log, lanes, replaceAfterMs } = ports
   return async (lane, lease, setAside = []) => {
-    const gaps = await lanes.gaps(lane, await ports.nonceOf(lane), replaceAfterMs)
-    if (gaps.length === 0) return 0
+    const count = await ports.nonceOf(lane)
+    const gaps = count === null ? [] : await lanes.gaps(lane, count, replaceAfterMs)
+    if (count === null || gaps.length === 0) return 0
     const waiting = await lanes.waiting(lane, gaps.length, setAside)
     const stuck = await lanes.stuck(lane, replaceAfterMs, MOST_ASKED)
-    const unfilled = gaps.slice(waiting.length)
+    const left = Math.max(0, MAX_FILLERS_AN_HOUR - (await lanes.fillersOfHour(lane, count)))
+    const unfilled = gaps.slice(waiting.length, waiting.length + left)
     if (unfilled.length === 0 || stuck.length === 0) return gaps.length
     const states = notHeld(await log.loadMany(transactionAggregate, stuck)).map(({ state }) => state)
     const state = states.find((one) => one.state !== 'unknown')

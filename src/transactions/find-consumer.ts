@@ -1,12 +1,18 @@
 /**
  * Finds what used a nonce of an account: a transaction that the account sent, or an authorization that it signed
  * (EIP-7702) and anybody sent. The proof is in a block, which every node keeps. The log or the follower's records name
- * the block; otherwise it is found by binary search, for which the node must have the states of the blocks in between.
+ * the block; otherwise it is found by binary search, for which nodes must have the states of the blocks in between.
+ *
+ * Invariant: a quorum names the hash of the block, what stands in it follows from that hash, and who sent it from its
+ * signature. No node alone can make a nonce used, or one of our transactions something else.
  */
+import type { Nodes } from '../chain/agreement.ts'
 import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'
 import { type FeeOffer, readOffer } from '../chain/blocks.ts'
-import { readCount, readLower, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, resultValue, rpcCall } from '../chain/json-rpc.ts'
+import { readCount, readLower } from '../chain/hex.ts'
+import { readProvenBlock } from '../chain/proven-block.ts'
+import { agreedCounts } from '../chain/transaction-counts.ts'
+import { Unavailable } from '../core/errors.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { isTransaction } from '../keys/is-transaction.ts'
@@ -32,20 +38,27 @@ export type AccountNonce = { readonly chainId: number; readonly address: string;
 type Raw = Readonly<Record<string, unknown>>
 
 /**
- * What used the nonce in this block; `null` when the node shows nothing there. A transaction counts only if its fields have
- * its hash and the signature of the account: no node can make one.
+ * What used the nonce in this block; `null` when nothing there did, or there is no such block. A transaction counts only if
+ * its fields have its hash and the signature of the account, whoever a node says has sent it.
  *
  * An authorization alone is no proof: one with a wrong nonce had no effect. It counts when the account's transaction
  * count is past the nonce and none of the recorded versions has a receipt.
  *
- * @throws Unavailable
+ * @param hash where the block is named by its hash too: another one of this number is not looked at
+ * @throws Unavailable, also when no quorum names the block, or no node shows what has its hash
  */
-export async function consumerIn(client: RpcReader, account: AccountNonce, block: number): Promise<Consumer | null> {
-  const raw = (await rpcCall(client, 'eth_getBlockByNumber', [toQuantity(block), true])) as Raw | null
-  const transactions = Array.isArray(raw?.transactions) ? (raw.transactions as Raw[]) : []
+export async function consumerIn(
+  client: Nodes,
+  account: AccountNonce,
+  block: number,
+  hash: string | null = null,
+): Promise<Consumer | null> {
+  const raw = await readProvenBlock(client, block)
+  if (raw === null || (hash !== null && !sameHex(raw.hash, hash))) return null
+  const transactions = Array.isArray(raw.transactions) ? (raw.transactions as Raw[]) : []
   const sent = transactions.find((transaction) => isSent(transaction, account))
   const found = sent ?? transactions.find((transaction) => isAuthorized(transaction, account))
-  if (raw === null || found === undefined) return null
+  if (found === undefined) return null
   return {
     kind: sent === undefined ? 'authorization' : 'transaction',
     nonce: account.nonce,
@@ -61,21 +74,17 @@ export async function consumerIn(client: RpcReader, account: AccountNonce, block
 }
 
 /**
- * Binary search for the block.
+ * Binary search for the block, by counts that a quorum agrees on.
  *
  * @param highest a block at which the nonce is used; the search begins there and widens downwards
- * @returns `null` when the node reports the nonce as used but shows nothing that used it: that proves nothing
- * @throws Unavailable, or ChainRefused when the node no longer has the state of a block
+ * @returns `null` when the nonce is used and no block shows what used it: that proves nothing
+ * @throws Unavailable, or ChainRefused when nodes no longer have the state of a block
  */
-export async function findConsumer(
-  client: RpcReader,
-  account: AccountNonce,
-  highest: number,
-): Promise<Consumer | null> {
+export async function findConsumer(client: Nodes, account: AccountNonce, highest: number): Promise<Consumer | null> {
   const { address, nonce } = account
   const isUsedAt = async (block: number): Promise<boolean> => {
-    const count = await rpcCall(client, 'eth_getTransactionCount', [address, toQuantity(block)])
-    return readCount(count, 'a transaction count') > nonce
+    const [count = 0] = await agreedCounts(client, [address], block)
+    return count > nonce
   }
   // Invariant: the nonce is used at `used`, and is not at `unused`.
   let used = highest
@@ -94,14 +103,42 @@ export async function findConsumer(
   return consumerIn(client, account, used)
 }
 
-/** The block of each mined transaction that the node knows; others are missing. @throws Unavailable */
-export async function blocksOf(client: RpcReader, hashes: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const answers = await client.batch(hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
-  const found = hashes.flatMap((hash, index) => {
-    const receipt = resultValue(answers[index], 'eth_getTransactionReceipt') as Raw | null
-    return receipt === null ? [] : [[hash, readCount(receipt.blockNumber, 'a block number')] as const]
+/**
+ * The blocks in which nodes say that these transactions are. Every node is asked, and one is enough to name a block: what is
+ * in it has to be proven.
+ *
+ * @throws Unavailable when fewer nodes answer than a quorum
+ */
+export async function blocksOf({ nodes, quorum }: Nodes, hashes: readonly string[]): Promise<readonly number[]> {
+  const requests = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+  const answers = await Promise.all(nodes().map((node) => node.batch(requests)))
+  const complete = answers.filter((results) => results.every(({ ok }) => ok))
+  if (complete.length < Math.min(quorum.needed, answers.length))
+    throw new Unavailable('no_quorum', `${complete.length} of ${answers.length} nodes say whether they have receipts.`)
+  const named = answers.flat().flatMap((result) => {
+    const block = result.ok ? (result.value as Raw | null)?.blockNumber : undefined
+    return typeof block === 'string' && /^0x[0-9a-f]{1,13}$/i.test(block) ? [Number(block)] : []
   })
-  return new Map(found)
+  return [...new Set(named)].sort((a, b) => a - b)
+}
+
+/**
+ * A transaction of ours in a block that any node names.
+ *
+ * @param highest blocks above it are not looked at
+ * @throws Unavailable
+ */
+export async function ownConsumer(
+  client: Nodes,
+  account: AccountNonce,
+  own: readonly string[],
+  highest: number,
+): Promise<Consumer | null> {
+  for (const block of await blocksOf(client, own)) {
+    const consumer = block <= highest ? await consumerIn(client, account, block) : null
+    if (consumer !== null && own.some((hash) => sameHex(hash, consumer.hash))) return consumer
+  }
+  return null
 }
 
 /** Whether an authorization is valid for this chain. */
@@ -110,7 +147,7 @@ export function isForChain({ chainId }: Authorization, chain: number): boolean {
 }
 
 function isSent(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {
-  if (!sameHex(transaction.from, address) || readCount(transaction.nonce, 'a nonce') !== nonce) return false
+  if (readCount(transaction.nonce, 'a nonce') !== nonce) return false
   return isTransaction(transaction, { hash: String(transaction.hash), from: address, chainId })
 }
 

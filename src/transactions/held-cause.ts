@@ -4,11 +4,24 @@
  *
  * A new cause is a member here; a test takes each of them and compares it with what `stuck` reports.
  */
+import { withoutQuorum } from '../chain/agreement.ts'
+
+/** How long a lane waits for a transaction count that nothing explains: the follower reads a block within seconds. */
+export const DOUBT_MINUTES = 10
 
 export type HeldCause =
   /** @param reason as the watch for restores gives it */
   | { readonly kind: 'log_refused'; readonly reason: string }
   | { readonly kind: 'not_walked'; readonly until: number; readonly next: number; readonly cursor: number | null }
+  /** @param answered of so many nodes, where a quorum has to say the same before the first signature after a start */
+  | { readonly kind: 'too_few_nodes'; readonly answered: number; readonly nodes: number; readonly needed: number }
+  /** @param explained the nonce below which the log and the processed blocks know every transaction */
+  | {
+      readonly kind: 'count_doubted'
+      readonly hosts: readonly string[]
+      readonly count: number
+      readonly explained: number
+    }
   | LookalikeCause
   /** Only this transaction waits; others of the lane are signed. */
   | { readonly kind: 'not_simulated'; readonly transactionId: string; readonly reason: string }
@@ -40,6 +53,18 @@ export const HELD_CAUSES: { readonly [K in HeldCause['kind']]: Words<HeldCauseOf
       `nodes show transactions of this address up to nonce ${until - 1}, but the log has only nonces below ${next}: ` +
       `the follower must first read their blocks, and it is at block ${cursor ?? 'none'}`,
     next: () => 'Check that the follower catches up: the lane then continues automatically.',
+  },
+  too_few_nodes: {
+    text: (cause) =>
+      `after a start of the signer or of the database ${withoutQuorum(cause, cause.answered)} before new nonces are given`,
+    next: () => 'Check the nodes of the chain: the lane continues when enough of them answer.',
+  },
+  count_doubted: {
+    text: ({ hosts, count, explained }) =>
+      `${hosts.join(', ')} alone says that this address has sent ${count} transactions, and the log and the processed blocks ` +
+      `know only nonces below ${explained}`,
+    next: ({ hosts }) =>
+      `Compare ${hosts.join(', ')} with an explorer, and remove it from the RPC URLs if it is wrong. After ${DOUBT_MINUTES} minutes the lane continues with what a quorum of the nodes says.`,
   },
   no_tag: {
     text: (cause) =>

@@ -42,8 +42,8 @@ export function createHeldLanes(pool: Pool, onError: (error: unknown) => void): 
   return {
     comparing(build) {
       const compare = build(onHeld)
-      return async (lane, lease, waiting, nonce) => {
-        const compared = await compare(lane, lease, waiting, nonce)
+      return async (lane, lease, waiting) => {
+        const compared = await compare(lane, lease, waiting)
         if (compared.held === null && compared.unclear.length === 0 && waiting.length > 0) await forget(lane)
         return compared
       }

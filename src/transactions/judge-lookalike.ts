@@ -5,7 +5,7 @@
  * Invariant: a decision holds for the transaction that the operator looked at, and for no other that the request is held
  * for since.
  */
-import type { RpcReader } from '../chain/json-rpc.ts'
+import type { Nodes } from '../chain/agreement.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
@@ -26,7 +26,7 @@ export type Judged = { readonly transactionId: string; readonly verdict: Verdict
 
 export type JudgePorts = {
   readonly log: EventLog
-  readonly clientOf: (chainId: number) => RpcReader
+  readonly clientOf: (chainId: number) => Nodes
   /** Runs a task under the lease of a lane. @throws Conflict while a signer works on it */
   readonly withLane: <T>(lane: Lane, task: (lease: Lease) => Promise<T>) => Promise<T>
 }

@@ -49,6 +49,8 @@ export type LaneReads = {
    * for this many milliseconds: all higher ones wait for them. The lowest few.
    */
   readonly gaps: (lane: Lane, from: number, unchangedMs: number) => Promise<number[]>
+  /** Fillers of gaps requested in the last hour that wait or are signed, without those far below the nonce `from`. */
+  readonly fillersOfHour: (lane: Lane, from: number) => Promise<number>
   /** Those in flight with the highest nonces, highest first. */
   readonly highestInFlight: (lane: Lane, limit: number) => Promise<string[]>
   /** The native balance of the sender minus all holds on it, wei; negative when the balance has fallen since. */
@@ -65,6 +67,9 @@ export type LaneReads = {
 
 /** Foreign transactions removed by a reorg: a handful. */
 const MAX_GAPS = 16
+
+/** More transactions than a lane sends in an hour with a gap in it. */
+const FILLERS_BELOW = 10_000
 
 /**
  * SQL condition: a row last changed at least this many milliseconds ago, by the clock of the database. Rows are stamped
@@ -140,14 +145,20 @@ export function createLaneReads(pool: Pool): LaneReads {
     async gaps({ chainId, address }, from, unchangedMs) {
       const { rows } = await pool.query<{ nonce: string }>({
         name: 'lane_gaps',
-        text: `SELECT n AS nonce FROM generate_series($3::bigint, (SELECT max(nonce) - 1 FROM transactions
-                  WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')} AND ${unchangedFor('$4')})) AS n
-                WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
+        // Of the numbers up to the lowest few gaps, at most as many are assigned as the log has assigned: never more are tried.
+        text: `SELECT n AS nonce FROM (SELECT max(nonce) - 1 AS last FROM transactions
+                  WHERE chain_id = $1 AND from_address = $2 AND ${isInFlight('transactions')} AND ${unchangedFor('$4')}) AS top
+                CROSS JOIN LATERAL (SELECT count(*) AS many FROM transactions
+                  WHERE chain_id = $1 AND from_address = $2 AND nonce >= $3 AND nonce <= top.last) AS given
+                CROSS JOIN LATERAL generate_series($3::bigint, least(top.last, $3::bigint + given.many + ${MAX_GAPS} - 1)) AS n
+                WHERE top.last IS NOT NULL
+                  AND NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
                 ORDER BY n LIMIT ${MAX_GAPS}`,
         values: [chainId, address, from, unchangedMs],
       })
       return rows.map(({ nonce }) => Number(nonce))
     },
+    fillersOfHour: (lane, from) => countFillers(pool, lane, from),
     highestInFlight: ({ chainId, address }, limit) =>
       ids(
         'lane_highest',
@@ -175,4 +186,15 @@ export function createLaneReads(pool: Pool): LaneReads {
         [chainId, address, forgottenAfterMs, afterNonce, limit],
       ),
   }
+}
+
+async function countFillers(pool: Pool, { chainId, address }: Lane, from: number): Promise<number> {
+  const { rows } = await pool.query<{ n: string }>({
+    name: 'lane_fillers',
+    text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2
+              AND (nonce >= $3::bigint - ${FILLERS_BELOW} OR state = 'requested')
+              AND type = 'NONCE_FILL' AND state <> 'failed' AND created_at > now() - interval '1 hour'`,
+    values: [chainId, address, from],
+  })
+  return Number(rows[0]?.n ?? 0)
 }

@@ -41,6 +41,8 @@ export type LaneKnowledge = {
   readonly epoch: string
   /** The nonce after the highest one that the follower saw used by transactions missing in the log; 0 for none. */
   readonly outside: number
+  /** The same with what was used by authorizations (EIP-7702), of blocks that are kept. */
+  readonly taken: number
 }
 
 export type LooseWanted = { readonly tags: readonly number[]; readonly contents: readonly string[] }
@@ -95,7 +97,8 @@ function readOutside({ nonce, hash, content, tag }: OutsideColumns): Outside {
 /** One row. `$1` is the chain, `$2` the sender. */
 const KNOWLEDGE = `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
                           c.number AS cursor, c.hash AS cursor_hash, ${DATABASE_EPOCH} AS epoch,
-                          (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside
+                          (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside,
+                          (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = $1 AND address = $2) AS taken
                      FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = $1`
 
 type KnowledgeColumns = {
@@ -104,6 +107,7 @@ type KnowledgeColumns = {
   readonly cursor_hash: Row<'chain_cursors'>['hash'] | null
   readonly epoch: string
   readonly outside: Row<'outside_transactions'>['nonce'] | null
+  readonly taken: Row<'foreign_nonces'>['nonce'] | null
 }
 
 function readKnowledge(row: KnowledgeColumns | undefined): LaneKnowledge {
@@ -112,6 +116,7 @@ function readKnowledge(row: KnowledgeColumns | undefined): LaneKnowledge {
     cursor: row?.cursor == null ? null : { number: Number(row.cursor), hash: row.cursor_hash ?? '' },
     epoch: row?.epoch ?? '',
     outside: Number(row?.outside ?? -1) + 1,
+    taken: Number(row?.taken ?? -1) + 1,
   }
 }
 
@@ -123,10 +128,10 @@ export function createOutsideReads(pool: Pool): OutsideReads {
       return readKnowledge(rows[0])
     },
     async loose({ chainId, address }, { tags, contents }) {
-      const { rows } = await pool.query<KnowledgeColumns & (OutsideColumns | { hash: null }) & { taken: boolean }>({
+      const { rows } = await pool.query<KnowledgeColumns & (OutsideColumns | { hash: null }) & { is_taken: boolean }>({
         name: 'loose_outside',
         text: `SELECT known.*, found.* FROM (${KNOWLEDGE}) AS known LEFT JOIN LATERAL (
-                 SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS taken FROM outside_transactions o
+                 SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS is_taken FROM outside_transactions o
                    LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
                   WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
                     AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
@@ -134,7 +139,7 @@ export function createOutsideReads(pool: Pool): OutsideReads {
                 ORDER BY found.nonce`,
         values: [chainId, address, tags, contents],
       })
-      const loose = rows.flatMap((row) => (row.hash === null ? [] : [{ ...readOutside(row), isTaken: row.taken }]))
+      const loose = rows.flatMap((row) => (row.hash === null ? [] : [{ ...readOutside(row), isTaken: row.is_taken }]))
       return { known: readKnowledge(rows[0]), loose }
     },
     async assigned({ chainId, address }, from, to) {

@@ -2,18 +2,18 @@
  * Proves that a transaction lost its nonce. The log records this with `NonceConsumedExternally`, but anybody who can
  * write to the log can append that event; so before signing the transaction with another nonce, the signer checks the
  * chain: the old nonce must be used, with enough confirmations, by a transaction that is not one of its own versions
- * and does something else.
+ * and does something else. The block has the hash that a quorum of this process's own nodes names; the event is a claim.
  */
 import { LRUCache } from 'lru-cache'
 
-import { readCount, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import type { Nodes } from '../chain/agreement.ts'
+import { agreedCounts } from '../chain/transaction-counts.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
-import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
+import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
 import { readSigned } from './read-signed.ts'
-import type { KnownTransaction } from './state.ts'
+import type { KnownTransaction, TakenIn } from './state.ts'
 import { readTag, type TagKeys, tagsOf } from './tags.ts'
 
 /** Cached proofs stay valid: the blocks were final. */
@@ -21,7 +21,7 @@ const REMEMBERED = 10_000
 
 export type ProveLostPorts = {
   /** `null` for a chain that is not configured here. */
-  readonly chainOf: (chainId: number) => { readonly client: RpcReader; readonly confirmations: number } | null
+  readonly chainOf: (chainId: number) => { readonly client: Nodes; readonly confirmations: number } | null
   /** `null` for a reader that signs nothing: it believes the log. */
   readonly keys: TagKeys | null
 }
@@ -39,7 +39,7 @@ export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
 
   /** What does the same is another program's if the log says so and its bytes do not have the tag of this transaction. */
   async function isForeign(
-    client: RpcReader,
+    client: Nodes,
     { hash }: Consumer,
     id: string,
     transaction: KnownTransaction,
@@ -82,25 +82,25 @@ export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
  * @param takenIn the block that the log names; the block itself is the proof
  */
 async function takerOf(
-  { client, confirmations }: { readonly client: RpcReader; readonly confirmations: number },
+  { client, confirmations }: { readonly client: Nodes; readonly confirmations: number },
   account: AccountNonce,
-  takenIn: number | null,
+  takenIn: TakenIn | null,
   own: readonly string[],
 ): Promise<Consumer | string> {
   const missing = `the chain does not show that another transaction used nonce ${account.nonce}`
+  const ours = `nonce ${account.nonce} was used by a version of this transaction`
   try {
-    const head = readCount(await rpcCall(client, 'eth_blockNumber', []), 'a block number')
-    const deep = Math.max(0, head - confirmations)
-    const isDeep = takenIn !== null && takenIn <= deep
-    const named = isDeep ? await consumerIn(client, account, takenIn) : null
-    if (named?.kind === 'transaction') return named
-    const used = await rpcCall(client, 'eth_getTransactionCount', [account.address, toQuantity(deep)])
-    if (readCount(used, 'a transaction count') <= account.nonce) return missing
-    if (named === null) return (await findConsumer(client, account, deep)) ?? missing
-    // An authorization in a block may not have used the nonce: one of our own versions may have used it before.
-    return (await blocksOf(client, own)).size === 0
-      ? named
-      : `nonce ${account.nonce} was used by a version of this transaction`
+    const head = await client.newest('latest')
+    const deep = Math.max(0, head.number - confirmations)
+    const isDeep = takenIn !== null && takenIn.number <= deep
+    const named = isDeep ? await consumerIn(client, account, takenIn.number, takenIn.hash) : null
+    if (named?.kind !== 'transaction') {
+      // An authorization in a block may not have used the nonce.
+      const [used = 0] = await agreedCounts(client, [account.address], deep)
+      if (used <= account.nonce) return missing
+    }
+    if ((await ownConsumer(client, account, own, head.number)) !== null) return ours
+    return named ?? (await findConsumer(client, account, deep)) ?? missing
   } catch (error) {
     if (error instanceof ChainRefused) return `${missing}: ${error.message}`
     throw error

@@ -1,9 +1,11 @@
 /**
  * Signed bytes reassembled from a node's transaction fields. Invariant: the result has the requested hash and the
- * requested sender, so a node cannot forge it.
+ * requested sender, so a node cannot forge it; one that shows it is enough.
  */
+import type { Nodes } from '../chain/agreement.ts'
 import { readCount, readQuantity } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { ChainRefused, Unavailable } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { withSignature } from '../keys/eip1559.ts'
 import { isTransaction } from '../keys/is-transaction.ts'
@@ -23,15 +25,36 @@ export type ShownTransaction = {
 
 type Raw = Readonly<Record<string, unknown>>
 
+type Wanted = { readonly hash: string; readonly from: string; readonly chainId: number }
+
 /**
- * `foreign`: of a type that is never signed here, as its hash proves. `null`: the node does not show it, or shows something
- * else. @throws Unavailable, ChainRefused
+ * `foreign`: of a type that is never signed here, as its hash proves. `null`: no node shows it. Nodes are asked one after the
+ * other, until one shows it.
+ *
+ * @throws Unavailable, ChainRefused when none answers
  */
 export async function readSigned(
-  client: RpcReader,
-  wanted: { readonly hash: string; readonly from: string; readonly chainId: number },
+  { nodes }: Pick<Nodes, 'nodes'>,
+  wanted: Wanted,
 ): Promise<ShownTransaction | 'foreign' | null> {
-  const raw = (await rpcCall(client, 'eth_getTransactionByHash', [wanted.hash])) as Raw | null
+  let failure: unknown
+  let answered = false
+  for (const node of nodes()) {
+    try {
+      const shown = await readFrom(node, wanted)
+      if (shown !== null) return shown
+      answered = true
+    } catch (error) {
+      if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
+      failure ??= error
+    }
+  }
+  if (!answered) throw failure
+  return null
+}
+
+async function readFrom(node: RpcReader, wanted: Wanted): Promise<ShownTransaction | 'foreign' | null> {
+  const raw = (await rpcCall(node, 'eth_getTransactionByHash', [wanted.hash])) as Raw | null
   if (raw === null) return null
   const accessList = Array.isArray(raw.accessList) ? raw.accessList : []
   if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string')

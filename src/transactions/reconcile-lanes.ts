@@ -136,7 +136,7 @@ async function compareAll(
 
 async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
   try {
-    const { held } = await lease.during(() => compare(lane, lease, ids, 0))
+    const { held } = await lease.during(() => compare(lane, lease, ids))
     return held === null ? null : ({ outcome: 'held', reason: heldText(held) } as const)
   } catch (error) {
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error

@@ -1,24 +1,27 @@
 /**
  * Finds what used a nonce of a transaction that was not seen in a block. If it was a foreign transaction, the proof
- * must be in a finalized block: a transaction count past the nonce, or a missing receipt, may come from a node that
- * lost data or lags. If it was our own, its block was never processed, and is now.
+ * must be in a finalized block that a quorum names: a transaction count past the nonce, or a missing receipt, may come
+ * from nodes that lost data or lag. Before that every node is asked for receipts of all our own versions. If it was our
+ * own, its block was never processed, and is now.
  *
  * First come the follower's records of processed blocks, which need no historic state; the rest is searched for.
  * Neither step stops at what cannot be found: the next round continues after it.
  *
  * Invariant: this is the only proof on which a new nonce may be signed.
  */
-import { type Block, readBlocks } from '../chain/blocks.ts'
-import { readCount, toQuantity } from '../chain/hex.ts'
-import { type RpcReader, resultValue } from '../chain/json-rpc.ts'
+import { readAgreedBlocks } from '../chain/agreed-blocks.ts'
+import type { Nodes } from '../chain/agreement.ts'
+import type { Block } from '../chain/blocks.ts'
+import { agreedCounts } from '../chain/transaction-counts.ts'
 import { Unavailable } from '../core/errors.ts'
 import { type Change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { recoveredAddress } from '../keys/recovered-address.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { QuietTransaction, SentBy } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
-import { type AccountNonce, blocksOf, type Consumer, consumerIn, findConsumer } from './find-consumer.ts'
+import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
 import { outsideOf, outsideRow } from './outside.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
@@ -28,7 +31,7 @@ const MAX_SUSPECTS = 32
 const FIRST_CONTESTED = { id: '', block: -1 }
 
 export type ResolveNoncesPorts = ObservePorts & {
-  readonly client: RpcReader
+  readonly client: Nodes
   /** The hash of a processed block; `null` when it was deleted, as all are that no reorg can reach. */
   readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
   /** Runs while no step over blocks is committed. */
@@ -95,42 +98,40 @@ type Suspect = QuietTransaction & AccountNonce
  * nonce before.
  */
 async function noteOf(
-  client: RpcReader,
+  client: Nodes,
   suspect: Suspect & { readonly block: number },
   state: KnownTransaction | undefined,
   finalized: number,
 ): Promise<Consumer | null> {
   if (state?.attempts[0]?.nonce !== suspect.nonce) return null
   const consumer = await consumerIn(client, suspect, suspect.block)
-  if (consumer === null || consumer.kind === 'transaction') return consumer
-  const used = await usedNonces(client, [suspect.address], finalized)
-  if ((used.get(suspect.address) ?? 0) <= suspect.nonce) return null
-  return (await ownConsumer(client, suspect, state, finalized)) ?? consumer
+  if (consumer === null) return null
+  if (consumer.kind === 'authorization') {
+    const used = await usedNonces(client, [suspect.address], finalized)
+    if ((used.get(suspect.address) ?? 0) <= suspect.nonce) return null
+  }
+  return (await ownIn(client, suspect, state, finalized)) ?? consumer
 }
 
 async function search(
-  client: RpcReader,
+  client: Nodes,
   suspect: Suspect,
   state: KnownTransaction | undefined,
   finalized: number,
 ): Promise<Consumer | null> {
   if (state?.attempts[0]?.nonce !== suspect.nonce) return null
-  return (await ownConsumer(client, suspect, state, finalized)) ?? findConsumer(client, suspect, finalized)
+  return (await ownIn(client, suspect, state, finalized)) ?? findConsumer(client, suspect, finalized)
 }
 
-/** A version of ours that the node has in a block. */
-async function ownConsumer(
-  client: RpcReader,
+/** A version of ours in a block that any node names. */
+function ownIn(
+  client: Nodes,
   suspect: Suspect,
   { attempts }: KnownTransaction,
   finalized: number,
 ): Promise<Consumer | null> {
-  const blocks = await blocksOf(
-    client,
-    attempts.map(({ hash }) => hash),
-  )
-  for (const block of blocks.values()) if (block <= finalized) return consumerIn(client, suspect, block)
-  return null
+  const hashes = attempts.map(({ hash }) => hash)
+  return ownConsumer(client, suspect, hashes, finalized)
 }
 
 /** The result for each; a failed search does not affect the others, a node that does not answer ends the round. */
@@ -145,7 +146,8 @@ async function consumersOf<Item extends QuietTransaction>(
       const consumer = await find(item)
       if (consumer !== null) consumers.set(item.id, consumer)
     } catch (error) {
-      if (error instanceof Unavailable) throw error
+      // What is not proven of one block says nothing of the others.
+      if (error instanceof Unavailable && error.code !== 'block_inconsistent') throw error
       onUnknown(item, error)
     }
   }
@@ -234,8 +236,8 @@ function strangersOf(
     const consumer = consumers.get(item.id)
     if (consumer === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null
     if (mayBeOurs(item, consumer)) return null
-    const { nonce, hash, blockNumber } = consumer
-    const takenBy = { hash, blockNumber }
+    const { nonce, hash, blockNumber, blockHash } = consumer
+    const takenBy = { hash, blockNumber, blockHash }
     return { type: 'RecordForeignNonce', nonce, finalizedBlock: finalized, takenBy, now: log.now() }
   })
 }
@@ -256,24 +258,14 @@ async function missedBlocks(
   }
   const read: Block[] = []
   for (const [number, hash] of wanted) {
-    const { blocks } = await readBlocks(client, { from: number, to: number, blockReceipts: false, recover: null })
+    const wanted = { from: number, to: number, head: { number, hash }, parentHash: '' }
+    const { blocks } = await readAgreedBlocks(client, { recover: recoveredAddress, blockReceipts: false }, wanted)
     read.push(...blocks.filter((block) => block.hash === hash))
   }
   return read.sort((a, b) => a.number - b.number)
 }
 
-async function usedNonces(
-  client: RpcReader,
-  addresses: readonly string[],
-  block: number,
-): Promise<Map<string, number>> {
-  const answers = await client.batch(
-    addresses.map((address) => ({ method: 'eth_getTransactionCount', params: [address, toQuantity(block)] })),
-  )
-  return new Map(
-    addresses.map((address, index) => [
-      address,
-      readCount(resultValue(answers[index], 'eth_getTransactionCount'), 'a transaction count'),
-    ]),
-  )
+async function usedNonces(client: Nodes, addresses: readonly string[], block: number): Promise<Map<string, number>> {
+  const counts = await agreedCounts(client, addresses, block)
+  return new Map(addresses.map((address, index) => [address, counts[index] ?? 0]))
 }

@@ -48,8 +48,10 @@ export type Attempt = SignedBytes & {
   readonly isWithdrawn?: true
 }
 
+/** A block; `hash` is `null` when the log names it only by its number. */
+export type TakenIn = { readonly number: number; readonly hash: string | null }
 /** `takenIn` is the block in which the nonce was used; `null` when the log does not name it. */
-export type AbandonedAttempt = Attempt & { readonly takenIn: number | null }
+export type AbandonedAttempt = Attempt & { readonly takenIn: TakenIn | null }
 
 export type KnownTransaction = {
   readonly state: TransactionStateName
@@ -191,7 +193,8 @@ function evolveKnown(before: KnownTransaction, event: LaterEvent): KnownTransact
     case 'TransactionCancelled':
       return enter(before, 'cancelled', event.data.cancelledAt)
     case 'NonceConsumedExternally': {
-      const takenIn = event.data.takenBy?.blockNumber ?? null
+      const { takenBy } = event.data
+      const takenIn = takenBy === undefined ? null : { number: takenBy.blockNumber, hash: takenBy.blockHash ?? null }
       const lost = before.attempts.map((attempt) => ({ ...attempt, takenIn }))
       return enter(
         { ...before, attempts: [], abandoned: [...before.abandoned, ...lost] },

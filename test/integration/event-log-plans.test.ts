@@ -152,6 +152,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await lanes.wantingReplacement(LANE)
   await lanes.stuck(LANE, 60_000, 16)
   await lanes.gaps(LANE, 0, 60_000)
+  await lanes.fillersOfHour(LANE, 0)
   await lanes.highestInFlight(LANE, 8)
   await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)

@@ -23,16 +23,18 @@ t.test(
     const compare = held.comparing((onHeld) => async (_lane, _lease, waiting) => {
       for (const cause of causes) onHeld(lane, cause)
       const [first = null] = causes
-      return first?.kind === 'not_walked' ? { held: first, unclear: [] } : { held: null, unclear: first ? waiting : [] }
+      return first?.kind === 'not_walked'
+        ? { held: first, unclear: [], from: 0 }
+        : { held: null, unclear: first ? waiting : [], from: 0 }
     })
     const lease = {} as Lease
-    await compare(lane, lease, ['tx_1'], 0)
+    await compare(lane, lease, ['tx_1'])
     t.match(await eventually(async () => (await read())[0]), { kind: 'not_walked' })
     causes = [{ kind: 'nonce_taken', hash: '0xab', nonce: 7, transactionId: 'tx_1' }]
-    await compare(lane, lease, ['tx_1'], 0)
+    await compare(lane, lease, ['tx_1'])
     await eventually(async () => (await read())[0]?.kind === 'nonce_taken')
     causes = []
-    await compare(lane, lease, ['tx_1'], 0)
+    await compare(lane, lease, ['tx_1'])
     t.strictSame(await read(), [])
     const transactionId = newTransactionId()
     const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const

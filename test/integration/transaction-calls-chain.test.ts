@@ -56,7 +56,11 @@ async function withChain(t: Test, calls: Calls) {
       throw new Error(`${id}: ${reason}`)
     },
     replace: async () => false,
-    compare: async () => ({ held: null, unclear: [] }),
+    compare: async ({ address }) => ({
+      held: null,
+      unclear: [],
+      from: Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
+    }),
     keys: TAG_KEYS,
     fillGaps: async () => 0,
     clock: Date.now,
@@ -73,7 +77,6 @@ async function withChain(t: Test, calls: Calls) {
       forkSince: async () => null,
       refusedByToken: createRefusedByToken(client),
       observedBlock: async () => 0,
-      nonceOf: async (address) => Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
     }),
   })
   const rpc = (method: string, ...params: unknown[]) => rpcCall(client, method, params)

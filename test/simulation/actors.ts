@@ -5,6 +5,7 @@
 
 import { quoteFees } from '../../src/chain/fees.ts'
 import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
+import { countsNow } from '../../src/chain/transaction-counts.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
@@ -20,6 +21,7 @@ import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
 import { osakaRules } from '../support/gas.ts'
+import { oneNode } from '../support/one-node.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
 import { runFollower } from './following.ts'
@@ -175,7 +177,7 @@ function createSigner(world: World, ports: PortsOf) {
     keys: world.tagKeys(),
     proveLost: createProveLost({
       keys: world.tagKeys(),
-      chainOf: () => ({ client: node, confirmations: CONFIRMATIONS }),
+      chainOf: () => ({ client: oneNode(node), confirmations: CONFIRMATIONS }),
     }),
     swapsOf: () => undefined,
   })
@@ -194,11 +196,7 @@ function createSigner(world: World, ports: PortsOf) {
     if (quoted.type === 'quoted') return quoted.quote
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
   }
-  const nonceOf = async (address: string) => {
-    const [answer] = await node.batch([{ method: 'eth_getTransactionCount', params: [address, 'latest'] }])
-    if (!answer?.ok) throw new Unavailable('rpc_unavailable', 'the node does not answer')
-    return Number(answer.value)
-  }
+  const { knowledge } = createOutsidePort(ports)
   return createDrainLane({
     ...shared,
     leases: createLeasesPort(ports, LEASE_MS),
@@ -224,7 +222,10 @@ function createSigner(world: World, ports: PortsOf) {
       quoteOf: quote,
       minTipOf: () => 1n,
       emptyGas: async () => EMPTY_TRANSFER_GAS,
-      nonceOf: ({ address }) => nonceOf(address),
+      async nonceOf(lane) {
+        const asked = { address: lane.address, block: (await knowledge(lane)).cursor, isFirst: false }
+        return (await countsNow(oneNode(node), asked)).agreed
+      },
       newId: () => `tx_9${world.newNumber()}`,
       replaceAfterMs: REPLACE_AFTER_MS,
       onFilled: () => undefined,
@@ -236,7 +237,6 @@ function createSigner(world: World, ports: PortsOf) {
       estimateGas: async (requests) => requests.map((request) => ({ ok: true, gasLimit: world.gasOf(request) })),
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),
-      nonceOf,
     }),
   })
 }
@@ -251,7 +251,8 @@ function compareOf(world: World, ports: PortsOf, log: EventLog, node: Node): Com
       outside: brokenReads(world, createOutsidePort(ports)),
       keys: world.tagKeys(),
       untagged: async () => world.untagged(),
-      clientOf: () => node,
+      clientOf: () => oneNode(node),
+      now: world.databaseNow,
       refusal: async () => null,
       onHeld: (_lane, cause) => world.scheduler.note(`  signer: held: ${heldText(cause)}`),
       onRecovered: (_lane, id, { nonce }) => world.scheduler.note(`  signer: finds ${id}@${nonce} on chain`),

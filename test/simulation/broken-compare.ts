@@ -10,6 +10,7 @@ import type { CompareLane } from '../../src/transactions/compare-lane.ts'
 import { contentOf } from '../../src/transactions/content.ts'
 import type { OutsideReads } from '../../src/transactions/outside.ts'
 import { readSigned } from '../../src/transactions/read-signed.ts'
+import { oneNode } from '../support/one-node.ts'
 import type { Node } from './node.ts'
 import type { OutsideRow } from './store.ts'
 import { CHAIN_ID, type World } from './terms.ts'
@@ -35,12 +36,12 @@ export function brokenReads({ mutant, store, wallClock }: World, reads: OutsideR
 export function brokenCompare(world: World, log: EventLog, node: Node, compare: CompareLane): CompareLane {
   const { mutant, store } = world
   if (mutant.skipsLook)
-    return async (lane, lease, _waiting, lowest) => {
-      await compare(lane, lease, [], lowest)
-      return { held: null, unclear: [] }
+    return async (lane, lease) => {
+      await compare(lane, lease, [])
+      return { held: null, unclear: [], from: 0 }
     }
   if (mutant.matchesContent === null && !mutant.takesOwnNonce) return compare
-  return async (lane, lease, waiting, lowest) => {
+  return async (lane, lease, waiting) => {
     const since = mutant.matchesContent === 'always' ? Number.NEGATIVE_INFINITY : oldestOpen(store)
     const rows = [...store.outside.values()].filter(
       (row) => row.address === lane.address && (mutant.takesOwnNonce || isRecent(row, since ?? world.wallClock())),
@@ -58,7 +59,7 @@ export function brokenCompare(world: World, log: EventLog, node: Node, compare: 
         !used.has(hash) && [...store.transactions.values()].every(({ hashes }) => !hashes.includes(hash))
       const row = rows.find((one) => one.content === content && isFree(one) && (nonce === null || one.nonce === nonce))
       if (row === undefined || (nonce === null) === mutant.takesOwnNonce) continue
-      const bytes = await readSigned(node, { hash: row.hash, from: lane.address, chainId: CHAIN_ID })
+      const bytes = await readSigned(oneNode(node), { hash: row.hash, from: lane.address, chainId: CHAIN_ID })
       if (bytes === null || bytes === 'foreign') continue
       used.add(row.hash)
       const signed = { ...bytes, signedAt: log.now() }
@@ -74,7 +75,6 @@ export function brokenCompare(world: World, log: EventLog, node: Node, compare: 
       lane,
       lease,
       waiting.filter((id) => store.transactions.get(id)?.state === 'requested'),
-      lowest,
     )
   }
 }

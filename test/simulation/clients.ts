@@ -9,6 +9,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
+import { oneNode } from '../support/one-node.ts'
 import { ASSET, untilObserved } from './balances.ts'
 import { UNIT_WEI } from './chain.ts'
 import type { Facts } from './facts.ts'
@@ -170,7 +171,12 @@ export function createOperator({ truth }: Service) {
       const wire = truth.wireOf(hash)
       const verdict = wire !== undefined && truth.isOf(wire, id) ? 'claim' : 'new'
       try {
-        await judgeLookalike({ log, clientOf: () => client, withLane: withLane(leases, pause) }, id, verdict, hash)
+        await judgeLookalike(
+          { log, clientOf: () => oneNode(client), withLane: withLane(leases, pause) },
+          id,
+          verdict,
+          hash,
+        )
       } catch (error) {
         scheduler.note(`  operator: ${error instanceof Error ? error.message : error}`)
         const codes = ['cannot_claim', 'not_held', 'lane_busy']

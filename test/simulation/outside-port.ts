@@ -18,6 +18,9 @@ export function createOutsidePort(ports: PortsOf): OutsideReads {
     cursor: store.cursor(),
     epoch: String(store.epoch()),
     outside: Math.max(-1, ...of(lane.address).map(({ nonce }) => nonce)) + 1,
+    taken:
+      Math.max(-1, ...[...store.foreign.values()].flatMap((row) => (row.address === lane.address ? [row.nonce] : []))) +
+      1,
   })
 
   return {

@@ -206,6 +206,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
         const all = Array.from({ length: Math.max(0, highest - from) }, (_, index) => from + index)
         return all.filter((nonce) => ours.every((row) => row.nonce !== nonce)).slice(0, MAX_GAPS)
       }),
+    fillersOfHour: async () => 0,
     highestInFlight: (lane, limit) =>
       call('highest in flight', () => idsOf(flying(lane).sort(byNonce).reverse(), limit)),
     spare: ({ address }) =>

@@ -144,7 +144,7 @@ function createLane(
     ...shared,
     replace,
     leases: createLeases({ pool: login, holder: 'test', leaseMs: 60_000 }),
-    compare: async () => ({ held: null, unclear: [] }),
+    compare: async () => ({ held: null, unclear: [], from: 0 }),
     fillGaps: async () => 0,
     maxInFlight: 64,
     monotonicNow: () => meanwhile.monotonicNow(),
@@ -160,7 +160,6 @@ function createLane(
       estimateGas: (requests) => meanwhile.estimate(requests),
       refusedByToken: async (requests) => requests.map(() => false),
       observedBlock: async () => 0,
-      nonceOf: async () => 0,
     }),
   })
 }

@@ -4,15 +4,16 @@ import { readHead } from '../../src/chain/blocks.ts'
 import type { EachReader, RpcReader } from '../../src/chain/json-rpc.ts'
 
 export function oneNode({ batch }: RpcReader): EachReader & Nodes {
+  const node = { batch, host: 'node.test', doubt: () => undefined }
   return {
     batch,
     fromEach: async (requests) => [await batch(requests)],
-    agreed: { batch },
+    agreed: node,
     async newest(tag) {
-      const { number, hash } = await readHead({ batch }, tag)
+      const { number, hash } = await readHead(node, tag)
       return { number, hash }
     },
-    nodes: () => [{ batch, doubt: () => undefined }],
+    nodes: () => [node],
     quorum: { needed: 1, nodes: 1 },
   }
 }

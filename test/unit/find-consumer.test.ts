@@ -2,10 +2,12 @@ import { Transaction, Wallet } from 'ethers'
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { consumerIn } from '../../src/transactions/find-consumer.ts'
+import { oneNode } from '../support/one-node.ts'
 
 const KEY = new Wallet(`0x${'11'.repeat(32)}`)
 const STRANGER = new Wallet(`0x${'22'.repeat(32)}`)
 const ACCOUNT = { chainId: 1000001, address: KEY.address, nonce: 5 }
+const BLOCK = `0x${'ab'.repeat(32)}`
 const FIELDS = { chainId: 1000001, nonce: 5, to: STRANGER.address, value: 7n, gasLimit: 21_000n, type: 2 }
 
 /** As a node shows it. */
@@ -28,8 +30,8 @@ async function shown(signer: Wallet, fields: Partial<typeof FIELDS> = {}) {
 }
 
 function find(...transactions: readonly object[]) {
-  const value = { number: '0x9', hash: `0x${'ab'.repeat(32)}`, timestamp: '0x65', transactions }
-  return consumerIn({ batch: async () => [{ ok: true, value }] }, ACCOUNT, 9)
+  const value = { number: '0x9', hash: BLOCK, parentHash: BLOCK, timestamp: '0x65', transactions }
+  return consumerIn(oneNode({ batch: async () => [{ ok: true, value }] }), ACCOUNT, 9)
 }
 
 t.test('a transaction with the signature of the account is what used its nonce', async (t) => {

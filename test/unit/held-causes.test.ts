@@ -9,6 +9,8 @@ const SEEN = { hash: '0xab', nonce: 7, transactionId: 'tx_1' }
 const CAUSES: { readonly [K in HeldCause['kind']]: HeldCauseOf<K> } = {
   log_refused: { kind: 'log_refused', reason: 'the log has 3 events, but the auditor has signed 4' },
   not_walked: { kind: 'not_walked', until: 9, next: 8, cursor: 100 },
+  too_few_nodes: { kind: 'too_few_nodes', answered: 1, nodes: 2, needed: 2 },
+  count_doubted: { kind: 'count_doubted', hosts: ['a.test:8545'], count: 209, explained: 9 },
   no_tag: { kind: 'no_tag', ...SEEN },
   other_call: { kind: 'other_call', ...SEEN },
   nonce_taken: { kind: 'nonce_taken', ...SEEN },

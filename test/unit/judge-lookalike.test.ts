@@ -3,6 +3,7 @@ import t from 'tap'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
+import { oneNode } from '../support/one-node.ts'
 import { fold, golden, requested } from '../support/recorded-transactions.ts'
 
 const [FIRST, SECOND] = ['ab', 'cd'].map((byte) => `0x${byte.repeat(32)}`) as [string, string]
@@ -20,7 +21,7 @@ function stage(events: readonly TransactionEvent[]) {
     append: async (commit: unknown) => appended.push(commit),
   } as unknown as EventLog
   const withLane = async <T>(_lane: unknown, task: (lease: never) => Promise<T>) => task({} as never)
-  const clientOf = () => ({ batch: async () => [] })
+  const clientOf = () => oneNode({ batch: async () => [] })
   return { appended, judge: (hash: string) => judgeLookalike({ log, clientOf, withLane }, 'tx_1', 'new', hash) }
 }
 

@@ -17,6 +17,10 @@ type LaneState = {
   readonly waiting: readonly string[]
   readonly spare?: bigint
   readonly emptyGas?: bigint
+  /** Fillers of the last hour. */
+  readonly lately?: number
+  /** What a quorum says. */
+  readonly count?: number | null
   /** A request takes meanwhile what was spare. */
   readonly isOvertaken?: boolean
 }
@@ -36,6 +40,7 @@ async function fill(lane: LaneState) {
     gaps: async () => lane.gaps,
     waiting: async (_lane: unknown, limit: number) => lane.waiting.slice(0, limit),
     stuck: async () => ['tx_stuck'],
+    fillersOfHour: async () => lane.lately ?? 0,
     spare: async () => lane.spare ?? 10n ** 18n,
   } as unknown as LaneReads
   const filled: number[] = []
@@ -44,7 +49,7 @@ async function fill(lane: LaneState) {
     log,
     lanes,
     quoteOf: async () => QUOTE,
-    nonceOf: async () => 3,
+    nonceOf: async () => (lane.count === undefined ? 3 : lane.count),
     emptyGas: async () => lane.emptyGas ?? EMPTY_TRANSFER_GAS,
     minTipOf: () => 1n,
     newId: () => `tx_${++made}`,
@@ -113,4 +118,16 @@ t.test('a filler reserves, and costs, what a transfer of nothing needs by the ru
   const least = emptyGas * 15n
   t.strictSame((await fill({ gaps: [3], waiting: [], emptyGas, spare: least - 1n })).appended, [])
   t.equal((await fill({ gaps: [3], waiting: [], emptyGas, spare: least })).appended.length, 1)
+})
+
+t.test('a wide gap, as from a wrong transaction count, gets only some fillers in an hour', async (t) => {
+  const gaps = Array.from({ length: 16 }, (_, index) => 3 + index)
+  t.equal((await fill({ gaps, waiting: [] })).filled.length, 16)
+  t.strictSame((await fill({ gaps, waiting: [], lately: 14 })).filled, [3, 4])
+  t.strictSame((await fill({ gaps, waiting: ['tx_a'], lately: 14 })).filled, [4, 5])
+  t.strictSame((await fill({ gaps, waiting: [], lately: 16 })).appended, [])
+})
+
+t.test('without a quorum of the nodes no nonce is filled', async (t) => {
+  t.strictSame(await fill({ gaps: [3], waiting: [], count: null }), { gaps: 0, filled: [], appended: [] })
 })
