@@ -109,7 +109,7 @@ export async function findConsumer(client: Nodes, account: AccountNonce, highest
  *
  * @throws Unavailable when fewer nodes answer than a quorum
  */
-export async function blocksOf({ nodes, quorum }: Nodes, hashes: readonly string[]): Promise<readonly number[]> {
+async function blocksOf({ nodes, quorum }: Nodes, hashes: readonly string[]): Promise<readonly number[]> {
   const requests = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
   const answers = await Promise.all(nodes().map((node) => node.batch(requests)))
   const complete = answers.filter((results) => results.every(({ ok }) => ok))

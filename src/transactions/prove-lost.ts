@@ -58,7 +58,8 @@ export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
       const name = `${id} ${chainId} ${from} ${nonce} ${call.to} ${call.value} ${call.data}`
       if (proven.has(name)) continue
       const chain = chainOf(chainId)
-      if (chain === null) return `no node of chain ${chainId} is configured to prove that nonce ${nonce} is lost`
+      if (chain === null)
+        return `no node of chain ${chainId} is configured to prove that nonce ${nonce} is lost: set the RPC URLs of its network for this process`
       const own = transaction.abandoned.filter((attempt) => attempt.nonce === nonce).map(({ hash }) => hash)
       const taker = await takerOf(chain, { chainId, address: from, nonce }, takenIn, own)
       if (typeof taker === 'string') return taker

@@ -75,7 +75,7 @@ async function withOurs(t: Test) {
 
 /** The transaction as a log says that lost its nonce, and what a signer says to it. */
 function verdict(
-  client: Chain['client'],
+  client: Chain['client'] | null,
   hash: string,
   takenBy: { hash: string; blockNumber: number; blockHash?: string },
 ) {
@@ -91,7 +91,8 @@ function verdict(
     },
   ])
   if (state.state === 'unknown') throw new Error('it was requested')
-  const proveLost = createProveLost({ keys: TAG_KEYS, chainOf: () => ({ client, confirmations: CONFIRMATIONS }) })
+  const chain = client === null ? null : { client, confirmations: CONFIRMATIONS }
+  const proveLost = createProveLost({ keys: TAG_KEYS, chainOf: () => chain })
   return proveLost(state, 'tx_1')
 }
 
@@ -141,7 +142,10 @@ t.test('a node that says a lower or a higher count, or denies receipts, changes 
     t.equal(await client.transactionCount(KEY.address), 1)
     t.match(await verdict(client, hash, { hash: '0xf', blockNumber: block + 1 }), /used by/)
     // A nonce that nobody used is not lost.
-    t.match(await verdict(client, `0x${'ab'.repeat(32)}`, { hash: '0xf', blockNumber: block - 1 }), /used by this transaction itself/)
+    t.match(
+      await verdict(client, `0x${'ab'.repeat(32)}`, { hash: '0xf', blockNumber: block - 1 }),
+      /used by this transaction itself/,
+    )
   }
   liar.alter = ({ method, params }, result) =>
     method === 'eth_getTransactionReceipt'
@@ -202,3 +206,11 @@ t.test(
     await t.rejects(ownConsumer(two, ACCOUNT, [ours], block), { code: 'no_quorum' })
   },
 )
+
+t.test('a process without nodes takes the loss for a claim, and signs no second nonce', async (t) => {
+  const takenBy = { hash: `0x${'cd'.repeat(32)}`, blockNumber: 5, blockHash: `0x${'ef'.repeat(32)}` }
+  t.match(
+    await verdict(null, `0x${'ab'.repeat(32)}`, takenBy),
+    /no node of chain 1000001 is configured.*set the RPC URLs/,
+  )
+})

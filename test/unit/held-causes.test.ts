@@ -32,6 +32,13 @@ for (const cause of Object.values(CAUSES))
     },
   )
 
+t.test('a lane of parties that signs nothing names the setting of their nodes', async (t) => {
+  const says = (type: string) =>
+    JSON.stringify(lane({ ...unsigned, wallet: { id: 'wal_1', label: 'first', type, tenantId: 'acme' } }))
+  t.match(says('mpc'), /ETHEREUM_RPC_URLS in the settings of each party/)
+  t.notMatch(says('hd'), /each party/)
+})
+
 t.test('each cause has a text and a next step of its own', async (t) => {
   const texts = Object.values(CAUSES).flatMap((cause) => [heldText(cause), heldNext(cause)])
   t.equal(new Set(texts).size, 2 * Object.keys(HELD_CAUSES).length)

@@ -134,6 +134,7 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
       since,
       `${waiting}: ${lane.signLease.holder} holds the lane but signs nothing.`,
       why,
+      ...ofParties(lane, chain),
       step("Read the signer's log.", 'docker compose logs --since 10m signer'),
     )
     return
@@ -147,7 +148,18 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
       : step('Signers are running: add more if all of them are busy.', `${startProcess('signer')} --scale signer=4`),
     step('Check that the queue and the dispatcher work.', bursar('queues')),
     why,
+    ...ofParties(lane, chain),
   )
+}
+
+/** To a party the log's word that a nonce is lost is a claim, which it checks with nodes of its own. */
+function ofParties({ wallet }: LaneNow, chain: LaneContext['chain']): NextStep[] {
+  if (wallet?.type !== 'mpc' || chain === null) return []
+  return [
+    step(
+      `If it had another nonce before: each party proves with its own nodes that this nonce is lost, and signs no second one without. Check ${chain.urlsSetting} in the settings of each party, and that these nodes answer.`,
+    ),
+  ]
 }
 
 function judgeLeases(lane: LaneNow, { limits }: LaneContext, add: Add): void {
