@@ -160,8 +160,10 @@ function contradictions(general: General, chains: readonly ChainSettings[]): str
     problems.push(`${settingPrefix(twice)}CHAIN_ID must differ from that of every other chain, not ${twice.chainId}`)
   }
   for (const chain of chains) {
-    if (chain.minTipWei <= chain.maxFeePerGasWei) continue
-    problems.push(`${settingPrefix(chain)}MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not ${chain.minTipWei}`)
+    const tip = `${settingPrefix(chain)}MIN_TIP_WEI`
+    if (chain.minTipWei > chain.maxFeePerGasWei)
+      problems.push(`${tip} must be at most MAX_FEE_PER_GAS_WEI, not ${chain.minTipWei}`)
+    if (chain.minTipWei > chain.maxTipWei) problems.push(`${tip} must be at most MAX_TIP_WEI, not ${chain.minTipWei}`)
   }
   return problems
 }

@@ -8,6 +8,7 @@ import type { OrNull, Row } from '../event-log/table-rows.ts'
 
 export type BalanceChain = ChainKey & {
   readonly chainId: number
+  /** What a quorum of the nodes says alike, as of `foreign`. */
   readonly client: RpcReader
   /** For third-party token contracts: separate connections and limits, so that they cannot affect other reads. */
   readonly foreign: RpcReader
@@ -22,10 +23,10 @@ export type BalanceChainOf = (chainId: number) => BalanceChain
 
 /** The configured chains as balances use them. */
 export function createBalanceChains(
-  clients: readonly Pick<ChainClient, 'settings' | 'client' | 'foreign'>[],
+  clients: readonly Pick<ChainClient, 'settings' | 'agreed' | 'foreign'>[],
 ): BalanceChainOf {
   const chains = new Map(
-    clients.map(({ settings, client, foreign }) => {
+    clients.map(({ settings, agreed: client, foreign }) => {
       const { network, environment, chainId, multicall3Address: multicall3 } = settings
       const tokens = settings.tokens.map((token) => tokenAsset(chainId, token.address, token.symbol, token.decimals))
       return [chainId, { network, environment, chainId, client, foreign, multicall3, tokens }]

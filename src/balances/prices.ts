@@ -16,10 +16,10 @@ const PRICE_LIMIT_USD = 10n ** 20n
  *
  * @throws Unavailable when no node answers: the prices stay, and readers ignore stale ones
  */
-export type RefreshPrices = (chain: Pick<ChainClient, 'settings' | 'client'>) => Promise<void>
+export type RefreshPrices = (chain: Pick<ChainClient, 'settings' | 'agreed'>) => Promise<void>
 
 export function createRefreshPrices({ pool, clock }: { readonly pool: Pool; readonly clock: Clock }): RefreshPrices {
-  return async ({ settings, client }) => {
+  return async ({ settings, agreed: client }) => {
     const feeds = Object.entries(settings.priceFeeds).map(([symbol, address]) => ({ symbol, address }))
     if (feeds.length === 0) return
     const prices = await readPrices({

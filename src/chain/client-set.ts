@@ -1,10 +1,12 @@
 /** The configured chains, each with its RPC client and its fee oracle; one set per process. */
 import { ValidationFailed } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
+import { createAgreedHead, createAgreedReads } from './agreed-reads.ts'
 import { type CodeLookup, createCodeLookup } from './code.ts'
 import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
 import { createForkWatch, type ForkWatch } from './fork-watch.ts'
+import type { RpcReader } from './json-rpc.ts'
 import { createMulticallCheck, type MulticallCheck } from './multicall-check.ts'
 import { createRelays, type Relays } from './relays.ts'
 import { createRpcClient, type RpcClient } from './rpc-client.ts'
@@ -26,12 +28,16 @@ const FEE_MAX_STALE_MS = 60_000
 
 export type ChainClient = {
   readonly settings: ChainSettings
+  /** What one node says by it is a hint. */
   readonly client: RpcClient
+  /** What a quorum of the nodes says alike: for all that moves money or is told. */
+  readonly agreed: RpcReader
   /**
-   * For reads that run code of contracts that tenants name. It has its own connections, circuits and limits, so such a
-   * contract cannot stop reads of blocks and native balances or submissions.
+   * As `agreed`, for reads that run code of contracts that tenants name. It has its own connections, circuits and limits, so
+   * such a contract cannot stop reads of blocks and native balances or submissions.
    */
-  readonly foreign: RpcClient
+  readonly foreign: RpcReader
+  readonly close: () => void
   /** Get the bytes of swaps instead of the nodes; null where none is configured. */
   readonly relays: Relays | null
   readonly fees: FeeOracle
@@ -79,11 +85,7 @@ export function createChainClients(options: ChainClientsOptions): ChainClients {
       )
     },
     close: () => {
-      for (const { client, foreign, relays } of all) {
-        client.close()
-        foreign.close()
-        relays?.close()
-      }
+      for (const { close } of all) close()
     },
   }
 }
@@ -105,21 +107,37 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     ...(onExchange ? { onExchange: (observation: RpcObservation) => onExchange(settings, observation) } : {}),
   }
   const client = createRpcClient({ ...shared, timeoutMs })
-  const foreign = createRpcClient({
+  const strangers = createRpcClient({
     ...shared,
     timeoutMs: Math.min(timeoutMs, FOREIGN_TIMEOUT_MS),
     maxResponseBytes: FOREIGN_RESPONSE_BYTES,
     blamesTimeouts: false,
   })
+  const head = createAgreedHead(client, now)
+  const agreed = createAgreedReads(client, client, head)
+  const relays =
+    settings.swapRpcUrls === undefined ? null : createRelays(settings.swapRpcUrls, { ...shared, timeoutMs })
   return {
     settings,
     client,
-    foreign,
-    relays: settings.swapRpcUrls === undefined ? null : createRelays(settings.swapRpcUrls, { ...shared, timeoutMs }),
-    fees: createFeeOracle({ client, policy: settings, now, refreshMs: FEE_REFRESH_MS, maxStaleMs: FEE_MAX_STALE_MS }),
-    code: createCodeLookup({ client, now }),
-    exists: createExistsFinally(client),
-    forks: createForkWatch({ client, chain: settings, now, log: options.log }),
-    multicall: createMulticallCheck(client, settings.multicall3Address, now),
+    agreed,
+    foreign: createAgreedReads(strangers, strangers, head),
+    relays,
+    fees: createFeeOracle({
+      client: agreed,
+      policy: settings,
+      now,
+      refreshMs: FEE_REFRESH_MS,
+      maxStaleMs: FEE_MAX_STALE_MS,
+    }),
+    code: createCodeLookup({ client: agreed, now }),
+    exists: createExistsFinally(agreed),
+    forks: createForkWatch({ client: agreed, chain: settings, now, log: options.log }),
+    multicall: createMulticallCheck(agreed, settings.multicall3Address, now),
+    close() {
+      client.close()
+      strangers.close()
+      relays?.close()
+    },
   }
 }

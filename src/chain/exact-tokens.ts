@@ -6,7 +6,7 @@
 import { keccak256 } from 'ethers/crypto'
 import { LRUCache } from 'lru-cache'
 import { readData } from './hex.ts'
-import { type EachReader, valuesOfEach } from './json-rpc.ts'
+import { type RpcReader, rpcCall } from './json-rpc.ts'
 
 /** Keccak-256 of the deployed code. Add a contract only after all of its source was read: see ADR 44. */
 const EXACT_CODES: ReadonlyMap<string, string> = new Map([
@@ -18,9 +18,9 @@ const EXACT_CODES: ReadonlyMap<string, string> = new Map([
 ])
 
 export type ExactTokens = {
-  /** Every node that answers must say so. @throws Unavailable when no node answered */
+  /** @param client what a quorum says alike. @throws Unavailable when no node answered */
   readonly isExact: (
-    client: EachReader,
+    client: RpcReader,
     token: { readonly chainId: number; readonly contract: string },
   ) => Promise<boolean>
 }
@@ -38,8 +38,8 @@ export function createExactTokens(now: () => number): ExactTokens {
       const key = `${chainId} ${contract.toLowerCase()}`
       const remembered = known.get(key)
       if (remembered !== undefined) return remembered
-      const answers = await valuesOfEach(client, [{ method: 'eth_getCode', params: [contract, 'latest'] }])
-      const isExact = answers.every(([code]) => EXACT_CODES.has(keccak256(readData(code, 'a contract code'))))
+      const code = await rpcCall(client, 'eth_getCode', [contract, 'latest'])
+      const isExact = EXACT_CODES.has(keccak256(readData(code, 'a contract code')))
       known.set(key, isExact, isExact ? {} : { ttl: OTHER_TTL_MS })
       return isExact
     },

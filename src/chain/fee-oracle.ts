@@ -1,11 +1,19 @@
 /**
- * The current fee quote of one chain: read from a node at most once per interval, with one read in flight, and kept for
- * a bounded time while no node answers.
+ * The current fee quote of one chain: what a quorum of nodes says that others paid, read at most once per interval, with one
+ * read in flight, and kept for a bounded time while there is none.
  */
 import { ChainRefused, Unavailable } from '../core/errors.ts'
-import { type FeePolicy, type FeeQuote, HISTORY_BLOCKS, quoteFees, readFeeHistory, TIP_PERCENTILES } from './fees.ts'
+import {
+  type FeeHistory,
+  type FeePolicy,
+  type FeeQuote,
+  HISTORY_BLOCKS,
+  quoteFees,
+  readFeeHistory,
+  TIP_PERCENTILES,
+} from './fees.ts'
 import { readQuantity, toQuantity } from './hex.ts'
-import { type RpcReader, type RpcResult, resultValue } from './json-rpc.ts'
+import { type RpcReader, type RpcResult, resultValue, rpcCall } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
 
 export type FeeOracle = {
@@ -17,6 +25,7 @@ export type FeeOracle = {
 }
 
 export type FeeOracleOptions = {
+  /** What a quorum says alike, the middle one where honest nodes differ. */
   readonly client: RpcReader
   readonly policy: FeePolicy
   /** A clock, ms. */
@@ -69,14 +78,12 @@ export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
 }
 
 /** A chain without EIP-1559 fee history is treated as one with base fee 0 and the gas price as tip. */
-async function readHistory(client: RpcReader) {
+async function readHistory(client: RpcReader): Promise<FeeHistory> {
   const percentiles = Object.values(TIP_PERCENTILES)
-  const [history, gasPrice] = await client.batch([
-    { method: 'eth_feeHistory', params: [toQuantity(HISTORY_BLOCKS), 'latest', percentiles] },
-    { method: 'eth_gasPrice', params: [] },
-  ])
+  const params = [toQuantity(HISTORY_BLOCKS), 'latest', percentiles]
+  const [history] = await client.batch([{ method: 'eth_feeHistory', params }])
   if (!lacksHistory(history)) return readFeeHistory(resultValue(history, 'eth_feeHistory'))
-  const price = readQuantity(resultValue(gasPrice, 'eth_gasPrice'), 'the answer to eth_gasPrice')
+  const price = readQuantity(await rpcCall(client, 'eth_gasPrice'), 'the answer to eth_gasPrice')
   return { baseFeePerGas: 0n, tips: [percentiles.map(() => price)] }
 }
 

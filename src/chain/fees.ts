@@ -21,6 +21,8 @@ export type FeeQuote = { readonly baseFeePerGas: bigint } & Readonly<Record<FeeP
 export type FeePolicy = {
   /** Nodes and block builders of the network ignore lower tips. */
   readonly minTipWei: bigint
+  /** The most that is offered as a tip, whatever nodes say that others paid. */
+  readonly maxTipWei: bigint
   /** The hard cap of the fee offered, whatever the network asks. */
   readonly maxFeePerGasWei: bigint
 }
@@ -54,7 +56,8 @@ export function quoteFees(history: FeeHistory, policy: FeePolicy): FeeQuoteResul
   let floor = policy.minTipWei
   const level = (priority: FeePriority): Fees => {
     const column = FEE_PRIORITIES.indexOf(priority)
-    const tip = largest(floor, median(history.tips.map((row) => row[column] ?? 0n)))
+    const paid = median(history.tips.map((row) => row[column] ?? 0n))
+    const tip = largest(floor, smallest(paid, policy.maxTipWei))
     // A higher priority never offers less than a lower one.
     floor = tip
     const maxPriorityFeePerGas = smallest(tip, policy.maxFeePerGasWei - baseFeePerGas)

@@ -50,6 +50,8 @@ export type ChainSettings = ChainKey & {
   readonly confirmations: number
   /** The lowest tip that the network's nodes accept, wei per gas. */
   readonly minTipWei: bigint
+  /** The highest tip that is offered, wei per gas. */
+  readonly maxTipWei: bigint
   /** The hard cap, wei per gas. */
   readonly maxFeePerGasWei: bigint
   readonly pollIntervalMs: number

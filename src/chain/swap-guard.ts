@@ -6,7 +6,7 @@ import type { Result } from 'ethers/abi'
 import { getCreate2Address, getCreateAddress } from 'ethers/address'
 import { keccak256 } from 'ethers/crypto'
 import { readData } from './hex.ts'
-import { type EachReader, valuesOfEach } from './json-rpc.ts'
+import { type RpcReader, resultValue } from './json-rpc.ts'
 import { type ContractRequest, DEPLOYMENT_PROXY } from './nft-collection.ts'
 import { CODE_WITHOUT_ADDRESS, GUARD_ABI, GUARD_CREATION_CODE } from './swap-guard-artefact.ts'
 import type { ContractCallData } from './swap-router.ts'
@@ -98,22 +98,21 @@ export function deployGuard(): ContractRequest {
 }
 
 /**
- * A call of an address without code succeeds, and keeps its value. So every node must see both codes, and in a final
+ * A call of an address without code succeeds, and keeps its value. So a quorum must see both codes, and in a final
  * block too: a reorg may revoke a deployment, and leave a swap that was signed after it.
  *
+ * @param client what a quorum says alike
  * @returns what is wrong with the guard of a chain; `null` when both contracts have their code
  * @throws Unavailable when no node answers, ChainRefused when one knows no final block
  */
 export async function readGuardProblem(
-  client: EachReader,
+  client: RpcReader,
   blocks: readonly GuardBlock[] = GUARD_BLOCKS,
 ): Promise<string | null> {
   const places = blocks.flatMap((block) => CONTRACTS.map((contract) => ({ block, ...contract })))
   const requests = places.map(({ address, block }) => ({ method: 'eth_getCode', params: [address, block] }))
-  const answers = await valuesOfEach(client, requests)
-  const problems = answers.flatMap((codes) =>
-    places.flatMap((place, i) => codeProblem(place, readData(codes[i], 'a contract code')) ?? []),
-  )
+  const codes = (await client.batch(requests)).map((result) => resultValue(result, 'eth_getCode'))
+  const problems = places.flatMap((place, i) => codeProblem(place, readData(codes[i], 'a contract code')) ?? [])
   return problems[0] ?? null
 }
 

@@ -26,7 +26,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
   return [
     verifyCommand(
       within(({ config, chains }) => ({
-        chains: chains.all.map(({ settings: { chainId, network }, client }) => ({ chainId, network, client })),
+        chains: chains.all.map(({ settings: { chainId, network }, agreed }) => ({ chainId, network, agreed })),
         models: CHECKED_MODELS,
         aggregates: ALL_AGGREGATES,
         databaseUrl: config.databaseUrl ?? '',

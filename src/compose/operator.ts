@@ -43,9 +43,9 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
 }
 
 function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
-  return chains.all.map(({ settings, client }) => ({
+  return chains.all.map(({ settings, agreed }) => ({
     settings,
-    client,
+    client: agreed,
     capSetting: `${settingPrefix(settings)}MAX_FEE_PER_GAS_WEI`,
     urlsSetting: `${settingPrefix(settings)}RPC_URLS`,
     relaySetting: settings.swapRpcUrls === undefined ? null : `${settingPrefix(settings)}SWAP_RPC_URLS`,

@@ -207,9 +207,9 @@ function composeLaneChains({ pool, chainOf }: Kernel) {
   return (chainId: number) => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
-    const { client, foreign, code, fees, forks, exists } = chainOf(chainId)
+    const { agreed, foreign, code, fees, forks, exists } = chainOf(chainId)
     const observed = (address: string) => observedBlock({ chainId, address })
-    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }), observed)
+    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ agreed, forks, exists }), observed)
     const chain = {
       quote: fees.quote,
       gasRules: forks.rules,

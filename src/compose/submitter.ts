@@ -20,8 +20,8 @@ function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chai
   return (chainId) => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
-    const { client, foreign, code, forks, exists } = chainOf(chainId)
-    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ client, forks, exists }))
+    const { agreed, foreign, code, forks, exists } = chainOf(chainId)
+    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ agreed, forks, exists }))
     const lackGas = createLackGas({ forks, now }, createNeededGas({ forks, estimateGas }))
     chains.set(chainId, lackGas)
     return lackGas
@@ -44,6 +44,7 @@ export async function startSubmitter({
     leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
+    agreedOf: (chainId) => chainOf(chainId).agreed,
     relaysOf: (chainId) => chainOf(chainId).relays,
     lackGasOf: composeLackGas(chainOf, clock),
     rebroadcastAfterMs: config.rebroadcastAfterMs,

@@ -18,6 +18,6 @@ function composeDeployGuard(kernel: Kernel): DeployGuard {
     ...ports,
     pool: kernel.pool,
     factsOf: createWalletFacts(kernel.pool),
-    clientOf: (chainId) => kernel.chainOf(chainId).client,
+    clientOf: (chainId) => kernel.chainOf(chainId).agreed,
   })
 }

@@ -3,6 +3,7 @@ import { parseAddress } from '../chain/address.ts'
 import { MULTICALL3_ADDRESS, PUBLIC_CONTRACTS, type PublicContracts } from '../chain/public-networks.ts'
 import type { ChainSettings, TokenSetting } from '../chain/settings.ts'
 import { ValidationFailed } from '../core/errors.ts'
+import { largest } from '../core/money.ts'
 import { type ChainKey, ENVIRONMENTS, NETWORKS, type Network, PUBLIC_CHAIN_IDS } from '../core/networks.ts'
 import { type SwapInput, swapSettings } from './swap.ts'
 
@@ -11,14 +12,33 @@ const GWEI = 1_000_000_000n
 type Defaults = {
   readonly confirmations: number
   readonly minTipWei: bigint
+  readonly maxTipWei: bigint
   readonly maxFeePerGasWei: bigint
   readonly pollIntervalMs: number
 }
 
 const DEFAULTS: Readonly<Record<Network, Defaults>> = {
-  ethereum: { confirmations: 32, minTipWei: GWEI / 10n, maxFeePerGasWei: 500n * GWEI, pollIntervalMs: 3_000 },
-  polygon: { confirmations: 30, minTipWei: 25n * GWEI, maxFeePerGasWei: 5_000n * GWEI, pollIntervalMs: 1_000 },
-  binance: { confirmations: 15, minTipWei: GWEI / 20n, maxFeePerGasWei: 100n * GWEI, pollIntervalMs: 750 },
+  ethereum: {
+    confirmations: 32,
+    minTipWei: GWEI / 10n,
+    maxTipWei: 20n * GWEI,
+    maxFeePerGasWei: 500n * GWEI,
+    pollIntervalMs: 3_000,
+  },
+  polygon: {
+    confirmations: 30,
+    minTipWei: 25n * GWEI,
+    maxTipWei: 500n * GWEI,
+    maxFeePerGasWei: 5_000n * GWEI,
+    pollIntervalMs: 1_000,
+  },
+  binance: {
+    confirmations: 15,
+    minTipWei: GWEI / 20n,
+    maxTipWei: 20n * GWEI,
+    maxFeePerGasWei: 100n * GWEI,
+    pollIntervalMs: 750,
+  },
 }
 const TESTNET_CONFIRMATIONS = 12
 
@@ -32,6 +52,7 @@ export type ChainInput = SwapInput & {
   readonly CHAIN_ID?: number
   readonly CONFIRMATIONS?: number
   readonly MIN_TIP_WEI?: string
+  readonly MAX_TIP_WEI?: string
   readonly MAX_FEE_PER_GAS_WEI?: string
   readonly POLL_INTERVAL_MS?: number
   readonly MULTICALL3_ADDRESS?: string
@@ -61,6 +82,7 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
   const isPublic = chainId === publicChainId
   const known = isPublic ? PUBLIC_CONTRACTS[environment][network] : UNKNOWN_CONTRACTS
   const defaults = DEFAULTS[network]
+  const minTipWei = input.MIN_TIP_WEI === undefined ? defaults.minTipWei : BigInt(input.MIN_TIP_WEI)
   const multicall3 = input.MULTICALL3_ADDRESS
   const swaps = swapSettings(input, prefix, known.swaps)
   return {
@@ -71,7 +93,8 @@ export function chainSettings(key: ChainKey, input: ChainInput): ChainSettings |
     rpcUrls: input.RPC_URLS,
     ...(input.RPC_QUORUM === undefined ? {} : { rpcQuorum: quorumOf(input.RPC_QUORUM, input.RPC_URLS, prefix) }),
     confirmations: input.CONFIRMATIONS ?? (environment === 'testnet' ? TESTNET_CONFIRMATIONS : defaults.confirmations),
-    minTipWei: input.MIN_TIP_WEI === undefined ? defaults.minTipWei : BigInt(input.MIN_TIP_WEI),
+    minTipWei,
+    maxTipWei: input.MAX_TIP_WEI === undefined ? largest(defaults.maxTipWei, minTipWei) : BigInt(input.MAX_TIP_WEI),
     maxFeePerGasWei:
       input.MAX_FEE_PER_GAS_WEI === undefined ? defaults.maxFeePerGasWei : BigInt(input.MAX_FEE_PER_GAS_WEI),
     pollIntervalMs: input.POLL_INTERVAL_MS ?? defaults.pollIntervalMs,

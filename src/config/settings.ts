@@ -218,6 +218,11 @@ export const CHAIN_SETTINGS = {
     description: 'Minimum tip per gas in wei that the nodes of the chain accept.',
     'x-default': '100000000, 25000000000, 50000000',
   }),
+  MAX_TIP_WEI: text('^[0-9]{1,30}$', 'must be a whole number of wei', {
+    description:
+      'Maximum tip per gas in wei, whatever nodes say that others paid: what a wrong answer can cost. A network that asks for more for hours needs a higher one.',
+    'x-default': '20, 500, 20 gwei',
+  }),
   MAX_FEE_PER_GAS_WEI: text('^[1-9][0-9]{0,29}$', 'must be a whole number of wei, at least 1', {
     description: 'Maximum fee per gas in wei. Nothing is signed above it.',
     'x-default': '500, 5000, 100 gwei',

@@ -1,6 +1,6 @@
 /** The current state of a chain according to its nodes. A node that does not answer is a result, not an error. */
 import { toQuantity } from '../chain/hex.ts'
-import type { EachReader, RpcReader, RpcResult } from '../chain/json-rpc.ts'
+import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { chainName } from './words.ts'
 
@@ -10,7 +10,8 @@ export type OperatorChain = {
     ChainSettings,
     'network' | 'environment' | 'chainId' | 'confirmations' | 'maxFeePerGasWei' | 'minTipWei'
   >
-  readonly client: EachReader
+  /** What a quorum of its nodes says alike. */
+  readonly client: RpcReader
   /** The name of the setting with the hard cap. */
   readonly capSetting: string
   readonly urlsSetting: string

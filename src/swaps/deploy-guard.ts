@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { readData } from '../chain/hex.ts'
-import { type EachReader, type RpcReader, rpcCall } from '../chain/json-rpc.ts'
+import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { contractGas } from '../chain/nft-gas.ts'
 import { deployGuard, readGuardProblem } from '../chain/swap-guard.ts'
 import { ChainRefused, NotFound } from '../core/errors.ts'
@@ -21,7 +21,7 @@ export type DeployGuardPorts = PreparePorts & {
   readonly accept: Accept
   readonly factsOf: WalletFactsOf
   /** @throws Error for a chain that is not configured */
-  readonly clientOf: (chainId: number) => EachReader
+  readonly clientOf: (chainId: number) => RpcReader
 }
 
 export type GuardDeployment = {

@@ -5,7 +5,7 @@
  * Invariant: the call data with its minimum is final here, and is never made again. What is signed later exchanges at
  * least the minimum, before the deadline, or nothing.
  */
-import type { EachReader } from '../chain/json-rpc.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
 import { relayHosts } from '../chain/relays.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { readGuardProblem } from '../chain/swap-guard.ts'
@@ -41,7 +41,7 @@ export type SwapPorts = PreparePorts & {
   readonly accept: Accept
   readonly clock: Clock
   readonly nodeOf: (chainId: number) => {
-    readonly foreign: EachReader
+    readonly foreign: RpcReader
     readonly settings: Pick<ChainSettings, 'swaps' | 'swapRpcUrls'>
   }
   readonly quoteSwap: QuoteSwap

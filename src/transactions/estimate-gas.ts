@@ -10,14 +10,7 @@ import { LRUCache } from 'lru-cache'
 import { reasonByErrors } from '../chain/abi-errors.ts'
 import type { CodeLookup } from '../chain/code.ts'
 import { readCount, readQuantity, toQuantity } from '../chain/hex.ts'
-import {
-  type EachReader,
-  type RpcReader,
-  type RpcRequest,
-  type RpcResult,
-  resultValue,
-  unavailable,
-} from '../chain/json-rpc.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, resultValue, unavailable } from '../chain/json-rpc.ts'
 import { returnsFalse } from '../chain/returns-false.ts'
 import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
@@ -88,7 +81,7 @@ const REMEMBERED_MS = 600_000
  * @throws Unavailable when no node reports which addresses have code
  */
 export function createEstimateGas(
-  client: EachReader,
+  client: RpcReader,
   code: CodeLookup,
   plainGas: PlainGasOf,
   observedBlock: (address: string) => Promise<number> = async () => 0,
@@ -142,7 +135,7 @@ function rememberGas(
 
 /** Of the calls that would succeed, those that promised something are refused where they do not keep it. */
 function keeping(
-  client: EachReader,
+  client: RpcReader,
   requests: readonly GasRequest[],
   estimates: readonly GasEstimate[],
   observedBlock: (address: string) => Promise<number>,

@@ -3,7 +3,7 @@
  * block, in which the wallet already has the allowance.
  */
 import { readHead } from '../chain/blocks.ts'
-import type { EachReader } from '../chain/json-rpc.ts'
+import type { RpcReader } from '../chain/json-rpc.ts'
 import { rehearseChanges } from '../chain/rehearsal.ts'
 import { decodeRevert } from '../chain/revert-reason.ts'
 import { GUARD_ADDRESS, readGuardProblem } from '../chain/swap-guard.ts'
@@ -35,7 +35,7 @@ type CallToRehearse = {
 }
 
 /** @returns why the call must not be signed, for now or permanently; `null` when it keeps the promise */
-export async function brokenPromise(client: EachReader, request: CallToRehearse): Promise<BrokenPromise | null> {
+export async function brokenPromise(client: RpcReader, request: CallToRehearse): Promise<BrokenPromise | null> {
   try {
     return await rehearsed(client, request)
   } catch (error) {
@@ -45,7 +45,7 @@ export async function brokenPromise(client: EachReader, request: CallToRehearse)
 }
 
 async function rehearsed(
-  client: EachReader,
+  client: RpcReader,
   { from, call, promised, sinceBlock }: CallToRehearse,
 ): Promise<BrokenPromise | null> {
   const { sold, bought, most, least } = promised

@@ -24,7 +24,7 @@ export type PlainGasOf = (transfers: readonly PlainTransfer[]) => Promise<readon
 
 /** What a chain must offer for it. */
 export type PlainGasChain = {
-  readonly client: RpcReader
+  readonly agreed: RpcReader
   readonly forks: Pick<ForkWatch, 'fork'>
   readonly exists: ExistsFinally
 }
@@ -34,9 +34,9 @@ const UNKNOWN_MARGIN_PERCENT = 125n
 /** Does not depend on the amount, so that an estimate says nothing about funds. */
 const LEAST_VALUE = toQuantity(1n)
 
-export function createPlainGas({ client, forks, exists }: PlainGasChain): PlainGasOf {
+export function createPlainGas({ agreed, forks, exists }: PlainGasChain): PlainGasOf {
   // The transfers of a batch are asked about in one exchange.
-  const ask = gathering((pairs) => client.batch(pairs.map(toEstimate)))
+  const ask = gathering((pairs) => agreed.batch(pairs.map(toEstimate)))
   return async (transfers) => {
     const fork = await forks.fork()
     const rules = rulesOf(fork)

@@ -7,6 +7,7 @@
  * Invariant: the bytes of a swap whose request recorded relays go to these relays and to nothing else.
  */
 import { readQuantity } from '../chain/hex.ts'
+import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import type { RelayAnswer, Relays } from '../chain/relays.ts'
 import type { RpcClient } from '../chain/rpc-client.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
@@ -14,10 +15,12 @@ import { buildCall } from './build-call.ts'
 import { type Judged, judgeRelays, type RelayEvidence } from './judge-relays.ts'
 import type { Attempt, KnownTransaction, TransactionState } from './state.ts'
 
-type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'transactionCount' | 'call'>
+type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'transactionCount'>
 
 export type SendPorts = {
   readonly clientOf: (chainId: number) => Nodes
+  /** What a quorum of the nodes says alike. */
+  readonly agreedOf: (chainId: number) => RpcReader
   /** Null where none is configured. */
   readonly relaysOf: (chainId: number) => Pick<Relays, 'hosts' | 'send'> | null
 }
@@ -56,7 +59,7 @@ export async function sendBytes(
         return answer === undefined ? undefined : { ...answer, relays: [] }
       }
       if (one.hosts.length === 0) return { outcome: 'left', message: 'no relay of the request', relays: [] }
-      return { ...(await judgeRelays(heard, evidenceOf(nodes, one.item))), relays: heard }
+      return { ...(await judgeRelays(heard, evidenceOf(nodes, ports.agreedOf(chainId), one.item))), relays: heard }
     }),
   )
 }
@@ -74,7 +77,7 @@ function routeOf(item: Bytes, relays: Pick<Relays, 'hosts'> | null): Route {
 }
 
 /** Nodes learn nothing of the bytes from these questions. */
-function evidenceOf(nodes: Nodes, { loaded: { state }, attempt }: Bytes): RelayEvidence {
+function evidenceOf(nodes: Nodes, agreed: RpcReader, { loaded: { state }, attempt }: Bytes): RelayEvidence {
   const known = state as KnownTransaction
   const { from } = known.intent
   const cost = attempt.fees.gasLimit * attempt.fees.maxFeePerGas + buildCall(known.intent).value
@@ -84,7 +87,7 @@ function evidenceOf(nodes: Nodes, { loaded: { state }, attempt }: Bytes): RelayE
       return next === null ? null : next > attempt.nonce
     },
     async canPay() {
-      const answer = nodes.call('eth_getBalance', [from, 'latest'])
+      const answer = rpcCall(agreed, 'eth_getBalance', [from, 'latest'])
       const balance = await answer.then((value) => readQuantity(value, 'a balance')).catch(() => null)
       return balance === null ? null : balance >= cost
     },

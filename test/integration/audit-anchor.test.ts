@@ -32,7 +32,7 @@ t.test('anchors', async (t) => {
   const takeCheckpoint = createTakeCheckpoint({ pool, signer, file, clock: kernel.clock })
   const { ports } = transactionParts(kernel, apiParts(kernel))
   const requestAnchor = createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(pool) })
-  const chains = kernel.chains.all.map(({ settings, client }) => ({ ...settings, client }))
+  const chains = kernel.chains.all.map(({ settings, agreed }) => ({ ...settings, agreed }))
   const files = { publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }
   const verifying = { databaseUrl: places.database_url, ...files, models: CHECKED_MODELS, aggregates: ALL_AGGREGATES }
   const commands = [

@@ -191,10 +191,7 @@ t.test('prices are those of the feeds; an old one is dropped, and a silent node 
   const head = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
   t.ok(at.getTime() <= Number(head.timestamp) * 1_000, `the price has the time of the feed: ${toInstant(at.getTime())}`)
 
-  await t.rejects(
-    refresh({ settings: client.settings, client: { ...client.client, batch: async () => [] } }),
-    Unavailable,
-  )
+  await t.rejects(refresh({ settings: client.settings, agreed: { batch: async () => [] } }), Unavailable)
   t.match(await prices(), { length: 2 })
   clock.now += 26 * 60 * 60 * 1_000
   await refresh(client)

@@ -174,7 +174,7 @@ t.test('the answers of a node to a transaction are classified', async (t) => {
 
 t.test('a transaction with quoted fees is mined on a real chain', async (t) => {
   const client = await withClient(t)
-  const policy = { minTipWei: 10n ** 9n, maxFeePerGasWei: 500n * 10n ** 9n }
+  const policy = { minTipWei: 10n ** 9n, maxTipWei: 20n * 10n ** 9n, maxFeePerGasWei: 500n * 10n ** 9n }
   const fees = createFeeOracle({ client, policy, now: Date.now, refreshMs: 0, maxStaleMs: 0 })
   const quote = await fees.quote()
   const block = (await client.call('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string }

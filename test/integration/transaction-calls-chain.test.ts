@@ -32,6 +32,7 @@ async function withChain(t: Test, calls: Calls) {
     rpcUrls: [url],
     confirmations: 2,
     minTipWei: 1n,
+    maxTipWei: 1_000_000_000_000n,
     maxFeePerGasWei: 10n ** 12n,
     pollIntervalMs: 20,
     multicall3Address: null,

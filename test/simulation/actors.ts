@@ -191,7 +191,7 @@ function createSigner(world: World, ports: PortsOf) {
     onRefused: (id: string, reason: string) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
   }
   const quote = async () => {
-    const policy = { minTipWei: MIN_TIP_WEI, maxFeePerGasWei: FEE_CAP_WEI }
+    const policy = { minTipWei: MIN_TIP_WEI, maxTipWei: FEE_CAP_WEI, maxFeePerGasWei: FEE_CAP_WEI }
     const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
     if (quoted.type === 'quoted') return quoted.quote
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
@@ -285,8 +285,8 @@ function createSubmitter(world: World, ports: PortsOf) {
     clientOf: () => ({
       ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
       transactionCount: async () => 0,
-      call: async () => null,
     }),
+    agreedOf: () => node,
     relaysOf: () => null,
     lackGasOf: () => async (transactions) => transactions.map(() => false),
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,

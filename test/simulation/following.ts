@@ -33,6 +33,7 @@ const SETTINGS: ChainSettings = {
   rpcUrls: [],
   confirmations: CONFIRMATIONS,
   minTipWei: MIN_TIP_WEI,
+  maxTipWei: FEE_CAP_WEI,
   maxFeePerGasWei: FEE_CAP_WEI,
   pollIntervalMs: 0,
   multicall3Address: null,

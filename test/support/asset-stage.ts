@@ -31,6 +31,7 @@ function settings(network: 'ethereum' | 'polygon', chainId: number, url: string)
     rpcUrls: [url],
     confirmations: 2,
     minTipWei: 1n,
+    maxTipWei: 1_000_000_000_000n,
     maxFeePerGasWei: 10n ** 12n,
     pollIntervalMs: 20,
     multicall3Address: null,

@@ -2,6 +2,7 @@
  * Observes the effects of a process step by step: each append, RPC call, queued job, checkpoint, kept quote, and what is
  * saved of deliveries to webhooks. The parts are wrapped after they were composed; the product contains no code for it.
  */
+import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import type { Kernel } from '../../src/compose/kernel.ts'
 
 /** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`, `add deliveries`, `record attempts`. */
@@ -37,21 +38,21 @@ export function watchSteps({ pool, chains, jobs }: Watched, watch: StepWatch): v
     take(watch, `queue ${joined(wanted.map(({ queue }) => queue))}`, () => add(wanted))
   Object.assign(jobs, { add: watchedAdd })
 
-  const clients = chains.all.flatMap(({ client, foreign }) => [
-    { client, name: 'rpc' },
-    { client: foreign, name: 'rpc foreign' },
-  ])
-  for (const { client, name } of clients) {
+  const watchedBatch =
+    (name: string, batch: RpcReader['batch']): RpcReader['batch'] =>
+    (requests) =>
+      requests.length === 0
+        ? batch(requests)
+        : take(watch, `${name} ${joined(requests.map(({ method }) => method))}`, () => batch(requests))
+  for (const { client, foreign } of chains.all) {
     const { batch, call, sendRawTransactions } = client
     const watched: Pick<typeof client, 'batch' | 'call' | 'sendRawTransactions'> = {
-      batch: (requests) =>
-        requests.length === 0
-          ? batch(requests)
-          : take(watch, `${name} ${joined(requests.map(({ method }) => method))}`, () => batch(requests)),
-      call: (method, params) => take(watch, `${name} ${method}`, () => call(method, params)),
-      sendRawTransactions: (raw) => take(watch, `${name} eth_sendRawTransaction`, () => sendRawTransactions(raw)),
+      batch: watchedBatch('rpc', batch),
+      call: (method, params) => take(watch, `rpc ${method}`, () => call(method, params)),
+      sendRawTransactions: (raw) => take(watch, 'rpc eth_sendRawTransaction', () => sendRawTransactions(raw)),
     }
     Object.assign(client, watched)
+    Object.assign(foreign, { batch: watchedBatch('rpc foreign', foreign.batch) })
   }
 }
 

@@ -51,6 +51,7 @@ export async function withFollowedChain(
     rpcUrls: [anvil.url],
     confirmations: 2,
     minTipWei: 1n,
+    maxTipWei: 1_000_000_000_000n,
     maxFeePerGasWei: 10n ** 12n,
     pollIntervalMs: 20,
     multicall3Address: null,

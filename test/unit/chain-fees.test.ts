@@ -15,7 +15,7 @@ import {
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 
 const GWEI = 10n ** 9n
-const POLICY: FeePolicy = { minTipWei: GWEI / 10n, maxFeePerGasWei: 500n * GWEI }
+const POLICY: FeePolicy = { minTipWei: GWEI / 10n, maxTipWei: 20n * GWEI, maxFeePerGasWei: 500n * GWEI }
 
 function quoted(history: FeeHistory, policy = POLICY): FeeQuote {
   const result = quoteFees(history, policy)
@@ -56,6 +56,16 @@ t.test('a chain of empty blocks, or with base fee 0, is quoted at the floor', as
   t.strictSame(quoted(readFeeHistory({ baseFeePerGas: ['0x0'] })).high, floor, 'no rewards: the quote is the floor')
 })
 
+t.test('no tip is above its own cap, whatever nodes say that others paid', async (t) => {
+  const said = history(['0x7', '0x3b9aca00'], [['0x1', '0x4a817c801', '0xffffffffffffffff']], [1])
+  const { low, medium, high } = quoted(readFeeHistory(said))
+  t.equal(low.maxPriorityFeePerGas, POLICY.minTipWei)
+  for (const { maxFeePerGas, maxPriorityFeePerGas } of [medium, high]) {
+    t.equal(maxPriorityFeePerGas, 20n * GWEI)
+    t.equal(maxFeePerGas, 22n * GWEI + TAG_ROOM_WEI, 'a plain transfer costs at most 0.00047 of the currency')
+  }
+})
+
 t.test('a malformed history is an error of the node, not a fee of zero', async (t) => {
   for (const answer of [null, {}, { baseFeePerGas: [] }, { baseFeePerGas: [7] }, { baseFeePerGas: ['0x'] }]) {
     t.throws(() => readFeeHistory(answer), { code: 'rpc_unavailable' })
@@ -64,7 +74,7 @@ t.test('a malformed history is an error of the node, not a fee of zero', async (
 
 const wei = fc.bigInt({ min: 0n, max: 10n ** 13n })
 const histories = fc.record({ baseFeePerGas: wei, tips: fc.array(fc.tuple(wei, wei, wei), { maxLength: 20 }) })
-const policies = fc.record({ minTipWei: wei, maxFeePerGasWei: wei })
+const policies = fc.record({ minTipWei: wei, maxTipWei: wei, maxFeePerGasWei: wei })
 
 t.test('no quote exceeds the cap, goes below the floor, or orders the priorities wrongly', async (t) => {
   const property = fc.property(histories, policies, (past, policy) => {
@@ -76,6 +86,7 @@ t.test('no quote exceeds the cap, goes below the floor, or orders the priorities
     for (const fees of [low, medium, high]) {
       assert.ok(fees.maxFeePerGas <= policy.maxFeePerGasWei)
       assert.ok(fees.maxPriorityFeePerGas >= policy.minTipWei)
+      assert.ok(fees.maxPriorityFeePerGas <= (policy.maxTipWei > policy.minTipWei ? policy.maxTipWei : policy.minTipWei))
       assert.ok(
         fees.maxFeePerGas >= past.baseFeePerGas + fees.maxPriorityFeePerGas,
         'the limit covers base fee and tip',

@@ -264,6 +264,7 @@ t.test(
       rpcUrls: ['http://127.0.0.1:1'],
       confirmations: 12,
       minTipWei: 1n,
+      maxTipWei: 1_000_000_000_000n,
       maxFeePerGasWei: 2n,
       pollIntervalMs: 1_000,
       multicall3Address: null,

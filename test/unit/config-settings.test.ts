@@ -65,6 +65,7 @@ t.test('a database makes it production, and each chain with nodes gets the defau
     rpcUrls: ['https://one.example/v3/secret1', 'https://two.example/v3/secret2'],
     confirmations: 32,
     minTipWei: 100_000_000n,
+    maxTipWei: 20_000_000_000n,
     maxFeePerGasWei: 500_000_000_000n,
     pollIntervalMs: 3_000,
     multicall3Address: '0xcA11bde05977b3631167028862bE2a173976CA11',
@@ -165,6 +166,10 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
     [
       { ...PRODUCTION, ETHEREUM_MAX_FEE_PER_GAS_WEI: '10' },
       'ETHEREUM_MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not 100000000',
+    ],
+    [
+      { ...PRODUCTION, ETHEREUM_MAX_TIP_WEI: '10' },
+      'ETHEREUM_MIN_TIP_WEI must be at most MAX_TIP_WEI, not 100000000',
     ],
   ]
   for (const [env, line] of cases) t.same(problemsOf(env), [line])

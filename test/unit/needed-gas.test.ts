@@ -17,7 +17,7 @@ const log = { info: () => undefined, warn: () => undefined }
 function stage(node: ReturnType<typeof createForkNode>) {
   const now = () => performance.now()
   const forks = createForkWatch({ client: node, chain: { network: 'ethereum', environment: 'testnet' }, now, log })
-  const plainGas = createPlainGas({ client: node, forks, exists: createExistsFinally(node) })
+  const plainGas = createPlainGas({ agreed: node, forks, exists: createExistsFinally(node) })
   const neededGas = createNeededGas({
     forks,
     estimateGas: createEstimateGas(oneNode(node), createCodeLookup({ client: node, now }), plainGas),

@@ -24,6 +24,7 @@ function run(nodes: Readonly<Record<string, RpcReader>>, line = 'networks') {
       confirmations: 12,
       maxFeePerGasWei: 1n,
       minTipWei: 1n,
+      maxTipWei: 1_000_000_000_000n,
     },
     client,
     capSetting: 'CAP',

@@ -1,5 +1,6 @@
 /** Which signed bytes go to the nodes and which to the private relays, and when a swap is not sent any more. */
 import t from 'tap'
+import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import type { RelayedBytes } from '../../src/chain/relays.ts'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
 import type { Change } from '../../src/event-log/aggregate.ts'
@@ -30,7 +31,13 @@ function nodeOf(name = 'node') {
     sent.push(...raw)
     return raw.map(() => ({ outcome: 'accepted', message: name }))
   }
-  return { sent, sendRawTransactions, transactionCount: async () => 0, call: async () => null }
+  return { sent, sendRawTransactions, transactionCount: async () => 0 }
+}
+
+/** Nodes that agree on this answer to everything. */
+function agreeing(value: unknown = null) {
+  const batch: RpcReader['batch'] = async (requests) => requests.map(() => ({ ok: true, value }))
+  return () => ({ batch })
 }
 
 /** Relays with these hosts, which say the same. */
@@ -57,7 +64,7 @@ function bytesOf(state: TransactionState) {
 t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
   const items = [TRANSFER, SWAP, CANCELLED, BUMPED, TRANSFER].map(bytesOf)
-  const answers = await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, items)
+  const answers = await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }, CHAIN, items)
   t.strictSame(
     answers.map((answer) => answer?.message),
     ['node', 'relay', 'node', 'relay', 'node'],
@@ -73,7 +80,7 @@ t.test('relays get swaps in each version, the nodes everything else, and both ge
 t.test('without a relay the nodes get everything', async (t) => {
   const node = nodeOf()
   const items = [SWAP, CANCELLED, TRANSFER].map(bytesOf)
-  await sendBytes({ clientOf: () => node, relaysOf: () => null }, CHAIN, items)
+  await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }, CHAIN, items)
   t.strictSame(
     node.sent,
     items.map(({ attempt }) => attempt.rawTransaction),
@@ -82,7 +89,9 @@ t.test('without a relay the nodes get everything', async (t) => {
 
 t.test('every relay of the request gets its swap, and no other relay does', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a', 'b', 'c'])]
-  await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, [bytesOf(recording(['a', 'c', 'gone']))])
+  await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }, CHAIN, [
+    bytesOf(recording(['a', 'c', 'gone'])),
+  ])
   t.strictSame(
     relays.sent.map(([host]) => host),
     ['a', 'c'],
@@ -96,7 +105,11 @@ t.test(
     for (const relays of [null, relaysOf(['other'])]) {
       const node = nodeOf()
       const items = [bytesOf(recording(['a'])), bytesOf(recording(['a'], cancelling))]
-      const answers = await sendBytes({ clientOf: () => node, relaysOf: () => relays }, CHAIN, items)
+      const answers = await sendBytes(
+        { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays },
+        CHAIN,
+        items,
+      )
       t.strictSame(
         answers.map((answer) => answer?.outcome),
         ['left', 'accepted'],
@@ -115,7 +128,7 @@ t.test(
 async function submitted(
   state: TransactionState,
   now: string,
-  ports: Pick<SubmitLanePorts, 'clientOf' | 'relaysOf'> & { readonly lacksGas?: boolean },
+  ports: Pick<SubmitLanePorts, 'clientOf' | 'agreedOf' | 'relaysOf'> & { readonly lacksGas?: boolean },
   later?: TransactionState,
 ) {
   const appended: Change[] = []
@@ -155,7 +168,7 @@ const late = new Date(Date.parse(validUntil) + 1).toISOString()
 
 t.test('a swap that its deadline has overtaken is not sent to the relay, but cancelled', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
-  const ports = { clientOf: () => node, relaysOf: () => relays }
+  const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }
   t.strictSame(await submitted(SWAP, late, ports), ['CancellationRequested'])
   t.strictSame([node.sent, relays.sent], [[], []])
   t.strictSame(await submitted(CANCELLED, late, ports), ['TransactionSubmitted'], 'its cancellation is sent')
@@ -167,7 +180,7 @@ t.test(
   'a submitter without the relays of a swap records nothing before its deadline, and then cancels it',
   async (t) => {
     const node = nodeOf()
-    const ports = { clientOf: () => node, relaysOf: () => null }
+    const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }
     t.strictSame(await submitted(recording(['a']), validUntil, ports), [])
     t.strictSame(await submitted(recording(['a']), late, ports), ['CancellationRequested'])
     t.strictSame(node.sent, [])
@@ -177,7 +190,7 @@ t.test(
 t.test('no refusal of the relays alone is recorded', async (t) => {
   for (const outcome of ['rejected', 'nonce_too_low', 'insufficient_funds', 'replacement_underpriced'] as const) {
     const relays = relaysOf(['a', 'b'], { outcome, message: outcome })
-    const ports = { clientOf: () => nodeOf(), relaysOf: () => relays }
+    const ports = { clientOf: () => nodeOf(), agreedOf: agreeing(), relaysOf: () => relays }
     t.strictSame(await submitted(recording(['a', 'b']), validUntil, ports), [], outcome)
     t.equal(relays.sent.length, 2)
   }
@@ -188,10 +201,13 @@ t.test('what the chain confirms of a refusal is recorded', async (t) => {
   const saying = (answer: string) => ({
     ...nodeOf(),
     transactionCount: async () => Number(answer),
-    call: async () => answer,
   })
   const submit = (outcome: Submission['outcome'], answer: string) =>
-    submitted(recording(['a']), validUntil, { clientOf: () => saying(answer), relaysOf: () => said(outcome) })
+    submitted(recording(['a']), validUntil, {
+      clientOf: () => saying(answer),
+      agreedOf: agreeing(answer),
+      relaysOf: () => said(outcome),
+    })
   t.strictSame(await submit('nonce_too_low', '0xffff'), ['TransactionSubmitted'], 'the nonce is used')
   t.strictSame(await submit('nonce_too_low', '0x0'), [])
   t.strictSame(await submit('insufficient_funds', '0x0'), ['TransactionAwaitingFunds'], 'the wallet is empty')
@@ -199,7 +215,7 @@ t.test('what the chain confirms of a refusal is recorded', async (t) => {
 })
 
 t.test('what a restored database has forgotten meanwhile is not recorded, and does not stop the lane', async (t) => {
-  const ports = { clientOf: () => nodeOf(), relaysOf: () => null }
+  const ports = { clientOf: () => nodeOf(), agreedOf: agreeing(), relaysOf: () => null }
   const now = requested.data.requestedAt
   t.strictSame(await submitted(TRANSFER, now, ports, TRANSFER), ['TransactionSubmitted'], 'it decides again')
   t.strictSame(await submitted(TRANSFER, now, ports, fold([])), [])
@@ -209,7 +225,7 @@ t.test(
   'bytes that a fork has left with too little gas are not sent, and stay as they are until they are replaced',
   async (t) => {
     const node = nodeOf()
-    const ports = { clientOf: () => node, relaysOf: () => null }
+    const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }
     const now = '2026-11-21T12:00:00.000Z'
     t.strictSame(await submitted(TRANSFER, now, { ...ports, lacksGas: true }), [])
     t.strictSame(node.sent, [])

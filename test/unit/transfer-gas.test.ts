@@ -27,7 +27,7 @@ function chainOf(node: ReturnType<typeof createForkNode>) {
   const now = () => performance.now()
   const chain = { network: 'ethereum', environment: 'testnet' }
   return {
-    client: node,
+    agreed: node,
     foreign: node,
     code: createCodeLookup({ client: node, now }),
     exists: createExistsFinally(node),

@@ -1,5 +1,5 @@
 /** Reads checkpoints from the chain only; the database's records of them are not trusted. */
-import type { RpcClient } from '../../chain/rpc-client.ts'
+import { type RpcReader, rpcCall } from '../../chain/json-rpc.ts'
 import { BadInput } from '../../cli/command.ts'
 import { Unavailable } from '../../core/errors.ts'
 import type { Row } from '../../event-log/table-rows.ts'
@@ -13,7 +13,8 @@ import type { KnownCheckpoint } from '../verify/evidence.ts'
 export type AnchorChain = {
   readonly chainId: number
   readonly network: string
-  readonly client: Pick<RpcClient, 'call'>
+  /** What a quorum of its nodes says alike. */
+  readonly agreed: RpcReader
 }
 
 export type Anchored = {
@@ -67,9 +68,9 @@ type OnChain = { readonly network: string; readonly note: string }
 /** `unknown` when a chain that may have it does not answer, or is not configured. */
 async function find({ hash }: Anchor, chains: readonly AnchorChain[]): Promise<OnChain | 'unknown'> {
   let silent = chains.length === 0
-  for (const { client, network } of chains) {
+  for (const { agreed, network } of chains) {
     try {
-      const found = (await client.call('eth_getTransactionByHash', [hash])) as RawTransaction | null
+      const found = (await rpcCall(agreed, 'eth_getTransactionByHash', [hash])) as RawTransaction | null
       if (found?.blockNumber && found.input !== undefined)
         return { network, note: Buffer.from(found.input.slice(2), 'hex').toString('utf8') }
     } catch (error) {

@@ -3,7 +3,7 @@ import { createCodeLookup } from '../../chain/code.ts'
 import { createExistsFinally } from '../../chain/existence.ts'
 import { forkToHold, readFork } from '../../chain/fork-watch.ts'
 import { EMPTY_TRANSFER_GAS } from '../../chain/forks.ts'
-import type { EachReader } from '../../chain/json-rpc.ts'
+import type { RpcReader } from '../../chain/json-rpc.ts'
 import { createEstimateGas } from '../../transactions/estimate-gas.ts'
 import { createNeededGas } from '../../transactions/needed-gas.ts'
 import { createPlainGas, emptyTransferGas } from '../../transactions/plain-gas.ts'
@@ -20,12 +20,12 @@ export const USUAL_GAS: LaneGas = { head: null, empty: EMPTY_TRANSFER_GAS }
 
 type LaneOf = { readonly address: string; readonly head: KnownTransaction | null }
 
-export async function readGas(client: EachReader, lanes: readonly LaneOf[]): Promise<LaneGas[]> {
+export async function readGas(client: RpcReader, lanes: readonly LaneOf[]): Promise<LaneGas[]> {
   const status = lanes.length === 0 ? null : await readFork(client)
   if (status === null) return lanes.map(() => USUAL_GAS)
   const forks = { status: async () => status, fork: async () => forkToHold(status) }
   const code = createCodeLookup({ client, now: () => performance.now() })
-  const plainGas = createPlainGas({ client, forks, exists: createExistsFinally(client) })
+  const plainGas = createPlainGas({ agreed: client, forks, exists: createExistsFinally(client) })
   const neededGas = createNeededGas({ forks, estimateGas: createEstimateGas(client, code, plainGas) })
   return Promise.all(
     lanes.map(async ({ address, head }) => ({
