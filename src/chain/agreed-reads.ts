@@ -4,7 +4,7 @@
  * it is the plain reader, and costs what that costs.
  */
 import { BursarError } from '../core/errors.ts'
-import { agreeing, type Nodes, type Tag } from './agreement.ts'
+import { agreeing, type Nodes, type Quorum, type Tag } from './agreement.ts'
 import { headerHash, type Raw } from './block-proof.ts'
 import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
@@ -51,7 +51,7 @@ export function createAgreedHead({ newest }: Pick<Nodes, 'newest'>, now: () => n
 
 /** @param plain the reader of these nodes as if they were one */
 export function createAgreedReads(
-  { nodes, quorum: { needed } }: Pick<Nodes, 'nodes' | 'quorum'>,
+  { nodes, quorum: { needed } }: { readonly nodes: () => readonly RpcReader[]; readonly quorum: Quorum },
   plain: RpcReader,
   head: AgreedHead,
 ): RpcReader {
