@@ -5,7 +5,7 @@
  */
 import { BursarError } from '../core/errors.ts'
 import { agreeing, type Nodes, type Quorum, type Tag } from './agreement.ts'
-import { headerHash, type Raw } from './block-proof.ts'
+import { headerHash } from './block-proof.ts'
 import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from './json-rpc.ts'
@@ -127,6 +127,7 @@ function listenTo(node: RpcReader, heard: Map<RpcRequest, RpcResult[]>): RpcRead
   }
 }
 
+type Raw = Readonly<Record<string, unknown>>
 type Votes = { readonly heard: readonly RpcResult[]; readonly needed: number }
 
 function decide({ method }: RpcRequest, result: RpcResult | undefined, votes: Votes): RpcResult {

@@ -2,7 +2,6 @@
  * One of three nodes, the preferred one, lies for as long as the service runs about everything that it is asked beside blocks
  * and nonces: no invented money is told or spent, and what is signed costs what honest nodes say.
  */
-import { Transaction } from 'ethers/transaction'
 import t from 'tap'
 import { createFeeOracle } from '../../src/chain/fee-oracle.ts'
 import { TAG_ROOM_WEI } from '../../src/chain/fees.ts'
@@ -93,3 +92,5 @@ t.test('invented money is neither shown nor spent', async (t) => {
   ])
   t.strictSame(rows, [])
 })
+
+t.end()
