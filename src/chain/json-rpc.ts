@@ -37,29 +37,6 @@ export type RpcResult =
 /** Reads a chain: results are in the order of the requests, and nothing is thrown. */
 export type RpcReader = { readonly batch: (requests: readonly RpcRequest[]) => Promise<readonly RpcResult[]> }
 
-/** Also asks every node, for what no single one may decide. */
-export type EachReader = RpcReader & {
-  /** The results of each node. Nothing is thrown. */
-  readonly fromEach: (requests: readonly RpcRequest[]) => Promise<readonly (readonly RpcResult[])[]>
-}
-
-/**
- * The values that each node gave; nodes that do not answer are left out.
- *
- * @throws Unavailable when none answers; ChainRefused when one refuses a request
- */
-export async function valuesOfEach(
-  client: EachReader,
-  requests: readonly RpcRequest[],
-): Promise<readonly (readonly unknown[])[]> {
-  const asked = await client.fromEach(requests)
-  const isSilent = (result: RpcResult) => !result.ok && result.error.kind === 'unavailable'
-  const answered = asked.filter((results) => !results.some(isSilent))
-  return (answered.length === 0 ? asked.slice(0, 1) : answered).map((results) =>
-    requests.map(({ method }, i) => resultValue(results[i], method)),
-  )
-}
-
 export function unavailable(reason: UnavailableReason, message: string): RpcFailure {
   return { kind: 'unavailable', reason, message }
 }

@@ -6,7 +6,7 @@
 import { agreedBlock, agreeing, majorityOf, type NodeReader, type Nodes, type Quorum } from './agreement.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
-import { type EachReader, type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
+import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
 import { createEndpoint, type Endpoint, type EndpointHealth, type RpcLog, type RpcObservation } from './rpc-endpoint.ts'
 import { classifySubmission, isWorthAnotherNode, type Submission } from './rpc-errors.ts'
 import type { RpcBatchLimits } from './settings.ts'
@@ -49,7 +49,7 @@ export type RpcClientOptions = {
   readonly onExchange?: (observation: RpcObservation) => void
 }
 
-export type RpcClient = EachReader &
+export type RpcClient = RpcReader &
   Nodes & {
     /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
     readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
@@ -121,7 +121,6 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   return {
     batch: reader.batch,
     ...several,
-    fromEach: (requests) => Promise.all(ofHosts({ kind: 'read', requests })),
     call: (method, params) => rpcCall(reader, method, params),
     sendRawTransactions: (rawTransactions) => {
       const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))

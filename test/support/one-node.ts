@@ -1,13 +1,12 @@
 /** A chain of one node, whose answers are those of all. */
 import type { Nodes } from '../../src/chain/agreement.ts'
 import { readHead } from '../../src/chain/blocks.ts'
-import type { EachReader, RpcReader } from '../../src/chain/json-rpc.ts'
+import type { RpcReader } from '../../src/chain/json-rpc.ts'
 
-export function oneNode({ batch }: RpcReader): EachReader & Nodes {
+export function oneNode({ batch }: RpcReader): RpcReader & Nodes {
   const node = { batch, host: 'node.test', doubt: () => undefined }
   return {
     batch,
-    fromEach: async (requests) => [await batch(requests)],
     agreed: node,
     async newest(tag) {
       const { number, hash } = await readHead(node, tag)
