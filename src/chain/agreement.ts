@@ -133,14 +133,12 @@ export function withoutQuorum({ needed, nodes }: Quorum, answered: number): stri
 function voteOf(method: string, params: readonly unknown[], result: RpcResult): string | null {
   if (!result.ok) return result.error.kind === 'answer' ? `refused ${canonical(result.error.data)}` : null
   const isHeader = /^eth_getBlockBy/.test(method) && params[1] === false
-  const fields = isHeader ? HEADER_VOTE : method === 'eth_getTransactionReceipt' ? RECEIPT_VOTE : null
   const { value } = result
-  if (fields === null || typeof value !== 'object' || value === null) return canonical(value)
-  return canonical(fields.map((field) => (value as Readonly<Record<string, unknown>>)[field]))
+  if (!isHeader || typeof value !== 'object' || value === null) return canonical(value)
+  return canonical(HEADER_VOTE.map((field) => (value as Readonly<Record<string, unknown>>)[field]))
 }
 
 const HEADER_VOTE = ['number', 'hash', 'parentHash', 'timestamp', 'baseFeePerGas', 'stateRoot']
-const RECEIPT_VOTE = ['blockHash', 'blockNumber', 'transactionHash', 'status']
 
 /** JSON with keys in order and in lower case: the programs of nodes write the same facts in different ways. */
 function canonical(value: unknown): string {

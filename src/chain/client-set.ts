@@ -1,7 +1,6 @@
 /** The configured chains, each with its RPC client and its fee oracle; one set per process. */
 import { ValidationFailed } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
-import { createAgreedHead, createAgreedReads } from './agreed-reads.ts'
 import { type CodeLookup, createCodeLookup } from './code.ts'
 import { createExistsFinally, type ExistsFinally } from './existence.ts'
 import { createFeeOracle, type FeeOracle } from './fee-oracle.ts'
@@ -112,16 +111,16 @@ function createChainClient(settings: ChainSettings, options: ChainClientsOptions
     timeoutMs: Math.min(timeoutMs, FOREIGN_TIMEOUT_MS),
     maxResponseBytes: FOREIGN_RESPONSE_BYTES,
     blamesTimeouts: false,
+    head: client.head,
   })
-  const head = createAgreedHead(client, now)
-  const agreed = createAgreedReads(client, client, head)
+  const { agreed } = client
   const relays =
     settings.swapRpcUrls === undefined ? null : createRelays(settings.swapRpcUrls, { ...shared, timeoutMs })
   return {
     settings,
     client,
     agreed,
-    foreign: createAgreedReads(strangers, strangers, head),
+    foreign: strangers.agreed,
     relays,
     fees: createFeeOracle({
       client: agreed,

@@ -3,7 +3,9 @@
  * of one node. What moves money is `agreed` by a quorum, or proven under a block that is. Sending the same signed bytes to
  * several nodes is harmless, so all of them get them.
  */
-import { agreedBlock, agreeing, majorityOf, type NodeReader, type Nodes, type Quorum } from './agreement.ts'
+
+import { type AgreedHead, createAgreedHead, createAgreedReads } from './agreed-reads.ts'
+import { agreedBlock, majorityOf, type NodeReader, type Nodes, type Quorum, type Tag } from './agreement.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
@@ -33,6 +35,8 @@ export type RpcClientOptions = {
   readonly urls: readonly string[]
   /** How many hosts must say the same; by default more than half. */
   readonly quorum?: number
+  /** The agreed block to read at, where another client of the same nodes asks for it. */
+  readonly head?: AgreedHead
   readonly chainId: number
   /** For one HTTP exchange with one URL. */
   readonly timeoutMs: number
@@ -51,6 +55,7 @@ export type RpcClientOptions = {
 
 export type RpcClient = RpcReader &
   Nodes & {
+    readonly head: AgreedHead
     /** One request. @throws Unavailable `rpc_unavailable`; ChainRefused `rpc_error` when a node answered with an error */
     readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
     /**
@@ -108,9 +113,8 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     const rank = (own: readonly Endpoint[]): number => Math.min(...own.map((endpoint) => first.indexOf(endpoint)))
     return [...readers].sort((a, b) => rank(a.own) - rank(b.own)).map(({ reader: one }) => one)
   }
-  const several: Nodes = {
-    agreed: quorum.needed === 1 ? reader : agreeing(nodes, quorum.needed),
-    async newest(tag, above = Number.POSITIVE_INFINITY) {
+  const alone = {
+    async newest(tag: Tag, above = Number.POSITIVE_INFINITY) {
       if (quorum.needed > 1) return agreedBlock(nodes(), quorum.needed, { tag, above })
       const { number, hash } = await readHead(reader, tag)
       return { number, hash }
@@ -118,6 +122,8 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     nodes,
     quorum,
   }
+  const head = options.head ?? createAgreedHead(alone, options.now)
+  const several = { ...alone, head, agreed: createAgreedReads(alone, reader, head) }
   return {
     batch: reader.batch,
     ...several,
@@ -128,7 +134,6 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       return firstToAccept(heard.map(async (results) => (await results).map(classifySubmission)))
     },
     transactionCount: (address) => newestCount(several, address),
-    },
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {
       for (const endpoint of endpoints) endpoint.close()

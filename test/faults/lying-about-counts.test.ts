@@ -27,7 +27,7 @@ t.test(
     const nodes: AlteredNode[] = []
     const stage = await withStage(t, {
       nodes: async (url) => {
-        for (let i = 0; i < 3; i++) nodes.push(await withAlteredNode(t, url))
+        for (let i = 0; i < 3; i++) nodes.push(await withAlteredNode(t, () => url))
         return nodes.map((node) => node.url)
       },
     })
@@ -73,7 +73,7 @@ t.test('with one of two silent, a wallet goes on with its own nonces and is sent
   const nodes: AlteredNode[] = []
   const stage = await withStage(t, {
     nodes: async (url) => {
-      for (let i = 0; i < 2; i++) nodes.push(await withAlteredNode(t, url))
+      for (let i = 0; i < 2; i++) nodes.push(await withAlteredNode(t, () => url))
       return nodes.map((node) => node.url)
     },
   })

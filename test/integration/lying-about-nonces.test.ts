@@ -4,9 +4,11 @@
  */
 import { Transaction, Wallet } from 'ethers'
 import t, { type Test } from 'tap'
-import { headerHash, type Raw, rootOf } from '../../src/chain/block-proof.ts'
+import { headerHash } from '../../src/chain/block-proof.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { orderedRoot } from '../../src/chain/ordered-root.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
+import type { Raw } from '../../src/chain/transaction-bytes.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { consumerIn, findConsumer, ownConsumer } from '../../src/transactions/find-consumer.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
@@ -33,7 +35,11 @@ type Chain = {
 async function withChain(t: Test): Promise<Chain> {
   const { url } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const rpc = (method: string, ...params: unknown[]) => callRpc(url, method, params)
-  const nodes = [await withAlteredNode(t, url), await withAlteredNode(t, url), await withAlteredNode(t, url)] as const
+  const nodes = [
+    await withAlteredNode(t, () => url),
+    await withAlteredNode(t, () => url),
+    await withAlteredNode(t, () => url),
+  ] as const
   const connect = (among: readonly AlteredNode[]) => {
     const urls = among.map((node) => node.url)
     const client = createRpcClient({ urls, chainId: CHAIN_ID, timeoutMs: 20_000, now: Date.now, log: SILENT_LOG })
@@ -118,7 +124,7 @@ t.test('a forged block with a transaction of another program, which no block has
           const changed = { ...(result as Raw), ...(params[1] === true ? { transactions } : {}) }
           if (!isWhole) return changed
           const bytes = transactions.length === 0 ? [] : [Buffer.from(never.slice(2), 'hex')]
-          const whole = { ...changed, transactionsRoot: rootOf(bytes) }
+          const whole = { ...changed, transactionsRoot: orderedRoot(bytes) }
           blockHash = headerHash(whole)
           return { ...whole, hash: blockHash }
         }

@@ -28,6 +28,7 @@ function chain(...said: readonly (Says | 'silent' | 'never')[]) {
         }),
       )
     },
+    doubt: () => undefined,
   }))
   const needed = Math.floor(said.length / 2) + 1
   return {
