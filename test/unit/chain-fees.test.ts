@@ -86,7 +86,7 @@ t.test('no quote exceeds the cap, goes below the floor, or orders the priorities
     for (const fees of [low, medium, high]) {
       assert.ok(fees.maxFeePerGas <= policy.maxFeePerGasWei)
       assert.ok(fees.maxPriorityFeePerGas >= policy.minTipWei)
-      assert.ok(fees.maxPriorityFeePerGas <= [policy.maxTipWei, policy.minTipWei].reduce((a, b) => (a > b ? a : b)))
+      assert.ok([policy.maxTipWei, policy.minTipWei].some((most) => fees.maxPriorityFeePerGas <= most))
       assert.ok(
         fees.maxFeePerGas >= past.baseFeePerGas + fees.maxPriorityFeePerGas,
         'the limit covers base fee and tip',
