@@ -36,6 +36,8 @@ export type FollowStep =
       /** Number of undone blocks. */
       readonly depth: number
       readonly beyondWindow: boolean
+      /** Block 0 of another chain with the same id, which an operator has accepted. */
+      readonly genesis?: string
       readonly head: BlockRef
     }
   /** The node's chain matches ours but is shorter: a stale replica, or a restarted chain. Wait. */
@@ -46,9 +48,18 @@ export type FollowStep =
    */
   | { readonly type: 'unlinked'; readonly head: BlockRef; readonly reason: string }
   /** Following would undo what is final, or the whole chain: an operator decides. */
-  | { readonly type: 'refused'; readonly head: BlockRef; readonly reason: string }
+  | { readonly type: 'refused'; readonly head: BlockRef; readonly reason: string; readonly refusal: Refusal }
   /** Too few nodes answer, or say the same. */
   | { readonly type: 'waiting'; readonly reason: string }
+
+/** What an operator can accept: a reorg that undoes the blocks from `from` on. */
+export type Refusal = {
+  readonly from: number
+  /** The final block that it would undo; `null` where none is known. */
+  readonly final: BlockRef | null
+  /** Block 0 of the nodes, if it is another one. */
+  readonly genesis: string | null
+}
 
 /**
  * The hashes of the followed blocks, by number, for all kept numbers in `from … to` (both inclusive). Keep the hash of
@@ -74,6 +85,8 @@ export type FollowerOptions = {
   /** Finds who signed a transaction; `null`: its sender is the one that a node claims. */
   readonly recover: RecoverAddress | null
   readonly storedHashes: StoredHashes
+  /** Block 0 of another chain that an operator lets it follow. */
+  readonly acceptedGenesis?: () => Promise<string | null>
   readonly maxBlocks?: number
   readonly pace?: Pace
 }
@@ -189,8 +202,8 @@ function lacking(number: number, head: BlockRef): FollowStep {
 }
 
 /**
- * No kept hash is on the nodes' chain. If block 0 differs too, it is another chain, of which nothing is followed; otherwise it
- * is read again from the lowest kept block.
+ * No kept hash is on the nodes' chain. If block 0 differs too, it is another chain, which is followed from its start once an
+ * operator accepts it; otherwise it is read again from the lowest kept block.
  */
 async function beyondWindow(
   options: FollowerOptions,
@@ -200,7 +213,11 @@ async function beyondWindow(
 ): Promise<FollowStep> {
   const genesis = (await options.storedHashes(0, 0)).get(0)
   const theirs = await readGenesis(options.client.agreed)
-  if (genesis !== undefined && theirs !== null && theirs !== genesis) return anotherChain(genesis, theirs, head)
+  if (genesis !== undefined && theirs !== null && theirs !== genesis) {
+    const accepted = (await options.acceptedGenesis?.()) ?? null
+    if (accepted !== theirs) return anotherChain(genesis, theirs, head)
+    return { ...reorg(cursor, { number: 0, hash: theirs }, head, true), genesis: theirs }
+  }
   // The head is below every kept block, and the chain may be the same: there is nothing to compare.
   if (lowest === null) return { type: 'behind', head }
   if (lowest.number === 0) return reorg(cursor, { number: 0, hash: theirs ?? lowest.hash }, head, true)
@@ -211,7 +228,7 @@ function anotherChain(ours: string, theirs: string, head: BlockRef): FollowStep 
   const reason =
     `the nodes show another chain with the same id: its block 0 is ${theirs}, that of the followed chain is ${ours}. Nothing is undone. ` +
     'If the chain was started again on purpose, run npm run bursar -- accept-reorg'
-  return { type: 'refused', head, reason }
+  return { type: 'refused', head, reason, refusal: { from: 0, final: null, genesis: theirs } }
 }
 
 /**
@@ -223,7 +240,12 @@ async function readGenesis(client: RpcReader): Promise<string | null> {
   return one?.parentHash ?? zero?.hash ?? null
 }
 
-function reorg(from: BlockRef, to: BlockRef, head: BlockRef, isBeyondWindow: boolean): FollowStep {
+function reorg(
+  from: BlockRef,
+  to: BlockRef,
+  head: BlockRef,
+  isBeyondWindow: boolean,
+): Extract<FollowStep, { readonly type: 'reorg' }> {
   return { type: 'reorg', from, to, depth: from.number - to.number, beyondWindow: isBeyondWindow, head }
 }
 

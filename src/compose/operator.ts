@@ -1,9 +1,13 @@
-/** The read-only operator commands: what is stuck, lanes, queues, the history of a transaction. */
+/** The operator commands: what is stuck, lanes, queues, the history of a transaction; and what an operator decides. */
+import { countObservedFrom } from '../activity/count-observed.ts'
 import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
+import { readHeaders } from '../chain/blocks.ts'
 import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
 import { eventIdOf } from '../core/event-ids.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
+import { createAcceptReorg } from '../follower/accept-reorg.ts'
+import { type AcceptReorgPorts, acceptReorgCommand } from '../operator/accept-reorg-command.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
@@ -25,6 +29,7 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
     ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)), { reports: true })),
     reconcileCommand((task) => withKernel(env, (kernel) => task(reconcilePorts(kernel)))),
+    acceptReorgCommand((task) => withKernel(env, (kernel) => task(acceptReorgPorts(kernel)))),
   ]
 }
 
@@ -40,6 +45,21 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
       composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
   })
   return { ...lanes, chains: operatorChains(kernel) }
+}
+
+function acceptReorgPorts(kernel: Kernel): AcceptReorgPorts {
+  const { pool, chainOf } = kernel
+  return {
+    ...createAcceptReorg(kernel),
+    chains: operatorChains(kernel),
+    transfersFrom: (chainId, block) => countObservedFrom(pool, chainId, block),
+    hashesAt: (chainId, block) =>
+      Promise.all(
+        chainOf(chainId)
+          .client.nodes()
+          .map(async (node) => (await readHeaders(node, [block]).catch(() => []))[0]?.hash ?? null),
+      ),
+  }
 }
 
 function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {

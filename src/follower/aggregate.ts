@@ -6,7 +6,11 @@ import type { ChainEvent } from './events.ts'
 export const chainAggregate: Aggregate<null, ChainEvent, ChainEvent> = {
   category: 'chain',
   initialState: null,
-  schemas: { ReorgDetected: { version: 1, upcasters: [] }, FollowerAdvanced: { version: 1, upcasters: [] } },
+  schemas: {
+    ReorgDetected: { version: 1, upcasters: [] },
+    FollowerAdvanced: { version: 1, upcasters: [] },
+    ReorgAccepted: { version: 1, upcasters: [] },
+  },
   decide: (fact) => [fact],
   evolve: () => null,
   project: () => ({ rows: [], holds: [] }),

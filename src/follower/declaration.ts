@@ -23,7 +23,12 @@ export const follower = {
     chain: {
       rows: { chain_blocks: 'chain', chain_cursors: 'chain', foreign_nonces: 'chain', outside_transactions: 'chain' },
       readScope: '*',
-      events: { FollowerAdvanced: ['follower'], ReorgDetected: ['follower'] } satisfies EventWriters<ChainEvent>,
+      events: {
+        FollowerAdvanced: ['follower'],
+        ReorgDetected: ['follower'],
+        // The follower refuses to undo what is final: an operator has looked, and lets it.
+        ReorgAccepted: ['operator'],
+      } satisfies EventWriters<ChainEvent>,
     },
   },
 } as const satisfies Declaration

@@ -7,6 +7,7 @@ import type { BlockRef } from '../chain/blocks.ts'
 import type { FollowStep } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { ChainRefused, Unavailable } from '../core/errors.ts'
+import type { ReadAccepted } from './accepted-reorg.ts'
 import type { WalkedBlocks } from './cursor.ts'
 
 /** Final blocks come in epochs of some seconds or minutes. */
@@ -19,17 +20,23 @@ export type Finality = {
   readonly judged: (step: FollowStep) => Promise<FollowStep>
 }
 
-type Ports = { readonly client: Pick<Nodes, 'newest'>; readonly walked: WalkedBlocks; readonly settings: ChainSettings }
+type Ports = {
+  readonly client: Pick<Nodes, 'newest'>
+  readonly walked: Pick<WalkedBlocks, 'final' | 'hash'>
+  readonly accepted: ReadAccepted
+  readonly settings: Pick<ChainSettings, 'chainId' | 'finalizes'>
+}
 
-export function createFinality({ client, walked, settings }: Ports): Finality {
+export function createFinality({ client, walked, accepted, settings }: Ports): Finality {
   const { chainId, finalizes } = settings
   let lookedAt = Number.NEGATIVE_INFINITY
-  let last: BlockRef | null = null
+  /** `undefined`: not read yet. */
+  let last: BlockRef | null | undefined
 
   return {
     async at(cursor) {
       if (finalizes !== true) return null
-      last ??= await walked.final(chainId)
+      if (last === undefined) last = await walked.final(chainId)
       if (performance.now() - lookedAt < LOOK_INTERVAL_MS) return last
       lookedAt = performance.now()
       const named = await client.newest('finalized').catch(asSilence)
@@ -41,13 +48,24 @@ export function createFinality({ client, walked, settings }: Ports): Finality {
     },
     async judged(step) {
       if (step.type !== 'reorg') return step
-      // Read again: an operator's word removes it.
-      last = await walked.final(chainId)
-      if (last === null || step.to.number >= last.number) return step
+      // The commit of the step forgets the final block of a branch that an operator gives up.
+      const stands = step.genesis === undefined ? await walked.final(chainId) : null
+      last = stands
+      if (stands === null || step.to.number >= stands.number) return step
+      const word = (await accepted())?.final
+      if (word?.number === stands.number && word.hash === stands.hash) {
+        last = null
+        return step
+      }
       const reason =
-        `the nodes show another chain from block ${step.to.number + 1} on, and block ${last.number} (${last.hash}), which was followed, ` +
+        `the nodes show another chain from block ${step.to.number + 1} on, and block ${stands.number} (${stands.hash}), which was followed, ` +
         'is final: nothing is undone. If the chain was changed on purpose, run npm run bursar -- accept-reorg'
-      return { type: 'refused', head: step.head, reason }
+      return {
+        type: 'refused',
+        head: step.head,
+        reason,
+        refusal: { from: step.to.number + 1, final: stands, genesis: null },
+      }
     },
   }
 }

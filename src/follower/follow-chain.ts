@@ -15,6 +15,7 @@ import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import { createReadAccepted } from './accepted-reorg.ts'
 import { chainAggregate } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
@@ -73,20 +74,22 @@ export type FollowPorts = {
 export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
   const { walked, client, recover, pace, settings, pauseBetween } = ports
   const { chainId } = settings
+  const accepted = createReadAccepted(ports.log, settings)
   const follower = createFollower({
     client,
     recover,
     pace,
     storedHashes: (from, to) => walked.hashes(chainId, from, to),
+    acceptedGenesis: async () => (await accepted())?.genesis ?? null,
   })
   let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
-  const finality = createFinality(ports)
+  const finality = createFinality({ ...ports, accepted })
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
     const step = await finality.judged(await grounded(ports, await follower.nextStep(cursor)))
     if (step.type === 'advance' || step.type === 'reorg') {
-      const final = await finality.at(cursor)
+      const final = await finality.at(step.type === 'reorg' ? step.to : cursor)
       cursor = await ports.inTurn(() =>
         repeatOnConflict(() => take(ports, lease, { cursor, final }, step), { pause: ports.pauseOnConflict }),
       )

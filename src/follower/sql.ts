@@ -2,4 +2,4 @@
 
 /** Each stands behind FROM or JOIN, and is planned as the table itself. */
 export const CURSORS = '(SELECT chain_id, updated_at FROM chain_cursors)'
-export const STALLS = '(SELECT chain_id, reason, since, waits FROM chain_stalls)'
+export const STALLS = '(SELECT chain_id, reason, since, waits, refusal FROM chain_stalls)'

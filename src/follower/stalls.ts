@@ -3,7 +3,7 @@
  * read it. A node that is quiet, or a reorg during a read, is over with the next step.
  */
 import type { Pool } from 'pg'
-import type { FollowStep } from '../chain/follow.ts'
+import type { FollowStep, Refusal } from '../chain/follow.ts'
 import { BursarError } from '../core/errors.ts'
 
 /** How often a stall that lasts is recorded and logged. */
@@ -29,12 +29,12 @@ export function createStallReport({ pool, onStall, now }: Ports, chainId: number
   let recorded = true
   let recordedAt = Number.NEGATIVE_INFINITY
 
-  async function record(reason: string, waits: boolean): Promise<void> {
+  async function record(reason: string, waits: boolean, refusal: Refusal | null): Promise<void> {
     await pool.query({
       name: 'record_stall',
-      text: `INSERT INTO chain_stalls (chain_id, reason, waits) VALUES ($1, $2, $3)
-             ON CONFLICT (chain_id) DO UPDATE SET reason = excluded.reason, waits = excluded.waits`,
-      values: [chainId, reason, waits],
+      text: `INSERT INTO chain_stalls (chain_id, reason, waits, refusal) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (chain_id) DO UPDATE SET reason = excluded.reason, waits = excluded.waits, refusal = excluded.refusal`,
+      values: [chainId, reason, waits, refusal],
     })
     recorded = true
   }
@@ -49,7 +49,7 @@ export function createStallReport({ pool, onStall, now }: Ports, chainId: number
       } else if (now() - recordedAt >= REPEAT_MS) {
         recordedAt = now()
         onStall(reason)
-        await record(reason, step.type === 'waiting')
+        await record(reason, step.type === 'waiting', step.type === 'refused' ? step.refusal : null)
       }
     },
     async failed(error) {
@@ -57,6 +57,7 @@ export function createStallReport({ pool, onStall, now }: Ports, chainId: number
       await record(
         error instanceof BursarError ? error.message : 'it failed: read the log of the chain follower',
         false,
+        null,
       ).catch(() => undefined)
     },
   }

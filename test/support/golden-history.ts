@@ -246,6 +246,7 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookTested.v1', {}, key('test')]],
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
   ...RESTORES,
+  [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

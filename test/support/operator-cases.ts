@@ -119,17 +119,45 @@ export const CASES: Readonly<Record<FindingKind, readonly (readonly [() => Findi
       /at block 1000/,
     ],
     [
-      () => service({ stalls: [{ chainId: 1, reason: 'the node has no block 1001', waits: false, sinceMs: 46_000 }] }),
+      () =>
+        service({
+          stalls: [{ chainId: 1, reason: 'the node has no block 1001', waits: false, refused: false, sinceMs: 46_000 }],
+        }),
       'ethereum',
       /at block 1000 for 46.0 s: the node has no block 1001/,
       /logs --since 10m chain-follower/,
+    ],
+    [
+      () =>
+        service({
+          stalls: [
+            {
+              chainId: 1,
+              reason: 'block 990, which was followed, is final',
+              waits: false,
+              refused: true,
+              sinceMs: 46_000,
+            },
+          ],
+        }),
+      'ethereum',
+      /ethereum does not move: block 990, which was followed, is final\. /,
+      /npm run bursar -- accept-reorg ethereum/,
     ],
   ],
   quorum_missing: [
     [
       () =>
         service({
-          stalls: [{ chainId: 1, reason: '1 of 2 nodes answers, and 2 are needed', waits: true, sinceMs: 46_000 }],
+          stalls: [
+            {
+              chainId: 1,
+              reason: '1 of 2 nodes answers, and 2 are needed',
+              waits: true,
+              refused: false,
+              sinceMs: 46_000,
+            },
+          ],
         }),
       'ethereum',
       /Settling waits on ethereum: 1 of 2 nodes answers/,

@@ -16,7 +16,9 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const kept = new Map<number, string>([[0, chain.hash(0)]])
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
-  const follower = createFollower({ recover: null, client: oneNode(chain.client), storedHashes, maxBlocks })
+  const accepted: { genesis: string | null } = { genesis: null }
+  const options = { recover: null, storedHashes, acceptedGenesis: async () => accepted.genesis, maxBlocks }
+  const follower = createFollower({ client: oneNode(chain.client), ...options })
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
@@ -48,7 +50,7 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
     }
     throw new Error('the follower does not come to rest')
   }
-  return { step, catchUp, cursor: () => cursor, kept }
+  return { step, catchUp, accepted, cursor: () => cursor, kept }
 }
 
 const types = (steps: readonly FollowStep[]): string => steps.map(({ type }) => type).join(' ')
@@ -132,6 +134,13 @@ t.test('another chain with the same id is not followed, even while it is below a
     const step = await follower.step()
     t.match(step, { type: 'refused', reason: /another chain with the same id: its block 0/ })
     t.strictSame(follower.cursor(), before)
+
+    follower.accepted.genesis = `0x${'ee'.repeat(32)}`
+    t.hasStrict(await follower.step(), { type: 'refused' }, 'an operator has accepted another one')
+    follower.accepted.genesis = chain.hash(0)
+    const [followed] = await follower.catchUp()
+    t.hasStrict(followed, { type: 'reorg', depth: 50, to: { number: 0, hash: chain.hash(0) }, genesis: chain.hash(0) })
+    t.strictSame(follower.cursor(), { number: grown, hash: chain.hash(grown) })
   }
 })
 

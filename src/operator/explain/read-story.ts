@@ -21,7 +21,13 @@ import { type FundsThen, readFunds } from './inputs.ts'
 export type OtherTransaction = Pick<Row<'transactions'>, 'type' | 'state'> & {
   readonly id: Row<'transactions'>['transaction_id']
 }
-export type ReorgOfChain = { readonly depth: number; readonly fromBlock: number; readonly ancestorBlock: number }
+export type ReorgOfChain = {
+  readonly depth: number
+  readonly fromBlock: number
+  readonly ancestorBlock: number
+  /** Why an operator accepted it; `null` if it needed nobody. */
+  readonly accepted: string | null
+}
 
 export type StoryFacts = {
   readonly id: string
@@ -98,22 +104,32 @@ export async function readKeyLabels(
   return new Map(rows.map(({ key_id: keyId, label }) => [keyId, label]))
 }
 
+/** What an operator said between the reorg `r` and the one before, if it was about one as deep as this. */
+const ACCEPTED = `
+  (SELECT a.data->>'reason' FROM ${EVENTS} a
+    WHERE a.stream_id = r.stream_id AND a.type = 'ReorgAccepted' AND a.stream_version < r.stream_version
+      AND ((a.data->'final'->>'number')::numeric > (r.data->'ancestor'->>'number')::numeric
+           OR a.data->>'genesis' IS NOT NULL AND r.data->'ancestor'->>'number' = '0')
+      AND NOT EXISTS (SELECT FROM ${EVENTS} b WHERE b.stream_id = r.stream_id AND b.type = 'ReorgDetected'
+                         AND b.stream_version > a.stream_version AND b.stream_version < r.stream_version)
+    ORDER BY a.stream_version DESC LIMIT 1)`
+
 /** The reorg is recorded in the same commit as the transaction's reorg event. */
 async function readReorgs(pool: Pool, id: string): Promise<Map<bigint, ReorgOfChain>> {
   const { rows } = await pool.query<
-    Pick<Row<'events'>, 'position'> & { depth: number; from_block: number; ancestor: number }
+    Pick<Row<'events'>, 'position'> & { depth: number; from_block: number; ancestor: number; accepted: string | null }
   >(
     `SELECT e.position, (r.data->>'depth')::integer AS depth, (r.data->'from'->>'number')::double precision AS from_block,
-            (r.data->'ancestor'->>'number')::double precision AS ancestor
+            (r.data->'ancestor'->>'number')::double precision AS ancestor, ${ACCEPTED} AS accepted
        FROM ${EVENTS} e JOIN ${EVENTS} r ON r.transaction_id = e.transaction_id AND r.type = 'ReorgDetected'
         AND r.stream_id = (SELECT 'chain-' || network || '-' || environment FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $2)
       WHERE e.stream_id = $1 AND e.type IN ('TransactionReorged', 'SettlementRevoked')`,
     [`transaction-${id}`, id],
   )
   return new Map(
-    rows.map(({ position, depth, from_block: fromBlock, ancestor }) => [
+    rows.map(({ position, depth, from_block: fromBlock, ancestor, accepted }) => [
       BigInt(position),
-      { depth, fromBlock, ancestorBlock: ancestor },
+      { depth, fromBlock, ancestorBlock: ancestor, accepted },
     ]),
   )
 }

@@ -104,7 +104,9 @@ type EndEvent = RecordedOf<
 function reorgOf({ position }: RecordedLater, { reorgs }: StoryFacts): Detail[] {
   const reorg = reorgs.get(position)
   if (reorg === undefined) return []
-  return [derived('reorg', `${reorg.depth} blocks, from block ${reorg.fromBlock} back to ${reorg.ancestorBlock}`)]
+  const { depth, fromBlock, ancestorBlock, accepted } = reorg
+  const told = derived('reorg', `${depth} blocks, from block ${fromBlock} back to ${ancestorBlock}`)
+  return accepted === null ? [told] : [told, derived('accepted by an operator', accepted)]
 }
 
 function tellEnd(event: EndEvent, { transaction: { intent } }: StoryFacts): Told {

@@ -77,6 +77,7 @@ export function judgeFollower(
 function stalled(stall: StallNow, cursors: readonly CursorNow[], chain: ChainNow): Finding {
   const { chainId, reason, sinceMs } = stall
   if (stall.waits) return waiting(stall, chain)
+  if (stall.refused) return refusing(stall, chain)
   const cursor = cursors.find((one) => one.chainId === chainId)
   const where = cursor === undefined ? 'has never moved' : `has been at block ${cursor.number} for ${duration(sinceMs)}`
   return {
@@ -87,6 +88,20 @@ function stalled(stall: StallNow, cursors: readonly CursorNow[], chain: ChainNow
     next: [
       step(`Correct what the node does, or set ${chain.urlsSetting} to another node of the chain first.`),
       step('Read the log of the follower.', 'docker compose logs --since 10m chain-follower'),
+    ],
+  }
+}
+
+function refusing({ reason, sinceMs }: StallNow, chain: ChainNow): Finding {
+  return {
+    kind: 'follower_halted',
+    subject: chain.name,
+    problem: `The follower of ${chain.name} does not move: ${reason.replace(/\.$/, '')}. Requests that need this network are refused.`,
+    forMs: sinceMs,
+    next: [
+      step('Compare the block with a source that is none of your nodes: docs/operations.md, "A refused reorg".'),
+      step(`If the nodes are wrong, set ${chain.urlsSetting} to others: the follower goes on by itself.`),
+      step('Only if the chain has changed, see what following it would undo.', bursar(`accept-reorg ${chain.name}`)),
     ],
   }
 }

@@ -32,6 +32,8 @@ export type StallNow = {
   readonly reason: string
   /** It only waits for a quorum of the nodes. */
   readonly waits: boolean
+  /** It waits for an operator: what it would undo is final, or the whole chain. */
+  readonly refused: boolean
   readonly sinceMs: number
 }
 export type AccusedKey = {
@@ -132,7 +134,9 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
     rows<SubscriptionNow>(LAGS),
     readOpenTransactions(pool),
     readCursors(pool),
-    rows<StallNow>(`SELECT chain_id AS "chainId", reason, waits, ${age('since')} AS "sinceMs" FROM chain_stalls`),
+    rows<StallNow>(
+      `SELECT chain_id AS "chainId", reason, waits, refusal IS NOT NULL AS refused, ${age('since')} AS "sinceMs" FROM chain_stalls`,
+    ),
     rows<BannedKey>(
       `SELECT key_id AS "keyId", wallet_id AS "walletId", banned FROM mpc_keys WHERE banned <> '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),

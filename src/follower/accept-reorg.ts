@@ -1,0 +1,58 @@
+/** The word of an operator that lets the follower of a chain go on where it refuses to: what it refuses, and the event. */
+import type { Pool } from 'pg'
+import type { Refusal } from '../chain/follow.ts'
+import type { ChainKey } from '../core/networks.ts'
+import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { TRANSACTIONS } from '../transactions/sql.ts'
+import { chainAggregate, chainStream } from './aggregate.ts'
+
+type RefusedReorg = Refusal & { readonly reason: string; readonly sinceMs: number }
+
+type UndoneTransactions = {
+  /** In blocks that would be undone. */
+  readonly count: number
+  /** Those of them whose outcome was reported. */
+  readonly told: number
+}
+
+export type AcceptReorg = {
+  /** What the follower of the chain refuses now; `null` for nothing. */
+  readonly refusedOn: (chainId: number) => Promise<RefusedReorg | null>
+  readonly transactionsFrom: (chainId: number, block: number) => Promise<UndoneTransactions>
+  /** It holds for exactly this final block or block 0, whatever the nodes show by then. */
+  readonly accept: (chain: ChainKey, refused: RefusedReorg, reason: string) => Promise<void>
+}
+
+export function createAcceptReorg({
+  pool,
+  log,
+}: {
+  readonly pool: Pool
+  readonly log: Pick<EventLog, 'execute' | 'now'>
+}): AcceptReorg {
+  return {
+    async refusedOn(chainId) {
+      const { rows } = await pool.query<Pick<Row<'chain_stalls'>, 'reason'> & { refusal: Refusal; ms: number }>(
+        `SELECT reason, refusal, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms
+           FROM chain_stalls WHERE chain_id = $1 AND refusal IS NOT NULL`,
+        [chainId],
+      )
+      const [row] = rows
+      return row === undefined ? null : { ...row.refusal, reason: row.reason, sinceMs: row.ms }
+    },
+    async transactionsFrom(chainId, block) {
+      const { rows } = await pool.query<{ count: number; told: number }>(
+        `SELECT count(*)::integer AS count, count(*) FILTER (WHERE status <> 'pending')::integer AS told
+           FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND block_number >= $2`,
+        [chainId, block],
+      )
+      return rows[0] ?? { count: 0, told: 0 }
+    },
+    async accept(chain, { final, genesis }, reason) {
+      const fact = { type: 'ReorgAccepted', data: { final, genesis, reason, acceptedAt: log.now() } } as const
+      const metadata = { tenantId: 'system', actor: 'operator' }
+      await log.execute(chainAggregate, chainStream(chain), fact, { metadata })
+    },
+  }
+}
