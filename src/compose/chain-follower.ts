@@ -19,7 +19,7 @@ import { lead } from '../event-log/lead.ts'
 import type { Lease } from '../event-log/leases.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
-import { createWalkedBlocks } from '../follower/cursor.ts'
+import { createWalkedBlocks, type WalkedBlocks } from '../follower/cursor.ts'
 import { followChain } from '../follower/follow-chain.ts'
 import { createStallReport, type StallReport } from '../follower/stalls.ts'
 import { recoveredAddress } from '../keys/recovered-address.ts'
@@ -168,11 +168,10 @@ async function lookForLostNonces(
   resolve: ResolveNonces,
 ): Promise<void> {
   const { pool, config, logger } = kernel
-  const { chainId, network, confirmations } = chain.settings
+  const { chainId, network } = chain.settings
   if (!(await hasInFlight(pool, chainId))) return
-  const walked = createWalkedBlocks(pool)
-  const finalized = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
-  if (finalized <= 0) return
+  const finalized = await finalizedOf(createWalkedBlocks(pool), chain.settings)
+  if (finalized === null) return
   const { lost, found } = await resolve(finalized, config.rebroadcastAfterMs, lease)
   if (lost > 0)
     logger.warn(
@@ -184,6 +183,18 @@ async function lookForLostNonces(
       { network, transactions: found },
       'found mined transactions in blocks that the follower did not process',
     )
+}
+
+/** The newest block of which a nonce is believed; `null` where none is known, so that nothing gets a new nonce. */
+async function finalizedOf(
+  walked: Pick<WalkedBlocks, 'cursor' | 'final'>,
+  { chainId, confirmations, finalizes }: ChainClient['settings'],
+): Promise<number | null> {
+  const deep = ((await walked.cursor(chainId))?.number ?? 0) - confirmations
+  if (deep <= 0) return null
+  if (finalizes !== true) return deep
+  const final = await walked.final(chainId)
+  return final === null ? null : Math.min(deep, final.number)
 }
 
 function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
