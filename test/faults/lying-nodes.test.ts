@@ -12,7 +12,7 @@ const WORST = [
   'eth_getBlockByNumber/another block 0',
   'eth_getBlockReceipts/failed',
   'eth_getTransactionCount/+200',
-  'eth_getBalance/a thousand more',
+  'eth_call/more in each answer of a multicall',
   'eth_feeHistory/× 1000',
   'eth_sendRawTransaction/swallowed',
   'several/forged deposits',

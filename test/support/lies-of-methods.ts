@@ -208,6 +208,8 @@ function alterations(targets: Targets): Readonly<Record<string, Alterations>> {
       'every bit': (result) => `0x${'ff'.repeat(Math.max(0, String(result).length / 2 - 1))}`,
       'five million more': (result) =>
         /^0x[0-9a-f]{64}$/.test(String(result)) ? `0x${word((number(result) + MANY_TOKENS) % 2n ** 256n)}` : result,
+      'more in each answer of a multicall': (result) => inEachAnswer(String(result), (word) => word + THOUSAND_ETHER),
+      'nothing in each answer of a multicall': (result) => inEachAnswer(String(result), () => 0n),
       'another number': (result) => String(result).replace(/[0-9a-f]$/, (digit) => (digit === '1' ? '2' : '1')),
     },
     eth_estimateGas: {
@@ -233,6 +235,16 @@ function alterations(targets: Targets): Readonly<Record<string, Alterations>> {
     debug_traceTransaction: trace,
     debug_traceCall: trace,
   }
+}
+
+/** A multicall gives `(bool, bytes)[]`: only answers of one word are altered. */
+function inEachAnswer(result: string, alter: (answer: bigint) => bigint): string {
+  const words = result.slice(2).match(/.{64}/g) ?? []
+  const isAt = (index: number, value: bigint) => words[index] === word(value)
+  const altered = words.map((one, i) =>
+    isAt(i - 1, 32n) && isAt(i - 2, 64n) ? word(alter(number(`0x${one}`)) % 2n ** 256n) : one,
+  )
+  return `0x${altered.join('')}`
 }
 
 const lower = (result: unknown, by: number): string => toQuantity(Math.max(0, Number(result) - by))
