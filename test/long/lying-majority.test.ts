@@ -5,23 +5,26 @@
 import t from 'tap'
 import { withLyingStage } from '../support/lying-stage.ts'
 
-/** Each with what it has told: a pattern of the harm. */
+/** Each with what it has told, a pattern of the harm; `null`: nothing, as the signatures are of another key. */
 const OUTCOMES = [
   ['several/forged deposits', /told: TransferConfirmed/],
-  ['several/our payments failed', /told: Transaction(Mined|Reverted)/],
-  ['several/nonces used by others', /told: BalanceChanged/],
+  ['several/our payments failed', /SettlementRevoked|TransactionReverted/],
+  ['several/nonces used by others', null],
 ] as const
 /** What even all nodes together cannot do. */
 const NEVER = /on chain \d+ times|nobody asked|NonceConsumedExternally/
+
+const LINE = 120
 
 for (const [name, told] of OUTCOMES)
   t.test(`two of three nodes tell: ${name}`, async (t) => {
     const stage = await withLyingStage(t, 3, 2)
     await stage.run({ lies: [] })
     const { harms } = await stage.run({ lies: stage.lies.filter((lie) => lie.name === name), forMs: 5_000 })
-    t.comment(harms.slice(0, 12).join('\n'))
+    const kinds = harms.map((harm) => harm.replace(/ of .*/s, '').slice(0, LINE))
+    for (const kind of new Set(kinds)) t.comment(`${kinds.filter((one) => one === kind).length} × ${kind}`)
     t.ok(
-      harms.some((harm) => told.test(harm)),
+      told === null ? harms.length === 0 : harms.some((harm) => told.test(harm)),
       'the majority is believed about what no key signs',
     )
     t.strictSame(
