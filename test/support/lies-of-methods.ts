@@ -20,7 +20,7 @@ const HUGE = `0x${'ff'.repeat(32)}`
 const NO_HASH = `0x${'ab'.repeat(32)}`
 const FAR = 1_000
 export const THOUSAND_ETHER = 10n ** 21n
-export const MANY_TOKENS = 5_000_000n * 10n ** 6n
+const MANY_TOKENS = 5_000_000n * 10n ** 6n
 /** `Transfer(address,address,uint256)` */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
