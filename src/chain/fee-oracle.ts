@@ -16,6 +16,12 @@ import { readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcResult, resultValue, rpcCall } from './json-rpc.ts'
 import { classifyCallFailure } from './rpc-errors.ts'
 
+/**
+ * While some nodes answer, and too few to agree, signing goes on at the last agreed fees: what is too low by then waits, and is
+ * replaced when nodes agree again.
+ */
+const WITHOUT_QUORUM_MS = 3_600_000
+
 export type FeeOracle = {
   /**
    * @throws Unavailable `fee_cap_exceeded` while the network's fee is above the hard cap; `rpc_unavailable` when no
@@ -69,8 +75,9 @@ export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
       try {
         return await refreshOnce()
       } catch (error) {
-        const silence = error instanceof Unavailable && error.code === 'rpc_unavailable'
-        if (silence && known !== null && now() - known.readAt < options.maxStaleMs) return known.quote
+        const code = error instanceof Unavailable ? error.code : null
+        const limitMs = code === 'no_quorum' ? WITHOUT_QUORUM_MS : code === 'rpc_unavailable' ? options.maxStaleMs : 0
+        if (known !== null && now() - known.readAt < limitMs) return known.quote
         throw error
       }
     },

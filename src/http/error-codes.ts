@@ -249,6 +249,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     mpc_parties_unavailable: 'Try again when enough mpc parties run.',
     network_not_configured: 'Ask the operator to configure the network.',
     network_unavailable: 'Try again when the network works: the message says why it does not.',
+    no_quorum: 'Try again when more nodes of the network work.',
     not_ready: 'See `details` for the check that failed.',
     rpc_unavailable: 'Try again.',
     signer_unavailable: 'Try again when a signer runs.',

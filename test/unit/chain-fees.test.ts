@@ -169,6 +169,17 @@ t.test('the oracle serves the last quote while no node answers, for a bounded ti
   t.equal((await fees.quote()).baseFeePerGas, 200n, 'the oracle serves new quotes once the node answers again')
 })
 
+t.test('while too few nodes answer, the oracle serves the last agreed quote for an hour', async (t) => {
+  let given: string | RpcResult = '0x64'
+  const { node, fees } = oracle(() => given)
+  await fees.quote()
+  given = { ok: false, error: { kind: 'unavailable', reason: 'no_quorum', message: '1 of 2 nodes answers' } }
+  node.now = 3_599_999
+  t.equal((await fees.quote()).baseFeePerGas, 100n)
+  node.now = 3_600_000
+  await t.rejects(fees.quote(), { code: 'no_quorum', retryable: true })
+})
+
 t.test('a node that refuses to return its fees is treated as unavailable', async (t) => {
   const refusal: RpcResult = { ok: false, error: { kind: 'answer', code: -32602, message: 'invalid digit' } }
   let given: string | RpcResult = refusal

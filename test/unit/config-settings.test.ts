@@ -167,10 +167,7 @@ t.test('a bad setting is refused in one line that names it, its rule and its val
       { ...PRODUCTION, ETHEREUM_MAX_FEE_PER_GAS_WEI: '10' },
       'ETHEREUM_MIN_TIP_WEI must be at most MAX_FEE_PER_GAS_WEI, not 100000000',
     ],
-    [
-      { ...PRODUCTION, ETHEREUM_MAX_TIP_WEI: '10' },
-      'ETHEREUM_MIN_TIP_WEI must be at most MAX_TIP_WEI, not 100000000',
-    ],
+    [{ ...PRODUCTION, ETHEREUM_MAX_TIP_WEI: '10' }, 'ETHEREUM_MIN_TIP_WEI must be at most MAX_TIP_WEI, not 100000000'],
   ]
   for (const [env, line] of cases) t.same(problemsOf(env), [line])
 })

@@ -63,6 +63,7 @@ const IN_NO_ERROR = new Set([
   'not_as_recorded',
   'not_held',
   // At the start of a process.
+  'quorum_too_high',
   'tag_key_missing',
   'tag_key_wrong',
   // In jobs and checks of signers.

@@ -65,7 +65,7 @@ t.test('without a quorum there is none, and what each node says is known with it
     ],
   })
   t.match(await look(chain({ latest: 5 }, 'silent')), { agreed: null, latest: [{ host: '0.test', count: 5 }] })
-  await t.rejects(agreedCounts(chain({ latest: 5 }, 'silent'), ['0xa'], 9), { code: 'rpc_unavailable' })
+  await t.rejects(agreedCounts(chain({ latest: 5 }, 'silent'), ['0xa'], 9), { code: 'no_quorum' })
   await t.rejects(look(chain('silent', 'silent')), { code: 'rpc_unavailable' })
 })
 
