@@ -16,7 +16,7 @@ export function composeCheckRecorded(
     keys,
     chainOf(chainId) {
       const chain = chains.byChainId(chainId)
-      return chain === undefined ? null : { client: chain.client, confirmations: chain.settings.confirmations }
+      return chain === undefined ? null : { ...chain.settings, client: chain.client }
     },
   })
   const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps

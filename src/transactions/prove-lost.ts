@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache'
 
 import type { Nodes } from '../chain/agreement.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { agreedCounts } from '../chain/transaction-counts.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -19,9 +20,11 @@ import { readTag, type TagKeys, tagsOf } from './tags.ts'
 /** Cached proofs stay valid: the blocks were final. */
 const REMEMBERED = 10_000
 
+type Provable = Pick<ChainSettings, 'confirmations' | 'finalizes'> & { readonly client: Nodes }
+
 export type ProveLostPorts = {
   /** `null` for a chain that is not configured here. */
-  readonly chainOf: (chainId: number) => { readonly client: Nodes; readonly confirmations: number } | null
+  readonly chainOf: (chainId: number) => Provable | null
   /** `null` for a reader that signs nothing: it believes the log. */
   readonly keys: TagKeys | null
 }
@@ -83,7 +86,7 @@ export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
  * @param takenIn the block that the log names; the block itself is the proof
  */
 async function takerOf(
-  { client, confirmations }: { readonly client: Nodes; readonly confirmations: number },
+  { client, confirmations, finalizes = false }: Provable,
   account: AccountNonce,
   takenIn: TakenIn | null,
   own: readonly string[],
@@ -92,7 +95,9 @@ async function takerOf(
   const ours = `nonce ${account.nonce} was used by a version of this transaction`
   try {
     const head = await client.newest('latest')
-    const deep = Math.max(0, head.number - confirmations)
+    // Where blocks become final, a second payment is signed only when the first one can never be.
+    const final = finalizes ? await client.newest('finalized') : head
+    const deep = Math.max(0, Math.min(final.number, head.number - confirmations))
     const isDeep = takenIn !== null && takenIn.number <= deep
     const named = isDeep ? await consumerIn(client, account, takenIn.number, takenIn.hash) : null
     if (named?.kind !== 'transaction') {
