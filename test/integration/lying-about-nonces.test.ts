@@ -84,6 +84,7 @@ function verdict(
   client: Chain['client'] | null,
   hash: string,
   takenBy: { hash: string; blockNumber: number; blockHash?: string },
+  finalizes = false,
 ) {
   const state = fold([
     {
@@ -97,7 +98,7 @@ function verdict(
     },
   ])
   if (state.state === 'unknown') throw new Error('it was requested')
-  const chain = client === null ? null : { client, confirmations: CONFIRMATIONS }
+  const chain = client === null ? null : { client, confirmations: CONFIRMATIONS, finalizes }
   const proveLost = createProveLost({ keys: TAG_KEYS, chainOf: () => chain })
   return proveLost(state, 'tx_1')
 }
@@ -210,6 +211,30 @@ t.test(
     second.isSilent = true
     await t.rejects(verdict(two, ours, takenBy), { code: /no_quorum|rpc_unavailable/ })
     await t.rejects(ownConsumer(two, ACCOUNT, [ours], block), { code: 'no_quorum' })
+  },
+)
+
+t.test(
+  'where blocks become final, a loss above the final block is not proven yet, whatever one node calls final',
+  async (t) => {
+    const { rpc, nodes, client, mine } = await withChain(t)
+    const theirs = await sign(KEY, { nonce: 0, value: 7n })
+    await rpc('eth_sendRawTransaction', theirs)
+    await mine()
+    const block = Number(await rpc('eth_blockNumber'))
+    await mine(8)
+    const ours = hashOf(await sign(KEY, { nonce: 0, value: 1n }))
+    const final = async (number: number) => await rpc('eth_getBlockByNumber', toQuantity(number), false)
+    const [before, at] = [await final(block - 1), await final(block)]
+    const calls = (honest: unknown, others: unknown) => {
+      for (const [i, node] of nodes.entries())
+        node.alter = ({ params }, result) => (params[0] === 'finalized' ? (i === 0 ? others : honest) : result)
+    }
+    const ask = () => verdict(client, ours, { hash: hashOf(theirs), blockNumber: block }, true)
+    calls(before, at)
+    t.match(await ask(), /does not show that another transaction used nonce 0/)
+    calls(at, before)
+    t.equal(await ask(), null)
   },
 )
 
