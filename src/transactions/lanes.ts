@@ -188,12 +188,14 @@ export function createLaneReads(pool: Pool): LaneReads {
   }
 }
 
+const FILLER_OF_HOUR = `chain_id = $1 AND from_address = $2 AND type = 'NONCE_FILL' AND created_at > now() - interval '1 hour'`
+
 async function countFillers(pool: Pool, { chainId, address }: Lane, from: number): Promise<number> {
   const { rows } = await pool.query<{ n: string }>({
     name: 'lane_fillers',
-    text: `SELECT count(*) AS n FROM transactions WHERE chain_id = $1 AND from_address = $2
-              AND (nonce >= $3::bigint - ${FILLERS_BELOW} OR state = 'requested')
-              AND type = 'NONCE_FILL' AND state <> 'failed' AND created_at > now() - interval '1 hour'`,
+    text: `SELECT (SELECT count(*) FROM transactions t WHERE ${FILLER_OF_HOUR} AND nonce >= $3::bigint - ${FILLERS_BELOW}
+                      AND state <> 'failed')
+                + (SELECT count(*) FROM transactions t WHERE ${FILLER_OF_HOUR} AND ${isWaiting('t')}) AS n`,
     values: [chainId, address, from],
   })
   return Number(rows[0]?.n ?? 0)
