@@ -6,7 +6,7 @@ import type { ChainClient } from '../chain/client-set.ts'
 import { readGuardProblem } from '../chain/swap-guard.ts'
 import { BursarError } from '../core/errors.ts'
 
-type Chain = Pick<ChainClient, 'client' | 'settings'>
+type Chain = Pick<ChainClient, 'agreed' | 'settings'>
 
 export type Guards = {
   /** Never throws: a guard that cannot be read is none. */
@@ -34,9 +34,9 @@ export function createGuards(chains: readonly Chain[]): Guards {
   }
 }
 
-async function problemOf({ client }: Chain): Promise<string | null> {
+async function problemOf({ agreed }: Chain): Promise<string | null> {
   try {
-    return await readGuardProblem(client)
+    return await readGuardProblem(agreed)
   } catch (error) {
     if (!(error instanceof BursarError)) throw error
     return `the code of the swap guard cannot be read: ${error.message}`

@@ -24,7 +24,7 @@ type Checked = { readonly venue: Venue } | { readonly problem: string; readonly 
 const AGAIN_AFTER_MS = 60_000
 
 export type MarketPorts = {
-  readonly chainOf: (chainId: number) => Pick<ChainClient, 'client' | 'settings' | 'forks'>
+  readonly chainOf: (chainId: number) => Pick<ChainClient, 'agreed' | 'settings' | 'forks'>
   /** A clock, ms. */
   readonly now: () => number
 }
@@ -33,14 +33,14 @@ export function createMarkets({ chainOf, now }: MarketPorts): Markets {
   const checked = new Map<string, Checked>()
 
   async function venuesOf(chainId: number, swaps: SwapSettings): Promise<readonly Venue[]> {
-    const { client, settings } = chainOf(chainId)
+    const { agreed, settings } = chainOf(chainId)
     const keyOf = ({ name }: VenueSettings) => `${settings.network} (${settings.environment}) ${name}`
     const open = swaps.venues.filter((venue) => {
       const known = checked.get(keyOf(venue))
       return known === undefined || ('againAt' in known && known.againAt <= now())
     })
     const calls = open.flatMap(readsOf)
-    const returns = calls.length === 0 ? [] : await readContracts(client, settings.multicall3Address, calls, 'latest')
+    const returns = calls.length === 0 ? [] : await readContracts(agreed, settings.multicall3Address, calls, 'latest')
     let next = 0
     for (const venue of open) {
       const own = returns.slice(next, next + readsOf(venue).length)

@@ -36,7 +36,11 @@ async function withMarkets(t: Test, url: string, env: ExchangeChain['env']) {
     /** The markets with other settings of the exchanges. */
     with: (venues: readonly VenueSettings[], wrappedNative = swaps.wrappedNative) =>
       createMarkets({
-        chainOf: () => ({ client, forks, settings: { ...settings, swaps: { ...swaps, venues, wrappedNative } } }),
+        chainOf: () => ({
+          agreed: client.agreed,
+          forks,
+          settings: { ...settings, swaps: { ...swaps, venues, wrappedNative } },
+        }),
         now: () => now,
       }),
   }
