@@ -1,9 +1,10 @@
-/** One node of two says that a token has the code of a listed one: its minimum holds nevertheless. */
+/** One node of three says that a token has the code of a listed one: its minimum holds nevertheless. */
 import t from 'tap'
 import { parseAmount } from '../../src/core/money.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withLyingCodes } from '../support/lying-codes.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
+import { byName } from '../support/service-stage.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 import { TOKEN } from '../support/swap-stage.ts'
 import { deploySwitchToken } from '../support/switch-token.ts'
@@ -11,7 +12,7 @@ import { deploySwitchToken } from '../support/switch-token.ts'
 t.test('a fee that is switched on after the signature fails the swap, or its minimum arrives', async (t) => {
   const said: Record<string, string> = {}
   const stage = await withSwapService(t, {
-    before: async (url) => [await withLyingCodes(t, url, () => ({ said, simulated: {} })), url],
+    before: async (url) => [await withLyingCodes(t, url, () => ({ said, simulated: {} })), url, byName(url)],
   })
   const { quote, swap, settled, read, service, wallet, url, contracts } = stage
   const token = await deploySwitchToken(stage)
@@ -23,7 +24,7 @@ t.test('a fee that is switched on after the signature fails the swap, or its min
     return BigInt((await callRpc(url, 'eth_call', [{ to: token.contract, data }, 'latest'])) as string)
   }
   const buying = { from_asset: 'ETH', to_asset: token.contract, amount: '0.3' }
-  t.match((await quote(buying)).route, [{ protocol: 'v2' }], 'the other node does not say so')
+  t.match((await quote(buying)).route, [{ protocol: 'v2' }], 'the other nodes do not say so')
   await service.stopWorker('submitter')
   const reply = await swap(buying)
   await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
