@@ -23,6 +23,9 @@ export type ShownTransaction = {
   readonly content: string
 }
 
+/** In whatever way a node writes it: as `isTransaction` reads it, so that our own bytes are of no other type. */
+const DYNAMIC_FEE_TYPE = 2
+
 type Raw = Readonly<Record<string, unknown>>
 
 type Wanted = { readonly hash: string; readonly from: string; readonly chainId: number }
@@ -57,12 +60,22 @@ async function readFrom(node: RpcReader, wanted: Wanted): Promise<ShownTransacti
   const raw = (await rpcCall(node, 'eth_getTransactionByHash', [wanted.hash])) as Raw | null
   if (raw === null) return null
   const accessList = Array.isArray(raw.accessList) ? raw.accessList : []
-  if (raw.type !== '0x2' || accessList.length > 0 || typeof raw.to !== 'string')
+  if (Number(raw.type) !== DYNAMIC_FEE_TYPE || accessList.length > 0 || typeof raw.to !== 'string')
     return isTransaction(raw, wanted) ? 'foreign' : null
+  try {
+    return signedOf(raw, raw.to, wanted)
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return null // No transaction can have these fields.
+    throw error
+  }
+}
+
+/** @throws RangeError, TypeError for fields that no transaction can have */
+function signedOf(raw: Raw, to: string, wanted: Wanted): ShownTransaction | null {
   const transaction: UnsignedTransaction = {
     chainId: wanted.chainId,
     nonce: readCount(raw.nonce, 'a nonce'),
-    to: raw.to,
+    to,
     value: readQuantity(raw.value, 'a value'),
     data: String(raw.input ?? '0x'),
     gasLimit: readQuantity(raw.gas, 'a gas limit'),
