@@ -12,11 +12,14 @@ import type { Nodes } from '../chain/agreement.ts'
 import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'
 import { type FeeOffer, readOffer } from '../chain/blocks.ts'
 import { readCount, readLower } from '../chain/hex.ts'
+import { keccakHex } from '../chain/ordered-root.ts'
+import { isSame, senderOf, transactionBytes, typeOf } from '../chain/transaction-bytes.ts'
 import { agreedCounts } from '../chain/transaction-counts.ts'
 import { Unavailable } from '../core/errors.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import { sameHex } from '../keys/coverage.ts'
-import { isTransaction } from '../keys/is-transaction.ts'
+import { HALF_ORDER } from '../keys/recover-signer.ts'
+import { recoveredAddress } from '../keys/recovered-address.ts'
 
 /** A transaction in a block. */
 export type Consumer = {
@@ -35,6 +38,8 @@ export type Consumer = {
 }
 
 export type AccountNonce = { readonly chainId: number; readonly address: string; readonly nonce: number }
+
+const SET_CODE_TYPE = '0x4'
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -69,7 +74,8 @@ export async function consumerIn(
     timestamp: readCount(raw.timestamp, 'a timestamp'),
     to: typeof found.to === 'string' ? found.to : null,
     value: BigInt(String(found.value)),
-    input: String(found.input),
+    // A node may leave out what is empty: the hash is the same.
+    input: readLower(found.input ?? '0x', 'call data'),
     offer: readOffer(found),
   }
 }
@@ -149,10 +155,26 @@ export function isForChain({ chainId }: Authorization, chain: number): boolean {
 
 function isSent(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {
   if (readCount(transaction.nonce, 'a nonce') !== nonce) return false
-  return isTransaction(transaction, { hash: String(transaction.hash), from: address, chainId })
+  try {
+    // Read as the proof of the block reads it: no way to write its fields hides it.
+    const isWhole = isSame(transaction.hash, keccakHex(transactionBytes(transaction)))
+    return isWhole && isSignedFor(transaction, chainId) && sameHex(senderOf(transaction, recoveredAddress), address)
+  } catch {
+    return false // Not the fields of a transaction.
+  }
+}
+
+/** EIP-155: before it, a signature named no chain. EIP-2: one of the two signatures of a key. */
+function isSignedFor(transaction: Raw, chainId: number): boolean {
+  if (BigInt(String(transaction.s)) > HALF_ORDER) return false
+  if (typeOf(transaction) > 0) return BigInt(String(transaction.chainId)) === BigInt(chainId)
+  const v = BigInt(String(transaction.v))
+  return v < 35n || (v - 35n) / 2n === BigInt(chainId)
 }
 
 function isAuthorized(transaction: Raw, { chainId, address, nonce }: AccountNonce): boolean {
+  // Under no hash are authorizations that a node adds to a transaction of another type.
+  if (transaction.type !== SET_CODE_TYPE) return false
   return readAuthorizations(transaction).some(
     (item) => item.nonce === BigInt(nonce) && isForChain(item, chainId) && sameHex(authorityOf(item), address),
   )
