@@ -4,7 +4,7 @@
  * it is the plain reader, and costs what that costs.
  */
 import { BursarError } from '../core/errors.ts'
-import { agreeing, type Nodes, type Quorum, type Tag } from './agreement.ts'
+import { agreeing, canonical, type Nodes, type Quorum, type Tag } from './agreement.ts'
 import { headerHash } from './block-proof.ts'
 import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
@@ -119,7 +119,7 @@ function listenTo(node: RpcReader, heard: Map<RpcRequest, RpcResult[]>): RpcRead
     async batch(requests) {
       const results = await node.batch(requests)
       return requests.map((request, i) => {
-        const read = whatIsRead(request, results[i] ?? SILENT)
+        const read = asCompared(whatIsRead(request, results[i] ?? SILENT))
         heard.set(request, [...(heard.get(request) ?? []), read])
         return read
       })
@@ -127,12 +127,18 @@ function listenTo(node: RpcReader, heard: Map<RpcRequest, RpcResult[]>): RpcRead
   }
 }
 
+/** As votes are counted, so that nothing depends on which node was the first of those that say the same. */
+function asCompared(result: RpcResult): RpcResult {
+  return result.ok && result.value !== undefined ? { ok: true, value: JSON.parse(canonical(result.value)) } : result
+}
+
 type Raw = Readonly<Record<string, unknown>>
 type Votes = { readonly heard: readonly RpcResult[]; readonly needed: number }
 
-function decide({ method }: RpcRequest, result: RpcResult | undefined, votes: Votes): RpcResult {
+function decide({ method, params }: RpcRequest, result: RpcResult | undefined, votes: Votes): RpcResult {
   if (result === undefined) return SILENT
-  if (result.ok) return /^eth_getBlockBy/.test(method) ? provenHeader(result, votes) : result
+  // Of a whole block everything was voted on: that a header hashes proves nothing of the body under it.
+  if (result.ok) return /^eth_getBlockBy/.test(method) && params[1] === false ? provenHeader(result, votes) : result
   if (result.error.kind !== 'unavailable' || result.error.reason !== 'no_quorum') return result
   return decidedByRank(method, votes) ?? result
 }

@@ -69,10 +69,13 @@ export function agreeing(nodes: () => readonly RpcReader[], needed: number): Rpc
         const node = asked[next++]
         const places = open()
         if (node === undefined || places.length === 0) return
-        const heard = node.batch(places.flatMap((i) => requests[i] ?? [])).then((results) => {
-          for (const [at, i] of places.entries()) ballots[i]?.cast(results[at])
-          waiting.delete(heard)
-        })
+        const heard = node
+          .batch(places.flatMap((i) => requests[i] ?? []))
+          .then((results) => {
+            for (const [at, i] of places.entries()) ballots[i]?.cast(results[at])
+          })
+          .catch(asNoVote)
+          .finally(() => void waiting.delete(heard))
         waiting.add(heard)
       }
       for (let i = 0; i < needed; i++) askNext()
@@ -85,6 +88,11 @@ export function agreeing(nodes: () => readonly RpcReader[], needed: number): Rpc
       return ballots.map((ballot) => ballot.result() ?? ballot.undecided(asked.length))
     },
   }
+}
+
+/** An answer that is nested deeper than the stack cannot be compared: it is the loss of who gave it. */
+function asNoVote(error: unknown): void {
+  if (!(error instanceof RangeError)) throw error
 }
 
 type Ballot = {
@@ -140,14 +148,22 @@ function voteOf(method: string, params: readonly unknown[], result: RpcResult): 
 
 const HEADER_VOTE = ['number', 'hash', 'parentHash', 'timestamp', 'baseFeePerGas', 'stateRoot']
 
-/** JSON with keys in order and in lower case: the programs of nodes write the same facts in different ways. */
-function canonical(value: unknown): string {
+/**
+ * JSON with keys in order and hex in lower case: the programs of nodes write the same facts in different ways. Names are as
+ * they are: what has other names is read as if it were not there.
+ *
+ * @throws RangeError when it is nested deeper than the stack
+ */
+export function canonical(value: unknown): string {
   const text = JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part === 'string') return HEX.test(part) ? part.toLowerCase() : part
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
     return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
   })
-  return (text ?? 'undefined').toLowerCase()
+  return text ?? 'undefined'
 }
+
+const HEX = /^0x[0-9a-f]*$/i
 
 /** @returns true when nothing came in this time */
 async function raced(waiting: ReadonlySet<Promise<void>>, ms: number): Promise<boolean> {

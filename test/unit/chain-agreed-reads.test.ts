@@ -1,6 +1,7 @@
 /** Reads that decide: pinned to the block of a quorum, cut to what is read, and the middle one where honest nodes differ. */
 import t from 'tap'
 import { createAgreedHead, createAgreedReads } from '../../src/chain/agreed-reads.ts'
+import { headerHash } from '../../src/chain/block-proof.ts'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 
@@ -182,4 +183,75 @@ t.test('fields of a header that no vote is about are those that hash, or those o
     ok: true,
     value: { number: '0x64', hash: HASH, parentHash: HASH, timestamp: '0x1' },
   })
+})
+
+t.test('who answers first decides nothing: names of fields in other letters are not the same', async (t) => {
+  const receipt = { status: '0x1', blockHash: HASH, logs: [] }
+  const lie = { sTATUS: '0x1', blockHASH: HASH, lOGS: [] }
+  t.strictSame(await readsOf([always(lie), always(receipt), always(receipt)]).ask('eth_getTransactionReceipt', HASH), {
+    ok: true,
+    value: { blockHash: HASH, logs: [], status: '0x1' },
+  })
+  t.match(await readsOf([always(lie), always(receipt)]).ask('eth_getTransactionReceipt', HASH), {
+    error: { reason: 'no_quorum' },
+  })
+})
+
+t.test('numbers that are none count as the nothing that they are compared as', async (t) => {
+  const { ask } = readsOf([always(JSON.parse('1e999')), always(null), always(null)])
+  t.strictSame(await ask('eth_getTransactionReceipt', HASH), { ok: true, value: null })
+})
+
+/** With the hash of its fields. */
+function headed() {
+  const word = `0x${'00'.repeat(32)}`
+  const fields = {
+    ...{ parentHash: word, sha3Uncles: word, miner: `0x${'00'.repeat(20)}`, stateRoot: word, transactionsRoot: word },
+    ...{ receiptsRoot: word, logsBloom: `0x${'00'.repeat(256)}`, difficulty: '0x0', number: '0x64', gasLimit: '0x1' },
+    ...{ gasUsed: '0x0', timestamp: '0x1', extraData: '0x', mixHash: word, nonce: '0x0000000000000000' },
+  }
+  return { ...fields, hash: headerHash(fields) }
+}
+
+const TRANSACTIONS = [{ hash: `0x${'ab'.repeat(32)}`, nonce: '0x1' }]
+const BLOCK = { number: '0x64', hash: `0x${'ab'.repeat(32)}`, parentHash: HASH, timestamp: '0x1' }
+
+t.test(
+  'a whole block has the transactions that a quorum shows, in whatever letters the first one writes',
+  async (t) => {
+    const block = { ...BLOCK, transactions: TRANSACTIONS }
+    const shouted = {
+      ...block,
+      hash: `0x${'AB'.repeat(32)}`,
+      transactions: [{ hash: `0x${'AB'.repeat(32)}`, nonce: '0x1' }],
+    }
+    const renamed = { ...BLOCK, transactionS: TRANSACTIONS }
+    for (const first of [shouted, renamed])
+      t.match(await readsOf([always(first), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true), {
+        ok: true,
+        value: block,
+      })
+  },
+)
+
+t.test('a header that hashes does not bring the transactions of the one who shows it', async (t) => {
+  const fields = headed()
+  const block = { ...fields, transactions: TRANSACTIONS }
+  const lie = { ...fields, transactions: [] }
+  t.match(await readsOf([always(lie), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true), {
+    ok: true,
+    value: { transactions: TRANSACTIONS },
+  })
+})
+
+t.test('a hash in capital letters keeps no header from being read', async (t) => {
+  const shouted = { ...BLOCK, hash: `0x${'AB'.repeat(32)}` }
+  const { ask } = readsOf([always(shouted), always(BLOCK), always(BLOCK)])
+  t.match(await ask('eth_getBlockByNumber', '0x64', false), { ok: true, value: BLOCK })
+})
+
+t.test('an answer that is nested deeper than the stack is no vote', async (t) => {
+  const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+  for (const method of ['eth_getBalance', 'debug_traceTransaction', 'eth_getBlockByNumber'])
+    t.match(await readsOf([always(deep), always('0x1'), always('0x1')]).ask(method, HASH, true), { ok: true })
 })
