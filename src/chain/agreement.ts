@@ -232,13 +232,26 @@ async function highestCommon(heard: readonly Heard[], needed: number): Promise<B
   if (top === undefined) return null
   for (let high = top, width = 1; high >= 0 && high > top - SEARCH_BLOCKS; high -= width, width = HEADERS_AT_ONCE) {
     const numbers = Array.from({ length: Math.min(width, high + 1) }, (_, i) => high - i)
-    await Promise.all(heard.map((one) => readMissing(one, numbers)))
+    await readEnough(heard, numbers, needed)
     for (const number of numbers) {
       const hash = agreedHash(heard, number, needed)
       if (hash !== null) return { number, hash }
     }
   }
   return null
+}
+
+/** Who keeps headers back is waited for no longer than who keeps its head back. */
+async function readEnough(heard: readonly Heard[], numbers: readonly number[], needed: number): Promise<void> {
+  const isKnown = (some: readonly number[]) => some.some((number) => agreedHash(heard, number, needed) !== null)
+  if (isKnown(numbers.slice(0, 1))) return
+  const waiting = new Set<Promise<void>>()
+  for (const one of heard) {
+    const reading: Promise<void> = readMissing(one, numbers).finally(() => void waiting.delete(reading))
+    waiting.add(reading)
+  }
+  while (waiting.size > 0 && !isKnown(numbers.slice(0, 1)))
+    if (await raced(waiting, isKnown(numbers) ? GRACE_MS : HEDGE_MS)) return
 }
 
 async function readMissing({ node, head, hashes }: Heard, numbers: readonly number[]): Promise<void> {

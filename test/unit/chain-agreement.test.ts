@@ -82,3 +82,19 @@ t.test('of nodes on different forks, the last common block is the newest', async
 t.test('a block that fewer than the quorum name is none', async (t) => {
   await t.rejects(newest([nodeAt(100), silent, silent]), { code: 'no_quorum', message: /1 of 3 nodes answers/ })
 })
+
+t.test('a node that names a higher head and then keeps back its headers delays nothing', async (t) => {
+  const { batch } = nodeAt(105)
+  const slow: RpcReader = {
+    batch: (requests) => (requests[0]?.params[0] === 'latest' ? batch(requests) : new Promise(() => undefined)),
+  }
+  const within = (nodes: readonly RpcReader[], needed: number) =>
+    Promise.race([
+      agreedBlock(nodes, needed, { tag: 'latest', above: 0 }),
+      new Promise((resolve) => setTimeout(() => resolve('late'), 3_000)),
+    ])
+  t.match(await within([slow, nodeAt(100), nodeAt(100)], 2), { number: 100 }, 'at the height of the others')
+  t.match(await within([slow, nodeAt(100), nodeAt(103)], 2), { number: 100 }, 'where the others are apart')
+  const forked = [slow, nodeAt(100, { fork: 1, from: 97 }), nodeAt(101, { fork: 2, from: 97 })]
+  t.match(await within(forked, 2), { number: 96 }, 'where the others are on two forks')
+})
