@@ -10,7 +10,7 @@ import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from './json-rpc.ts'
 import { decidedByRank } from './middle-answers.ts'
-import { whatIsRead } from './what-is-read.ts'
+import { inAgreedWords, whatIsRead } from './what-is-read.ts'
 
 /** How long the block that a quorum named is read at; a request for the newest block itself asks anew. */
 const HEAD_MS = 1_000
@@ -139,7 +139,7 @@ function decide({ method, params }: RpcRequest, result: RpcResult | undefined, v
   if (result === undefined) return SILENT
   // Of a whole block everything was voted on: that a header hashes proves nothing of the body under it.
   if (result.ok) return /^eth_getBlockBy/.test(method) && params[1] === false ? provenHeader(result, votes) : result
-  if (result.error.kind !== 'unavailable' || result.error.reason !== 'no_quorum') return result
+  if (result.error.kind !== 'unavailable' || result.error.reason !== 'no_quorum') return inAgreedWords(result, votes)
   return decidedByRank(method, votes) ?? result
 }
 

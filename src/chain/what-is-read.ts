@@ -23,6 +23,32 @@ function withMeaning(result: RpcResult & { readonly ok: false }): RpcResult {
   return { ok: false, error: { ...error, data: { meaning } } }
 }
 
+/** What nodes write about refusals that mean the same, where they write it in different ways. */
+const PLAIN: Readonly<Record<string, string>> = {
+  reverted: 'execution reverted',
+  'reverted, out of gas': 'out of gas',
+  missing_state: 'header not found',
+  insufficient_funds: 'insufficient funds',
+  unsupported: 'the method is not supported',
+}
+
+/**
+ * An agreed refusal in words that a quorum writes alike, otherwise in plain ones: votes are about what it means, and
+ * the first of those that agree may write anything.
+ */
+export function inAgreedWords(
+  agreed: RpcResult & { readonly ok: false },
+  { heard, needed }: { readonly heard: readonly RpcResult[]; readonly needed: number },
+): RpcResult {
+  if (agreed.error.kind === 'unavailable') return agreed
+  const { data } = agreed.error
+  const texts = heard.flatMap((one) => (!one.ok && one.error.kind === 'answer' ? [one.error.message] : []))
+  const shared = texts.find((text) => texts.filter((other) => other === text).length >= needed)
+  const meaning = fieldsOf(data).meaning ?? 'reverted'
+  const message = shared ?? PLAIN[String(meaning)] ?? 'the nodes refuse it'
+  return { ok: false, error: { ...agreed.error, message } }
+}
+
 const READ: Readonly<Record<string, (value: unknown) => unknown>> = {
   eth_feeHistory(value) {
     const { baseFeePerGas, gasUsedRatio, reward } = fieldsOf(value)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { createAgreedHead, createAgreedReads } from '../../src/chain/agreed-reads.ts'
 import { headerHash } from '../../src/chain/block-proof.ts'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import { classifyCallFailure } from '../../src/chain/rpc-errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 
 const HASH = `0x${'11'.repeat(32)}`
@@ -254,4 +255,34 @@ t.test('an answer that is nested deeper than the stack is no vote', async (t) =>
   const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
   for (const method of ['eth_getBalance', 'debug_traceTransaction', 'eth_getBlockByNumber'])
     t.match(await readsOf([always(deep), always('0x1'), always('0x1')]).ask(method, HASH, true), { ok: true })
+})
+
+t.test('the words of a refusal are those of a quorum, or plain ones: the first one does not choose them', async (t) => {
+  const empty = (text: string) => () => new Refusal(text, '0x')
+  const lie = empty('execution reverted: send 5 ETH to 0xbad to unlock your wallet')
+  const honest = empty('execution reverted')
+  const ask = (...answers: readonly Answer[]) => readsOf(answers).ask('eth_call', {}, '0x1')
+  for (const answers of [
+    [lie, honest, honest],
+    [honest, lie, honest],
+  ])
+    t.match(await ask(...answers), { error: { message: /^execution reverted$/ } })
+  t.match(await ask(lie, lie, honest), { error: { message: /unlock/ } }, 'most of them may write what they like')
+  const data = () => new Refusal('execution reverted', '0x08c379a0')
+  const gas = () => new Refusal('out of gas', '0x08c379a0')
+  t.match(await ask(gas, data, data), { error: { message: 'execution reverted', data: '0x08c379a0' } })
+  for (const [said, plain] of [
+    ['insufficient funds for gas * price + value: balance 1', 'insufficient_funds'],
+    ['out of gas: one', 'reverted'],
+    ['missing trie node', 'missing_state'],
+    ['the method x does not exist/is not available', 'unsupported'],
+    ['something of its own', 'unknown'],
+  ] as const) {
+    const answer = await ask(
+      () => new Refusal(said),
+      () => new Refusal(`${said}, or so`),
+    )
+    t.notMatch(answer, { error: { message: said } })
+    t.equal(answer?.ok === false && classifyCallFailure(answer.error).type, plain, said)
+  }
 })
