@@ -210,12 +210,17 @@ export async function agreedBlock(
   while (waiting.size > 0) {
     const isLate = await raced(waiting, found === null ? HEDGE_MS : GRACE_MS)
     if (heard.length >= needed) found = (await highestCommon(heard, needed)) ?? found
-    if (found !== null && (isLate || found.number > above)) return found
+    if (found !== null && (found.number > above || (isLate && isNear(found, heard)))) return found
   }
   if (found !== null) return found
   if (heard.length === 0) throw failures[0]
   const quorum = { needed, nodes: nodes.length }
   throw new Unavailable('no_quorum', `The newest block is not known: ${withoutQuorum(quorum, heard.length)}.`)
+}
+
+/** Whether it is not far below what a node names: otherwise one that names a low head would need only another slow one. */
+function isNear({ number }: BlockRef, heard: readonly Heard[]): boolean {
+  return Math.max(...heard.map(({ head }) => head.number)) - number <= SEARCH_BLOCKS
 }
 
 async function askHead(node: RpcReader, tag: Tag): Promise<Heard> {

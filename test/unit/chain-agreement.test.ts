@@ -1,4 +1,5 @@
 /** What several nodes say together: a minority decides nothing, and silence is not agreement. */
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { agreedBlock, agreeing } from '../../src/chain/agreement.ts'
 import { type RpcReader, type RpcResult, rpcCall } from '../../src/chain/json-rpc.ts'
@@ -89,12 +90,16 @@ t.test('a node that names a higher head and then keeps back its headers delays n
     batch: (requests) => (requests[0]?.params[0] === 'latest' ? batch(requests) : new Promise(() => undefined)),
   }
   const within = (nodes: readonly RpcReader[], needed: number) =>
-    Promise.race([
-      agreedBlock(nodes, needed, { tag: 'latest', above: 0 }),
-      new Promise((resolve) => setTimeout(() => resolve('late'), 3_000)),
-    ])
+    Promise.race([agreedBlock(nodes, needed, { tag: 'latest', above: 0 }), setTimeout(3_000, 'late')])
   t.match(await within([slow, nodeAt(100), nodeAt(100)], 2), { number: 100 }, 'at the height of the others')
   t.match(await within([slow, nodeAt(100), nodeAt(103)], 2), { number: 100 }, 'where the others are apart')
   const forked = [slow, nodeAt(100, { fork: 1, from: 97 }), nodeAt(101, { fork: 2, from: 97 })]
   t.match(await within(forked, 2), { number: 96 }, 'where the others are on two forks')
+})
+
+t.test('a node that names an old head needs more than one that is slow: it is waited for', async (t) => {
+  const { batch } = nodeAt(100)
+  const slow: RpcReader = { batch: async (requests) => setTimeout(800).then(() => batch(requests)) }
+  for (const above of [99, Number.POSITIVE_INFINITY])
+    t.match(await newest([nodeAt(3), nodeAt(100), slow], above), { number: 100 })
 })
