@@ -169,6 +169,36 @@ t.test('a node that says a lower or a higher count, or denies receipts, changes 
   )
 })
 
+t.test('no way in which one node writes a payment of ours makes it that of another program', async (t) => {
+  const { nodes, client, hash, block } = await withOurs(t)
+  const [liar] = nodes
+  const ways: Readonly<Record<string, (transaction: Raw) => Raw>> = {
+    'without its empty call data': ({ input: _, ...rest }) => rest,
+    'with no call data': (transaction) => ({ ...transaction, input: null }),
+    'with a recipient in any letters': ({ to, ...rest }) => ({
+      ...rest,
+      to: String(to).replace(/[a-f]/, (letter) => letter.toUpperCase()),
+    }),
+    'with its parity under another name': ({ yParity, ...rest }) => ({ ...rest, yParity: null, v: yParity }),
+  }
+  const forgotten = `0x${'ab'.repeat(32)}`
+  for (const [name, written] of Object.entries(ways)) {
+    liar.alter = ({ method, params }, result) => {
+      if (method !== 'eth_getBlockByNumber' || params[1] !== true) return result
+      const shownBlock = result as Raw & { readonly transactions: readonly Raw[] }
+      return { ...shownBlock, transactions: shownBlock.transactions.map(written) }
+    }
+    const takenBy = { hash, blockNumber: block }
+    t.match(
+      await verdict(client, forgotten, takenBy),
+      /used by this transaction itself/,
+      `${name}, its bytes forgotten`,
+    )
+    t.match(await verdict(client, hash, takenBy), /used by/, name)
+    t.match(await ownConsumer(client, ACCOUNT, [hash], block), { hash }, name)
+  }
+})
+
 t.test('an authorization is no proof where one node of three shows a receipt of ours', async (t) => {
   const { rpc, nodes, client, mine, hash } = await withOurs(t)
   const { address, chainId, signature } = KEY.authorizeSync({ address: STRANGER.address, nonce: 0, chainId: CHAIN_ID })
