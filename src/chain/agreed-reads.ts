@@ -5,7 +5,7 @@
  */
 import { BursarError } from '../core/errors.ts'
 import { agreeing, canonical, type Nodes, type Quorum, type Tag } from './agreement.ts'
-import { headerHash } from './block-proof.ts'
+import { hashedFields, headerHash } from './block-proof.ts'
 import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from './json-rpc.ts'
@@ -145,7 +145,7 @@ function decide({ method, params }: RpcRequest, result: RpcResult | undefined, v
 
 /**
  * The agreed header as its hash proves it. Votes are about some of its fields: one of those that agree may have others wrong.
- * Where the headers of a network do not hash, only fields that a quorum shows alike are kept.
+ * Of fields that are not hashed, and where the headers of a network do not hash, those are kept that a quorum shows alike.
  */
 function provenHeader(result: RpcResult & { readonly ok: true }, { heard, needed }: Votes): RpcResult {
   const agreed = result.value as Raw | null
@@ -154,14 +154,13 @@ function provenHeader(result: RpcResult & { readonly ok: true }, { heard, needed
     one.ok && (one.value as Raw | null)?.hash === agreed.hash ? [one.value as Raw] : [],
   )
   const proven = shown.find(hashes)
-  if (proven !== undefined) return { ok: true, value: proven }
   const names = [...new Set(shown.flatMap((header) => Object.keys(header)))]
   const fields = names.flatMap((name) => {
     const votes = shown.map((header) => JSON.stringify(header[name]))
     const most = votes.find((vote) => vote !== undefined && votes.filter((other) => other === vote).length >= needed)
     return most === undefined ? [] : [[name, JSON.parse(most)]]
   })
-  return { ok: true, value: Object.fromEntries(fields) }
+  return { ok: true, value: { ...Object.fromEntries(fields), ...(proven === undefined ? {} : hashedFields(proven)) } }
 }
 
 function hashes(header: Raw): boolean {

@@ -132,6 +132,12 @@ export function headerHash(block: Raw): string {
   return keccakHex(RLP.encode(fields.map(([name, kind]) => headerField(block[name], name, kind))))
 }
 
+/** What of a header its hash proves: a node may have added any other field. @param block a header that has its hash */
+export function hashedFields(block: Raw): Raw {
+  const names = [...FIRST_FIELDS, ...LATER_FIELDS].flatMap(([name]) => (block[name] == null ? [] : [name]))
+  return Object.fromEntries(['hash', ...names].map((name) => [name, block[name]]))
+}
+
 function headerField(value: unknown, name: string, kind: Kind): Uint8Array {
   return kind === 'number' ? numberOf(value, name) : bytesOf(value, name)
 }
