@@ -33,7 +33,9 @@ export function createAcceptReorg({
 }): AcceptReorg {
   return {
     async refusedOn(chainId) {
-      const { rows } = await pool.query<Pick<Row<'chain_stalls'>, 'reason'> & { refusal: Refusal; ms: number }>(
+      const { rows } = await pool.query<
+        Pick<Row<'chain_stalls', { refusal: Refusal }>, 'reason' | 'refusal'> & { ms: number }
+      >(
         `SELECT reason, refusal, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms
            FROM chain_stalls WHERE chain_id = $1 AND refusal IS NOT NULL`,
         [chainId],

@@ -22,7 +22,9 @@ t.test('a revoked outcome is printed with the outcome, the depth of the block an
     },
     position: 7n,
   } as unknown as Parameters<typeof tellEvent>[0]
-  const facts = { reorgs: new Map([[7n, { depth: 3, fromBlock: 101, ancestorBlock: 98 }]]) } as unknown as StoryFacts
+  const facts = {
+    reorgs: new Map([[7n, { depth: 3, fromBlock: 101, ancestorBlock: 98, accepted: null }]]),
+  } as unknown as StoryFacts
   t.strictSame(tellEvent(event, facts, 1), {
     text: 'reorg: its block 99 is no longer in the chain, 3 blocks deep, after it was reported as confirmed: that outcome is revoked',
     details: [

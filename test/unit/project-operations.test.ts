@@ -10,7 +10,7 @@ const page = readFileSync('docs/operations.md', 'utf8')
 const commands = composeOperator({})
 
 t.test('every command of the page is a command, and none of them is left out', async (t) => {
-  const named = new Set([...page.matchAll(/npm run bursar -- ([a-z]+)/g)].map(([, name]) => name ?? ''))
+  const named = new Set([...page.matchAll(/npm run bursar -- ([a-z]+(?:-[a-z]+)*)/g)].map(([, name]) => name ?? ''))
   t.strictSame([...named].toSorted(), commands.map(({ name }) => name).toSorted())
   for (const name of named) t.equal((await runCommandLine(commands, `${name} --help`)).code, 0, name)
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
