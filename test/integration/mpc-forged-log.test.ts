@@ -82,7 +82,9 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     ])
   await stage.service.startWorker('signer')
   const said = () => stage.service.lines.filter(({ transaction_id }) => transaction_id === done)
-  await eventually(() => said().some(({ reason }) => /used by (this transaction itself|a version of this transaction)/.test(String(reason))))
+  await eventually(() =>
+    said().some(({ reason }) => /used by (this transaction itself|a version of this transaction)/.test(String(reason))),
+  )
   await stage.service.stopWorker('signer')
   t.equal((await stateOf(done)).abandoned.at(-1)?.hash, attempts.at(-1)?.hash, 'the signer does not sign it either')
 })
