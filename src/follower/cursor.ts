@@ -7,12 +7,16 @@ import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockHeader, BlockRef } from '../chain/blocks.ts'
 import { toQuantity } from '../chain/hex.ts'
 import { rpcCall } from '../chain/json-rpc.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import type { Row } from '../event-log/table-rows.ts'
 
 /** Deeper reorgs are beyond every network's finality; the hash of block 0 is kept too. */
 const KEPT_HASHES = 512
+
+/** Older than the confirmations of any network. */
+const OLD_MS = 24 * 3_600_000
 
 export type Cursor = BlockRef
 
@@ -117,20 +121,30 @@ export function blockRow(
 
 /**
  * The start for a chain that was never followed: a little below its head, so that nothing sent from now on is missed.
- * Returns the block and block 0, whose hash detects a restarted chain.
+ * Returns the block and block 0, whose hash detects a restarted chain. A public chain is not followed from an old block: one
+ * node of two, or the only one that answers beside another, can name any as the newest, and what follows from the start is for good.
  *
- * @throws Unavailable when the node does not answer, or does not return the blocks
+ * @param now ISO 8601
+ * @throws Unavailable when the node does not answer, or does not return the blocks, or the newest one is old
  */
 export async function firstBlocks(
   { agreed, newest }: Pick<Nodes, 'agreed' | 'newest'>,
-  confirmations: number,
+  { confirmations, finalizes }: Pick<ChainSettings, 'confirmations' | 'finalizes'>,
+  now: string,
 ): Promise<(BlockHeader & { timestamp: number })[]> {
   const head = await newest('latest')
   const start = Math.max(0, head.number - confirmations)
-  return Promise.all(
+  const blocks = await Promise.all(
     [...new Set([0, start])].map(async (number) =>
       header(await rpcCall(agreed, 'eth_getBlockByNumber', [toQuantity(number), false])),
     ),
+  )
+  const madeAt = 1_000 * (blocks.at(-1)?.timestamp ?? 0)
+  if (finalizes !== true || Date.parse(now) - madeAt < OLD_MS) return blocks
+  throw new Unavailable(
+    'no_quorum',
+    `The newest block that enough nodes reach is ${head.number}, and block ${start} is of ${new Date(madeAt).toISOString()}: ` +
+      'following does not begin at a block of more than a day ago.',
   )
 }
 

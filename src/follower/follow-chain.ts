@@ -106,7 +106,7 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
 }
 
 async function begin({ log, client, settings }: FollowPorts, lease: Lease): Promise<Cursor> {
-  const blocks = await firstBlocks(client, settings.confirmations)
+  const blocks = await firstBlocks(client, settings, log.now())
   const start = blocks.at(-1)
   if (start === undefined) throw new Error('a chain has a block 0')
   const { chainId } = settings
