@@ -2,7 +2,7 @@
 import { Unavailable } from '../core/errors.ts'
 import type { Nodes } from './agreement.ts'
 import { disproofOfTransactions, hasOwnHash } from './block-proof.ts'
-import { readHeaders } from './blocks.ts'
+import { completeBytes, readHeaders } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcRequest, rpcCall } from './json-rpc.ts'
 import type { Raw } from './transaction-bytes.ts'
@@ -26,6 +26,7 @@ export async function readProvenBlock(
     const [result] = await node.batch([request])
     if (!result?.ok || !isBlock(result.value) || result.value.hash !== header.hash) continue
     const block = result.value
+    await completeBytes(node, [{ block }])
     const wrong = disproofOfTransactions(block, block.transactions)
     if (wrong === null) return block
     if (!hasOwnHash(block)) {

@@ -190,7 +190,7 @@ async function completeReceipts(client: RpcReader, raw: readonly RawBlock[]): Pr
 }
 
 /** Of what a state sync brings over, nodes show only the bytes that they are asked for (PIP-74). */
-async function completeBytes(client: RpcReader, raw: readonly RawBlock[]): Promise<void> {
+export async function completeBytes(client: RpcReader, raw: readonly Pick<RawBlock, 'block'>[]): Promise<void> {
   const missing = raw.flatMap(({ block }) => rawTransactions(block).filter(lacksBytes))
   if (missing.length === 0) return
   const results = await client.batch(

@@ -12,6 +12,7 @@ export type RecoverAddress = (digest: Uint8Array, signature: Uint8Array, parity:
 
 /** PIP-74: what the consensus of Polygon brings over from Ethereum, in a transaction that nobody signed. */
 export const STATE_SYNC_TYPE = 0x7f
+const SHOWN_STATE_SYNC_TYPE = '0x7f'
 
 /** The signed fields of a transaction by its type. */
 const FEES = ['maxPriorityFeePerGas', 'maxFeePerGas']
@@ -34,7 +35,7 @@ const FIRST_PROTECTED_V = 35n
  * bytes are then expected as `raw`, which eth_getRawTransactionByHash returns.
  */
 export function lacksBytes(raw: Raw): boolean {
-  return typeOf(raw) === STATE_SYNC_TYPE && raw.raw === undefined
+  return raw.type === SHOWN_STATE_SYNC_TYPE && raw.raw === undefined
 }
 
 /** @throws Error that says which field is missing, or that the type is unknown */
