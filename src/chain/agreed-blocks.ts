@@ -58,6 +58,8 @@ export async function readAgreedBlocks(client: Nodes, how: HowToRead, wanted: Wa
     // An agreed block with another parent is a reorg. What one node says alone is believed last.
     if (client.quorum.needed > 1 || first.parentHash === wanted.parentHash) {
       for (const other of refused) other.doubt()
+      // All up to the agreed head are there: whoever shows few at a time would keep the follower behind.
+      if (client.quorum.needed > 1 && read.blocks.length <= wanted.to - wanted.from) node.doubt()
       return read
     }
     elsewhere ??= read

@@ -67,7 +67,7 @@ export type Endpoint = {
   readonly health: () => EndpointHealth
   readonly setLagging: (lagging: boolean) => void
   readonly isLagging: () => boolean
-  /** It is asked last for a while: another one shows that what it says of its blocks is wrong. */
+  /** It is asked last for a while: another one shows that what it says of its blocks is wrong, or it shows too few. */
   readonly doubt: () => void
   readonly isDoubted: () => boolean
   readonly close: () => void
@@ -143,7 +143,7 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     isLagging: () => state.lagging,
     doubt() {
       state.doubtedUntil = options.now() + DOUBTED_MS
-      options.log.warn({ endpoint: options.index, host }, 'RPC URL shows wrong blocks: it is asked last')
+      options.log.warn({ endpoint: options.index, host }, 'RPC URL shows wrong or too few blocks: it is asked last')
     },
     isDoubted: () => options.now() < state.doubtedUntil,
     close: () => context.transport.close(),

@@ -38,7 +38,7 @@ t.test('a node that shows wrong blocks is asked last while others are there, and
     return { type: (await nextStep({ number: 10, hash: chain.hash(10) })).type, asked: asked > 0 }
   }
   t.strictSame(await step(0), { type: 'advance', asked: true })
-  t.strictSame(warned, ['RPC URL shows wrong blocks: it is asked last'])
+  t.strictSame(warned, ['RPC URL shows wrong or too few blocks: it is asked last'])
   t.strictSame(await step(1_000), { type: 'advance', asked: false })
   t.strictSame(await step(320_000), { type: 'advance', asked: true }, 'it is looked at again')
 })

@@ -82,3 +82,32 @@ t.test('what used a nonce is found in a block with a state sync too', async (t) 
   const parts = await block([await sent(), SYNC])
   t.match(await readProvenBlock(nodesOf(parts, parts), 16), { transactions: [{ nonce: '0x3' }, { type: '0x7f' }] })
 })
+
+t.test('a node that shows few blocks at a time does not set the pace: the others are asked before it', async (t) => {
+  const lower = await block([await sent()])
+  const link = { parentHash: lower.block.hash, number: '0x11' }
+  const upper = await oracleBlock({ ...link, baseFeePerGas: '0x12a05f200' }, [await sent()])
+  const doubted: string[] = []
+  const readerOf = (host: string, upTo: number) => ({
+    host,
+    doubt: () => void doubted.push(host),
+    async batch(requests: readonly RpcRequest[]) {
+      const answers = requests.map(async (request) => {
+        const at = Number(request.params[0])
+        if (at > upTo) return { ok: true, value: null } as const
+        return (await nodeOf(at === 16 ? lower : upper).batch([request]))[0] ?? ({ ok: true, value: null } as const)
+      })
+      return Promise.all(answers)
+    },
+  })
+  const [few, all] = [readerOf('few.test', 16), readerOf('all.test', 17)]
+  const head = { number: 17, hash: String(upper.block.hash) }
+  const client = { agreed: all, newest: async () => head, nodes: () => [few, all], quorum: { needed: 2, nodes: 3 } }
+  const wanted = { from: 16, to: 17, head, parentHash: String(lower.block.parentHash) }
+  const read = await readAgreedBlocks(client, { recover: recoveredAddress, blockReceipts: true }, wanted)
+  t.match(read.blocks, [{ number: 16 }])
+  t.strictSame(doubted, ['few.test'])
+  const others = { ...client, nodes: () => [all, few] }
+  t.equal((await readAgreedBlocks(others, { recover: null, blockReceipts: true }, wanted)).blocks.length, 2)
+  t.equal(doubted.length, 1)
+})
