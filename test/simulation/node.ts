@@ -9,7 +9,7 @@ import type { Random } from '../support/load-random.ts'
 import { type ChainBlock, GAS_USED, isStranger, REVERTING, type SimulatedChain, type Wire } from './chain.ts'
 import type { PortsOf } from './ports.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
-import type { World } from './terms.ts'
+import { CHAIN_ID, type World } from './terms.ts'
 
 export type Node = RpcReader & {
   readonly sendRawTransactions: (raw: readonly string[]) => Promise<readonly Submission[]>
@@ -196,6 +196,8 @@ function asTransaction(wire: Wire) {
   const { signed } = wire
   return {
     type: '0x2',
+    chainId: toQuantity(CHAIN_ID),
+    accessList: [],
     hash: wire.hash,
     from: wire.from,
     to: wire.to,
