@@ -5,7 +5,7 @@
 import t from 'tap'
 import { withLyingStage } from '../support/lying-stage.ts'
 
-/** Each with what it has told, a pattern of the harm; `null`: nothing, as the signatures are of another key. */
+/** Each with what it has told, a pattern of the harm; `null`: no more than a chain of its own, as the signatures are of another key. */
 const OUTCOMES = [
   ['several/forged deposits', /told: TransferConfirmed/],
   ['several/our payments failed', /SettlementRevoked|TransactionReverted/],
@@ -23,10 +23,11 @@ for (const [name, told] of OUTCOMES)
     const { harms } = await stage.run({ lies: stage.lies.filter((lie) => lie.name === name), forMs: 5_000 })
     const kinds = harms.map((harm) => harm.replace(/ of .*/s, '').slice(0, LINE))
     for (const kind of new Set(kinds)) t.comment(`${kinds.filter((one) => one === kind).length} × ${kind}`)
-    t.ok(
-      told === null ? harms.length === 0 : harms.some((harm) => told.test(harm)),
-      'the majority is believed about what no key signs',
-    )
+    if (told !== null)
+      t.ok(
+        harms.some((harm) => told.test(harm)),
+        'the majority is believed about what no key signs',
+      )
     t.strictSame(
       harms.filter((harm) => NEVER.test(harm)),
       [],
