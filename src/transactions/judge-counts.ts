@@ -65,6 +65,9 @@ export function createJudgeCounts({
     const own = Math.max(known.next, known.outside, known.taken)
     if (isFirst && latest.length < quorum.needed)
       return { kind: 'too_few_nodes', answered: latest.length, nodes: quorum.nodes, needed: quorum.needed }
+    // The nodes answer and do not have the newest processed block: a reorg is being followed, and may leave a gap.
+    if (agreed === null && latest.length >= quorum.needed)
+      return { kind: 'not_walked', until: own, next: known.next, cursor: known.cursor?.number ?? null }
     // The log has given nonces, so a higher count is of a transaction that it does not have.
     const explained = Math.max(own, before?.accepted ?? 0)
     const isJump = agreed !== null && own > 0 && agreed > explained
