@@ -5,7 +5,7 @@
  */
 import { BursarError } from '../core/errors.ts'
 import { agreeing, canonical, type Nodes, type Quorum, type Tag } from './agreement.ts'
-import { hashedFields, headerHash } from './block-proof.ts'
+import { hashedFields, hasOwnHash } from './block-proof.ts'
 import type { BlockRef } from './blocks.ts'
 import { toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, unavailable } from './json-rpc.ts'
@@ -153,7 +153,7 @@ function provenHeader(result: RpcResult & { readonly ok: true }, { heard, needed
   const shown = heard.flatMap((one) =>
     one.ok && (one.value as Raw | null)?.hash === agreed.hash ? [one.value as Raw] : [],
   )
-  const proven = shown.find(hashes)
+  const proven = shown.find(hasOwnHash)
   const names = [...new Set(shown.flatMap((header) => Object.keys(header)))]
   const fields = names.flatMap((name) => {
     const votes = shown.map((header) => JSON.stringify(header[name]))
@@ -161,12 +161,4 @@ function provenHeader(result: RpcResult & { readonly ok: true }, { heard, needed
     return most === undefined ? [] : [[name, JSON.parse(most)]]
   })
   return { ok: true, value: { ...Object.fromEntries(fields), ...(proven === undefined ? {} : hashedFields(proven)) } }
-}
-
-function hashes(header: Raw): boolean {
-  try {
-    return headerHash(header) === header.hash
-  } catch {
-    return false
-  }
 }

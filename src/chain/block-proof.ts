@@ -6,7 +6,7 @@
  */
 import { RLP } from '@ethereumjs/rlp'
 import { keccakHex, orderedRoot } from './ordered-root.ts'
-import { type Claimed, type ProvenBlock, readProven } from './proven-block.ts'
+import { type Block, type Claimed, readProven } from './proven-block.ts'
 import { isOutsideRoots } from './state-sync.ts'
 import {
   bytesOf,
@@ -23,7 +23,7 @@ import {
 
 export type Proof =
   | { readonly disproof: string; readonly block: null }
-  | { readonly disproof: null; readonly block: ProvenBlock }
+  | { readonly disproof: null; readonly block: Block }
 
 type Kind = 'bytes' | 'number'
 

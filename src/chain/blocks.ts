@@ -2,56 +2,15 @@
  * Whole blocks with their receipts, checked to belong together: each receipt names the hash of its block and each block
  * the hash of its parent. When a reorg happens during the read, the range is cut off and never mixes two forks.
  */
-import { type Authorization, readAuthorizations } from './authorizations.ts'
+import { readAuthorizations } from './authorizations.ts'
 import { hasOwnHash, provenBlock } from './block-proof.ts'
 import { readCount, readLower, readQuantity, toQuantity } from './hex.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, resultValue } from './json-rpc.ts'
+import type { Block, BlockHeader, BlockRef, BlockTransaction, ChainLogEntry, FeeOffer } from './proven-block.ts'
 import { isUnsupported } from './rpc-errors.ts'
 import { lacksBytes, type Raw, type RecoverAddress } from './transaction-bytes.ts'
 
-/** Addresses, hashes and topics are lower case. */
-export type ChainLogEntry = {
-  readonly address: string
-  readonly topics: readonly string[]
-  readonly data: string
-  /** Index in the block. */
-  readonly logIndex: number
-}
-
-export type FeeOffer = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
-
-export type BlockTransaction = {
-  readonly hash: string
-  readonly from: string
-  /** `null` when the transaction creates a contract. */
-  readonly to: string | null
-  readonly nonce: number
-  /** Wei. */
-  readonly value: bigint
-  /** Call data, hex. */
-  readonly input: string
-  readonly status: 'success' | 'reverted'
-  readonly gasUsed: bigint
-  /** Wei per gas, including the tip. */
-  readonly effectiveGasPrice: bigint
-  /** The fees that its sender signed, wei per gas; `null` for other types than EIP-1559. */
-  readonly offer: FeeOffer | null
-  readonly logs: readonly ChainLogEntry[]
-  /** EIP-7702; usually empty. */
-  readonly authorizations: readonly Authorization[]
-}
-
-export type BlockRef = { readonly number: number; readonly hash: string }
-
-export type BlockHeader = BlockRef & { readonly parentHash: string }
-
-export type Block = BlockHeader & {
-  /** Seconds since the epoch. */
-  readonly timestamp: number
-  /** Wei per gas; `null` on a chain without EIP-1559. */
-  readonly baseFeePerGas: bigint | null
-  readonly transactions: readonly BlockTransaction[]
-}
+export type { Block, BlockHeader, BlockRef, BlockTransaction, ChainLogEntry, FeeOffer }
 
 export type BlockRange = {
   readonly from: number

@@ -16,46 +16,56 @@ import {
   within,
 } from './transaction-bytes.ts'
 
-/** As `ChainLogEntry`. */
-type ProvenLog = {
+/** Addresses, hashes and topics are lower case. */
+export type ChainLogEntry = {
   readonly address: string
   readonly topics: readonly string[]
   readonly data: string
+  /** Index in the block. */
   readonly logIndex: number
 }
 
-/** As `BlockTransaction`. */
-export type ProvenTransaction = {
+export type FeeOffer = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
+
+export type BlockTransaction = {
   readonly hash: string
-  /** Recovered when it is first read: each takes as long as all else of a transaction. */
+  /** Of a proven block recovered when it is first read: each takes as long as all else of a transaction. */
   readonly from: string
+  /** `null` when the transaction creates a contract. */
   readonly to: string | null
   readonly nonce: number
+  /** Wei. */
   readonly value: bigint
+  /** Call data, hex. */
   readonly input: string
   readonly status: 'success' | 'reverted'
   readonly gasUsed: bigint
+  /** Wei per gas, including the tip. */
   readonly effectiveGasPrice: bigint
-  readonly offer: { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint } | null
-  readonly logs: readonly ProvenLog[]
+  /** The fees that its sender signed, wei per gas; `null` for other types than EIP-1559. */
+  readonly offer: FeeOffer | null
+  readonly logs: readonly ChainLogEntry[]
+  /** EIP-7702; usually empty. */
   readonly authorizations: readonly Authorization[]
 }
 
-/** As `Block`. */
-export type ProvenBlock = {
-  readonly number: number
-  readonly hash: string
-  readonly parentHash: string
+export type BlockRef = { readonly number: number; readonly hash: string }
+
+export type BlockHeader = BlockRef & { readonly parentHash: string }
+
+export type Block = BlockHeader & {
+  /** Seconds since the epoch. */
   readonly timestamp: number
+  /** Wei per gas; `null` on a chain without EIP-1559. */
   readonly baseFeePerGas: bigint | null
-  readonly transactions: readonly ProvenTransaction[]
+  readonly transactions: readonly BlockTransaction[]
 }
 
 /** Both proven by their roots, the transaction also by its hash. */
 export type Claimed = { readonly raw: Raw; readonly receipt: Raw }
 
 /** What it shares with all of the block. */
-type Place = Omit<ProvenBlock, 'transactions'>
+type Place = Omit<Block, 'transactions'>
 /** Of the receipts before. */
 type Counted = { readonly gas: bigint; readonly logs: number }
 
@@ -64,7 +74,7 @@ const SET_CODE_TYPE = 4
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
 /** @throws Error when a claim is wrong */
-export function readProven(block: Raw, claimed: readonly Claimed[], recover: RecoverAddress | null): ProvenBlock {
+export function readProven(block: Raw, claimed: readonly Claimed[], recover: RecoverAddress | null): Block {
   const place = {
     number: readCount(block.number, 'its number'),
     hash: readLower(block.hash, 'its hash'),
@@ -108,7 +118,7 @@ function readTransaction(place: Place, { raw, receipt }: Claimed, before: Counte
       logIndex: before.logs + index,
     })),
     authorizations: typeOf(raw) === SET_CODE_TYPE ? readAuthorizations(raw) : [],
-  } satisfies ProvenTransaction
+  } satisfies BlockTransaction
 }
 
 /** Nobody signed what the consensus brings over. Without a way to recover it, the node is believed. @throws Unavailable when no key made the signature */

@@ -135,8 +135,7 @@ async function followAndTend(
     quietIntervalMs: QUIET_POLL_MS,
     quietAfterMs: QUIET_AFTER_MS,
   })
-  const recover = recoveredAddress
-  const walking = { recover, walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
+  const walking = { recover: recoveredAddress, walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
   try {
     await followChain({ ...walking, ...observing }, lease, both)
   } finally {

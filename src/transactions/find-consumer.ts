@@ -6,7 +6,6 @@
  * Invariant: a quorum names the hash of the block, what stands in it follows from that hash, and who sent it from its
  * signature. No node alone can make a nonce used, or one of our transactions something else.
  */
-
 import { readProvenBlock } from '../chain/agreed-block.ts'
 import type { Nodes } from '../chain/agreement.ts'
 import { type Authorization, readAuthorizations } from '../chain/authorizations.ts'

@@ -2,47 +2,29 @@
  * A restore while a node is wrong: about a nonce, so that a gap hides a forgotten transaction, or about the fees in a block,
  * so that the transaction seems to have no tag and not the hash of its bytes. Each request is paid once.
  */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { type Alter, type AlteredNode, withAlteredNode } from '../support/altered-node.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { withLosableServer } from '../support/postgres-copy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 
-type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-type Answer = { readonly id: number; result?: unknown }
 type Sent = { readonly from: string; readonly maxPriorityFeePerGas?: string }
 
-/** Changes the result of a call; by default nothing. */
-let alter: (call: Call, result: unknown) => unknown = (_call, result) => result
+let node: AlteredNode | null = null
 
-/** A node before the real one that alters results. */
-async function withAlteredNode(t: Test, url: string): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const text = (await buffer(request)).toString()
-    const headers = { 'content-type': 'application/json' }
-    const answered = await fetch(url, { method: 'POST', headers, body: text })
-    const [calls, answers] = [JSON.parse(text), await answered.json()] as [Call | Call[], Answer | Answer[]]
-    for (const answer of [answers].flat()) {
-      const call = [calls].flat().find(({ id }) => id === answer.id)
-      if (call !== undefined && answer.result !== undefined) answer.result = alter(call, answer.result)
-    }
-    response.writeHead(200, headers).end(JSON.stringify(answers))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+/** @param change of the result of a call; by default none */
+function alter(change: Alter = (_call, result) => result): void {
+  if (node !== null) node.alter = change
 }
 
 const server = await withLosableServer(t)
 const stage = await withStage(t, {
   databaseUrl: server.url,
-  nodes: async (url) => [await withAlteredNode(t, url)],
+  async nodes(url) {
+    node = await withAlteredNode(t, () => url)
+    return [node.url]
+  },
   env: { RPC_TIMEOUT_MS: '60000' },
 })
 const { service } = stage
@@ -62,10 +44,10 @@ async function paidOnce(t: Test, wallet: LoadWallet, id: string, wei: bigint): P
 
 t.test('a forgotten transaction that filled a gap in the nonces is waited for', async (t) => {
   const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
-  alter = ({ method }, result) => (method === 'eth_getTransactionCount' ? '0x1' : result)
+  alter(({ method }, result) => (method === 'eth_getTransactionCount' ? '0x1' : result))
   const above = await stage.send(wallet, '0.000001', RECIPIENT)
   t.match(await stage.until(wallet, above, 'submitted'), { nonce: 1 })
-  alter = (_call, result) => result
+  alter()
   await service.stopWorker('signer')
   const id = await stage.send(wallet, '0.000777')
   const copy = await server.copy()
@@ -92,7 +74,7 @@ t.test(
     await stage.mine()
     await stage.until(wallet, id, 'mined')
     let lies = 0
-    alter = ({ method, params }, result) => {
+    alter(({ method, params }, result) => {
       if (method !== 'eth_getBlockByNumber' || params[1] !== true || result === null) return result
       const block = result as { readonly transactions: readonly Sent[] }
       const transactions = block.transactions.map((sent) => {
@@ -101,12 +83,12 @@ t.test(
         return { ...sent, maxPriorityFeePerGas: `0x${(BigInt(sent.maxPriorityFeePerGas ?? 0) ^ 1n).toString(16)}` }
       })
       return { ...block, transactions }
-    }
+    })
     const held = service.lines.length
     await putBack(copy, wallet)
     const isHeld = () => service.lines.slice(held).some(({ msg }) => String(msg).startsWith('lane held'))
     await eventually(() => lies > 0 && isHeld())
-    alter = (_call, result) => result
+    alter()
     await paidOnce(t, wallet, id, 555n * 10n ** 12n)
   },
 )
