@@ -8,7 +8,7 @@
 import type { Nodes } from '../chain/agreement.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -28,7 +28,7 @@ export type JudgePorts = {
   readonly log: EventLog
   readonly clientOf: (chainId: number) => Nodes
   /** Runs a task under the lease of a lane. @throws Conflict while a signer works on it */
-  readonly withLane: <T>(lane: Lane, task: (lease: Lease) => Promise<T>) => Promise<T>
+  readonly withLane: <T>(lane: Lane, task: (lease: Fence) => Promise<T>) => Promise<T>
 }
 
 /**

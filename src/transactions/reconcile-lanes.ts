@@ -103,7 +103,7 @@ async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => P
 
 async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
   for (let tries = 1; ; tries += 1) {
-    const lease = await leases.acquire(`sign-${laneName(lane)}`).catch((error: unknown) => {
+    const lease = await leases.acquire(`sign-reconcile-${laneName(lane)}`).catch((error: unknown) => {
       if (!isForbidden(error)) throw error
       throw new Conflict(
         'signer_required',

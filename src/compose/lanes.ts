@@ -1,0 +1,155 @@
+/** Signers and submitters work on the lanes of the partitions that they hold. */
+import { LRUCache } from 'lru-cache'
+import { BursarError } from '../core/errors.ts'
+import type { Fence } from '../event-log/leases.ts'
+import { repeat } from '../event-log/repeat.ts'
+import { createDrain, type Drain, type Passed } from '../jobs/drain.ts'
+import type { JobWorker } from '../jobs/jobs.ts'
+import type { JobData } from '../jobs/queues.ts'
+import { findLanes, type LaneOwner, ownersOf } from '../transactions/find-lanes.ts'
+import { type Lane, parseLane } from '../transactions/lanes.ts'
+import {
+  type LaneQueue,
+  laneOfWork,
+  PARTITIONS,
+  partitionLease,
+  partitionOf,
+  STEPS,
+  workName,
+} from '../transactions/partitions.ts'
+import type { Kernel } from './kernel.ts'
+
+/** Passes at once, for each chain. They mostly wait for the database and the nodes. */
+const OF_CHAIN = 64
+/** A lane never changes its owner: about 100 bytes each. */
+const LANES_KNOWN = 50_000
+/** How often a process looks whether others should have some of its partitions. */
+const SHARE_MS = 5_000
+/** While a process gives partitions back it takes none: they go to others. */
+const GIVING_MS = 2_000
+/** The longest reason that fits into a job, as base64url. */
+const REASON_BYTES = 180
+
+export type LaneWork = {
+  readonly queue: LaneQueue
+  readonly pass: (lane: Lane, lease: Fence) => Promise<Passed>
+  /** By default as many as of a chain. */
+  readonly atOnce?: number
+  /** Passes of one tenant at once, in all processes together. */
+  readonly ofTenant?: number
+}
+
+export type LaneWorker = Pick<JobWorker, 'close'>
+
+export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
+  const { queue, pass, atOnce = OF_CHAIN, ofTenant } = work
+  const { config, pool, leases, jobs, wakeUps, logger } = kernel
+  const step = STEPS[queue]
+  let peers = 1
+  const drain = createDrain({
+    leases,
+    leaseMs: config.leaseMs,
+    leaseOf: (partition) => partitionLease(queue, partition),
+    partitionOf,
+    find: (partitions, isStale) => findLanes(pool, step, partitions, isStale),
+    tenantsOf: createTenantsOf(kernel, queue),
+    groupOf: (lane) => lane.slice(0, lane.indexOf('-')),
+    pass: (lane, lease) => pass(parseLane(lane), lease),
+    atOnce: { ofGroup: atOnce, ofTenant: () => (ofTenant === undefined ? null : Math.ceil(ofTenant / peers)) },
+    onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
+    onFailed(lane, error, { tries, isFinal }) {
+      logger.warn({ err: error, queue, lane, tries }, 'a lane failed; it is tried again, and others go on')
+      if (isFinal) void reportFailed(kernel, queue, lane, error)
+    },
+  })
+  const stopListening = wakeUps.listen(({ work: names }) => {
+    if (names === null) drain.lookAgain()
+    else drain.wake(names.flatMap((name) => laneOfWork(step, name) ?? []))
+  })
+  const worker = jobs.process(queue, (data, { signal }) => hold(kernel, queue, drain, data, signal), {
+    concurrency: PARTITIONS.length,
+  })
+  const stopping = new AbortController()
+  const sharing = repeat(
+    async () => {
+      if (drain.held() === 0) return
+      peers = await countPeers(kernel)
+      const share = Math.ceil(PARTITIONS.length / peers)
+      if (drain.held() <= share) return
+      worker.takeAtMost(share)
+      setTimeout(() => worker.takeAtMost(PARTITIONS.length), GIVING_MS).unref()
+      drain.keepOnly(share)
+    },
+    {
+      intervalMs: SHARE_MS,
+      signal: stopping.signal,
+      onError: (error) => logger.warn({ err: error }, 'cannot count the processes that share the lanes; will retry'),
+    },
+  )
+  return {
+    async close() {
+      stopping.abort()
+      await Promise.all([worker.close(), sharing])
+      stopListening()
+    },
+  }
+}
+
+async function hold(
+  { jobs, wakeUps }: Kernel,
+  queue: LaneQueue,
+  drain: Drain,
+  { partition, lane, reason, stale }: JobData,
+  signal: AbortSignal,
+): Promise<void> {
+  if (lane !== undefined && reason !== undefined) throw new LaneFailed(Buffer.from(reason, 'base64url').toString())
+  const name = partition ?? (lane === undefined ? null : partitionOf(lane))
+  if (name === null || !(PARTITIONS as readonly string[]).includes(name))
+    throw new LaneFailed('The job names no partition of lanes.')
+  // Retried by an operator: another process may have the partition.
+  if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])
+  const outcome = await drain.hold(name, { isStale: stale !== undefined || lane !== undefined }, signal)
+  if (outcome === 'left') await jobs.add([{ queue, id: name, data: { partition: name } }])
+}
+
+/** A lane that failed as often as a job may: operators see it among the failed jobs, and may retry it there. */
+class LaneFailed extends BursarError {
+  override readonly type = 'internal_error'
+  override readonly code = 'lane_failed'
+  override readonly retryable = false
+}
+
+async function reportFailed({ jobs, logger }: Kernel, queue: LaneQueue, lane: string, error: unknown): Promise<void> {
+  const message = error instanceof Error ? error.message : String(error)
+  const reason = Buffer.from(message || 'unknown')
+    .subarray(0, REASON_BYTES)
+    .toString('base64url')
+  await jobs
+    .add([{ queue, id: lane, data: { lane, reason } }])
+    .catch((err: unknown) => logger.warn({ err, lane }, 'cannot report a failed lane; will retry'))
+}
+
+function createTenantsOf({ pool }: Kernel, queue: LaneQueue) {
+  const known = new LRUCache<string, LaneOwner>({ max: LANES_KNOWN })
+  const isOurs = ({ isMpc }: LaneOwner) => queue === 'submit' || isMpc === (queue === 'mpc-lane')
+  return async (lanes: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    const unknown = lanes.filter((lane) => !known.has(lane))
+    for (const [lane, owner] of await ownersOf(pool, STEPS[queue], unknown)) known.set(lane, owner)
+    return new Map(
+      lanes.flatMap((lane) => {
+        const owner = known.get(lane) ?? { tenantId: '', isMpc: false }
+        return isOurs(owner) ? [[lane, owner.tenantId] as const] : []
+      }),
+    )
+  }
+}
+
+/** Processes of this kind that live, with this one. */
+async function countPeers({ pool, processName }: Kernel): Promise<number> {
+  const { rows } = await pool.query<{ n: string }>({
+    name: 'count_peers',
+    text: `SELECT count(*) AS n FROM heartbeats WHERE process = $1 AND beat_at > clock_timestamp() - interval '15 seconds'`,
+    values: [processName],
+  })
+  return Math.max(1, Number(rows[0]?.n ?? 1))
+}
