@@ -9,6 +9,7 @@ import type { JobData } from '../jobs/queues.ts'
 import { findLanes, type LaneOwner, ownersOf } from '../transactions/find-lanes.ts'
 import { type Lane, parseLane } from '../transactions/lanes.ts'
 import {
+  isPartition,
   type LaneQueue,
   laneOfWork,
   PARTITIONS,
@@ -104,7 +105,7 @@ async function hold(
 ): Promise<void> {
   if (lane !== undefined && reason !== undefined) throw new LaneFailed(Buffer.from(reason, 'base64url').toString())
   const name = partition ?? (lane === undefined ? null : partitionOf(lane))
-  if (name === null || !(PARTITIONS as readonly string[]).includes(name))
+  if (name === null || !isPartition(name))
     throw new LaneFailed('The job names no partition of lanes.')
   // Retried by an operator: another process may have the partition.
   if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])

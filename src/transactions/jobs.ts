@@ -6,7 +6,7 @@ import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
 import { isLaneName, type Lane, laneName, unchangedFor } from './lanes.ts'
-import { workName } from './partitions.ts'
+import { isPartition, partitionSql, workName } from './partitions.ts'
 import { isUnmined } from './sql.ts'
 import type { TransactionState } from './state.ts'
 
@@ -189,7 +189,7 @@ export function createFindUnfinishedLanes(
   }
 }
 
-/** Of these lanes those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it. */
+/** Of these lanes and partitions those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it. */
 export async function findOpenLanes(
   pool: Pool,
   queue: 'lane' | 'submit',
@@ -197,15 +197,18 @@ export async function findOpenLanes(
   sentMs: number,
 ): Promise<string[]> {
   // A name that is none is a defect: its job stays.
-  const named = lanes.filter(isLaneName)
+  const isKnown = (name: string) => isLaneName(name) || isPartition(name)
+  const open = `${isUnmined('transactions')} AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')}`
   const { rows } = await pool.query<{ lane: string }>({
     name: `open_${queue}`,
     text: `SELECT lane FROM unnest($1::text[]) AS lane WHERE EXISTS (SELECT FROM transactions
-            WHERE chain_id = split_part(lane, '-', 1)::bigint AND from_address = split_part(lane, '-', 2) AND ${isUnmined('transactions')}
-              AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')})`,
-    values: [named, sentMs],
+            WHERE chain_id = split_part(lane, '-', 1)::bigint AND from_address = split_part(lane, '-', 2) AND ${open})
+           UNION ALL
+           SELECT * FROM unnest($3::text[]) AS partition WHERE EXISTS (SELECT FROM transactions
+            WHERE ${partitionSql('from_address')} = partition AND ${open})`,
+    values: [lanes.filter(isLaneName), sentMs, lanes.filter(isPartition)],
   })
-  return [...lanes.filter((lane) => !isLaneName(lane)), ...rows.map(({ lane }) => lane)]
+  return [...lanes.filter((lane) => !isKnown(lane)), ...rows.map(({ lane }) => lane)]
 }
 
 /** @param sentMs the parameter of the statement */

@@ -30,6 +30,10 @@ export function partitionOf(lane: string): string | null {
   return isLaneName(lane) ? parseLane(lane).address.charAt(2).toLowerCase() : null
 }
 
+export function isPartition(name: string): boolean {
+  return (PARTITIONS as readonly string[]).includes(name)
+}
+
 /** SQL: the partition of the lane with this sender. */
 export function partitionSql(address: string): string {
   return `lower(substr(${address}, 3, 1))`
