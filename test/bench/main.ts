@@ -121,24 +121,14 @@ for (const line of brokenLimits(figures)) {
   process.exitCode = 1
 }
 
-/** With the queues in Redis, where the bench says so. */
-async function withQueues(
-  names: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<{ readonly env: Readonly<Record<string, string>>; readonly close: () => Promise<void> }> {
-  const redis = names.includes('closed-redis') ? await startTestRedis() : null
-  return {
-    env: redis === null ? env : { ...env, REDIS_URL: redis.url },
-    close: async () => redis?.close(),
-  }
-}
-
 /** In one sandbox, one after the other. Without mpc there are no parties, since keys for the pool take CPU time. */
 async function measure(names: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Figure[]> {
   if (names.length === 0) return []
   const profiles = values.profile ? await mkdtemp(join(tmpdir(), 'bursar-profiles-')) : null
-  const queues = await withQueues(names, env)
-  const subject = await startSubject({ ...queues.env, ...(profiles === null ? {} : profiling(profiles)) })
+  const redis = names.includes('closed-redis') ? await startTestRedis() : null
+  if (names.includes('closed-redis') && redis === null) return []
+  const queues = redis === null ? {} : { REDIS_URL: redis.url }
+  const subject = await startSubject({ ...env, ...queues, ...(profiles === null ? {} : profiling(profiles)) })
   const { processes } = subject.service.state()
   const measured: Figure[] = []
   try {
@@ -148,7 +138,7 @@ async function measure(names: readonly string[], env: Readonly<Record<string, st
     }
   } finally {
     await subject.close()
-    await queues.close()
+    await redis?.close()
   }
   if (profiles !== null) {
     process.stdout.write(`${await profileTable(profiles, processes)}\n\n`)
