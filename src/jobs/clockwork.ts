@@ -11,7 +11,8 @@ export type Clockwork = {
 export const REAL_TIME: Clockwork = {
   now: () => performance.now(),
   after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds)
+    // What is left to do later keeps no process alive.
+    const timer = setTimeout(callback, milliseconds).unref()
     return () => clearTimeout(timer)
   },
   random: Math.random,

@@ -11,8 +11,9 @@ import { FenceLost } from '../event-log/commit.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import { DEFAULT_RETRIES } from './backoff.ts'
 import { type Clockwork, REAL_TIME } from './clockwork.ts'
-import { createResting } from './resting.ts'
-import { createRounds, type Rounds } from './rounds.ts'
+import { HeldPartition, type Pass } from './held-partition.ts'
+import { type Outcome, Passes } from './passes.ts'
+import { createResting, type Resting } from './resting.ts'
 
 /** `again`: more may be done at once. `waits`: nothing can be done until its cause changes. */
 export type Passed = 'done' | 'again' | 'waits'
@@ -50,7 +51,8 @@ export type Drain = {
   /**
    * Takes a partition, unless another process has it, and resolves when it was given back.
    *
-   * @returns `left` if it was given back with work in it: another process should take it
+   * @param signal of this process: when it aborts, all partitions are given back
+   * @returns `left` if it was given back with work in it, or not taken: a process should take it
    */
   readonly hold: (partition: string, how: How, signal: AbortSignal) => Promise<'left' | 'nothing left'>
   /** Items that may have new work. Those of partitions that are not held here are ignored. */
@@ -65,285 +67,230 @@ export type Drain = {
 
 /** Between the starts of two rounds. */
 const ROUND_MS = 15
-/** How long a partition without work is kept: longer than the dispatcher's pause between two jobs of it. */
-const LINGER_MS = 2_000
 /** After this time a pass hangs: nothing that it waits for takes so long. Its partition is left to others. */
 const HANGING_MS = 180_000
+/** After work could not be looked for. */
 const RETRY_MS = 1_000
 
-type Held = {
-  readonly partition: string
-  readonly lease: Lease
-  /** Items with a pass, and items that wait for one. */
-  running: number
-  readonly queued: Set<string>
-  mustLook: boolean
-  isStale: boolean
-  busyAt: number
-  /** `giving back`: no pass begins. `lost`: another process may have it. */
-  state: 'held' | 'giving back' | 'lost'
-  /** Whether work arrived since it is given back. */
-  hasMissed: boolean
-  /** Ends the wait for idleness. */
-  look: () => void
+export function createDrain(settings: DrainSettings): Drain {
+  const engine = new Engine(settings)
+  return {
+    hold: (partition, how, signal) => engine.hold(partition, how, signal),
+    wake: (items) => engine.wake(items),
+    lookAgain: () => engine.lookAgain(),
+    held: () => engine.held.size,
+    keepOnly: (most) => engine.keepOnly(most),
+  }
 }
 
-type Running = { readonly partition: Held; readonly tenant: string; readonly startedAt: number; again: boolean }
+class Engine {
+  readonly held = new Map<string, HeldPartition>()
+  readonly #settings: DrainSettings
+  readonly #time: Clockwork
+  readonly #resting: Resting
+  readonly #passes: Passes<Passed>
+  #isInRound = false
+  #nextRoundAt = Number.NEGATIVE_INFINITY
+  #scheduled: { readonly at: number; readonly cancel: () => void } | null = null
+  /** After an error: until then only what is in line begins. */
+  #readAgainAt = Number.NEGATIVE_INFINITY
+  #stopRenewing: (() => void) | null = null
+  readonly #signals = new WeakSet<AbortSignal>()
 
-export function createDrain(settings: DrainSettings): Drain {
-  const { leases, leaseMs, partitionOf, time = REAL_TIME } = settings
-  const held = new Map<string, Held>()
-  const running = new Map<string, Running>()
-  const resting = createResting(time, (item) => add([item]))
-  const lines = new Map<string, Rounds>()
-  const woken = new Set<string>()
-  let isScheduled = false
-  let isInRound = false
-  let nextRoundAt = Number.NEGATIVE_INFINITY
-  let isRenewing = false
-
-  function schedule(inMs = 0): void {
-    if (isScheduled || isInRound) return
-    isScheduled = true
-    time.after(Math.max(inMs, nextRoundAt - time.now()), () => void round())
+  constructor(settings: DrainSettings) {
+    const { time = REAL_TIME, groupOf, pass, atOnce } = settings
+    this.#settings = settings
+    this.#time = time
+    this.#resting = createResting(time, (item) => this.#add([item]))
+    const heldOf = (item: string) => this.#heldOf(item)
+    const onEnded = (ended: Pass, outcome: Outcome<Passed>) => this.#ended(ended, outcome)
+    this.#passes = new Passes({ groupOf, heldOf, pass, atOnce, onEnded, time })
   }
 
-  async function round(): Promise<void> {
-    isScheduled = false
-    isInRound = true
-    nextRoundAt = time.now() + ROUND_MS
-    let pauseMs = 0
-    try {
-      await lookForWork()
-      await queueWoken()
-    } catch (error) {
-      settings.onError(error)
-      pauseMs = RETRY_MS
-    }
-    isInRound = false
-    start()
-    if (woken.size > 0 || [...held.values()].some(({ mustLook }) => mustLook)) schedule(pauseMs)
-  }
-
-  async function lookForWork(): Promise<void> {
-    const unknown = [...held.values()].filter(({ mustLook }) => mustLook)
-    if (unknown.length === 0) return
-    for (const isStale of [false, true]) {
-      const these = unknown.filter((one) => one.isStale === isStale)
-      if (these.length === 0) continue
-      const found = await settings.find(
-        these.map(({ partition }) => partition),
-        isStale,
-      )
-      for (const one of these) Object.assign(one, { mustLook: false, isStale: false })
-      for (const item of found) if (!resting.isResting(item)) woken.add(item)
-    }
-  }
-
-  async function queueWoken(): Promise<void> {
-    if (woken.size === 0) return
-    const items = [...woken]
-    const tenants = await settings.tenantsOf(items)
-    for (const item of items) {
-      woken.delete(item)
-      const tenant = tenants.get(item)
-      if (tenant !== undefined) putInLine(item, tenant)
-    }
-  }
-
-  function putInLine(item: string, tenant: string): void {
-    const partition = held.get(partitionOf(item) ?? '')
-    if (partition === undefined) return
-    partition.busyAt = time.now()
-    const own = running.get(item)
+  async hold(name: string, { isStale }: How, signal: AbortSignal): Promise<'left' | 'nothing left'> {
+    const own = this.held.get(name)
     if (own !== undefined) {
-      own.again = true
-      return
-    }
-    const group = settings.groupOf(item)
-    const line = lines.get(group) ?? createRounds()
-    lines.set(group, line)
-    line.put({ queue: 'lane', id: item, data: { tenant_id: tenant } })
-    partition.queued.add(item)
-  }
-
-  /** Begins the passes that there is room for, tenants in turn. */
-  function start(): void {
-    for (const [group, line] of lines) {
-      if (line.size() === 0) continue
-      const own = [...running].filter(([item]) => settings.groupOf(item) === group).map(([, pass]) => pass.tenant)
-      const most = settings.atOnce.ofTenant()
-      const mayHave = (tenant: string, taken: number) =>
-        most === null || own.filter((other) => other === tenant).length + taken < most
-      const room = settings.atOnce.ofGroup - own.length
-      for (const { id, data } of line.take(Math.max(0, room), mayHave)) begin(id, data.tenant_id ?? '')
-    }
-  }
-
-  function begin(item: string, tenant: string): void {
-    const partition = held.get(partitionOf(item) ?? '')
-    if (partition === undefined) return
-    partition.queued.delete(item)
-    if (partition.state !== 'held') {
-      partition.hasMissed = true
-      partition.look()
-      return
-    }
-    const pass: Running = { partition, tenant, startedAt: time.now(), again: false }
-    running.set(item, pass)
-    partition.running += 1
-    void settings
-      .pass(item, partition.lease)
-      .then(
-        (passed) => rest(item, passed),
-        (error: unknown) => fail(item, partition, error),
-      )
-      .finally(() => {
-        running.delete(item)
-        partition.running -= 1
-        partition.busyAt = time.now()
-        if (pass.again) wake([item])
-        if (partition.state !== 'held') partition.look()
-        schedule()
-      })
-  }
-
-  function rest(item: string, passed: Passed): void {
-    if (passed === 'waits') resting.waits(item)
-    else resting.forget(item)
-    if (passed === 'again') add([item])
-  }
-
-  function fail(item: string, partition: Held, error: unknown): void {
-    if (error instanceof FenceLost) {
-      lose(partition)
-      return
-    }
-    const tries = resting.failed(item)
-    const isFinal = tries % DEFAULT_RETRIES.attempts === 0 || (error instanceof BursarError && !error.retryable)
-    settings.onFailed(item, error, { tries, isFinal })
-  }
-
-  function add(items: readonly string[]): void {
-    for (const item of items) {
-      const partition = held.get(partitionOf(item) ?? '')
-      if (partition === undefined) continue
-      if (partition.state === 'held') woken.add(item)
-      else partition.hasMissed = true
-    }
-    if (woken.size > 0) schedule()
-  }
-
-  const wake = (items: readonly string[]) => add(items.filter(resting.mayTry))
-
-  function lose(partition: Held): void {
-    partition.state = 'lost'
-    partition.look()
-  }
-
-  function renewAll(): void {
-    const oldest = new Map<Held, number>()
-    for (const { partition, startedAt } of running.values())
-      oldest.set(partition, Math.min(startedAt, oldest.get(partition) ?? startedAt))
-    for (const partition of held.values()) {
-      if ((oldest.get(partition) ?? Number.POSITIVE_INFINITY) < time.now() - HANGING_MS) lose(partition)
-      // After an error the next renewal, or a refused append, decides.
-      else
-        partition.lease.renew().then(
-          (isKept) => (isKept ? undefined : lose(partition)),
-          () => undefined,
-        )
-    }
-    isRenewing = held.size > 0
-    if (isRenewing) time.after(leaseMs / 3, renewAll)
-  }
-
-  /** Resolves when the partition had no work for a moment, was lost, or is to be given back and no pass runs. */
-  function untilIdle(partition: Held): Promise<void> {
-    return new Promise((resolve) => {
-      let cancel = () => {}
-      const look = () => {
-        cancel()
-        const { state, mustLook, queued, busyAt } = partition
-        const isIdle = partition.running === 0 && (state === 'giving back' || (!mustLook && queued.size === 0))
-        const leftMs = state === 'giving back' ? 0 : busyAt + LINGER_MS - time.now()
-        if (state === 'lost' || (isIdle && leftMs <= 0)) resolve()
-        else cancel = time.after(isIdle ? leftMs : LINGER_MS, look)
-      }
-      partition.look = look
-      look()
-    })
-  }
-
-  async function giveBack(partition: Held): Promise<'released' | 'wanted' | 'lost'> {
-    if (partition.state === 'lost') return 'lost'
-    const force = partition.state === 'giving back'
-    partition.state = 'giving back'
-    const outcome = await partition.lease.release(force ? { force } : undefined)
-    if (outcome === 'wanted')
-      Object.assign(partition, { state: 'held', mustLook: true, hasMissed: false, busyAt: time.now() })
-    return outcome
-  }
-
-  async function hold(name: string, { isStale }: How, signal: AbortSignal): Promise<'left' | 'nothing left'> {
-    const own = held.get(name)
-    if (own !== undefined) {
-      own.mustLook = true
-      own.isStale ||= isStale
-      schedule()
+      own.ask(isStale)
+      this.#schedule()
       return 'nothing left'
     }
-    const lease = signal.aborted ? null : await leases.acquire(settings.leaseOf(name))
+    if (signal.aborted) return 'left'
+    const lease = await this.#settings.leases.acquire(this.#settings.leaseOf(name))
     if (lease === null) return 'nothing left' // Another process has it, and was told that there may be more work.
-    const partition: Held = {
-      partition: name,
-      lease,
-      running: 0,
-      queued: new Set(),
-      mustLook: true,
-      isStale,
-      busyAt: time.now(),
-      state: 'held',
-      hasMissed: false,
-      look: () => undefined,
-    }
-    held.set(name, partition)
-    const end = () => {
-      if (partition.state === 'held') partition.state = 'giving back'
-      partition.look()
-    }
-    signal.addEventListener('abort', end, { once: true })
-    if (signal.aborted) end()
-    if (!isRenewing) time.after(leaseMs / 3, renewAll)
-    isRenewing = true
+    const partition = new HeldPartition(name, lease, isStale, this.#time)
+    this.held.set(name, partition)
+    this.#stopRenewing ??= this.#renewLater()
+    this.#giveUpAfter(signal)
     try {
       do {
-        schedule()
-        await untilIdle(partition)
-      } while ((await giveBack(partition)) === 'wanted')
+        this.#schedule()
+        await partition.untilIdle()
+      } while (!(await partition.giveBack()))
     } finally {
-      signal.removeEventListener('abort', end)
-      held.delete(name)
+      this.#drop(partition)
     }
-    const isLeft = partition.hasMissed || partition.queued.size > 0 || partition.mustLook
-    return isLeft && partition.state !== 'lost' ? 'left' : 'nothing left'
+    return partition.isLeft ? 'left' : 'nothing left'
   }
 
-  return {
-    hold,
-    wake,
-    held: () => held.size,
-    lookAgain() {
-      for (const partition of held.values()) partition.mustLook = true
-      if (held.size > 0) schedule()
-    },
-    keepOnly(most) {
-      const busiest = [...held.values()].filter(({ state }) => state === 'held')
-      busiest.sort((a, b) => b.running + b.queued.size - (a.running + a.queued.size))
-      for (const partition of busiest.slice(most)) {
-        partition.state = 'giving back'
-        partition.look()
-      }
-    },
+  wake(items: readonly string[]): void {
+    this.#add(items.filter((item) => this.#resting.mayTry(item)))
+  }
+
+  lookAgain(): void {
+    for (const partition of this.held.values()) partition.ask(false)
+    if (this.held.size > 0) this.#schedule()
+  }
+
+  keepOnly(most: number): void {
+    const loadOf = ({ running, queued, woken }: HeldPartition) => running.size + queued.size + woken.size
+    const busiest = [...this.held.values()].filter(({ isOpen }) => isOpen).sort((a, b) => loadOf(b) - loadOf(a))
+    for (const partition of busiest.slice(most)) partition.giveUp()
+  }
+
+  #heldOf(item: string): HeldPartition | undefined {
+    return this.held.get(this.#settings.partitionOf(item) ?? '')
+  }
+
+  /** All partitions are given back when a signal aborts, with one listener for each signal. */
+  #giveUpAfter(signal: AbortSignal): void {
+    const end = () => {
+      for (const partition of this.held.values()) partition.giveUp()
+    }
+    if (signal.aborted) end()
+    else if (!this.#signals.has(signal)) signal.addEventListener('abort', end, { once: true })
+    this.#signals.add(signal)
+  }
+
+  #drop({ name }: HeldPartition): void {
+    this.held.delete(name)
+    if (this.held.size > 0) return
+    this.#stopRenewing?.()
+    this.#stopRenewing = null
+  }
+
+  #add(items: readonly string[]): void {
+    for (const item of items) this.#heldOf(item)?.wake(item)
+    if (this.#hasUnread()) this.#schedule()
+  }
+
+  #hasUnread(): boolean {
+    return [...this.held.values()].some(({ hasUnread }) => hasUnread)
+  }
+
+  #schedule(): void {
+    if (this.#isInRound) return
+    this.#scheduleAt(Math.max(this.#time.now(), this.#nextRoundAt))
+  }
+
+  #scheduleAt(at: number): void {
+    if (this.#scheduled !== null && this.#scheduled.at <= at) return
+    this.#scheduled?.cancel()
+    this.#scheduled = { at, cancel: this.#time.after(at - this.#time.now(), () => void this.#round()) }
+  }
+
+  async #round(): Promise<void> {
+    this.#scheduled = null
+    this.#isInRound = true
+    this.#nextRoundAt = this.#time.now() + ROUND_MS
+    if (this.#time.now() >= this.#readAgainAt) await this.#read()
+    this.#isInRound = false
+    this.#passes.start()
+    if (this.#hasUnread()) this.#scheduleAt(Math.max(this.#time.now(), this.#nextRoundAt, this.#readAgainAt))
+  }
+
+  async #read(): Promise<void> {
+    try {
+      await this.#look(false)
+      await this.#look(true)
+      await this.#queueWoken()
+    } catch (error) {
+      this.#readAgainAt = this.#time.now() + RETRY_MS
+      this.#settings.onError(error)
+    }
+  }
+
+  async #look(isStale: boolean): Promise<void> {
+    const these = [...this.held.values()].filter((partition) => partition.isToLook(isStale))
+    if (these.length === 0) return
+    for (const partition of these) partition.beginLook()
+    try {
+      const found = await this.#settings.find(
+        these.map(({ name }) => name),
+        isStale,
+      )
+      for (const item of found) if (!this.#resting.isResting(item)) this.#heldOf(item)?.wake(item)
+    } catch (error) {
+      for (const partition of these) partition.ask(isStale)
+      throw error
+    } finally {
+      for (const partition of these) partition.endLook()
+    }
+  }
+
+  async #queueWoken(): Promise<void> {
+    const woken = [...this.held.values()].flatMap((partition) =>
+      partition.isOpen ? [...partition.woken].map((item) => ({ item, partition })) : [],
+    )
+    if (woken.length === 0) return
+    const tenants = await this.#settings.tenantsOf(woken.map(({ item }) => item))
+    for (const { item, partition } of woken) {
+      partition.woken.delete(item)
+      const tenant = tenants.get(item)
+      if (tenant !== undefined) this.#passes.put(item, tenant, partition)
+    }
+  }
+
+  #ended({ item, partition, again }: Pass, outcome: Outcome<Passed>): void {
+    if ('error' in outcome) this.#failed(item, partition, outcome.error)
+    else if (outcome.passed === 'waits') this.#resting.waits(item)
+    else this.#resting.forget(item)
+    if ('passed' in outcome && outcome.passed === 'again') this.#add([item])
+    this.#heldOf(item)?.queued.delete(item)
+    if (again) this.wake([item])
+    partition.touch()
+    this.#schedule()
+  }
+
+  #failed(item: string, partition: HeldPartition, error: unknown): void {
+    if (error instanceof FenceLost) {
+      partition.lose()
+      return
+    }
+    const { tries, pauseMs } = this.#resting.failed(item)
+    const isFinal = tries % DEFAULT_RETRIES.attempts === 0 || (error instanceof BursarError && !error.retryable)
+    // The partition is kept for the next try; after the last one an operator or the sweeper sees to it.
+    if (!isFinal) partition.touch(pauseMs)
+    this.#settings.onFailed(item, error, { tries, isFinal })
+  }
+
+  #renewLater(): () => void {
+    return this.#time.after(this.#settings.leaseMs / 3, () => this.#renewAll())
+  }
+
+  #renewAll(): void {
+    this.#stopRenewing = this.#renewLater()
+    for (const pass of this.#passes.since(this.#time.now() - HANGING_MS)) this.#giveUpOn(pass)
+    for (const partition of this.held.values())
+      if (!partition.isLost)
+        partition.lease.renew().then(
+          (isKept) => (isKept ? undefined : partition.lose()),
+          () => undefined, // The next renewal, or a refused append, decides.
+        )
+  }
+
+  #giveUpOn(pass: Pass): void {
+    this.#passes.forget(pass)
+    this.#ended(pass, { error: new PassHangs(pass.item) })
+    pass.partition.lose()
+  }
+}
+
+class PassHangs extends BursarError {
+  override readonly type = 'internal_error'
+  override readonly code = 'pass_hangs'
+  override readonly retryable = true
+
+  constructor(item: string) {
+    super(`The work on ${item} did not end within ${HANGING_MS / 1_000} s: its partition is left to others.`)
   }
 }

@@ -7,8 +7,8 @@ export type Resting = {
   readonly isResting: (item: string) => boolean
   /** Nothing can be done for the item now. */
   readonly waits: (item: string) => void
-  /** Its pass failed. @returns how often in a row */
-  readonly failed: (item: string) => number
+  /** Its pass failed. @returns how often in a row, and the pause before the next try */
+  readonly failed: (item: string) => { readonly tries: number; readonly pauseMs: number }
   /** The item has new work: it may be tried soon. @returns whether now; otherwise it is called back for in a moment */
   readonly mayTry: (item: string) => boolean
   readonly forget: (item: string) => void
@@ -51,8 +51,9 @@ export function createResting(time: Clockwork, onDue: (item: string) => void): R
     },
     failed(item) {
       const next = nextOf(item, true)
-      pause(item, next, backoffMs(DEFAULT_RETRIES, next.tries, time.random()))
-      return next.tries
+      const pauseMs = backoffMs(DEFAULT_RETRIES, next.tries, time.random())
+      pause(item, next, pauseMs)
+      return { tries: next.tries, pauseMs }
     },
     mayTry(item) {
       const own = resting.get(item)
