@@ -26,6 +26,8 @@ const OF_CHAIN = 64
 const LANES_KNOWN = 50_000
 /** How often a process looks whether others should have some of its partitions. */
 const SHARE_MS = 5_000
+/** Jobs of single lanes that failed are taken also by a process that has all partitions. */
+const JOBS_AT_ONCE = PARTITIONS.length + 4
 /** While a process gives partitions back it takes none: they go to others. */
 const GIVING_MS = 2_000
 /** The longest reason that fits into a job, as base64url. */
@@ -46,7 +48,8 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
   const { queue, pass, atOnce = OF_CHAIN, ofTenant } = work
   const { config, pool, leases, jobs, wakeUps, logger } = kernel
   const step = STEPS[queue]
-  let peers = 1
+  /** Unknown at first: the limits of tenants are those of all processes together. */
+  let peers: number | null = null
   const drain = createDrain({
     leases,
     leaseMs: config.leaseMs,
@@ -56,7 +59,10 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     tenantsOf: createTenantsOf(kernel, queue),
     groupOf: (lane) => lane.slice(0, lane.indexOf('-')),
     pass: (lane, lease) => pass(parseLane(lane), lease),
-    atOnce: { ofGroup: atOnce, ofTenant: () => (ofTenant === undefined ? null : Math.ceil(ofTenant / peers)) },
+    atOnce: {
+      ofGroup: atOnce,
+      ofTenant: () => (ofTenant === undefined ? null : Math.ceil(ofTenant / (peers ?? ofTenant))),
+    },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
       logger.warn({ err: error, queue, lane, tries }, 'a lane failed; it is tried again, and others go on')
@@ -68,17 +74,17 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     else drain.wake(names.flatMap((name) => laneOfWork(step, name) ?? []))
   })
   const worker = jobs.process(queue, (data, { signal }) => hold(kernel, queue, drain, data, signal), {
-    concurrency: PARTITIONS.length,
+    concurrency: JOBS_AT_ONCE,
   })
   const stopping = new AbortController()
   const sharing = repeat(
     async () => {
-      if (drain.held() === 0) return
+      if (drain.held() === 0 && peers !== null) return
       peers = await countPeers(kernel)
       const share = Math.ceil(PARTITIONS.length / peers)
       if (drain.held() <= share) return
       worker.takeAtMost(share)
-      setTimeout(() => worker.takeAtMost(PARTITIONS.length), GIVING_MS).unref()
+      setTimeout(() => worker.takeAtMost(JOBS_AT_ONCE), GIVING_MS).unref()
       drain.keepOnly(share)
     },
     {
