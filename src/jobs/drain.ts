@@ -7,11 +7,9 @@
  * wrong, or waits for, stops no other item.
  */
 import { BursarError } from '../core/errors.ts'
-import { FenceLost } from '../event-log/commit.ts'
-import type { Lease, Leases } from '../event-log/leases.ts'
 import { DEFAULT_RETRIES } from './backoff.ts'
 import { type Clockwork, REAL_TIME } from './clockwork.ts'
-import { HeldPartition, type Pass } from './held-partition.ts'
+import { HeldPartition, type PartitionLease, type Pass } from './held-partition.ts'
 import { type Outcome, Passes } from './passes.ts'
 import { createResting, type Resting } from './resting.ts'
 
@@ -19,7 +17,7 @@ import { createResting, type Resting } from './resting.ts'
 export type Passed = 'done' | 'again' | 'waits'
 
 export type DrainSettings = {
-  readonly leases: Leases
+  readonly leases: { readonly acquire: (name: string) => Promise<PartitionLease | null> }
   readonly leaseMs: number
   readonly leaseOf: (partition: string) => string
   /** `null` for what is no item. */
@@ -30,8 +28,8 @@ export type DrainSettings = {
   readonly tenantsOf: (items: readonly string[]) => Promise<ReadonlyMap<string, string>>
   /** Items of one group share room: a chain whose nodes are slow delays no other chain. */
   readonly groupOf: (item: string) => string
-  /** Does what can be done now. Its appends name the lease. */
-  readonly pass: (item: string, lease: Lease) => Promise<Passed>
+  /** Does what can be done now. Its appends name the lease; one that is refused fails with the code `fence_lost`. */
+  readonly pass: (item: string, lease: PartitionLease) => Promise<Passed>
   /** Passes at once, of a group, and of a tenant in it (`null`: as many as there is room for). */
   readonly atOnce: { readonly ofGroup: number; readonly ofTenant: () => number | null }
   /** Called for an item whose pass failed. @param tries in a row; @param isFinal an operator should see it now */
@@ -118,6 +116,8 @@ class Engine {
     const lease = await this.#settings.leases.acquire(this.#settings.leaseOf(name))
     if (lease === null) return 'nothing left' // Another process has it, and was told that there may be more work.
     const partition = new HeldPartition(name, lease, isStale, this.#time)
+    // A second job of the partition, while the first one took its lease, which has expired since: the newer lease stands.
+    this.held.get(name)?.lose()
     this.held.set(name, partition)
     this.#stopRenewing ??= this.#renewLater()
     this.#giveUpAfter(signal)
@@ -161,8 +161,8 @@ class Engine {
     this.#signals.add(signal)
   }
 
-  #drop({ name }: HeldPartition): void {
-    this.held.delete(name)
+  #drop(partition: HeldPartition): void {
+    if (this.held.get(partition.name) === partition) this.held.delete(partition.name)
     if (this.held.size > 0) return
     this.#stopRenewing?.()
     this.#stopRenewing = null
@@ -252,7 +252,7 @@ class Engine {
   }
 
   #failed(item: string, partition: HeldPartition, error: unknown): void {
-    if (error instanceof FenceLost) {
+    if (error instanceof BursarError && error.code === 'fence_lost') {
       partition.lose()
       return
     }

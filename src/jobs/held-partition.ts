@@ -3,11 +3,18 @@
  *
  * Invariant: work that arrives before it is given back is done under its lease, or leaves it with work in it.
  */
-import type { Lease } from '../event-log/leases.ts'
 import type { Clockwork } from './clockwork.ts'
 
 /** How long a partition without work is kept: longer than the dispatcher's pause between two jobs of it. */
 const LINGER_MS = 2_000
+
+/** The exclusive right to a partition, as `src/event-log/leases.ts` gives it. */
+export type PartitionLease = {
+  readonly name: string
+  readonly fence: bigint
+  readonly renew: () => Promise<boolean>
+  readonly release: (options?: { readonly force: boolean }) => Promise<'released' | 'wanted' | 'lost'>
+}
 
 /** Work on one item, under the lease of its partition. */
 export type Pass = {
@@ -22,7 +29,7 @@ export type Pass = {
 
 export class HeldPartition {
   readonly name: string
-  readonly lease: Lease
+  readonly lease: PartitionLease
   /** Items with new work. */
   readonly woken = new Set<string>()
   /** Items that wait for a pass. */
@@ -38,7 +45,7 @@ export class HeldPartition {
   #busyUntil: number
   #check: () => void = () => undefined
 
-  constructor(name: string, lease: Lease, isStale: boolean, time: Clockwork) {
+  constructor(name: string, lease: PartitionLease, isStale: boolean, time: Clockwork) {
     this.name = name
     this.lease = lease
     this.#isStale = isStale

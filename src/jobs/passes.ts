@@ -5,7 +5,7 @@
  * Invariant: an item has one pass at a time, under the lease of its partition.
  */
 import type { Clockwork } from './clockwork.ts'
-import type { HeldPartition, Pass } from './held-partition.ts'
+import type { HeldPartition, PartitionLease, Pass } from './held-partition.ts'
 import { createRounds, type Rounds } from './rounds.ts'
 
 export type Outcome<Passed> = { readonly passed: Passed } | { readonly error: unknown }
@@ -14,7 +14,7 @@ type Ports<Passed> = {
   readonly groupOf: (item: string) => string
   /** The partition of an item, if it is held here. */
   readonly heldOf: (item: string) => HeldPartition | undefined
-  readonly pass: (item: string, lease: HeldPartition['lease']) => Promise<Passed>
+  readonly pass: (item: string, lease: PartitionLease) => Promise<Passed>
   readonly atOnce: { readonly ofGroup: number; readonly ofTenant: () => number | null }
   /** Called when a pass ended that was not forgotten. */
   readonly onEnded: (pass: Pass, outcome: Outcome<Passed>) => void
