@@ -5,9 +5,9 @@ import type { Change } from '../event-log/aggregate.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
-import { isLaneName, type Lane, laneName, unchangedFor } from './lanes.ts'
+import { isLaneName, type Lane, laneName } from './lanes.ts'
 import { isPartition, partitionSql, workName } from './partitions.ts'
-import { isUnmined } from './sql.ts'
+import { isUnmined, unchangedFor } from './sql.ts'
 import type { TransactionState } from './state.ts'
 
 function signJob(lane: Lane): Job {

@@ -2,8 +2,10 @@
 import type { Pool } from 'pg'
 import { gathering } from '../core/gathering.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
-import { type Lane, unchangedFor } from './lanes.ts'
-import { hasNonce, isInFlight, isUndecided, isWaiting, UNSENT } from './sql.ts'
+import { hasNonce, isInFlight, isUndecided, isWaiting, UNSENT, unchangedFor } from './sql.ts'
+
+/** As `lanes.ts` declares it, which uses this file. */
+type Lane = { readonly chainId: number; readonly address: string }
 
 /** Lanes in one statement: each reads a few hundred index entries at most. */
 const MOST = 256

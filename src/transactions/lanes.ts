@@ -8,7 +8,7 @@ import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import { createLookAtLane, createToSubmit, type LookAtLane, type ToSubmit } from './lane-look.ts'
-import { isInFlight, isUndecided, isWaiting } from './sql.ts'
+import { isInFlight, isUndecided, isWaiting, unchangedFor } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
 
@@ -65,18 +65,6 @@ const MAX_GAPS = 16
 
 /** More transactions than a lane sends in an hour with a gap in it. */
 const FILLERS_BELOW = 10_000
-
-/**
- * SQL condition: a row last changed at least this many milliseconds ago, by the clock of the database. Rows are stamped
- * by the clocks of processes: a time in the future comes from a clock that was set back since, so the real age is
- * unknown and counts as long.
- *
- * @param milliseconds the parameter of the statement, `$3`
- */
-export function unchangedFor(milliseconds: string): string {
-  const age = `${milliseconds}::double precision * interval '1 millisecond'`
-  return `(updated_at < now() - ${age} OR updated_at > now() + interval '1 minute')`
-}
 
 export function createLaneReads(pool: Pool): LaneReads {
   async function ids(name: string, text: string, values: unknown[]): Promise<string[]> {
