@@ -25,7 +25,7 @@ export async function findLanes(
 ): Promise<readonly string[]> {
   const parts = step === 'submit' ? [IN_FLIGHT] : [WAITING, ATTENTION, ...(isStale ? [IN_FLIGHT] : [])]
   const { rows } = await pool.query<{ chain_id: number; from_address: string }>({
-    name: `lanes_to_${step}${isStale ? '_again' : ''}`,
+    name: `find_lanes_to_${step}${isStale ? '_again' : ''}`,
     text: parts.join(' UNION '),
     values: [partitions],
   })
@@ -34,10 +34,10 @@ export async function findLanes(
 
 export type LaneOwner = { readonly tenantId: string; readonly isMpc: boolean }
 
-/** Submitters may not read wallets: each transaction names its tenant. */
+/** Submitters may not read wallets: each transaction names its tenant, and what is sent has a nonce. */
 const TENANTS_OF_LANES = `SELECT lane.name AS id, t.tenant_id, NULL AS type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
   (SELECT tenant_id FROM transactions WHERE chain_id = split_part(lane.name, '-', 1)::integer
-      AND from_address = split_part(lane.name, '-', 2) LIMIT 1) AS t`
+      AND from_address = split_part(lane.name, '-', 2) AND nonce IS NOT NULL LIMIT 1) AS t`
 
 /** By lane; lanes that nobody has are missing. */
 export async function ownersOf(

@@ -18,7 +18,7 @@ export function createObservedBlock(pool: Pool): ObservedBlock {
         name: 'observed_block',
         text: `SELECT own.block FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
                 CROSS JOIN LATERAL (SELECT max(b.block_number) AS block FROM ${WALLETS} w JOIN balances b ON b.wallet_id = w.wallet_id
-                  WHERE w.chain_id = lane.chain_id AND w.address = lane.address) AS own ORDER BY lane.n`,
+                  WHERE w.chain_id = lane.chain_id AND lower(w.address) = lower(lane.address)) AS own ORDER BY lane.n`,
         values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
       })
       return rows.map(({ block }) => Number(block ?? 0))
