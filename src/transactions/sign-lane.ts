@@ -71,7 +71,15 @@ export function createSignLane(ports: SignLanePorts): SignLane {
   const setAside = createSetAside(monotonicNow)
   return async (lane, lease) => {
     const unjudged: Unjudged[] = []
-    const work: Work = { ...ports, lane, lease, setAside, unclear: new Set(), unjudged }
+    const work: Work = {
+      ...ports,
+      lane,
+      lease,
+      setAside,
+      unclear: new Set(),
+      unjudged,
+      done: { appended: 0, ended: 0 },
+    }
     const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
     const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
     const isStuck = await replace(lane, lease, look)
@@ -82,11 +90,12 @@ export function createSignLane(ports: SignLanePorts): SignLane {
     await signDue(work)
     const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
     if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
+    // More waits than was read, or was freed by what ended. Each such pass has appended something, so that there is an end.
+    if (work.done.appended > 0 && (isFull || work.done.ended > 0)) return 'again'
     const [first] = unjudged
     if (first !== undefined) throw notSimulated(first, unjudged.length)
     if (work.unclear.size > 0 || setAside.of(lane).length > 0) return 'waits'
-    if (look.waiting.length > 0 && !isMoved) return 'waits'
-    return look.waiting.length > 0 && isFull ? 'again' : 'done'
+    return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
   }
 }
 
@@ -102,6 +111,8 @@ type Work = SignLanePorts & {
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
+  /** Transactions that this pass wrote to the log, and those of them that ended unsigned: others may depend on these. */
+  readonly done: { appended: number; ended: number }
 }
 
 function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable {
@@ -170,6 +181,8 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
   for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
+  work.done.appended += appended
+  work.done.ended += refused.length + givenUp.length + unpayable.length
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0
