@@ -39,6 +39,11 @@ export function partitionSql(address: string): string {
   return `lower(substr(${address}, 3, 1))`
 }
 
+/** SQL: the lease of the partition of the lane with this sender. */
+export function partitionLeaseSql(queue: LaneQueue, address: string): string {
+  return `'${LEASES[queue]}-' || ${partitionSql(address)}`
+}
+
 /** What wake-ups call the work of a lane. */
 export function workName(step: Step, lane: string): string {
   return `${step} ${lane}`
