@@ -189,26 +189,45 @@ export function createFindUnfinishedLanes(
   }
 }
 
-/** Of these lanes and partitions those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it. */
+/**
+ * Of these lanes those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it;
+ * of these partitions those with work that has not changed for so long.
+ */
 export async function findOpenLanes(
   pool: Pool,
   queue: 'lane' | 'submit',
   lanes: readonly string[],
   sentMs: number,
 ): Promise<string[]> {
-  // A name that is none is a defect: its job stays.
-  const isKnown = (name: string) => isLaneName(name) || isPartition(name)
-  const open = `${isUnmined('transactions')} AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')}`
+  const named = lanes.filter(isLaneName)
+  const partitions = lanes.filter(isPartition)
   const { rows } = await pool.query<{ lane: string }>({
     name: `open_${queue}`,
     text: `SELECT lane FROM unnest($1::text[]) AS lane WHERE EXISTS (SELECT FROM transactions
-            WHERE chain_id = split_part(lane, '-', 1)::bigint AND from_address = split_part(lane, '-', 2) AND ${open})
-           UNION ALL
-           SELECT * FROM unnest($3::text[]) AS partition WHERE EXISTS (SELECT FROM transactions
-            WHERE ${partitionSql('from_address')} = partition AND ${open})`,
-    values: [lanes.filter(isLaneName), sentMs, lanes.filter(isPartition)],
+            WHERE chain_id = split_part(lane, '-', 1)::bigint AND from_address = split_part(lane, '-', 2) AND ${isUnmined('transactions')}
+              AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')})`,
+    values: [named, sentMs],
   })
-  return [...lanes.filter((lane) => !isKnown(lane)), ...rows.map(({ lane }) => lane)]
+  const open = partitions.length === 0 ? [] : await findOpenPartitions(pool, queue, partitions, sentMs)
+  // A name that is none is a defect: its job stays.
+  const others = lanes.filter((name) => !isLaneName(name) && !isPartition(name))
+  return [...others, ...rows.map(({ lane }) => lane), ...open]
+}
+
+async function findOpenPartitions(
+  pool: Pool,
+  queue: 'lane' | 'submit',
+  partitions: readonly string[],
+  sentMs: number,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ partition: string }>({
+    name: `open_partitions_${queue}`,
+    text: `SELECT DISTINCT ${partitionSql('from_address')} AS partition FROM transactions
+            WHERE ${isUnmined('transactions')} AND ${unchangedFor('$2')} AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')}
+              AND ${partitionSql('from_address')} = ANY ($1::text[])`,
+    values: [partitions, sentMs],
+  })
+  return rows.map(({ partition }) => partition)
 }
 
 /** @param sentMs the parameter of the statement */
