@@ -18,9 +18,12 @@ export function laneName({ chainId, address }: Lane): string {
 }
 
 const LANE_NAME = /^(\d+)-(0x[0-9a-fA-F]{40})$/
+/** Columns of chain ids are integers. A wake-up may name any: every login of the database can send one. */
+const MAX_CHAIN_ID = 2_147_483_647
 
 export function isLaneName(name: string): boolean {
-  return LANE_NAME.test(name)
+  const [, chainId] = LANE_NAME.exec(name) ?? []
+  return chainId !== undefined && Number(chainId) <= MAX_CHAIN_ID
 }
 
 /** @throws Error when the name was not created by `laneName` */

@@ -5,7 +5,7 @@ import type { Kernel } from '../../src/compose/kernel.ts'
 import { workOnLanes } from '../../src/compose/lanes.ts'
 import type { JobHandler } from '../../src/jobs/jobs.ts'
 import type { Job } from '../../src/jobs/queues.ts'
-import { PARTITIONS } from '../../src/transactions/partitions.ts'
+import { PARTITIONS, partitionOf } from '../../src/transactions/partitions.ts'
 
 const LANE = `1-0x7${'0'.repeat(39)}`
 
@@ -72,6 +72,13 @@ t.test('a lane that failed becomes a failed job, also while the process holds al
   await new Promise((resolve) => setImmediate(resolve))
   t.strictSame(failed, [LANE])
   t.equal(running.size, PARTITIONS.length, 'the partitions are still held')
+})
+
+t.test('a made-up lane of a chain id that no column can hold is in no partition', async (t) => {
+  const address = LANE.slice(2)
+  t.equal(partitionOf(`2147483647-${address}`), '7')
+  for (const chainId of ['2147483648', '9'.repeat(400), '-1', '1e3', ''])
+    t.equal(partitionOf(`${chainId}-${address}`), null)
 })
 
 t.end()
