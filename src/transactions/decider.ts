@@ -117,7 +117,9 @@ function decideKnown(
     case 'RecordSubmission':
       return recordSubmission(command, transaction)
     case 'RecordShortFunds':
-      if (!isUnmined(transaction) || transaction.state === 'awaiting_funds') return []
+      // Mined, replaced, or lost its nonce before the answer arrived: nobody waits for funds for these bytes.
+      if (!isUnmined(transaction) || newestAttempt(transaction)?.hash !== command.hash) return []
+      if (transaction.state === 'awaiting_funds') return []
       return [{ type: 'TransactionAwaitingFunds', data: { hash: command.hash, refusedAt: command.now } }]
     case 'RecordInclusion':
       return recordInclusion(command.inclusion, transaction)
