@@ -107,12 +107,7 @@ t.test('a block may be seen before the answer of the node', async (test) => {
 })
 
 t.test('a node that misses funds for bytes whose nonce was lost meanwhile holds nothing up', async (test) => {
-  const short: TransactionCommand = { type: 'RecordShortFunds', hash, now: NOW }
-  given(requested, signed)
-    .when(short)
-    .expect(test, { type: 'TransactionAwaitingFunds', data: { hash, refusedAt: NOW } })
-  given(requested, signed, consumedNow).when(short).expect(test)
-  given(requested, signed, submitted, replaced).when(short).expect(test)
+  given(requested, signed, consumedNow).when({ type: 'RecordShortFunds', hash, now: NOW }).expect(test)
 })
 
 t.test('a failed execution is reported as reverted once it is final', async (test) => {
