@@ -173,8 +173,7 @@ function recordReplacement(
 }
 
 /** Not for bytes that were mined or replaced, or lost their nonce, before the answer of the node arrived. */
-const awaitsAnswer = (transaction: KnownTransaction, hash: string) =>
-  isUnmined(transaction) && newestAttempt(transaction)?.hash === hash
+const awaitsAnswer = (one: KnownTransaction, hash: string) => isUnmined(one) && newestAttempt(one)?.hash === hash
 
 function recordSubmission(
   { hash, insteadOf = hash, now }: { readonly hash: string; readonly insteadOf?: string; readonly now: string },
