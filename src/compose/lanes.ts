@@ -5,7 +5,7 @@ import type { Fence } from '../event-log/leases.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { createDrain, type Drain, type Passed } from '../jobs/drain.ts'
 import type { JobWorker } from '../jobs/jobs.ts'
-import type { JobData } from '../jobs/queues.ts'
+import type { Job, JobData } from '../jobs/queues.ts'
 import { findLanes, type LaneOwner, ownersOf } from '../transactions/find-lanes.ts'
 import { type Lane, parseLane } from '../transactions/lanes.ts'
 import {
@@ -103,20 +103,33 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
 }
 
 async function hold(
-  { jobs, wakeUps }: Kernel,
+  kernel: Kernel,
   queue: LaneQueue,
   drain: Drain,
   { partition, lane, reason, stale }: JobData,
   signal: AbortSignal,
 ): Promise<void> {
+  const { jobs, wakeUps } = kernel
   if (lane !== undefined && reason !== undefined) throw new LaneFailed(Buffer.from(reason, 'base64url').toString())
   const name = partition ?? (lane === undefined ? null : partitionOf(lane))
   if (name === null || !isPartition(name))
     throw new LaneFailed('The job names no partition of lanes.')
   // Retried by an operator: another process may have the partition.
   if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])
-  const outcome = await drain.hold(name, { isStale: stale !== undefined || lane !== undefined }, signal)
-  if (outcome === 'left') await jobs.add([{ queue, id: name, data: { partition: name } }])
+  const first = lane === undefined ? [] : [lane]
+  const outcome = await drain.hold(name, { isStale: stale !== undefined || lane !== undefined, first }, signal)
+  const again: Job = { queue, id: name, data: { partition: name } }
+  if (outcome === 'left') await jobs.add([again])
+  if (outcome === 'taken') addLater(kernel, again, signal)
+}
+
+/** The job may be that of a process that died or hangs: by then its lease has expired. */
+function addLater({ config, jobs, logger }: Kernel, job: Job, signal: AbortSignal): void {
+  const add = () =>
+    jobs
+      .add([job])
+      .catch((err: unknown) => logger.warn({ err, job }, 'cannot queue a partition; a sweep finds its work'))
+  setTimeout(() => void (signal.aborted ? undefined : add()), config.leaseMs).unref()
 }
 
 /** A lane that failed as often as a job may: operators see it among the failed jobs, and may retry it there. */
@@ -127,13 +140,15 @@ class LaneFailed extends BursarError {
 }
 
 async function reportFailed({ jobs, logger }: Kernel, queue: LaneQueue, lane: string, error: unknown): Promise<void> {
-  const message = error instanceof Error ? error.message : String(error)
-  const reason = Buffer.from(message || 'unknown')
-    .subarray(0, REASON_BYTES)
-    .toString('base64url')
+  const reason = Buffer.from(reasonOf(error)).subarray(0, REASON_BYTES).toString('base64url')
   await jobs
     .add([{ queue, id: lane, data: { lane, reason } }])
     .catch((err: unknown) => logger.warn({ err, lane }, 'cannot report a failed lane; will retry'))
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof BursarError) return `${error.items[0]?.code ?? error.code}: ${error.message}`
+  return error instanceof Error && error.message !== '' ? error.message : String(error)
 }
 
 function createTenantsOf({ pool }: Kernel, queue: LaneQueue) {

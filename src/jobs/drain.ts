@@ -43,16 +43,23 @@ export type DrainSettings = {
   readonly time?: Clockwork
 }
 
-type How = { readonly isStale: boolean }
+type How = {
+  readonly isStale: boolean
+  /** Items that are tried soon although they rest. */
+  readonly first?: readonly string[]
+}
+
+export type Holding = 'left' | 'nothing left' | 'taken'
 
 export type Drain = {
   /**
    * Takes a partition, unless another process has it, and resolves when it was given back.
    *
    * @param signal of this process: when it aborts, all partitions are given back
-   * @returns `left` if it was given back with work in it, or not taken: a process should take it
+   * @returns `left` if it was given back with work in it, or not taken: a process should take it; `taken` if another process
+   *   has it
    */
-  readonly hold: (partition: string, how: How, signal: AbortSignal) => Promise<'left' | 'nothing left'>
+  readonly hold: (partition: string, how: How, signal: AbortSignal) => Promise<Holding>
   /** Items that may have new work. Those of partitions that are not held here are ignored. */
   readonly wake: (items: readonly string[]) => void
   /** Wake-ups may have been lost: looks for work in all that is held. */
@@ -105,22 +112,24 @@ class Engine {
     this.#passes = new Passes({ groupOf, heldOf, pass, atOnce, onEnded, time })
   }
 
-  async hold(name: string, { isStale }: How, signal: AbortSignal): Promise<'left' | 'nothing left'> {
+  async hold(name: string, { isStale, first = [] }: How, signal: AbortSignal): Promise<Holding> {
     const own = this.held.get(name)
     if (own !== undefined) {
       own.ask(isStale)
+      this.wake(first)
       this.#schedule()
       return 'nothing left'
     }
     if (signal.aborted) return 'left'
     const lease = await this.#settings.leases.acquire(this.#settings.leaseOf(name))
-    if (lease === null) return 'nothing left' // Another process has it, and was told that there may be more work.
+    if (lease === null) return 'taken' // Its holder was told that there may be more work.
     const partition = new HeldPartition(name, lease, isStale, this.#time)
     // A second job of the partition, while the first one took its lease, which has expired since: the newer lease stands.
     this.held.get(name)?.lose()
     this.held.set(name, partition)
     this.#stopRenewing ??= this.#renewLater()
     this.#giveUpAfter(signal)
+    this.wake(first)
     try {
       do {
         this.#schedule()
