@@ -49,6 +49,7 @@ function scene() {
         return {
           takeAtMost: () => undefined,
           async close() {
+            most = 0
             stop.abort()
             await Promise.all(running)
           },
