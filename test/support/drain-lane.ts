@@ -4,13 +4,13 @@ import { type Lane, laneName } from '../../src/transactions/lanes.ts'
 import { partitionLease, partitionOf } from '../../src/transactions/partitions.ts'
 import type { SignLane } from '../../src/transactions/sign-lane.ts'
 
-export type DrainLane = (lane: Lane) => Promise<void>
+/** @param leaseName by default that of the lane's partition */
+export type DrainLane = (lane: Lane, leaseName?: string) => Promise<void>
 
 export function createDrainLane(leases: Leases, pass: SignLane): DrainLane {
-  return async (lane) => {
-    const name = partitionLease('lane', partitionOf(laneName(lane)) ?? '')
-    const lease = await leases.acquire(name)
-    if (lease === null) throw new Error(`somebody else has ${name}`)
+  return async (lane, leaseName = partitionLease('lane', partitionOf(laneName(lane)) ?? '')) => {
+    const lease = await leases.acquire(leaseName)
+    if (lease === null) throw new Error(`somebody else has ${leaseName}`)
     try {
       while ((await pass(lane, lease)) === 'again');
     } finally {
