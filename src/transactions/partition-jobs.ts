@@ -5,7 +5,7 @@
  * Invariant: after a job of a lane its partition gets a job, at once or within a second. One that waits here is lost with
  * the process: the sweeper finds its work.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Clockwork, REAL_TIME } from '../jobs/clockwork.ts'
 import type { Job } from '../jobs/queues.ts'
 import { LANE_QUEUES, type LaneQueue, partitionOf, STEPS, workName } from './partitions.ts'
 
@@ -18,36 +18,47 @@ type Ports = {
   readonly tell: (work: readonly string[]) => void
   readonly onError: (error: unknown) => void
   readonly signal: AbortSignal
-  /** Passed in where time is simulated. */
-  readonly now?: () => number
+  readonly time?: Clockwork
 }
 
 /** @returns `add` of jobs; @throws errors of `add` */
-export function createPartitionJobs(ports: Ports): (jobs: readonly Job[]) => Promise<void> {
-  const { now = () => performance.now() } = ports
+export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TIME }: Ports) {
   const addedAt = new Map<string, number>()
   const later = new Map<string, Job>()
+  let isWaiting = false
 
-  async function addLater(): Promise<void> {
-    await delay(PAUSE_MS, undefined, { signal: ports.signal }).catch(() => undefined)
-    if (ports.signal.aborted) return
-    const jobs = [...later.values()]
-    later.clear()
-    try {
-      await ports.add(jobs)
-      for (const job of jobs) addedAt.set(keyOf(job), now())
-    } catch (error) {
-      ports.onError(error)
-      postpone(jobs)
+  const restMs = (job: Job) => (addedAt.get(keyOf(job)) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - time.now()
+
+  /** Adds jobs of partitions with what waited for the same ones, which stays here after an error. */
+  async function addNow(partitions: readonly Job[], others: readonly Job[]): Promise<void> {
+    const waited = partitions.map((job) => later.get(keyOf(job)))
+    await add([...partitions.map((job, index) => merged(waited[index], job)), ...others])
+    for (const [index, job] of partitions.entries()) {
+      addedAt.set(keyOf(job), time.now())
+      if (later.get(keyOf(job)) === waited[index]) later.delete(keyOf(job))
     }
   }
 
-  function postpone(jobs: readonly Job[]): void {
-    if (jobs.length > 0 && later.size === 0) void addLater()
-    for (const job of jobs) later.set(keyOf(job), merged(later.get(keyOf(job)), job))
+  function addLater(atLeastMs = 0): void {
+    if (isWaiting || later.size === 0 || signal.aborted) return
+    isWaiting = true
+    time.after(Math.max(atLeastMs, Math.min(...[...later.values()].map(restMs))), () => void addDue())
   }
 
-  return async (jobs) => {
+  async function addDue(): Promise<void> {
+    const due = [...later.values()].filter((job) => restMs(job) <= 0)
+    let pauseMs = 0
+    try {
+      if (due.length > 0 && !signal.aborted) await addNow(due, [])
+    } catch (error) {
+      onError(error)
+      pauseMs = PAUSE_MS
+    }
+    isWaiting = false
+    addLater(pauseMs)
+  }
+
+  return async (jobs: readonly Job[]): Promise<void> => {
     const others = jobs.filter((job) => !isOfLane(job))
     const lanes = jobs.filter(isOfLane)
     const partitions = new Map<string, Job>()
@@ -55,15 +66,15 @@ export function createPartitionJobs(ports: Ports): (jobs: readonly Job[]) => Pro
       const own = partitionJob(job)
       if (own !== null) partitions.set(keyOf(own), merged(partitions.get(keyOf(own)), own))
     }
-    const isEarly = (job: Job) => (addedAt.get(keyOf(job)) ?? Number.NEGATIVE_INFINITY) > now() - PAUSE_MS
-    const due = [...partitions.values()].filter((job) => !isEarly(job))
-    postpone([...partitions.values()].filter(isEarly))
-    if (due.length + others.length > 0) await ports.add([...due, ...others])
-    for (const job of due) addedAt.set(keyOf(job), now())
+    const due = [...partitions.values()].filter((job) => restMs(job) <= 0)
+    for (const job of partitions.values())
+      if (!due.includes(job)) later.set(keyOf(job), merged(later.get(keyOf(job)), job))
+    addLater()
+    if (due.length + others.length > 0) await addNow(due, others)
     const work = lanes.flatMap(({ queue, data }) =>
       data.told === undefined ? [] : [workName(STEPS[queue], data.lane ?? '')],
     )
-    if (work.length > 0) ports.tell(work)
+    if (work.length > 0) tell(work)
   }
 }
 
