@@ -119,7 +119,7 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
 }
 
 /** `types;work`, each with commas; `*` for more than a payload holds. */
-function toPayload(types: ReadonlySet<string>, work: ReadonlySet<string>): string {
+export function toPayload(types: ReadonlySet<string>, work: ReadonlySet<string>): string {
   const listed = [...types].join(',')
   const whole = `${listed};${[...work].join(',')}`
   if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole
@@ -127,7 +127,7 @@ function toPayload(types: ReadonlySet<string>, work: ReadonlySet<string>): strin
 }
 
 /** An older version, or another program, may have sent it. */
-function readPayload(payload: string): Wake {
+export function readPayload(payload: string): Wake {
   const [types, work] = payload.split(';')
   const listOf = (text: string | undefined) =>
     text === undefined || text === '*' ? null : text.split(',').filter((name) => name !== '')

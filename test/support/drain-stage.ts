@@ -28,7 +28,7 @@ export type DrainStage = {
   readonly leases: SimulatedLeases
   readonly stop: AbortController
   /** Takes a partition. `outcome` is `null` while it is held. */
-  readonly hold: (partition: string, isStale?: boolean) => { outcome: string | null }
+  readonly hold: (partition: string, isStale?: boolean, first?: readonly string[]) => { outcome: string | null }
 }
 
 export type SimulatedLeases = DrainSettings['leases'] & {
@@ -146,9 +146,9 @@ export function stageDrain(
     errors,
     leases,
     stop,
-    hold(partition, isStale = false) {
+    hold(partition, isStale = false, first = []) {
       const held: { outcome: string | null } = { outcome: null }
-      drain.hold(partition, { isStale }, stop.signal).then(
+      drain.hold(partition, { isStale, first }, stop.signal).then(
         (outcome) => {
           held.outcome = outcome
         },

@@ -109,7 +109,7 @@ t.test('a partition that another process has is left to it, and its job asks tha
   leases.steal('work-7')
   const held = hold('7')
   await time.pass(100)
-  t.equal(held.outcome, 'nothing left')
+  t.equal(held.outcome, 'taken')
   t.equal(searches.length, 0)
   t.ok(leases.wanted.has('work-7'))
 })
