@@ -28,8 +28,10 @@ const LANES_KNOWN = 50_000
 const SHARE_MS = 5_000
 /** Jobs of single lanes that failed are taken also by a process that has all partitions. */
 const JOBS_AT_ONCE = PARTITIONS.length + 4
-/** While a process gives partitions back it takes none: they go to others. */
+/** For so long after a process gave partitions back it takes no more than its share: they go to others. */
 const GIVING_MS = 2_000
+/** Until a job that was not taken is there for others again. */
+const LEFT_MS = 250
 /** The longest reason that fits into a job, as base64url. */
 const REASON_BYTES = 180
 
@@ -50,6 +52,9 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
   const step = STEPS[queue]
   /** Unknown at first: the limits of tenants are those of all processes together. */
   let peers: number | null = null
+  let sharesUntil = Number.NEGATIVE_INFINITY
+  const share = () => Math.ceil(PARTITIONS.length / (peers ?? 1))
+  const isToShare = () => performance.now() < sharesUntil && drain.held() >= share()
   const drain = createDrain({
     leases,
     leaseMs: config.leaseMs,
@@ -73,7 +78,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     if (names === null) drain.lookAgain()
     else drain.wake(names.flatMap((name) => laneOfWork(step, name) ?? []))
   })
-  const worker = jobs.process(queue, (data, { signal }) => hold(kernel, queue, drain, data, signal), {
+  const worker = jobs.process(queue, (data, { signal }) => hold({ kernel, queue, drain, isToShare }, data, signal), {
     concurrency: JOBS_AT_ONCE,
   })
   const stopping = new AbortController()
@@ -81,11 +86,9 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     async () => {
       if (drain.held() === 0 && peers !== null) return
       peers = await countPeers(kernel)
-      const share = Math.ceil(PARTITIONS.length / peers)
-      if (drain.held() <= share) return
-      worker.takeAtMost(share)
-      setTimeout(() => worker.takeAtMost(JOBS_AT_ONCE), GIVING_MS).unref()
-      drain.keepOnly(share)
+      if (drain.held() <= share()) return
+      sharesUntil = performance.now() + GIVING_MS
+      drain.keepOnly(share())
     },
     {
       intervalMs: SHARE_MS,
@@ -102,10 +105,16 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
   }
 }
 
+type Holder = {
+  readonly kernel: Kernel
+  readonly queue: LaneQueue
+  readonly drain: Drain
+  /** Whether partitions that it does not have are for others now. */
+  readonly isToShare: () => boolean
+}
+
 async function hold(
-  kernel: Kernel,
-  queue: LaneQueue,
-  drain: Drain,
+  { kernel, queue, drain, isToShare }: Holder,
   { partition, lane, reason, stale }: JobData,
   signal: AbortSignal,
 ): Promise<void> {
@@ -116,20 +125,21 @@ async function hold(
     throw new LaneFailed('The job names no partition of lanes.')
   // Retried by an operator: another process may have the partition.
   if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])
+  const again: Job = { queue, id: name, data: { partition: name, ...(stale === undefined ? {} : { stale }) } }
+  if (isToShare()) return addLater(kernel, again, LEFT_MS)
   const first = lane === undefined ? [] : [lane]
   const outcome = await drain.hold(name, { isStale: stale !== undefined || lane !== undefined, first }, signal)
-  const again: Job = { queue, id: name, data: { partition: name } }
   if (outcome === 'left') await jobs.add([again])
-  if (outcome === 'taken') addLater(kernel, again, signal)
+  // The job may be that of a process that died or hangs: by then its lease has expired.
+  if (outcome === 'taken') addLater(kernel, again, kernel.config.leaseMs)
 }
 
-/** The job may be that of a process that died or hangs: by then its lease has expired. */
-function addLater({ config, jobs, logger }: Kernel, job: Job, signal: AbortSignal): void {
+function addLater({ jobs, logger }: Kernel, job: Job, inMs: number): void {
   const add = () =>
     jobs
       .add([job])
       .catch((err: unknown) => logger.warn({ err, job }, 'cannot queue a partition; a sweep finds its work'))
-  setTimeout(() => void (signal.aborted ? undefined : add()), config.leaseMs).unref()
+  setTimeout(() => void add(), inMs).unref()
 }
 
 /** A lane that failed as often as a job may: operators see it among the failed jobs, and may retry it there. */

@@ -23,7 +23,6 @@ export type BullQueue = Pick<
 >
 export type BullJob = Awaited<ReturnType<BullQueue['getFailed']>>[number]
 export type BullWorker = Pick<Worker, 'close' | 'disconnect' | 'run'> & {
-  readonly takeAtMost: (concurrency: number) => void
   readonly onFailed: (listener: (job: BullJob | undefined, error: Error) => void) => void
   readonly onStalled: (listener: (bullId: string) => void) => void
 }
@@ -120,9 +119,6 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
         run: () => worker.run(),
         close: (force) => worker.close(force),
         disconnect: () => worker.disconnect(),
-        takeAtMost(most) {
-          worker.concurrency = most
-        },
         onFailed: (listener) => worker.on('failed', listener),
         onStalled: (listener) => worker.on('stalled', listener),
       }

@@ -28,8 +28,6 @@ export type JobHandler = (data: JobData, context: JobContext) => Promise<void>
 export type JobWorker = {
   /** Stops taking jobs and waits for the running handlers, at most the grace time. Never throws. */
   readonly close: () => Promise<void>
-  /** Runs no more jobs than this at once from now on; running ones end. */
-  readonly takeAtMost: (concurrency: number) => void
 }
 
 /** Jobs of a queue by state. `delayed` jobs wait for their next try. */

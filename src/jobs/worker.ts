@@ -80,7 +80,6 @@ export function startWorker(settings: WorkerSettings): JobWorker {
   const loop = keepRunning()
   let closing: Promise<void> | null = null
   return {
-    takeAtMost: (most) => worker?.takeAtMost(most),
     close() {
       closing ??= close()
       return closing
