@@ -21,6 +21,8 @@ export type PartitionStage = {
   /** The partitions of the wallets. */
   readonly partitions: readonly string[]
   readonly start: (kind: HolderKind) => Promise<Victim>
+  /** Takes the leases of all partitions from their holders. Returns their number. */
+  readonly takeLeases: () => Promise<number>
   /** How many partitions each process holds now, by its id. */
   readonly heldBy: (kind: HolderKind) => Promise<ReadonlyMap<number, number>>
   /** One transfer of each wallet. */
@@ -67,6 +69,12 @@ export async function withPartitionStage(
       t.after(victim.kill)
       await victim.start()
       return victim
+    },
+    async takeLeases() {
+      const { rowCount } = await service.pool.query(
+        "SELECT release_lease(name, fence, true) FROM leases WHERE name ~ '^(sign|submit)-[0-9a-f]$' AND holder IS NOT NULL",
+      )
+      return rowCount ?? 0
     },
     async heldBy(kind) {
       const { rows } = await service.pool.query<{ pid: number; n: number }>(
