@@ -121,8 +121,7 @@ async function hold(
   const { jobs, wakeUps } = kernel
   if (lane !== undefined && reason !== undefined) throw new LaneFailed(Buffer.from(reason, 'base64url').toString())
   const name = partition ?? (lane === undefined ? null : partitionOf(lane))
-  if (name === null || !isPartition(name))
-    throw new LaneFailed('The job names no partition of lanes.')
+  if (name === null || !isPartition(name)) throw new LaneFailed('The job names no partition of lanes.')
   // Retried by an operator: another process may have the partition.
   if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])
   const again: Job = { queue, id: name, data: { partition: name, ...(stale === undefined ? {} : { stale }) } }

@@ -113,6 +113,29 @@ const BLOCK: Block = {
   })),
 }
 
+/** What passes over a lane read. */
+async function readLane(spy: Pool): Promise<void> {
+  const lanes = createLaneReads(spy)
+  await lanes.waiting(LANE, 256)
+  await lanes.inFlight(LANE)
+  await lanes.freeNonces(LANE, 0, 5)
+  await lanes.look(LANE, LOOK)
+  await lanes.spare(LANE)
+  await lanes.stuck(LANE, 60_000, 16)
+  await Promise.all([lanes.gaps(LANE, 0, 60_000), lanes.fillersOfHour(LANE, 0)])
+  await lanes.highestInFlight(LANE, 8)
+  await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
+  for (const step of ['sign', 'submit'] as const) {
+    await ownersOf(spy, step, [laneName(LANE)])
+    for (const isStale of [false, true]) await findLanes(spy, step, PARTITIONS, isStale)
+  }
+  const outside = createOutsideReads(spy)
+  await outside.knowledge(LANE)
+  await outside.assigned(LANE, 0, 5)
+  await outside.overtaken(LANE)
+  await createObservedBlock(spy)(LANE)
+}
+
 t.test('no statement of a block, a lane, a sweep or a read goes through a whole table', async (t) => {
   const { pool, wakeUps } = await withLog(t)
   await insertWallets(pool, { count: WALLETS, tenants: 20 })
@@ -153,25 +176,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await blocks.recordedBlocks(TEST_CHAIN, 1_990)
   await blocks.quiet(TEST_CHAIN, 60_000)
   await hasInFlight(spy, TEST_CHAIN)
-  const lanes = createLaneReads(spy)
-  await lanes.waiting(LANE, 256)
-  await lanes.inFlight(LANE)
-  await lanes.freeNonces(LANE, 0, 5)
-  await lanes.look(LANE, LOOK)
-  await lanes.spare(LANE)
-  await lanes.stuck(LANE, 60_000, 16)
-  await Promise.all([lanes.gaps(LANE, 0, 60_000), lanes.fillersOfHour(LANE, 0)])
-  await lanes.highestInFlight(LANE, 8)
-  await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
-  for (const step of ['sign', 'submit'] as const) {
-    await ownersOf(spy, step, [laneName(LANE)])
-    for (const isStale of [false, true]) await findLanes(spy, step, PARTITIONS, isStale)
-  }
-  const outside = createOutsideReads(spy)
-  await outside.knowledge(LANE)
-  await outside.assigned(LANE, 0, 5)
-  await outside.overtaken(LANE)
-  await createObservedBlock(spy)(LANE)
+  await readLane(spy)
   await createRowsOf(spy)(['tx00000001'])
   await log.loadMany(transactionAggregate, ['tx00000001'])
   await log.loadChecked(transactionAggregate, ['tx00000001'])
