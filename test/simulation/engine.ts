@@ -42,7 +42,7 @@ export async function runEngine(
       return new Map(lanes.map((lane) => [lane, world.mutant.takesNoTurns ? '' : ownerOf(lane)]))
     },
     groupOf: (lane) => lane.slice(0, lane.indexOf('-')),
-    pass: (lane, lease) => turns.passing(lane, () => pass(parseLane(lane), lease)),
+    pass: (lane, lease) => turns.passing(lane, lease, () => pass(parseLane(lane), lease)),
     atOnce: { ofGroup: world.atOnce, ofTenant: () => null },
     onError: (error) => note(world, ports, error),
     onFailed: (_lane, error) => note(world, ports, error),

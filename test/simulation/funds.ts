@@ -12,6 +12,7 @@ import { createRandom } from '../support/load-random.ts'
 import { type Actors, ROLES, startActors } from './actors.ts'
 import { SimulatedChain, UNIT_WEI } from './chain.ts'
 import { createHints } from './hints.ts'
+import { checkHolders } from './holders.ts'
 import { checkAccounts, checkDeadlines, checkFunds } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
@@ -84,6 +85,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     (commit) => {
       checkAccounts(world, commit)
       checkDeadlines(world, commit)
+      checkHolders(world, commit)
       checkFunds(world)
       for (const { canonical } of commit.changes.flatMap(({ events }) => events))
         if (canonical.includes('"type":"TransactionAwaitingFunds"'))

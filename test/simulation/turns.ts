@@ -1,9 +1,9 @@
 /**
- * Law: tenants take turns. While a lane waits in line for its pass, no other tenant begins more than one: the process
- * knows which lanes wait, and which partitions it has.
+ * Laws of an engine: tenants take turns, so that while a lane waits in line for its pass, no other tenant begins more than
+ * one; and a lane has one pass at a time under a lease.
  */
 import { FenceLost } from '../../src/event-log/commit.ts'
-import type { Lease, Leases } from '../../src/event-log/leases.ts'
+import type { Fence, Lease, Leases } from '../../src/event-log/leases.ts'
 import { parseLane } from '../../src/transactions/lanes.ts'
 import { type LaneQueue, PARTITIONS, partitionLease, partitionOf } from '../../src/transactions/partitions.ts'
 import { OWNERS } from './signer.ts'
@@ -15,7 +15,7 @@ export type Turns = {
   /** These lanes wait in line, if their partition is held. */
   readonly inLine: (lanes: readonly string[]) => void
   /** Runs a pass of a lane. */
-  readonly passing: <T>(lane: string, pass: () => Promise<T>) => Promise<T>
+  readonly passing: <T>(lane: string, lease: Fence, pass: () => Promise<T>) => Promise<T>
   /** Some partitions may be given back now. */
   readonly forget: () => void
   /** This partition was given back. */
@@ -24,7 +24,8 @@ export type Turns = {
 
 export function watchTurns({ broken }: World, process: string): Turns {
   const held = new Set<string>()
-  const running = new Set<string>()
+  /** The lease of each lane with a pass. */
+  const running = new Map<string, bigint>()
   const waiting = new Set<string>()
   /** By tenant that waits: the passes that each other one began meanwhile. */
   const begun = new Map<string, Map<string, number>>()
@@ -71,8 +72,9 @@ export function watchTurns({ broken }: World, process: string): Turns {
           if (!begun.has(ownerOf(lane))) begun.set(ownerOf(lane), new Map())
         }
     },
-    async passing(lane, pass) {
+    async passing(lane, { fence }, pass) {
       const tenant = ownerOf(lane)
+      if (running.get(lane) === fence) broken(`${process}: ${lane} has two passes at once`)
       waiting.delete(lane)
       begun.delete(tenant)
       if ([...waiting].some((other) => ownerOf(other) === tenant)) begun.set(tenant, new Map())
@@ -82,14 +84,14 @@ export function watchTurns({ broken }: World, process: string): Turns {
         counts.set(tenant, count)
         if (count > 1) broken(`${process}: ${other} waits while ${tenant} begins ${count} passes`)
       }
-      running.add(lane)
+      running.set(lane, fence)
       try {
         return await pass()
       } catch (error) {
         if (error instanceof FenceLost) leave(partitionOf(lane) ?? '')
         throw error
       } finally {
-        running.delete(lane)
+        if (running.get(lane) === fence) running.delete(lane)
       }
     },
     left: leave,

@@ -6,6 +6,7 @@ import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
 import { GAS_USED, SimulatedChain, UNIT_WEI } from './chain.ts'
 import { createHints } from './hints.ts'
+import { checkHolders } from './holders.ts'
 import { checkAccounts, checkDeadlines, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
@@ -87,6 +88,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
       (commit) => {
         checkAccounts(world, commit)
         checkDeadlines(world, commit)
+        checkHolders(world, commit)
       },
     ),
     chain: new SimulatedChain(random, CONFIRMATIONS, () => time.now),
