@@ -87,9 +87,8 @@ export function createScheduler(random: Random): Scheduler {
     const fate = faults && picked.fallible ? fateOf(random) : 'done'
     note(`${picked.actor.name}: ${picked.label}${fate === 'done' ? '' : ` [${fate}]`}`)
     picked.proceed(fate)
-    // Everything that needs no further port runs in microtasks, or with what others ask in the same turn of the event loop:
-    // after the second turn all processes wait again.
-    await new Promise((resolve) => setImmediate(resolve))
+    // Everything that needs no further port runs in microtasks: when this turn runs, all processes wait again. Questions that
+    // are asked together follow in the same turn, after the next step was selected: in an order that the seed decides too.
     await new Promise((resolve) => setImmediate(resolve))
     return true
   }
