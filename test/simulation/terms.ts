@@ -66,6 +66,7 @@ export function isExpected(error: unknown): boolean {
     'rpc_error',
     'already_mined',
     'already_failed',
+    'pass_hangs',
   ]
   return error instanceof Unavailable || codes.includes((error as { code?: string }).code ?? '')
 }
