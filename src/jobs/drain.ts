@@ -254,7 +254,6 @@ class Engine {
     else if (outcome.passed === 'waits') this.#resting.waits(item)
     else this.#resting.forget(item)
     if ('passed' in outcome && outcome.passed === 'again') this.#add([item])
-    this.#heldOf(item)?.queued.delete(item)
     if (again) this.wake([item])
     partition.touch()
     this.#schedule()

@@ -45,6 +45,12 @@ t.test('no payload is longer than PostgreSQL takes, and each says no less than w
   )
 })
 
+t.test('the length of a payload is that of its bytes', async (t) => {
+  const long = new Set(Array.from({ length: 60 }, (_, n) => `${'é'.repeat(100)}${n}`))
+  t.equal(toPayload(new Set(), long), ';*')
+  t.equal(toPayload(long, new Set()), '*;*')
+})
+
 t.test('a wake-up of an older version, or an empty one, may be of anything', async (t) => {
   t.strictSame(readPayload(''), { types: null, work: null })
   t.strictSame(readPayload('TransferRequested'), { types: new Set(['TransferRequested']), work: null })

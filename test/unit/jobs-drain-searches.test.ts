@@ -1,6 +1,7 @@
 /** How a drain looks for work, and what it does when it cannot. */
 import t from 'tap'
 import { stageDrain } from '../support/drain-stage.ts'
+import { simulateTime } from '../support/simulated-time.ts'
 
 /** A search that a test answers. */
 function answered() {
@@ -157,4 +158,22 @@ t.test('a lease that cannot be taken or given back fails the job, which runs aga
   t.match(second.outcome, /no database/)
   t.equal(drain.held(), 0)
   t.equal(time.pending(), 0)
+})
+
+t.test('nothing is done until a search that failed is tried again', async (t) => {
+  const simulated = simulateTime()
+  let calls = 0
+  const time: typeof simulated = {
+    ...simulated,
+    after(inMs, callback) {
+      calls += 1
+      return simulated.after(inMs, callback)
+    },
+  }
+  const { hold } = stageDrain({ time, find: () => Promise.reject(new Error('no database')) })
+  hold('7')
+  await time.pass(100)
+  calls = 0
+  await time.pass(800)
+  t.equal(calls, 0)
 })

@@ -136,3 +136,40 @@ t.test('what waits is dropped when the process stops, and a name that is no lane
   t.strictSame(ids(), ['0 lane a'])
   t.equal(time.pending(), 0)
 })
+
+t.test('a job that waits is added with the next one of its partition', async (t) => {
+  const { add, time, added, setAway } = stage()
+  await add([signJob('a')])
+  await add([signJob('a', { stale: 'true' })])
+  setAway(true)
+  await time.pass(1_500)
+  setAway(false)
+  await add([signJob('a')])
+  await time.pass(5_000)
+  t.strictSame(
+    added.slice(1).map(({ at, job }) => [at, job.data]),
+    [[1_500, { partition: 'a', stale: 'true' }]],
+  )
+})
+
+t.test('a slow answer of the queue takes off nothing that came since', async (t) => {
+  const time = simulateTime()
+  const answers: (() => void)[] = []
+  const add = createPartitionJobs({
+    add: () => new Promise((resolve) => answers.push(resolve)),
+    tell: () => undefined,
+    onError: () => undefined,
+    signal: new AbortController().signal,
+    time,
+  })
+  const slow = add([signJob('a')])
+  const quick = add([signJob('a')])
+  answers[1]?.()
+  await quick
+  await add([signJob('a')])
+  answers[0]?.()
+  await slow
+  t.equal(answers.length, 2)
+  await time.pass(1_000)
+  t.equal(answers.length, 3)
+})
