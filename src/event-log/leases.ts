@@ -71,13 +71,14 @@ export function createLeases(settings: {
           }
         },
         async release(options) {
-          end()
           const released = await pool.query<{ outcome: 'released' | 'wanted' | 'lost' }>({
             name: 'release_lease',
             text: 'SELECT release_lease($1, $2, $3) AS outcome',
             values: [name, fence, options?.force ?? false],
           })
-          return released.rows[0]?.outcome ?? 'lost'
+          const outcome = released.rows[0]?.outcome ?? 'lost'
+          if (outcome !== 'wanted') end()
+          return outcome
         },
       }
     },
