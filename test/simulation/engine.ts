@@ -30,6 +30,7 @@ export async function runEngine(
   const step = STEPS[queue]
   const call = caller(ports)
   const turns = watchTurns(world, actor.name)
+  const time = clockworkOf(world, ports)
   const drain = createDrain({
     leases: turns.leases(createLeasesPort(ports, LEASE_MS), queue),
     leaseMs: LEASE_MS,
@@ -46,7 +47,7 @@ export async function runEngine(
     atOnce: { ofGroup: world.atOnce, ofTenant: () => null },
     onError: (error) => note(world, ports, error),
     onFailed: (_lane, error) => note(world, ports, error),
-    time: clockworkOf(world, ports),
+    time,
   })
   world.hints.listen(actor, (work) => {
     if (work === null) drain.lookAgain()
@@ -65,13 +66,15 @@ export async function runEngine(
       }
     }
   }
+  const add = ({ id }: Job, why: string) =>
+    call(`queue ${id}, ${why}`, () => queues.add([{ queue, id, data: { partition: id } }]))
   const work = async (job: Job) => {
     try {
       const outcome = await hold(job)
-      if (outcome === 'left')
-        await call(`queue ${job.id}, which has work left`, () =>
-          queues.add([{ queue, id: job.id, data: { partition: job.id } }]),
-        )
+      if (outcome === 'left') await add(job, 'which has work left')
+      // By then the lease of a holder that died has expired.
+      if (outcome === 'taken')
+        time.after(LEASE_MS, () => void add(job, 'which another had').catch((error) => note(world, ports, error)))
     } catch (error) {
       note(world, ports, error)
       if (random.chance(0.8)) queues.add([job])
