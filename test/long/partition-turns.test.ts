@@ -1,8 +1,7 @@
 /**
- * What one lane, one chain or one tenant does, or suffers, does not delay the others: their waits for a hash are compared with
+ * What one chain or one tenant does, or suffers, does not delay the others: their waits for a hash are compared with
  * those of a run without it.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
@@ -23,7 +22,7 @@ const TRANSFERS = 6
 /** The others may wait this much longer: a wide margin, for a machine that does other things too. */
 const RATIO = 3
 /** A node that does not answer is given up after this time. */
-const SLOW_MS = 30_000
+const SLOW_MS = 10_000
 
 const env = {
   RPC_TIMEOUT_MS: String(SLOW_MS),
@@ -52,8 +51,10 @@ async function timed({ api, wallet }: Sender): Promise<number> {
   return performance.now() - since
 }
 
-/** The wait that nine of ten transfers of these lanes do not exceed; each lane sends one after the other. */
-async function waitOf(senders: readonly Sender[]): Promise<number> {
+type Waits = { readonly most: number; readonly longest: number }
+
+/** The wait that nine of ten transfers of these lanes do not exceed, and the longest; each lane sends one after the other. */
+async function waitOf(senders: readonly Sender[]): Promise<Waits> {
   const waits = await Promise.all(
     senders.map(async (sender) => {
       const own: number[] = []
@@ -62,12 +63,14 @@ async function waitOf(senders: readonly Sender[]): Promise<number> {
     }),
   )
   const sorted = waits.flat().sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length * 0.9)] ?? 0
+  return { most: sorted[Math.floor(sorted.length * 0.9)] ?? 0, longest: sorted.at(-1) ?? 0 }
 }
 
-function mustNotGrow(t: Test, what: string, alone: number, beside: number): void {
-  t.comment(`${what}: nine of ten wait ${Math.round(alone)} ms alone, ${Math.round(beside)} ms beside it`)
-  t.ok(beside <= RATIO * alone, `${what}: the others wait no longer`)
+function mustNotGrow(t: Test, what: string, alone: Waits, beside: Waits): void {
+  const text = ({ most, longest }: Waits) => `${Math.round(most)} ms, the longest ${Math.round(longest)} ms`
+  t.comment(`${what}: nine of ten wait ${text(alone)} alone; ${text(beside)} beside it`)
+  t.ok(beside.most <= RATIO * alone.most, `${what}: the others wait no longer`)
+  t.ok(beside.longest < SLOW_MS / 2, `${what}: nobody waits for it`)
 }
 
 /** Funds wallets, and mines until the service has seen it. */
@@ -107,12 +110,11 @@ async function withTwoChains(t: Test): Promise<{
   return { service, nodes, urls: [first.url, second.url] }
 }
 
-t.test('a node that answers after 30 s delays neither other chains, nor other lanes of its chain', async (t) => {
+t.test('a node that answers after 10 s delays no other chain', async (t) => {
   const { service, nodes, urls } = await withTwoChains(t)
-  const [node, other] = nodes
+  const [, other] = nodes
   const wallets = await service.makeWallets(24)
-  const senders = wallets.map((wallet) => ({ api: service.api, wallet }))
-  const [slow, ...others] = senders as [Sender, ...Sender[]]
+  const others = wallets.map((wallet) => ({ api: service.api, wallet }))
   const far = await Promise.all(Array.from({ length: 24 }, (_, n) => createWallet(service.api, 'polygon', `far-${n}`)))
   await fund(service, urls[1], far)
   await waitOf(others) // Everything is compiled, read and connected.
@@ -125,20 +127,7 @@ t.test('a node that answers after 30 s delays neither other chains, nor other la
   await eventually(() => isAsked() > before)
   mustNotGrow(t, 'a chain of 24 lanes', alone, await waitOf(others))
   other.decide = () => ({ type: 'pass' })
-
-  const name = slow.wallet.address.slice(2).toLowerCase()
-  let silent = 0
-  node.decide = (calls) => {
-    if (!JSON.stringify(calls).toLowerCase().includes(name)) return { type: 'pass' }
-    silent += 1
-    return { type: 'silence before' }
-  }
-  const late = timed(slow).catch(() => 0)
-  await eventually(() => silent > 0)
-  mustNotGrow(t, 'a lane of the same chain', alone, await waitOf(others))
-  t.comment(`${silent} exchanges about the slow lane had no answer`)
-  node.decide = () => ({ type: 'pass' })
-  await Promise.all([late, ...away])
+  await Promise.all(away)
 })
 
 const TENANTS = 10
@@ -173,8 +162,10 @@ t.test('a tenant that floods its lanes delays no lane of another tenant', async 
   const [flooding = [], ...rest] = tenants
   const others = rest.map(([first]) => first as Sender)
   await waitOf(others)
+  // A new signer each time: its first rounds take longer.
+  await service.stopWorker('signer')
+  await service.startWorker('signer')
   const alone = await waitOf(others)
-
   await service.stopWorker('signer')
   await Promise.all(
     flooding.map(async ({ api, wallet }) => {
@@ -196,7 +187,6 @@ t.test('a tenant that floods its lanes delays no lane of another tenant', async 
   const beside = await waitOf(others)
   t.comment(`${await waiting()} of the flood waited at the end`)
   mustNotGrow(t, 'a flooding tenant', alone, beside)
-  await sleep(0)
 })
 
 t.end()
