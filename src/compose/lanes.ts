@@ -22,6 +22,8 @@ import type { Kernel } from './kernel.ts'
 
 /** Passes at once, for each chain. They mostly wait for the database and the nodes. */
 const OF_CHAIN = 64
+/** Of them one tenant never has: its slow calls leave room for others. */
+const OF_OTHERS = 8
 /** A lane never changes its owner: about 100 bytes each. */
 const LANES_KNOWN = 50_000
 /** How often a process looks whether others should have some of its partitions. */
@@ -66,7 +68,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     pass: (lane, lease) => pass(parseLane(lane), lease),
     atOnce: {
       ofGroup: atOnce,
-      ofTenant: () => (ofTenant === undefined ? null : Math.ceil(ofTenant / (peers ?? ofTenant))),
+      ofTenant: () => (ofTenant === undefined ? atOnce - OF_OTHERS : Math.ceil(ofTenant / (peers ?? ofTenant))),
     },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
