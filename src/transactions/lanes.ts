@@ -17,7 +17,8 @@ export function laneName({ chainId, address }: Lane): string {
   return `${chainId}-${address}`
 }
 
-const LANE_NAME = /^(\d+)-(0x[0-9a-fA-F]{40})$/
+/** Without leading zeros: a lane has one name, and by its name one pass at a time. */
+const LANE_NAME = /^([1-9]\d*)-(0x[0-9a-fA-F]{40})$/
 /** Columns of chain ids are integers. A wake-up may name any: every login of the database can send one. */
 const MAX_CHAIN_ID = 2_147_483_647
 

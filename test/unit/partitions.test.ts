@@ -20,7 +20,19 @@ t.test('a lane is in the partition of the first digit of its sender, in whicheve
 })
 
 t.test('what is no name of a lane is in no partition', async (t) => {
-  for (const name of ['', 'a', '1-', '1-0x', `${LANE}0`, LANE.slice(0, -1), `sign ${LANE}`, '-0xab', '7'])
+  for (const name of [
+    '',
+    'a',
+    '1-',
+    '1-0x',
+    `${LANE}0`,
+    LANE.slice(0, -1),
+    `sign ${LANE}`,
+    '-0xab',
+    '7',
+    `0${LANE}`,
+    `0-${LANE.slice(6)}`,
+  ])
     t.equal(partitionOf(name), null, name)
 })
 
