@@ -1,12 +1,11 @@
 /** Signers and submitters work on the lanes of the partitions that they hold. */
-import { LRUCache } from 'lru-cache'
 import { BursarError } from '../core/errors.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { createDrain, type Drain, type Passed } from '../jobs/drain.ts'
 import type { JobWorker } from '../jobs/jobs.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
-import { findLanes, type LaneOwner, ownersOf } from '../transactions/find-lanes.ts'
+import { createTenantsOf, findLanes } from '../transactions/find-lanes.ts'
 import { type Lane, parseLane } from '../transactions/lanes.ts'
 import {
   isPartition,
@@ -24,8 +23,6 @@ import type { Kernel } from './kernel.ts'
 const OF_CHAIN = 64
 /** Of them one tenant never has: its slow calls leave room for others. */
 const OF_OTHERS = 8
-/** A lane never changes its owner: about 100 bytes each. */
-const LANES_KNOWN = 50_000
 /** How often a process looks whether others should have some of its partitions. */
 const SHARE_MS = 5_000
 /** Jobs of single lanes that failed are taken also by a process that has all partitions. */
@@ -63,7 +60,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     leaseOf: (partition) => partitionLease(queue, partition),
     partitionOf,
     find: (partitions, isStale) => findLanes(pool, step, partitions, isStale),
-    tenantsOf: createTenantsOf(kernel, queue),
+    tenantsOf: createTenantsOf(pool, queue),
     groupOf: (lane) => lane.slice(0, lane.indexOf('-')),
     pass: (lane, lease) => pass(parseLane(lane), lease),
     atOnce: {
@@ -160,21 +157,6 @@ async function reportFailed({ jobs, logger }: Kernel, queue: LaneQueue, lane: st
 function reasonOf(error: unknown): string {
   if (error instanceof BursarError) return `${error.items[0]?.code ?? error.code}: ${error.message}`
   return error instanceof Error && error.message !== '' ? error.message : String(error)
-}
-
-function createTenantsOf({ pool }: Kernel, queue: LaneQueue) {
-  const known = new LRUCache<string, LaneOwner>({ max: LANES_KNOWN })
-  const isOurs = ({ isMpc }: LaneOwner) => queue === 'submit' || isMpc === (queue === 'mpc-lane')
-  return async (lanes: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-    const unknown = lanes.filter((lane) => !known.has(lane))
-    for (const [lane, owner] of await ownersOf(pool, STEPS[queue], unknown)) known.set(lane, owner)
-    return new Map(
-      lanes.flatMap((lane) => {
-        const owner = known.get(lane) ?? { tenantId: '', isMpc: false }
-        return isOurs(owner) ? [[lane, owner.tenantId] as const] : []
-      }),
-    )
-  }
 }
 
 /** Processes of this kind that live, with this one. */

@@ -1,8 +1,9 @@
 /** Which lanes of partitions may have work, and whose they are. */
+import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { OWNERS_OF_LANES } from '../wallets/sql.ts'
 import { laneName } from './lanes.ts'
-import { partitionSql, type Step } from './partitions.ts'
+import { type LaneQueue, partitionSql, STEPS, type Step } from './partitions.ts'
 import { hasNoNonce, hasNonce } from './sql.ts'
 
 const inPartitions = (condition: string) =>
@@ -52,4 +53,32 @@ export async function ownersOf(
     values: [lanes],
   })
   return new Map(rows.map(({ id, tenant_id, type }) => [id, { tenantId: tenant_id ?? '', isMpc: type === 'mpc' }]))
+}
+
+/** A lane never changes its owner: about 100 bytes each. */
+const LANES_KNOWN = 50_000
+
+/**
+ * The tenants of the lanes that a queue works on. A lane without an owner has no pass: wake-ups may name any, and nothing can be
+ * signed or sent there.
+ */
+export function createTenantsOf(
+  pool: Pool,
+  queue: LaneQueue,
+): (lanes: readonly string[]) => Promise<ReadonlyMap<string, string>> {
+  const known = new LRUCache<string, LaneOwner>({ max: LANES_KNOWN })
+  const isOurs = ({ isMpc }: LaneOwner) => queue === 'submit' || isMpc === (queue === 'mpc-lane')
+  return async (lanes) => {
+    const owners = new Map(lanes.map((lane) => [lane, known.get(lane)]))
+    const unknown = lanes.filter((lane) => owners.get(lane) === undefined)
+    for (const [lane, owner] of await ownersOf(pool, STEPS[queue], unknown)) {
+      known.set(lane, owner)
+      owners.set(lane, owner)
+    }
+    return new Map(
+      [...owners].flatMap(([lane, owner]) =>
+        owner !== undefined && isOurs(owner) ? [[lane, owner.tenantId] as const] : [],
+      ),
+    )
+  }
 }
