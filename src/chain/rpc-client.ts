@@ -99,12 +99,21 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
-  /** The lanes of a round are sent to a host in one exchange, each in the order of its nonces. */
+  /**
+   * The lanes of a round are sent to a host together, each in the order of its nonces, if one exchange has room for them. A
+   * lane with more is sent beside the others: they do not wait for it.
+   */
   const senders = hosts.map((own) =>
-    gathering(async (rawTransactions: readonly string[]) => {
-      const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-      return (await ask(inOrder(own), { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
-    }),
+    gathering(
+      async (rawTransactions: readonly string[]) => {
+        const requests = rawTransactions.map(toSubmission)
+        return (await ask(inOrder(own), { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
+      },
+      {
+        most: batch.maxBytes,
+        sizeOf: (raw) => Math.max(batch.maxBytes / batch.maxCalls, sizeOf(toSubmission(raw).params) + REQUEST_BYTES),
+      },
+    ),
   )
   const readers = hosts.map((own) => {
     const batchOf: RpcReader['batch'] = (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes)
@@ -140,6 +149,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       for (const endpoint of endpoints) endpoint.close()
     },
   }
+}
+
+function toSubmission(raw: string): RpcRequest {
+  return { method: 'eth_sendRawTransaction', params: [raw] }
 }
 
 function groupByHost(endpoints: readonly Endpoint[]): readonly (readonly Endpoint[])[] {

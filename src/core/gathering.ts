@@ -11,14 +11,19 @@ type Gathered<Key, Answer> = {
  * Asks for the keys of all callers at once, at most `most` together. A caller who asks for more asks alone.
  *
  * @param ask one answer for each key, in their order
+ * @param options.sizeOf what a key counts of `most`; by default 1
  * @param options.isShared whether an error of `ask` is that of every caller; of any other, each caller asks again alone, so
  *   that one bad key fails nobody else. By default every error is shared.
  */
 export function gathering<Key, Answer>(
   ask: (keys: readonly Key[]) => Promise<readonly Answer[]>,
-  options: { readonly most?: number; readonly isShared?: (error: unknown) => boolean } = {},
+  options: {
+    readonly most?: number
+    readonly sizeOf?: (key: Key) => number
+    readonly isShared?: (error: unknown) => boolean
+  } = {},
 ): (keys: readonly Key[]) => Promise<readonly Answer[]> {
-  const { most = Number.POSITIVE_INFINITY, isShared = () => true } = options
+  const { most = Number.POSITIVE_INFINITY, sizeOf = () => 1, isShared = () => true } = options
   let waiting: Gathered<Key, Answer>[] = []
 
   async function answer(group: readonly Gathered<Key, Answer>[]): Promise<void> {
@@ -41,13 +46,14 @@ export function gathering<Key, Answer>(
     let group: Gathered<Key, Answer>[] = []
     let size = 0
     for (const one of all) {
-      if (group.length > 0 && size + one.keys.length > most) {
+      const own = one.keys.reduce((sum, key) => sum + sizeOf(key), 0)
+      if (group.length > 0 && size + own > most) {
         void answer(group)
         group = []
         size = 0
       }
       group.push(one)
-      size += one.keys.length
+      size += own
     }
     void answer(group)
   }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { gathering } from '../../src/core/gathering.ts'
 
-function stage(options: { readonly most?: number; readonly isShared?: (error: unknown) => boolean } = {}) {
+function stage(options: Parameters<typeof gathering<number, number>>[1] = {}) {
   const asked: (readonly number[])[] = []
   const ask = gathering(async (keys: readonly number[]) => {
     asked.push(keys)
@@ -70,4 +70,13 @@ t.test('an error of one group of callers is not that of another, and a single ca
   const { asked, ask } = stage({ most: 2, isShared: () => false })
   t.strictSame(await outcomes([ask([1, 2]), ask([13, 3]), ask([4])]), [[2, 4], 'RangeError: 13', [8]])
   t.strictSame(asked, [[1, 2], [13, 3], [4]])
+})
+
+t.test('keys may differ in size: large ones of one caller are asked beside the small ones of others', async (t) => {
+  const { asked, ask } = stage({ most: 10, sizeOf: (key) => key })
+  t.strictSame(await outcomes([ask([8, 7]), ask([1]), ask([2, 3])]), [[16, 14], [2], [4, 6]])
+  t.strictSame(asked, [
+    [8, 7],
+    [1, 2, 3],
+  ])
 })
