@@ -22,10 +22,15 @@ export function createWaitUntil<T>(settings: {
   const waiters = new Map<string, Set<(found: T) => void>>()
   let timer: NodeJS.Timeout | null = null
   let soon = false
+  let isLooking = false
+  /** Whether something was told that the look may not have seen. */
+  let isAgain = false
   let stop: (() => void) | null = null
 
   /** A later wake-up does not delay a check that is already scheduled. */
   function lookIn(milliseconds: number): void {
+    isAgain ||= isLooking && milliseconds === COALESCE_MS
+    if (isLooking) return
     if (timer !== null && (soon || milliseconds === RECHECK_MS)) return
     if (timer !== null) clearTimeout(timer)
     soon = milliseconds === COALESCE_MS
@@ -33,15 +38,18 @@ export function createWaitUntil<T>(settings: {
   }
 
   async function look(): Promise<void> {
+    timer = null
+    isLooking = true
+    isAgain = false
     try {
       const found = await find([...waiters.keys()])
       for (const [id, value] of found) for (const resolve of waiters.get(id) ?? []) resolve(value)
     } catch {
       // When the database is unavailable, a waiter gives up at its own deadline; its request was recorded before.
     } finally {
-      timer = null
+      isLooking = false
       soon = false
-      if (waiters.size > 0) lookIn(RECHECK_MS)
+      if (waiters.size > 0) lookIn(isAgain ? COALESCE_MS : RECHECK_MS)
     }
   }
 
