@@ -10,7 +10,7 @@ import { BursarError } from '../core/errors.ts'
 import { DEFAULT_RETRIES } from './backoff.ts'
 import { type Clockwork, REAL_TIME } from './clockwork.ts'
 import { HeldPartition, type PartitionLease, type Pass } from './held-partition.ts'
-import { type Outcome, Passes } from './passes.ts'
+import { type Outcome, Passes, PassHangs } from './passes.ts'
 import { createResting, type Resting } from './resting.ts'
 
 /** `again`: more may be done at once. `waits`: nothing can be done until its cause changes. */
@@ -74,6 +74,10 @@ export type Drain = {
 const ROUND_MS = 15
 /** After this time a pass hangs: nothing that it waits for takes so long. Its partition is left to others. */
 const HANGING_MS = 180_000
+/** Items of a partition that wake-ups named and that were not looked at: of more a search finds those with work. */
+const MOST_WOKEN = 1_000
+/** Wake-ups may be lost without a sign: work is looked for this often in what is held for long. */
+const LOOK_MS = 15_000
 /** After work could not be looked for. */
 const RETRY_MS = 1_000
 
@@ -123,7 +127,7 @@ class Engine {
     if (signal.aborted) return 'left'
     const lease = await this.#settings.leases.acquire(this.#settings.leaseOf(name))
     if (lease === null) return 'taken' // Its holder was told that there may be more work.
-    const partition = new HeldPartition(name, lease, isStale, this.#time)
+    const partition = new HeldPartition({ name, lease, patienceMs: this.#settings.leaseMs }, isStale, this.#time)
     // A second job of the partition, while the first one took its lease, which has expired since: the newer lease stands.
     this.held.get(name)?.lose()
     this.held.set(name, partition)
@@ -142,12 +146,20 @@ class Engine {
   }
 
   wake(items: readonly string[]): void {
-    this.#add(items.filter((item) => this.#resting.mayTry(item)))
+    for (const item of items) {
+      const partition = this.#heldOf(item)
+      if (partition === undefined) continue
+      if (partition.woken.size >= MOST_WOKEN) partition.ask(false)
+      else if (this.#resting.mayTry(item)) partition.wake(item)
+    }
+    if (this.#hasUnread()) this.#schedule()
   }
 
-  lookAgain(): void {
-    for (const partition of this.held.values()) partition.ask(false)
-    if (this.held.size > 0) this.#schedule()
+  /** @param unseenMs only where work was not looked for so long */
+  lookAgain(unseenMs = 0): void {
+    const unseen = [...this.held.values()].filter((one) => one.isUnseenSince(this.#time.now() - unseenMs))
+    for (const partition of unseen) partition.ask(false)
+    if (unseen.length > 0) this.#schedule()
   }
 
   keepOnly(most: number): void {
@@ -278,6 +290,7 @@ class Engine {
   #renewAll(): void {
     this.#stopRenewing = this.#renewLater()
     for (const pass of this.#passes.since(this.#time.now() - HANGING_MS)) this.#giveUpOn(pass)
+    this.lookAgain(LOOK_MS)
     for (const partition of this.held.values())
       if (!partition.isLost)
         partition.lease.renew().then(
@@ -288,17 +301,7 @@ class Engine {
 
   #giveUpOn(pass: Pass): void {
     this.#passes.forget(pass)
-    this.#ended(pass, { error: new PassHangs(pass.item) })
+    this.#ended(pass, { error: new PassHangs(pass.item, HANGING_MS) })
     pass.partition.lose()
-  }
-}
-
-class PassHangs extends BursarError {
-  override readonly type = 'internal_error'
-  override readonly code = 'pass_hangs'
-  override readonly retryable = true
-
-  constructor(item: string) {
-    super(`The work on ${item} did not end within ${HANGING_MS / 1_000} s: its partition is left to others.`)
   }
 }

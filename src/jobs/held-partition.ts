@@ -36,8 +36,10 @@ export class HeldPartition {
   readonly queued = new Set<string>()
   readonly running = new Set<Pass>()
   readonly #time: Clockwork
+  readonly #patienceMs: number
+  #lookedAt: number
   #isReleasing = false
-  #isGivenUp = false
+  #givenUpAt: number | null = null
   #isLost = false
   #mustLook = true
   #isStale: boolean
@@ -45,9 +47,16 @@ export class HeldPartition {
   #busyUntil: number
   #check: () => void = () => undefined
 
-  constructor(name: string, lease: PartitionLease, isStale: boolean, time: Clockwork) {
+  /** @param patienceMs how long the passes that run may keep it when it is to be given back */
+  constructor(
+    { name, lease, patienceMs }: { readonly name: string; readonly lease: PartitionLease; readonly patienceMs: number },
+    isStale: boolean,
+    time: Clockwork,
+  ) {
     this.name = name
     this.lease = lease
+    this.#patienceMs = patienceMs
+    this.#lookedAt = time.now()
     this.#isStale = isStale
     this.#time = time
     this.#busyUntil = time.now()
@@ -55,7 +64,7 @@ export class HeldPartition {
 
   /** Whether passes may begin. */
   get isOpen(): boolean {
-    return !this.#isReleasing && !this.#isGivenUp && !this.#isLost
+    return !this.#isReleasing && this.#givenUpAt === null && !this.#isLost
   }
 
   get isLost(): boolean {
@@ -73,6 +82,11 @@ export class HeldPartition {
     this.#isStale ||= isStale
   }
 
+  /** Whether nothing was looked for in it since then. */
+  isUnseenSince(time: number): boolean {
+    return this.#lookedAt <= time
+  }
+
   isToLook(isStale: boolean): boolean {
     return this.isOpen && this.#mustLook && this.#isStale === isStale
   }
@@ -82,6 +96,7 @@ export class HeldPartition {
     this.#mustLook = false
     this.#isStale = false
     this.#isLooking = true
+    this.#lookedAt = this.#time.now()
   }
 
   endLook(): void {
@@ -99,9 +114,9 @@ export class HeldPartition {
     if (!this.isOpen) this.#check()
   }
 
-  /** No pass begins any more; it is given back when none runs. */
+  /** No pass begins any more; it is given back when none runs, or those that run take longer than others should wait. */
   giveUp(): void {
-    this.#isGivenUp = true
+    this.#givenUpAt ??= this.#time.now()
     this.#check()
   }
 
@@ -111,7 +126,7 @@ export class HeldPartition {
     this.#check()
   }
 
-  /** Resolves when it had no work for a moment, was lost, or is to be given back and no pass runs. */
+  /** Resolves when it had no work for a moment, was lost, or is to be given back: when no pass runs, or they are slow. */
   untilIdle(): Promise<void> {
     return new Promise((resolve) => {
       let cancel: () => void = () => undefined
@@ -129,7 +144,8 @@ export class HeldPartition {
 
   #leftMs(): number {
     if (this.#isLost) return 0
-    if (this.#isGivenUp) return this.running.size === 0 ? 0 : LINGER_MS
+    if (this.#givenUpAt !== null)
+      return this.running.size === 0 ? 0 : this.#givenUpAt + this.#patienceMs - this.#time.now()
     const hasWork = this.#mustLook || this.#isLooking || this.woken.size + this.queued.size + this.running.size > 0
     return hasWork ? LINGER_MS : this.#busyUntil + LINGER_MS - this.#time.now()
   }
@@ -142,7 +158,7 @@ export class HeldPartition {
       return true
     }
     this.#isReleasing = true
-    const outcome = await this.lease.release(this.#isGivenUp ? { force: true } : undefined)
+    const outcome = await this.lease.release(this.#givenUpAt !== null ? { force: true } : undefined)
     if (outcome === 'lost') this.#isLost = true
     if (outcome !== 'wanted') return true
     this.#isReleasing = false
@@ -154,6 +170,6 @@ export class HeldPartition {
   /** Whether it was given back with work in it. One that was lost may have had some. */
   get isLeft(): boolean {
     const isUnknown = this.#isLost || this.#mustLook || this.#isLooking
-    return isUnknown || this.woken.size + this.queued.size > 0 || this.#busyUntil > this.#time.now()
+    return isUnknown || this.woken.size + this.queued.size + this.running.size > 0 || this.#busyUntil > this.#time.now()
   }
 }

@@ -4,6 +4,7 @@
  *
  * Invariant: an item has one pass at a time, under the lease of its partition.
  */
+import { BursarError } from '../core/errors.ts'
 import type { Clockwork } from './clockwork.ts'
 import type { HeldPartition, PartitionLease, Pass } from './held-partition.ts'
 import { createRounds, type Rounds } from './rounds.ts'
@@ -84,6 +85,11 @@ export class Passes<Passed> {
     const partition = this.#ports.heldOf(item)
     if (partition === undefined) return
     partition.queued.delete(item)
+    // It stood in the lines of two tenants: of nobody, until its tenant was known.
+    if (this.#running.has(item)) {
+      this.put(item, tenant, partition)
+      return
+    }
     if (!partition.isOpen) {
       partition.wake(item)
       return
@@ -105,5 +111,16 @@ export class Passes<Passed> {
     } catch (error) {
       return { error }
     }
+  }
+}
+
+/** Nothing that a pass waits for takes so long. */
+export class PassHangs extends BursarError {
+  override readonly type = 'internal_error'
+  override readonly code = 'pass_hangs'
+  override readonly retryable = true
+
+  constructor(item: string, hangingMs: number) {
+    super(`The work on ${item} did not end within ${hangingMs / 1_000} s: its partition is left to others.`)
   }
 }

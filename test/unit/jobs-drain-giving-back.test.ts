@@ -1,6 +1,6 @@
 /** Partitions that are given back: what begins no more, and what is left. */
 import t from 'tap'
-import { stageDrain } from '../support/drain-stage.ts'
+import { fenceLost, stageDrain } from '../support/drain-stage.ts'
 
 t.test('no pass begins while a partition is given back', async (t) => {
   const { time, drain, began, leases, hold } = stageDrain()
@@ -176,4 +176,31 @@ t.test('a partition that is taken again does the work that waited in its line on
     ['8-acme-1', '8-acme-2', '7-acme-1'],
   )
   t.not(began[2]?.fence, began[0]?.fence)
+})
+
+t.test('a slow pass keeps a partition that must be given back no longer than a holder that died', async (t) => {
+  const { time, drain, work, began, leases, hold } = stageDrain()
+  work.add('7-slow-1')
+  const slow = hold('7')
+  await time.pass(100)
+  work.add('7-acme-1')
+  drain.wake(['7-acme-1'])
+  drain.keepOnly(0)
+  await time.pass(2_900)
+  t.equal(slow.outcome, null, 'it may end in time')
+  await time.pass(200)
+  t.equal(slow.outcome, 'left')
+  t.notOk(leases.held.has('work-7'))
+  const again = hold('7')
+  await time.pass(20)
+  t.strictSame(
+    began.map(({ item }) => item),
+    ['7-slow-1', '7-acme-1'],
+    'the slow item has one pass at a time',
+  )
+  await began[0]?.fail(fenceLost)
+  await time.pass(20)
+  t.equal(began[2]?.item, '7-slow-1')
+  t.equal(began[2]?.fence, leases.held.get('work-7'), 'under the new lease')
+  t.equal(again.outcome, null)
 })

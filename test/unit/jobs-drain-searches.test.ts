@@ -177,3 +177,33 @@ t.test('nothing is done until a search that failed is tried again', async (t) =>
   await time.pass(800)
   t.equal(calls, 0)
 })
+
+t.test('work whose wake-up was lost is found in a partition that never is without work', async (t) => {
+  const { time, work, began, hold } = stageDrain()
+  work.add('7-acme-1')
+  const held = hold('7')
+  await time.pass(100)
+  work.add('7-other-1')
+  await time.pass(17_000)
+  t.equal(held.outcome, null, 'no job of the partition can begin')
+  t.ok(began.some(({ item }) => item === '7-other-1'))
+})
+
+t.test('of items named by more wake-ups than are kept, those with work are found by a search', async (t) => {
+  const asked: number[] = []
+  const { time, drain, work, began, searches, hold } = stageDrain({
+    tenantsOf: async (items) => {
+      asked.push(items.length)
+      return new Map(items.flatMap((item) => (item.includes('acme') ? [[item, 'acme']] : [])))
+    },
+  })
+  hold('7')
+  await time.pass(100)
+  const searchesBefore = searches.length
+  work.add('7-acme-1')
+  drain.wake([...Array.from({ length: 100_000 }, (_, n) => `7-nobody-${n}`), '7-acme-1'])
+  await time.pass(100)
+  t.ok(Math.max(...asked) <= 1_001, `${asked}`)
+  t.equal(searches.length, searchesBefore + 1)
+  t.equal(began[0]?.item, '7-acme-1')
+})

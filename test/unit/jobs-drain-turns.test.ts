@@ -130,3 +130,33 @@ t.test('rounds begin at least 15 ms apart, and the first after a pause begins at
   t.ok(at.slice(1).every((one, n) => one - (at[n] ?? 0) >= 15))
   t.equal(began.length, 30)
 })
+
+t.test(
+  'an item that waits in the lines of two tenants has one pass at a time, and keeps no room after it',
+  async (t) => {
+    let tenant = ''
+    const { time, drain, began, running, hold } = stageDrain({
+      atOnce: { ofGroup: 2, ofTenant: () => null },
+      tenantsOf: async (items) => new Map(items.map((item) => [item, item === '7-acme-3' ? tenant : 'other'])),
+    })
+    const held = hold('7')
+    await time.pass(10)
+    drain.wake(['7-other-1', '7-other-2'])
+    await time.pass(20)
+    drain.wake(['7-acme-3'])
+    await time.pass(20)
+    tenant = 'acme'
+    drain.wake(['7-acme-3'])
+    await time.pass(20)
+    for (const pass of began.slice(0, 2)) await pass.end()
+    await time.pass(20)
+    t.strictSame(running(), ['7-acme-3'])
+    for (let n = 2; n < began.length; n += 1) {
+      await began[n]?.end()
+      await time.pass(20)
+    }
+    await time.pass(2_100)
+    t.strictSame(running(), [])
+    t.equal(held.outcome, 'nothing left')
+  },
+)
