@@ -21,8 +21,8 @@ import type { Kernel } from './kernel.ts'
 
 /** Passes at once, for each chain. They mostly wait for the database and the nodes. */
 const OF_CHAIN = 64
-/** Of them one tenant never has: its slow calls leave room for others. */
-const OF_OTHERS = 8
+/** Of them a tenant never has this part, 8 of 64: its slow calls leave room for others. */
+const OF_OTHERS = 1 / 8
 /** How often a process looks whether others should have some of its partitions. */
 const SHARE_MS = 5_000
 /** Jobs of single lanes that failed are taken also by a process that has all partitions. */
@@ -65,7 +65,8 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     pass: (lane, lease) => pass(parseLane(lane), lease),
     atOnce: {
       ofGroup: atOnce,
-      ofTenant: () => (ofTenant === undefined ? atOnce - OF_OTHERS : Math.ceil(ofTenant / (peers ?? ofTenant))),
+      ofTenant: () =>
+        ofTenant === undefined ? atOnce - Math.floor(atOnce * OF_OTHERS) : Math.ceil(ofTenant / (peers ?? ofTenant)),
     },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
