@@ -1,5 +1,6 @@
 /** Items that are tried again later, each after a pause that doubles. In memory: a new process tries them at once. */
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../core/at-most.ts'
 import { backoffMs, DEFAULT_RETRIES } from './backoff.ts'
 import type { Clockwork } from './clockwork.ts'
 
@@ -31,7 +32,7 @@ type Rest = {
 
 /** @param onDue called for an item whose pause is over */
 export function createResting(time: Clockwork, onDue: (item: string) => void): Resting {
-  const resting = new LRUCache<string, Rest>({ max: REMEMBERED, dispose: ({ cancel }) => cancel() })
+  const resting = new LRUCache<string, Rest>({ ...atMost(REMEMBERED), dispose: ({ cancel }) => cancel() })
 
   function pause(item: string, { tries, since, isFailing }: Omit<Rest, 'until' | 'cancel'>, inMs: number): void {
     const cancel = time.after(inMs, () => onDue(item))

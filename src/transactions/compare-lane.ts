@@ -9,6 +9,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Nodes } from '../chain/agreement.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
+import { atMost } from '../core/at-most.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
@@ -62,8 +63,8 @@ const FREE: Compared = { held: null, unclear: [], from: 0 }
 export type CompareLane = (lane: Lane, lease: Fence, waiting: readonly string[]) => Promise<Compared>
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
-  const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
-  const proofs: Proofs = new LRUCache({ max: REMEMBERED_PROOFS })
+  const looks = new LRUCache<string, Look>(atMost(REMEMBERED_LANES))
+  const proofs: Proofs = new LRUCache(atMost(REMEMBERED_PROOFS))
   const judge = createJudgeCounts({ now: ports.now, assigned: ports.outside.assigned })
   return async (lane, lease, waiting) => {
     const name = laneName(lane)

@@ -1,6 +1,7 @@
 /** Which lanes of partitions may have work, and whose they are. */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import { atMost } from '../core/at-most.ts'
 import { OWNERS_OF_LANES } from '../wallets/sql.ts'
 import { laneName } from './lanes.ts'
 import { type LaneQueue, partitionSql, STEPS, type Step } from './partitions.ts'
@@ -66,7 +67,7 @@ export function createTenantsOf(
   pool: Pool,
   queue: LaneQueue,
 ): (lanes: readonly string[]) => Promise<ReadonlyMap<string, string>> {
-  const known = new LRUCache<string, LaneOwner>({ max: LANES_KNOWN })
+  const known = new LRUCache<string, LaneOwner>(atMost(LANES_KNOWN))
   const isOurs = ({ isMpc }: LaneOwner) => queue === 'submit' || isMpc === (queue === 'mpc-lane')
   return async (lanes) => {
     const owners = new Map(lanes.map((lane) => [lane, known.get(lane)]))
