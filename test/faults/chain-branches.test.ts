@@ -2,8 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
+import { createEventLog } from '../../src/event-log/log.ts'
+import { createWakeUps } from '../../src/event-log/wake-ups.ts'
+import { createAcceptReorg } from '../../src/follower/accept-reorg.ts'
 import { type Anvil, startAnvil } from '../../src/sandbox/anvil.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -98,6 +101,16 @@ t.test('after a reorg from the second version to the first, the first is reporte
   )
 })
 
+/** An operator says that the chain with another block 0 is the one to follow: until then nothing is undone. */
+async function acceptNewChain(t: Test, { service: { pool, places } }: Stage, chainId: number): Promise<void> {
+  const wakeUps = createWakeUps(pool, places.database_url)
+  t.after(() => wakeUps.close())
+  const operator = createAcceptReorg({ pool, log: createEventLog({ pool, wakeUps, clock: Date.now }) })
+  const refused = await eventually(() => operator.refusedOn(chainId))
+  t.match(refused.reason, /accept-reorg/)
+  await operator.accept({ network: 'ethereum', environment: 'mainnet' }, refused, 'the chain starts again')
+}
+
 t.test('a chain that starts again empty gets the same bytes again, as soon as there are funds', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-anew-'))
   const port = await freePort()
@@ -124,6 +137,7 @@ t.test('a chain that starts again empty gets the same bytes again, as soon as th
   await (chain as unknown as Anvil).stop()
   await start(chainId)
   t.equal(await callRpc(anew.url, 'eth_blockNumber'), '0x0')
+  await acceptNewChain(t, anew, chainId)
   for (const id of ids) await anew.until(wallet, id, 'awaiting_funds')
   await anew.rpc('anvil_setBalance', wallet.address, toQuantity(10n ** 21n))
   await anew.settle()
