@@ -2,6 +2,7 @@
  * Which addresses are contracts. The answer is cached permanently for contracts and briefly for plain accounts, since a
  * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
  */
+import { gathering } from '../core/gathering.ts'
 import { readData } from './hex.ts'
 import { type RpcReader, resultValue } from './json-rpc.ts'
 
@@ -64,25 +65,5 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
       }
       return keys.map((key) => answers.get(key) ?? false)
     },
-  }
-}
-
-/** Lookups of the same turn of the event loop share one batch. */
-export function gathering<Answer>(ask: (keys: readonly string[]) => Promise<readonly Answer[]>) {
-  let next: { readonly keys: string[]; readonly answers: Promise<readonly Answer[]> } | null = null
-  return async (keys: readonly string[]): Promise<readonly Answer[]> => {
-    if (keys.length === 0) return []
-    if (next === null) {
-      const gathered: string[] = []
-      const answers = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        next = null
-        return ask(gathered)
-      })
-      next = { keys: gathered, answers }
-    }
-    const { keys: gathered, answers } = next
-    const start = gathered.length
-    gathered.push(...keys)
-    return (await answers).slice(start, start + keys.length)
   }
 }

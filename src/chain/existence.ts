@@ -4,7 +4,7 @@
  * the account would fail. That it does not exist is asked again soon.
  */
 import { LRUCache } from 'lru-cache'
-import { gathering } from './code.ts'
+import { gathering } from '../core/gathering.ts'
 import type { RpcReader, RpcResult } from './json-rpc.ts'
 
 const REMEMBERED_ACCOUNTS = 50_000

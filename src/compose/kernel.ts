@@ -20,6 +20,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { createLogger } from '../logging.ts'
+import { laneWork } from '../transactions/jobs.ts'
 import { createCountOutcomes } from './count-outcomes.ts'
 import { newId } from './new-id.ts'
 
@@ -109,6 +110,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       clock,
       onBatch: metrics.observeAppend,
       onCommit: createCountOutcomes(metrics),
+      workOf: laneWork,
       onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),
       verifies: VERIFYING.test(processName),

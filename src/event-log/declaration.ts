@@ -26,7 +26,7 @@ export const eventLog = {
     heartbeats: {
       beside: 'the running processes',
       // Signers and parties check there that none of them is running before they rotate a key.
-      grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
+      grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'submitter', 'party']),
     },
     leases: { beside: 'leases: which process works alone on something', grants: readBy(['operator']) },
     schema_versions: {

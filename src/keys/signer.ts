@@ -43,6 +43,7 @@ export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'
  * be used.
  */
 export class NonceClaimed extends Unavailable {
+  readonly transactionId: string
   readonly nonce: number
 
   constructor(transactionId: string, nonce: number) {
@@ -50,6 +51,7 @@ export class NonceClaimed extends Unavailable {
       'nonce_claimed',
       `${transactionId} was already signed with nonce ${nonce}: it can only be signed with that nonce.`,
     )
+    this.transactionId = transactionId
     this.nonce = nonce
   }
 }
@@ -109,7 +111,8 @@ export type Signer = {
    * The implementation proves each `sender`: it recovers the sender from the bytes, or derives it from the very key that
    * signed them in this process. It never takes it from the request, or from another process.
    *
-   * @throws NonceClaimed when the first transaction can only be signed with another nonce
+   * @throws NonceClaimed when the first transaction can only be signed with another nonce, or its nonce is that of another
+   *   one of them, which can only be signed with it
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */

@@ -117,7 +117,7 @@ function decideKnown(
     case 'RecordSubmission':
       return recordSubmission(command, transaction)
     case 'RecordShortFunds':
-      if (!isUnmined(transaction) || transaction.state === 'awaiting_funds') return []
+      if (!awaitsAnswer(transaction, command.hash) || transaction.state === 'awaiting_funds') return []
       return [{ type: 'TransactionAwaitingFunds', data: { hash: command.hash, refusedAt: command.now } }]
     case 'RecordInclusion':
       return recordInclusion(command.inclusion, transaction)
@@ -172,13 +172,14 @@ function recordReplacement(
   ]
 }
 
+/** Not for bytes that were mined or replaced, or lost their nonce, before the answer of the node arrived. */
+const awaitsAnswer = (one: KnownTransaction, hash: string) => isUnmined(one) && newestAttempt(one)?.hash === hash
+
 function recordSubmission(
   { hash, insteadOf = hash, now }: { readonly hash: string; readonly insteadOf?: string; readonly now: string },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
-  // Submitted again, mined before the response arrived, or replaced meanwhile: no event.
-  if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== insteadOf)
-    return []
+  if (!awaitsAnswer(transaction, insteadOf) || transaction.state === 'submitted') return []
   return [{ type: 'TransactionSubmitted', data: { hash, submittedAt: now } }]
 }
 

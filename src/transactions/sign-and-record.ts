@@ -7,7 +7,7 @@
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
@@ -48,7 +48,7 @@ export type RoundResult = { readonly appended: number; readonly signed: number; 
 export async function signAndRecord(
   ports: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   { ready, nonces, spare, refused }: Round,
 ): Promise<RoundResult> {
   let timely = ready
@@ -57,7 +57,7 @@ export async function signAndRecord(
     const purse = createPurse(funds)
     const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
-    const signed = await lease.during(async () => (payable.length === 0 ? [] : signBatch(ports, lane, payable, nonces)))
+    const signed = payable.length === 0 ? [] : await signBatch(ports, lane, payable, nonces)
     const recorded = await recordSigned(ports, lane, lease, signed)
     return { appended: ended + recorded, signed: signed.length, unpaid }
   }
@@ -82,7 +82,7 @@ export async function signAndRecord(
 function recordEnded(
   { log, onSetAside }: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   ended: readonly Refused[],
 ): Promise<number> {
   const changes = ended.map(({ loaded, command }) =>
@@ -94,7 +94,7 @@ function recordEnded(
 function recordSigned(
   { log, onSetAside }: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   signed: readonly Signed<Ready>[],
 ): Promise<number> {
   const changes = signed.map(({ item: { loaded, quote }, bytes }) =>

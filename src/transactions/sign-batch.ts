@@ -28,18 +28,29 @@ export type Signable = {
 
 export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
 
-/** As `signUnder`; if the first transaction was signed before and can only have that nonce, it gets it. */
+/**
+ * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
+ * that could not record it, and saw others than those that wait now: they come after it.
+ *
+ * @param moved those that were moved to the front before: parties that disagree must not do it for ever
+ */
 export async function signBatch<Item extends Signable>(
   ports: SignBatchPorts,
   lane: Lane,
   ready: readonly Item[],
   nonces: readonly number[],
+  moved: readonly string[] = [],
 ): Promise<readonly Signed<Item>[]> {
   const signed = await signUnder(ports, lane, ready, nonces).catch((error: unknown) => {
-    if (error instanceof NonceClaimed && nonces[0] !== error.nonce) return error
+    if (error instanceof NonceClaimed && !moved.includes(error.transactionId)) return error
     throw error
   })
-  return signed instanceof NonceClaimed ? signBatch(ports, lane, ready, withFirst(nonces, signed.nonce)) : signed
+  if (!(signed instanceof NonceClaimed)) return signed
+  const { transactionId, nonce } = signed
+  const bound = ready.filter(({ loaded }) => loaded.id === transactionId)
+  const others = ready.filter(({ loaded }) => loaded.id !== transactionId)
+  if (bound.length === 0 || (bound[0] === ready[0] && nonce === nonces[0])) throw signed
+  return signBatch(ports, lane, [...bound, ...others], withFirst(nonces, nonce), [...moved, transactionId])
 }
 
 /**

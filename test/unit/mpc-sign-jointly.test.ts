@@ -127,3 +127,36 @@ t.test('the sender of a transaction is recovered from its bytes, whoever signed 
   t.equal(await senderBy((digest) => stranger.sign(digest)), stranger.address.toLowerCase())
   t.equal(await senderBy(() => ({ signature: new Uint8Array(64), recoveryId: 0 })), null)
 })
+
+t.test('a nonce that parties gave to another of the transactions is named with it', async (t) => {
+  const of = (id: string, nonce: number) => ({
+    ...item,
+    intent: { kind: 'transaction', id } as const,
+    subject: {
+      kind: 'transaction',
+      transaction: {
+        ...{ chainId: 1, nonce, to: address, value: 1n, data: '0x' },
+        ...{ gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
+      },
+    } as const,
+  })
+  const refused = (nonce?: number): ItemOutcome => ({
+    ok: false,
+    refusal: { kind: 'nonce_claimed', party: null, reason: 'why', ...(nonce === undefined ? {} : { nonce }) },
+  })
+  const answer = async (bound: number) => {
+    const { sign } = jointly(() => refused(), {
+      coordinator: {
+        reachable: () => [1, 2, 3],
+        ask: async (signers, begin) => {
+          const items = begin.ceremony === 'sign' ? begin.items : []
+          const said = items.map(({ intent: { id } }) => (id === 'tx_1' ? refused() : refused(bound)))
+          return new Map(signers.map((party) => [party, said]))
+        },
+      },
+    })
+    return sign([of('tx_1', 5), of('tx_2', 6)])
+  }
+  await t.rejects(answer(5), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
+  await t.rejects(answer(4), { code: 'mpc_refused' }, 'of another nonce nothing follows for the first')
+})

@@ -1,6 +1,7 @@
 /** What a lane accepts from a signer: only bytes of its own address, whatever key the signer has. */
 import t from 'tap'
-import { signUnder } from '../../src/transactions/sign-batch.ts'
+import { NonceClaimed, type Signer } from '../../src/keys/signer.ts'
+import { signBatch, signUnder } from '../../src/transactions/sign-batch.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -43,4 +44,44 @@ t.test('bytes signed by another address, or by none, are neither recorded nor se
     refused: [['tx_1', /check that this is the keystore that created the wallet/]],
   })
   t.match(await sentBy(null), { nonces: [], refused: [['tx_1', /bytes of another transaction/]] })
+})
+
+/** A signer that signed some before, and that signs nothing else with their nonces. */
+function boundSigner(claimed: Readonly<Record<string, number>>) {
+  const asked: string[][] = []
+  const signTransactions: Signer['signTransactions'] = async (requests) => {
+    const wanted = requests.map(({ intent: { id }, transaction: { nonce } }) => [id, nonce] as const)
+    asked.push(wanted.map(([id, nonce]) => `${id} ${nonce}`))
+    const [[first, nonce] = ['', 0]] = wanted
+    const holder = Object.keys(claimed).find((id) => claimed[id] === nonce && id !== first)
+    if (claimed[first] !== undefined && claimed[first] !== nonce) throw new NonceClaimed(first, claimed[first])
+    if (holder !== undefined) throw new NonceClaimed(holder, nonce)
+    return requests.map(() => ({ hash: '0x1', rawTransaction: '0x02', sender: ADDRESS }))
+  }
+  const ports = { signer: { signTransactions }, clock: () => 0, onRefused: () => undefined }
+  const ready = ['tx_1', 'tx_2', 'tx_3'].map((id) => ({ ...ITEM, loaded: { id } }))
+  return { asked, sign: () => signBatch(ports, LANE, ready, [5, 6, 7]) }
+}
+
+t.test('what was signed with a nonce and not recorded gets it, before others that wait now as well', async (t) => {
+  const { sign } = boundSigner({ tx_2: 5 })
+  t.strictSame(
+    (await sign()).map(({ item, bytes }) => [item.loaded.id, bytes.nonce]),
+    [
+      ['tx_2', 5],
+      ['tx_1', 6],
+      ['tx_3', 7],
+    ],
+  )
+  const first = boundSigner({ tx_1: 6 })
+  t.strictSame(
+    (await first.sign()).map(({ bytes }) => bytes.nonce),
+    [6, 5, 7],
+  )
+})
+
+t.test('parties that bind several transactions to one nonce are not asked for ever', async (t) => {
+  const { sign, asked } = boundSigner({ tx_2: 5, tx_3: 5 })
+  await t.rejects(sign(), { code: 'nonce_claimed' })
+  t.ok(asked.length <= 4, `${asked.length}`)
 })

@@ -115,6 +115,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
   return async (items) => {
     const signed = new Map<number, RecoverableSignature>()
     let first: Refusal | null = null
+    let holder: JointSignature | null = null
     for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
@@ -130,11 +131,12 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
         else if (place === 0 && first?.nonce === undefined) first = result.refusal
+        else if (isBound(items[place], result.refusal.nonce, items[0])) holder = items[place] ?? null
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
     const whole = prefix === -1 ? items.length : prefix
-    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first)
+    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first, holder)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
 }
@@ -211,8 +213,18 @@ function invalid(reason: string): Refusal {
   return { kind: 'refused', party: null, reason }
 }
 
-function failed({ intent }: SigningItem, refusal: Refusal | null): Unavailable {
+/** Whether the item can only be signed with the nonce that was wanted for the first one. */
+function isBound(item: SigningItem | undefined, nonce: number | undefined, first: SigningItem | undefined): boolean {
+  if (item?.subject.kind !== 'transaction' || first?.subject.kind !== 'transaction') return false
+  const [own, wanted] = [item.subject.transaction, first.subject.transaction]
+  return item.keyId === first.keyId && own.chainId === wanted.chainId && nonce === wanted.nonce
+}
+
+/** @param holder which has the nonce of the first one */
+function failed({ intent, subject }: SigningItem, refusal: Refusal | null, holder: SigningItem | null): Unavailable {
   if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce)
+  if (refusal?.kind === 'nonce_claimed' && holder !== null && subject.kind === 'transaction')
+    return new NonceClaimed(holder.intent.id, subject.transaction.nonce)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
     return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
   }

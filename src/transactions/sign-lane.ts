@@ -6,7 +6,8 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Lease, Leases } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
+import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
@@ -21,7 +22,7 @@ import {
   type Waiting,
 } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
-import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { Lane, LaneReads } from './lanes.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
 import { apartUnpayable, type Unpayable } from './raised-gas.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
@@ -41,8 +42,7 @@ export type LaneChain = ExaminingChain & {
   readonly quote: () => Promise<FeeQuote>
 }
 
-export type DrainLanePorts = SignAndRecordPorts & {
-  readonly leases: Leases
+export type SignLanePorts = SignAndRecordPorts & {
   readonly lanes: LaneReads
   readonly chainOf: (chainId: number) => LaneChain
   /** Whether a recorded transaction may be signed. */
@@ -51,6 +51,8 @@ export type DrainLanePorts = SignAndRecordPorts & {
   /** Compares the lane with the sender's transactions on nodes before the first signature. */
   readonly compare: CompareLane
   readonly maxInFlight: number
+  /** How long bytes may stay unmined before their fee is bumped. */
+  readonly replaceAfterMs: number
   readonly fillGaps: FillGaps
   /** A monotonic clock, ms. Passed in where time is simulated. */
   readonly monotonicNow?: () => number
@@ -60,38 +62,47 @@ export type DrainLanePorts = SignAndRecordPorts & {
   readonly onNotSimulated: (chainId: number, transactionId: string, unsimulated: Unsimulated) => void
 }
 
-export type DrainLane = (lane: Lane) => Promise<void>
+/** One pass: a batch of what waits, and what is due. */
+export type SignLane = (lane: Lane, lease: Fence) => Promise<Passed>
 
 /** @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again */
-export function createDrainLane(ports: DrainLanePorts): DrainLane {
-  const { leases, replace, fillGaps, monotonicNow = () => performance.now() } = ports
+export function createSignLane(ports: SignLanePorts): SignLane {
+  const { lanes, replace, replaceAfterMs, fillGaps, maxInFlight, monotonicNow = () => performance.now() } = ports
   const setAside = createSetAside(monotonicNow)
-  return async (lane) => {
-    const lease = await leases.acquire(`sign-${laneName(lane)}`)
-    if (lease === null) return // Another signer holds the lane, and has been notified of more work.
+  return async (lane, lease) => {
     const unjudged: Unjudged[] = []
-    const work: Work = { ...ports, lane, lease, setAside, unclear: new Set(), unjudged }
-    try {
-      do {
-        const isStuck = await replace(lane, lease)
-        while ((await lease.renew()) && (await signNext(work, 0)));
-        await signDue(work)
-        const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
-        if (gaps > 0) await signNext(work, gaps)
-      } while ((await lease.release()) === 'wanted')
-    } catch (error) {
-      await lease.release({ force: true })
-      throw error
+    const work: Work = {
+      ...ports,
+      lane,
+      lease,
+      setAside,
+      unclear: new Set(),
+      unjudged,
+      done: { appended: 0, ended: 0 },
     }
+    const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
+    const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
+    const isStuck = await replace(lane, lease, look)
+    let isMoved = await signThese(work, look.waiting)
+    const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
+    // What was left alone made room for what waits behind it.
+    if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
+    await signDue(work)
+    const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
+    if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
+    // More waits than was read, or was freed by what ended. Each such pass has appended something, so that there is an end.
+    if (work.done.appended > 0 && (isFull || work.done.ended > 0)) return 'again'
     const [first] = unjudged
     if (first !== undefined) throw notSimulated(first, unjudged.length)
+    if (work.unclear.size > 0 || setAside.of(lane).length > 0) return 'waits'
+    return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
   }
 }
 
 /** One pass over a lane. */
-type Work = DrainLanePorts & {
+type Work = SignLanePorts & {
   readonly lane: Lane
-  readonly lease: Lease
+  readonly lease: Fence
   readonly setAside: SetAside
   /**
    * Requests that wait, so that others are signed: a transaction on chain may fulfil them, they may not be signed, or they
@@ -100,6 +111,8 @@ type Work = DrainLanePorts & {
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
+  /** Transactions that this pass wrote to the log, and those of them that ended unsigned: others may depend on these. */
+  readonly done: { appended: number; ended: number }
 }
 
 function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable {
@@ -124,9 +137,9 @@ async function signNext(work: Work, gaps: number): Promise<boolean> {
 
 /** Retries transactions that could not be simulated, separately, so that others do not wait for them. */
 async function signDue(work: Work): Promise<void> {
-  const { lanes, lane, lease, maxInFlight, setAside } = work
+  const { lanes, lane, maxInFlight, setAside } = work
   const due = setAside.due(lane)
-  if (due.length === 0 || !(await lease.renew())) return
+  if (due.length === 0) return
   await signThese(work, due.slice(0, Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))))
 }
 
@@ -146,7 +159,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     setAside.forget(id)
     work.unclear.add(id)
   }
-  const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
+  const { ready, refused, unjudged } = await examineWaiting(waiting, chain, quote, log.now())
   const givenUp = leaveAlone(work, unjudged)
   const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, from, ready.length), lanes.spare(lane)])
   const { payable, unpayable } = apartUnpayable(ready, spare)
@@ -168,6 +181,8 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
   for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
+  work.done.appended += appended
+  work.done.ended += refused.length + givenUp.length + unpayable.length
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0
@@ -225,7 +240,7 @@ function leaveAlone({ log, lane, setAside, unjudged, onNotSimulated }: Work, ite
 const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
 
 /** The waiting transactions that may be signed, with the outcomes of their dependencies. */
-async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
+async function loadWaiting(ports: SignLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
   const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
   const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))
   const dependencies = named.size === 0 ? [] : await ports.log.loadChecked(transactionAggregate, [...named])
