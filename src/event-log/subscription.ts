@@ -12,7 +12,7 @@ import { pause } from './lead.ts'
 import type { EventRow } from './rows.ts'
 import { SAVE_CHECKPOINT } from './sql.ts'
 import type { Row } from './table-rows.ts'
-import type { WakeUps } from './wake-ups.ts'
+import type { Wake, WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
 export type SubscriptionPosition = { readonly transactionId: bigint; readonly position: bigint }
@@ -148,9 +148,11 @@ export async function* subscribe(settings: {
   readonly name: string
   readonly signal: AbortSignal
   readonly dataOf?: readonly string[]
+  /** Whether an append is to be read at once; others are read with the next poll. By default all are. */
+  readonly isUrgent?: (wake: Wake) => boolean
 }): AsyncGenerator<Batch> {
-  const { pool, wakeUps, name, signal, dataOf = [] } = settings
-  const watch = wakeUps.watch()
+  const { pool, wakeUps, name, signal, dataOf = [], isUrgent } = settings
+  const watch = wakeUps.watch(isUrgent)
   try {
     let place = await loadPlace(pool, name)
     let readAt = performance.now()

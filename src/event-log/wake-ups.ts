@@ -24,8 +24,8 @@ export type WakeUps = {
   readonly announce: (types: Iterable<string>, work?: Iterable<string>) => void
   /** Calls back after any process appended. Returns a function that stops listening. */
   readonly listen: (callback: (wake: Wake) => void) => () => void
-  /** A latch on the wake-ups: one that arrives while nobody waits is kept. @param types only of these events, if given */
-  readonly watch: (types?: ReadonlySet<string>) => Watch
+  /** A latch on the wake-ups: one that arrives while nobody waits is kept. @param isWanted which ones; by default all */
+  readonly watch: (isWanted?: (wake: Wake) => boolean) => Watch
   readonly close: () => Promise<void>
 }
 
@@ -98,10 +98,8 @@ export function createWakeUps(pool: Pool, connectionString: string): WakeUps {
       announceTimer ??= setTimeout(send, Math.max(0, restMs))
     },
     listen,
-    watch(wanted) {
+    watch(isWanted = () => true) {
       const latch = createLatch()
-      const isWanted = ({ types: told }: Wake) =>
-        wanted === undefined || told === null || [...told].some((type) => wanted.has(type))
       const stop = listen((told) => {
         if (isWanted(told)) latch.set()
       })

@@ -54,6 +54,11 @@ const DECIDES: ReadonlySet<string> = new Set([
   'TransactionCancelled',
 ])
 
+/** Whether an event asks for nothing but a job of its own transaction's lane, whose work the wake-up of its append names. */
+export function isOfLaneAlone(type: string): boolean {
+  return ((TO_SIGN.has(type) || TO_SUBMIT.has(type)) && !DECIDES.has(type)) || type === 'TransactionSubmitted'
+}
+
 /** What the changes of transactions mean for their lanes, as wake-ups say it. */
 export function laneWork(changes: readonly Change[]): readonly string[] {
   return changes.flatMap(({ events, after }) => {

@@ -5,12 +5,18 @@
  * Invariant: after a job of a lane its partition gets a job, at once or within a second. One that waits here is lost with
  * the process: the sweeper finds its work.
  */
+import { LRUCache } from 'lru-cache'
+import { atMost } from '../core/at-most.ts'
+import type { Wake } from '../event-log/wake-ups.ts'
 import { type Clockwork, REAL_TIME } from '../jobs/clockwork.ts'
 import type { Job } from '../jobs/queues.ts'
+import { isOfLaneAlone } from './jobs.ts'
 import { LANE_QUEUES, type LaneQueue, partitionOf, STEPS, workName } from './partitions.ts'
 
 /** Between two jobs of a partition: shorter than a partition without work is kept. */
 const PAUSE_MS = 1_000
+/** Lanes whose queue is remembered: about 100 bytes each. */
+const LANES_KNOWN = 50_000
 
 type Ports = {
   readonly add: (jobs: readonly Job[]) => Promise<void>
@@ -21,9 +27,19 @@ type Ports = {
   readonly time?: Clockwork
 }
 
-/** @returns `add` of jobs; @throws errors of `add` */
-export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TIME }: Ports) {
+export type PartitionJobs = {
+  /** @throws errors of the `add` of the ports */
+  readonly add: (jobs: readonly Job[]) => Promise<void>
+  /**
+   * Whether an append needs a job now. It does not when it only names work of lanes whose partitions had their job within the last
+   * second: the processes that have them were woken by the same wake-up.
+   */
+  readonly isUrgent: (wake: Wake) => boolean
+}
+
+export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TIME }: Ports): PartitionJobs {
   const addedAt = new Map<string, number>()
+  const queueOf = new LRUCache<string, LaneQueue>(atMost(LANES_KNOWN))
   const later = new Map<string, Job>()
   let isWaiting = false
 
@@ -58,9 +74,16 @@ export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TI
     addLater(pauseMs)
   }
 
-  return async (jobs: readonly Job[]): Promise<void> => {
+  function isHeld(work: string): boolean {
+    const queue = queueOf.get(work)
+    const partition = partitionOf(work.slice(work.indexOf(' ') + 1))
+    return queue !== undefined && partition !== null && restMs({ queue, id: partition, data: {} }) > 0
+  }
+
+  async function addAll(jobs: readonly Job[]): Promise<void> {
     const others = jobs.filter((job) => !isOfLane(job))
     const lanes = jobs.filter(isOfLane)
+    for (const { queue, data } of lanes) queueOf.set(workName(STEPS[queue], data.lane ?? ''), queue)
     const partitions = new Map<string, Job>()
     for (const job of lanes) {
       const own = partitionJob(job)
@@ -75,6 +98,12 @@ export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TI
       data.told === undefined ? [] : [workName(STEPS[queue], data.lane ?? '')],
     )
     if (work.length > 0) tell(work)
+  }
+
+  return {
+    add: addAll,
+    isUrgent: ({ types, work }) =>
+      types === null || work === null || ![...types].every(isOfLaneAlone) || !work.every(isHeld),
   }
 }
 

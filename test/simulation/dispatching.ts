@@ -51,7 +51,7 @@ function partitionJobs(world: World, ports: PortsOf): (jobs: readonly Job[]) => 
       world.scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`),
     signal: new AbortController().signal,
     time: clockworkOf(world, ports),
-  })
+  }).add
 }
 
 async function* once<T>(item: T): AsyncGenerator<T> {

@@ -1,6 +1,9 @@
 /** Jobs of lanes become jobs of partitions, with simulated time. */
 import t from 'tap'
+import { WORK } from '../../src/compose/capabilities.ts'
 import type { Job } from '../../src/jobs/queues.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { isOfLaneAlone } from '../../src/transactions/jobs.ts'
 import { createPartitionJobs } from '../../src/transactions/partition-jobs.ts'
 import { simulateTime } from '../support/simulated-time.ts'
 
@@ -17,7 +20,7 @@ function stage() {
   const told: string[] = []
   const errors: unknown[] = []
   let isAway = false
-  const add = createPartitionJobs({
+  const { add, isUrgent } = createPartitionJobs({
     async add(jobs) {
       await time.settle()
       if (isAway) throw new Error('no queue')
@@ -30,6 +33,8 @@ function stage() {
   })
   return {
     add,
+    isUrgent: (types: readonly string[] | null, work: readonly string[] | null) =>
+      isUrgent({ types: types === null ? null : new Set(types), work }),
     time,
     stop,
     told,
@@ -152,10 +157,43 @@ t.test('a job that waits is added with the next one of its partition', async (t)
   )
 })
 
+t.test('work of a lane whose partition just had its job is not urgent', async (t) => {
+  const { add, time, isUrgent } = stage()
+  const sign = (digit: string, n = 0) => `sign ${laneOf(digit, n)}`
+  t.ok(isUrgent(['TransferRequested'], [sign('a')]), 'before the first job')
+  await add([signJob('a')])
+  t.notOk(isUrgent(['TransferRequested'], [sign('a')]))
+  t.notOk(isUrgent(['TransactionSubmitted'], []), 'nothing follows from it')
+  t.ok(isUrgent(['TransactionSigned'], [`submit ${laneOf('a')}`]), 'the other step has its own partitions')
+  t.ok(isUrgent(['TransferRequested'], [sign('a', 1)]), 'a lane of which it is not known whether it is an mpc one')
+  t.ok(isUrgent(['TransferRequested'], [sign('a'), sign('b')]), 'one lane of several')
+  t.ok(isUrgent(['TransferRequested', 'WalletRequested'], [sign('a')]), 'an event that asks for another job')
+  t.ok(isUrgent(['TransactionMined'], [sign('a')]), 'others may depend on it')
+  t.ok(isUrgent(null, [sign('a')]), 'any events')
+  t.ok(isUrgent(['TransferRequested'], null), 'any work')
+  t.ok(isUrgent(['TransferRequested'], ['sign nobody']))
+  await time.pass(1_000)
+  t.ok(isUrgent(['TransferRequested'], [sign('a')]), 'a second later')
+  await add([{ ...signJob('a'), queue: 'mpc-lane' }])
+  t.notOk(isUrgent(['TransferRequested'], [sign('a')]), 'a lane of mpc keys has partitions of its own')
+})
+
+t.test('what asks for nothing but a job of its lane asks no other capability for one', async (t) => {
+  const types = Object.keys(transactionAggregate.schemas).filter(isOfLaneAlone)
+  t.ok(types.includes('TransferRequested') && types.includes('TransactionSigned'))
+  const event = { streamId: 'transaction-tx_1', tenantId: 'ten_1', data: {} }
+  for (const type of types)
+    t.strictSame(
+      WORK.flatMap(({ jobsOf }) => jobsOf({ ...event, type })),
+      [],
+      type,
+    )
+})
+
 t.test('a slow answer of the queue takes off nothing that came since', async (t) => {
   const time = simulateTime()
   const answers: (() => void)[] = []
-  const add = createPartitionJobs({
+  const { add } = createPartitionJobs({
     add: () => new Promise((resolve) => answers.push(resolve)),
     tell: () => undefined,
     onError: () => undefined,
