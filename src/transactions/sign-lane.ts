@@ -78,7 +78,7 @@ export function createSignLane(ports: SignLanePorts): SignLane {
       setAside,
       unclear: new Set(),
       unjudged,
-      done: { appended: 0, ended: 0 },
+      done: { appended: 0, ended: 0, left: 0 },
     }
     const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
     const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
@@ -90,8 +90,8 @@ export function createSignLane(ports: SignLanePorts): SignLane {
     await signDue(work)
     const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
     if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
-    // More waits than was read, or was freed by what ended. Each such pass has appended something, so that there is an end.
-    if (work.done.appended > 0 && (isFull || work.done.ended > 0)) return 'again'
+    // More waits than was read or signed, or was freed by what ended. Each such pass has appended something: there is an end.
+    if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
     const [first] = unjudged
     if (first !== undefined) throw notSimulated(first, unjudged.length)
     if (work.unclear.size > 0 || setAside.of(lane).length > 0) return 'waits'
@@ -111,8 +111,11 @@ type Work = SignLanePorts & {
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
-  /** Transactions that this pass wrote to the log, and those of them that ended unsigned: others may depend on these. */
-  readonly done: { appended: number; ended: number }
+  /**
+   * Transactions that this pass wrote to the log, those of them that ended unsigned, on which others may depend, and those that
+   * the signer left for the next pass.
+   */
+  readonly done: { appended: number; ended: number; left: number }
 }
 
 function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable {
@@ -183,6 +186,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
   work.done.appended += appended
   work.done.ended += refused.length + givenUp.length + unpayable.length
+  work.done.left += needed.length - unpaid.length - signed
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0

@@ -10,6 +10,7 @@ import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
+import type { Signer } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
@@ -30,6 +31,8 @@ const GWEI = 10n ** 9n
 const LANE = { chainId: TEST_CHAIN, address: transferIntent().from }
 const METADATA = { tenantId: 'acme', actor: 'test' }
 
+type Asked = Parameters<Signer['signTransactions']>[0]
+
 /** What happens while the lane works; each may be replaced at any time. */
 export type Meanwhile = {
   readonly price: () => bigint
@@ -38,7 +41,9 @@ export type Meanwhile = {
   readonly forkSince: string | null
   readonly neededGas: NeededGas
   /** Before bytes are signed. */
-  readonly signing: () => Promise<unknown>
+  readonly signing: (requests: Asked) => Promise<unknown>
+  /** How many of a batch the signer signs. */
+  readonly signedAtOnce: number
   /** Of pauses, ms. */
   readonly monotonicNow: () => number
 }
@@ -75,6 +80,7 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
     forkSince: null,
     neededGas: async () => null,
     signing: async () => undefined,
+    signedAtOnce: Number.POSITIVE_INFINITY,
     monotonicNow: () => performance.now(),
   }
   const short: string[] = []
@@ -133,8 +139,9 @@ function createLane(
     lanes: createLaneReads(login),
     check: soundOf(log),
     signer: {
-      async signTransactions(requests: readonly unknown[]) {
-        await meanwhile.signing()
+      async signTransactions(wanted: Asked) {
+        const requests = wanted.slice(0, meanwhile.signedAtOnce)
+        await meanwhile.signing(requests)
         return requests.map(() => ({ hash: hex(32), rawTransaction: hex(100), sender: LANE.address }))
       },
     },
