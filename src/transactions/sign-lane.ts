@@ -83,7 +83,11 @@ export function createSignLane(ports: SignLanePorts): SignLane {
     const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
     const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
     const isStuck = await replace(lane, lease, look)
-    let isMoved = await signThese(work, look.waiting)
+    let isMoved = await signThese(work, look.waiting).catch(async (error: unknown) => {
+      // What is set aside may have the nonce without which the others are refused.
+      if (error instanceof Unavailable) await signDue(work)
+      throw error
+    })
     const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
     // What was left alone made room for what waits behind it.
     if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
