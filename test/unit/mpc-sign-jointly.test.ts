@@ -160,3 +160,34 @@ t.test('a nonce that parties gave to another of the transactions is named with i
   await t.rejects(answer(5), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
   await t.rejects(answer(4), { code: 'mpc_refused' }, 'of another nonce nothing follows for the first')
 })
+
+t.test('one signature waits for a session of each other call, not for all that they ask for', async (t) => {
+  const begun: string[] = []
+  const waiting: (() => void)[] = []
+  const { sign } = jointly(() => SIGNED, {
+    coordinator: {
+      reachable: () => [2, 3],
+      ask: async (signers, begin) => {
+        const items = begin.ceremony === 'sign' ? begin.items : []
+        begun.push(items[0]?.intent.id ?? '')
+        await new Promise<void>((resolve) => waiting.push(resolve))
+        return new Map(signers.map((party) => [party, items.map(() => SIGNED)]))
+      },
+    },
+    jointKeysOf: async (ids) => new Map(ids.map((keyId) => [keyId, { ...key, keyId }])),
+  })
+  const of = (id: string, count: number) =>
+    sign(Array.from({ length: count }, () => ({ ...item, keyId: id, intent: { kind: 'signature', id } as const })))
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const others = Array.from({ length: 8 }, (_, n) => of(`flood_${n}`, 4))
+  await settled()
+  const own = of('one', 1)
+  for (let n = 0; n < 100; n += 1) {
+    await settled()
+    waiting.shift()?.()
+  }
+  await Promise.all([...others, own])
+  const place = begun.indexOf('one')
+  t.equal(begun.length, 33)
+  t.ok(place <= 12, `after ${place} sessions of others, of which 4 run when it comes`)
+})

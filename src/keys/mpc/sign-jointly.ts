@@ -14,7 +14,10 @@ import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './p
 import { createSignerChoice } from './signer-choice.ts'
 import { MAX_INSTANCES } from './signing-guard.ts'
 
-/** Concurrent sessions: while some wait for messages, others compute. */
+/**
+ * Concurrent sessions: while some wait for messages, others compute. Calls take turns: a short one does not wait for all of a
+ * long one.
+ */
 const SESSIONS_AT_ONCE = 4
 /** Refusals after which other parties are preferred. */
 const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
@@ -125,7 +128,9 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       })
       const results = await Promise.all(
         sessionsOf(open, choice.choose).map(({ signers, entries }) =>
-          pairLimit({ signers, keys: entries.map(({ key }) => key) }, () => limit(() => runSession(signers, entries))),
+          pairLimit({ signers, keys: entries.map(({ key }) => key) }, () =>
+            limit(() => runSession(signers, entries), items),
+          ),
         ),
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
