@@ -38,8 +38,13 @@ export type Round = {
   readonly refused: readonly Refused[]
 }
 
-/** `unpaid`: those whose tag the wallet cannot pay for. */
-export type RoundResult = { readonly appended: number; readonly signed: number; readonly unpaid: readonly Ready[] }
+/** `unpaid`: those whose tag the wallet cannot pay for. `left`: those that the signer refused while it signed others. */
+export type RoundResult = {
+  readonly appended: number
+  readonly signed: number
+  readonly unpaid: readonly Ready[]
+  readonly left: readonly Ready[]
+}
 
 /**
  * What is refused is recorded before anything is signed: mpc parties may have signed it before, and give its nonce to the
@@ -57,9 +62,14 @@ export async function signAndRecord(
     const purse = createPurse(funds)
     const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
-    const signed = payable.length === 0 ? [] : await signBatch(ports, lane, payable, nonces)
+    const left: Ready[] = []
+    const onLeft = (item: Ready, reason: string) => {
+      left.push(item)
+      ports.onRefused(item.loaded.id, reason)
+    }
+    const signed = payable.length === 0 ? [] : await signBatch(ports, lane, payable, nonces, onLeft)
     const recorded = await recordSigned(ports, lane, lease, signed)
-    return { appended: ended + recorded, signed: signed.length, unpaid }
+    return { appended: ended + recorded, signed: signed.length, unpaid, left }
   }
   const inTime = async (funds: bigint): Promise<RoundResult> => {
     for (;;) {

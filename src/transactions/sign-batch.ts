@@ -2,6 +2,7 @@
  * Signs the prepared transactions of a lane. Invariant: the results are the requested bytes, sent from the lane's own
  * address; bytes of any other sender are neither appended nor submitted, whoever signed them.
  */
+import { Unavailable } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { NonceClaimed, type SignedTransaction, type Signer, type UnsignedTransaction } from '../keys/signer.ts'
@@ -28,13 +29,45 @@ export type Signable = {
 
 export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
 
+/** How many of a batch may be refused before the others are tried in vain: each costs some tries of the parties. */
+const MOST_REFUSED = 3
+
 /**
  * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
  * that could not record it, and saw others than those that wait now: they come after it.
  *
- * @param moved those that were moved to the front before: parties that disagree must not do it for ever
+ * One that parties refuse, or that they bound to a nonce that is not free any more, is left out: those behind it go on.
+ *
+ * @param onLeft called for what was refused while others were signed
+ * @throws errors of `Signer.signTransactions`, of the first transaction
  */
 export async function signBatch<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+  onLeft: (item: Item, reason: string) => void = () => undefined,
+): Promise<readonly Signed<Item>[]> {
+  const refusals: Unavailable[] = []
+  for (;;) {
+    try {
+      const signed = await signInTurn(ports, lane, ready.slice(refusals.length), nonces)
+      for (const [index, { message }] of refusals.entries()) onLeft(ready[index] as Item, message)
+      return signed
+    } catch (error) {
+      if (!isRefusal(error)) throw refusals[0] ?? error
+      refusals.push(error)
+      if (refusals.length > Math.min(MOST_REFUSED, ready.length - 1)) throw refusals[0]
+    }
+  }
+}
+
+function isRefusal(error: unknown): error is Unavailable {
+  return error instanceof Unavailable && (error.code === 'mpc_refused' || error.code === 'nonce_claimed')
+}
+
+/** @param moved those that were moved to the front before: parties that disagree must not do it for ever */
+async function signInTurn<Item extends Signable>(
   ports: SignBatchPorts,
   lane: Lane,
   ready: readonly Item[],
@@ -50,7 +83,7 @@ export async function signBatch<Item extends Signable>(
   const bound = ready.filter(({ loaded }) => loaded.id === transactionId)
   const others = ready.filter(({ loaded }) => loaded.id !== transactionId)
   if (bound.length === 0 || (bound[0] === ready[0] && nonce === nonces[0])) throw signed
-  return signBatch(ports, lane, [...bound, ...others], withFirst(nonces, nonce), [...moved, transactionId])
+  return signInTurn(ports, lane, [...bound, ...others], withFirst(nonces, nonce), [...moved, transactionId])
 }
 
 /**

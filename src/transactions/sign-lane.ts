@@ -147,7 +147,12 @@ async function signDue(work: Work): Promise<void> {
   const { lanes, lane, maxInFlight, setAside } = work
   const due = setAside.due(lane)
   if (due.length === 0) return
-  await signThese(work, due.slice(0, Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))))
+  const room = Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))
+  const these = due.slice(0, room)
+  await signThese(work, these).catch((error: unknown) => {
+    for (const id of these) setAside.add(lane, id)
+    throw error
+  })
 }
 
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
@@ -172,7 +177,12 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
-  const { appended, signed, unpaid } = await signAndRecord(work, lane, lease, {
+  const {
+    appended,
+    signed,
+    unpaid,
+    left: aside,
+  } = await signAndRecord(work, lane, lease, {
     ready: needed,
     nonces,
     spare,
@@ -187,10 +197,12 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     work.unclear.add(loaded.id)
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
-  for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
+  for (const { loaded } of [...ready, ...refused, ...givenUp])
+    if (!aside.some((item) => item.loaded.id === loaded.id)) setAside.forget(loaded.id)
+  for (const { loaded } of aside) setAside.add(lane, loaded.id)
   work.done.appended += appended
   work.done.ended += refused.length + givenUp.length + unpayable.length
-  work.done.left += needed.length - unpaid.length - signed
+  work.done.left += needed.length - unpaid.length - aside.length - signed
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0

@@ -1,5 +1,6 @@
 /** What a lane accepts from a signer: only bytes of its own address, whatever key the signer has. */
 import t from 'tap'
+import { Unavailable } from '../../src/core/errors.ts'
 import { NonceClaimed, type Signer } from '../../src/keys/signer.ts'
 import { signBatch, signUnder } from '../../src/transactions/sign-batch.ts'
 
@@ -83,5 +84,50 @@ t.test('what was signed with a nonce and not recorded gets it, before others tha
 t.test('parties that bind several transactions to one nonce are not asked for ever', async (t) => {
   const { sign, asked } = boundSigner({ tx_2: 5, tx_3: 5 })
   await t.rejects(sign(), { code: 'nonce_claimed' })
-  t.ok(asked.length <= 4, `${asked.length}`)
+  t.ok(asked.length <= 8, `${asked.length}`)
+})
+
+t.test('what parties bound to a nonce that is not free any more does not stop what waits behind it', async (t) => {
+  const ports = {
+    clock: () => 0,
+    onRefused: () => undefined,
+    signer: {
+      async signTransactions(requests: Parameters<Signer['signTransactions']>[0]) {
+        const [first] = requests
+        if (first?.intent.id === 'tx_1' && first.transaction.nonce !== 4) throw new NonceClaimed('tx_1', 4)
+        if (first?.transaction.nonce === 4) throw new NonceClaimed('tx_0', 4)
+        return requests.map(() => ({ hash: '0x1', rawTransaction: '0x02', sender: ADDRESS }))
+      },
+    },
+  }
+  const ready = ['tx_1', 'tx_2', 'tx_3'].map((id) => ({ ...ITEM, loaded: { id } }))
+  const left: string[] = []
+  const signed = await signBatch(ports, LANE, ready, [5, 6, 7], ({ loaded }) => void left.push(loaded.id))
+  t.strictSame(left, ['tx_1'])
+  t.strictSame(
+    signed.map(({ item, bytes }) => [item.loaded.id, bytes.nonce]),
+    [
+      ['tx_2', 5],
+      ['tx_3', 6],
+    ],
+  )
+  await t.rejects(signBatch(ports, LANE, ready.slice(0, 1), [5]), { code: 'nonce_claimed' })
+})
+
+t.test('parties that refuse everything are not asked for each of a batch', async (t) => {
+  let asked = 0
+  const ports = {
+    clock: () => 0,
+    onRefused: () => undefined,
+    signer: {
+      async signTransactions(): Promise<never> {
+        asked += 1
+        throw new Unavailable('mpc_refused', `of ${asked}`)
+      },
+    },
+  }
+  const ready = Array.from({ length: 32 }, (_, n) => ({ ...ITEM, loaded: { id: `tx_${n}` } }))
+  const nonces = ready.map((_, n) => n)
+  await t.rejects(signBatch(ports, LANE, ready, nonces), { code: 'mpc_refused', message: 'of 1' })
+  t.ok(asked <= 4, `${asked}`)
 })
