@@ -112,7 +112,7 @@ export type Signer = {
    * signed them in this process. It never takes it from the request, or from another process.
    *
    * @throws NonceClaimed when the first transaction can only be signed with another nonce, or its nonce is that of another
-   *   one of them, which can only be signed with it
+   *   transaction, which can only be signed with it and may be none of them
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */

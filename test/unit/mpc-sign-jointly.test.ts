@@ -128,38 +128,42 @@ t.test('the sender of a transaction is recovered from its bytes, whoever signed 
   t.equal(await senderBy(() => ({ signature: new Uint8Array(64), recoveryId: 0 })), null)
 })
 
-t.test('a nonce that parties gave to another of the transactions is named with it', async (t) => {
-  const of = (id: string, nonce: number) => ({
-    ...item,
-    intent: { kind: 'transaction', id } as const,
-    subject: {
-      kind: 'transaction',
-      transaction: {
-        ...{ chainId: 1, nonce, to: address, value: 1n, data: '0x' },
-        ...{ gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
-      },
-    } as const,
-  })
-  const refused = (nonce?: number): ItemOutcome => ({
-    ok: false,
-    refusal: { kind: 'nonce_claimed', party: null, reason: 'why', ...(nonce === undefined ? {} : { nonce }) },
-  })
-  const answer = async (bound: number) => {
-    const { sign } = jointly(() => refused(), {
-      coordinator: {
-        reachable: () => [1, 2, 3],
-        ask: async (signers, begin) => {
-          const items = begin.ceremony === 'sign' ? begin.items : []
-          const said = items.map(({ intent: { id } }) => (id === 'tx_1' ? refused() : refused(bound)))
-          return new Map(signers.map((party) => [party, said]))
+t.test(
+  'of a nonce that parties gave to another transaction that one is named, whether it was asked for or not',
+  async (t) => {
+    const wanted = {
+      ...item,
+      intent: { kind: 'transaction', id: 'tx_1' } as const,
+      subject: {
+        kind: 'transaction',
+        transaction: {
+          ...{ chainId: 1, nonce: 5, to: address, value: 1n, data: '0x' },
+          ...{ gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
         },
-      },
-    })
-    return sign([of('tx_1', 5), of('tx_2', 6)])
-  }
-  await t.rejects(answer(5), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
-  await t.rejects(answer(4), { code: 'mpc_refused' }, 'of another nonce nothing follows for the first')
-})
+      } as const,
+    }
+    const refused: Refusal = { kind: 'nonce_claimed', party: null, reason: 'why' }
+    const answer = async (...said: readonly Refusal[]) => {
+      const { sign } = jointly(() => SIGNED, {
+        coordinator: {
+          reachable: () => [1, 2, 3],
+          ask: async (signers) =>
+            new Map(
+              signers.map((party, index) => [party, [{ ok: false, refusal: said[index % said.length] as Refusal }]]),
+            ),
+        },
+      })
+      return sign([wanted])
+    }
+    const held = { ...refused, holder: 'tx_2' }
+    const stalled: Refusal = { kind: 'stalled', party: 2, reason: 'why' }
+    await t.rejects(answer(held), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
+    // Other refusals tell less, its own nonce tells more.
+    await t.rejects(answer(stalled, held), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
+    await t.rejects(answer({ ...refused, nonce: 4 }, held), { code: 'nonce_claimed', transactionId: 'tx_1', nonce: 4 })
+    await t.rejects(answer(refused), { code: 'mpc_refused' }, 'parties of an older version do not name it')
+  },
+)
 
 t.test('one signature waits for a session of each other call, not for all that they ask for', async (t) => {
   const begun: string[] = []

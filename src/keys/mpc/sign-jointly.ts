@@ -118,7 +118,6 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
   return async (items) => {
     const signed = new Map<number, RecoverableSignature>()
     let first: Refusal | null = null
-    let holder: JointSignature | null = null
     for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
@@ -135,13 +134,12 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
         if (result.ok) signed.set(place, result.signature)
-        else if (place === 0 && first?.nonce === undefined) first = result.refusal
-        else if (isBound(items[place], result.refusal.nonce, items[0])) holder = items[place] ?? null
+        else if (place === 0) first = moreTelling(first, result.refusal)
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
     const whole = prefix === -1 ? items.length : prefix
-    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first, holder)
+    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
 }
@@ -197,7 +195,14 @@ function mostTelling(answers: Answers, index: number): Refusal | undefined {
     const item = outcome[index]
     return item === undefined || item.ok ? [] : [item.refusal]
   })
-  return refusals.find(({ nonce }) => nonce !== undefined) ?? refusals.find(({ kind }) => kind !== 'given_up')
+  const telling = refusals.filter(({ kind }) => kind !== 'given_up')
+  return telling.length === 0 ? undefined : telling.reduce(moreTelling)
+}
+
+/** What names a nonce, or who has it, tells what to do; of others the newer counts. */
+function moreTelling(before: Refusal | null, refusal: Refusal): Refusal {
+  const rank = (of: Refusal | null) => (of?.nonce !== undefined ? 2 : of?.holder !== undefined ? 1 : 0)
+  return before !== null && rank(before) > rank(refusal) ? before : refusal
 }
 
 /** 65 bytes that recover to the key's address; anything else is not a signature. */
@@ -218,18 +223,10 @@ function invalid(reason: string): Refusal {
   return { kind: 'refused', party: null, reason }
 }
 
-/** Whether the item can only be signed with the nonce that was wanted for the first one. */
-function isBound(item: SigningItem | undefined, nonce: number | undefined, first: SigningItem | undefined): boolean {
-  if (item?.subject.kind !== 'transaction' || first?.subject.kind !== 'transaction') return false
-  const [own, wanted] = [item.subject.transaction, first.subject.transaction]
-  return item.keyId === first.keyId && own.chainId === wanted.chainId && nonce === wanted.nonce
-}
-
-/** @param holder which has the nonce of the first one */
-function failed({ intent, subject }: SigningItem, refusal: Refusal | null, holder: SigningItem | null): Unavailable {
+function failed({ intent, subject }: SigningItem, refusal: Refusal | null): Unavailable {
   if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce)
-  if (refusal?.kind === 'nonce_claimed' && holder !== null && subject.kind === 'transaction')
-    return new NonceClaimed(holder.intent.id, subject.transaction.nonce)
+  if (refusal?.holder !== undefined && subject.kind === 'transaction')
+    return new NonceClaimed(refusal.holder, subject.transaction.nonce)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
     return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
   }
