@@ -34,7 +34,7 @@ const MOST_REFUSED = 3
 
 /**
  * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
- * that could not record it, and saw others than those that wait now: they come after it.
+ * that could not record it, and saw others than those that wait now: the first of them changes places with it.
  *
  * One that parties refuse, or that they bound to a nonce that is not free any more, is left out: those behind it go on.
  *
@@ -80,10 +80,15 @@ async function signInTurn<Item extends Signable>(
   })
   if (!(signed instanceof NonceClaimed)) return signed
   const { transactionId, nonce } = signed
-  const bound = ready.filter(({ loaded }) => loaded.id === transactionId)
-  const others = ready.filter(({ loaded }) => loaded.id !== transactionId)
-  if (bound.length === 0 || (bound[0] === ready[0] && nonce === nonces[0])) throw signed
-  return signInTurn(ports, lane, [...bound, ...others], withFirst(nonces, nonce), [...moved, transactionId])
+  const place = ready.findIndex(({ loaded }) => loaded.id === transactionId)
+  if (place === -1 || (place === 0 && nonce === nonces[0])) throw signed
+  return signInTurn(ports, lane, withSwapped(ready, place), withFirst(nonces, nonce), [...moved, transactionId])
+}
+
+/** The first one and that of a place: others keep their nonces, to which parties have bound them meanwhile. */
+function withSwapped<Item>(items: readonly Item[], place: number): Item[] {
+  const [first, other] = [items[0] as Item, items[place] as Item]
+  return items.map((item, index) => (index === 0 ? other : index === place ? first : item))
 }
 
 /**

@@ -81,6 +81,22 @@ t.test('what was signed with a nonce and not recorded gets it, before others tha
   )
 })
 
+t.test(
+  'what comes before one that has the first nonce changes places with it, and the others keep their nonces',
+  async (t) => {
+    const { sign, asked } = boundSigner({ tx_3: 5 })
+    t.strictSame(
+      (await sign()).map(({ item, bytes }) => [item.loaded.id, bytes.nonce]),
+      [
+        ['tx_3', 5],
+        ['tx_2', 6],
+        ['tx_1', 7],
+      ],
+    )
+    t.equal(asked.length, 2)
+  },
+)
+
 t.test('parties that bind several transactions to one nonce are not asked for ever', async (t) => {
   const { sign, asked } = boundSigner({ tx_2: 5, tx_3: 5 })
   await t.rejects(sign(), { code: 'nonce_claimed' })
