@@ -45,14 +45,17 @@ export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'
 export class NonceClaimed extends Unavailable {
   readonly transactionId: string
   readonly nonce: number
+  /** By transaction, the nonces of others that were asked for, as far as they showed. */
+  readonly others: ReadonlyMap<string, number>
 
-  constructor(transactionId: string, nonce: number) {
+  constructor(transactionId: string, nonce: number, others: ReadonlyMap<string, number> = new Map()) {
     super(
       'nonce_claimed',
       `${transactionId} was already signed with nonce ${nonce}: it can only be signed with that nonce.`,
     )
     this.transactionId = transactionId
     this.nonce = nonce
+    this.others = others
   }
 }
 

@@ -34,7 +34,7 @@ const MOST_REFUSED = 3
 
 /**
  * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
- * that could not record it, and saw others than those that wait now: the first of them changes places with it.
+ * that could not record it, and saw others than those that wait now: these get the nonces that are left.
  *
  * One that parties refuse, or that they bound to a nonce that is not free any more, is left out: those behind it go on.
  *
@@ -79,16 +79,32 @@ async function signInTurn<Item extends Signable>(
     throw error
   })
   if (!(signed instanceof NonceClaimed)) return signed
-  const { transactionId, nonce } = signed
+  const { transactionId, nonce, others } = signed
   const place = ready.findIndex(({ loaded }) => loaded.id === transactionId)
   if (place === -1 || (place === 0 && nonce === nonces[0])) throw signed
-  return signInTurn(ports, lane, withSwapped(ready, place), withFirst(nonces, nonce), [...moved, transactionId])
+  const bound = new Map([...others, [transactionId, nonce]])
+  const next = arranged(ready, withFirst(nonces, nonce).slice(0, ready.length), bound)
+  return signInTurn(ports, lane, next.items, next.nonces, [...moved, transactionId])
 }
 
-/** The first one and that of a place: others keep their nonces, to which parties have bound them meanwhile. */
-function withSwapped<Item>(items: readonly Item[], place: number): Item[] {
-  const [first, other] = [items[0] as Item, items[place] as Item]
-  return items.map((item, index) => (index === 0 ? other : index === place ? first : item))
+/** Each nonce with what is bound to it; the others in order with those that are left. The first nonce stays the first. */
+function arranged<Item extends Signable>(
+  ready: readonly Item[],
+  nonces: readonly number[],
+  bound: ReadonlyMap<string, number>,
+): { readonly items: readonly Item[]; readonly nonces: readonly number[] } {
+  const owners = new Map<number, Item>()
+  for (const item of ready) {
+    const own = bound.get(item.loaded.id)
+    if (own !== undefined && nonces.includes(own)) owners.set(own, item)
+  }
+  const placed = new Set(owners.values())
+  const others = ready.filter((item) => !placed.has(item))
+  const pairs = nonces.flatMap((nonce) => {
+    const item = owners.get(nonce) ?? others.shift()
+    return item === undefined ? [] : [{ item, nonce }]
+  })
+  return { items: pairs.map(({ item }) => item), nonces: pairs.map(({ nonce }) => nonce) }
 }
 
 /**

@@ -81,21 +81,38 @@ t.test('what was signed with a nonce and not recorded gets it, before others tha
   )
 })
 
-t.test(
-  'what comes before one that has the first nonce changes places with it, and the others keep their nonces',
-  async (t) => {
-    const { sign, asked } = boundSigner({ tx_3: 5 })
-    t.strictSame(
-      (await sign()).map(({ item, bytes }) => [item.loaded.id, bytes.nonce]),
-      [
-        ['tx_3', 5],
-        ['tx_2', 6],
-        ['tx_1', 7],
-      ],
-    )
-    t.equal(asked.length, 2)
-  },
-)
+t.test('all that is known to be bound gets its nonce at once, and the others what is left', async (t) => {
+  let asked = 0
+  const bound = new Map([
+    ['tx_2', 5],
+    ['tx_3', 6],
+    ['tx_4', 7],
+  ])
+  const ports = {
+    clock: () => 0,
+    onRefused: () => undefined,
+    signer: {
+      async signTransactions(requests: Parameters<Signer['signTransactions']>[0]) {
+        asked += 1
+        const isOwn = requests.every(({ intent, transaction: { nonce } }) => (bound.get(intent.id) ?? 8) === nonce)
+        if (!isOwn) throw new NonceClaimed('tx_2', 5, bound)
+        return requests.map(() => ({ hash: '0x1', rawTransaction: '0x02', sender: ADDRESS }))
+      },
+    },
+  }
+  const ready = ['tx_1', 'tx_2', 'tx_3', 'tx_4'].map((id) => ({ ...ITEM, loaded: { id } }))
+  const signed = await signBatch(ports, LANE, ready, [5, 6, 7, 8])
+  t.strictSame(
+    signed.map(({ item, bytes }) => [item.loaded.id, bytes.nonce]),
+    [
+      ['tx_2', 5],
+      ['tx_3', 6],
+      ['tx_4', 7],
+      ['tx_1', 8],
+    ],
+  )
+  t.equal(asked, 2)
+})
 
 t.test('parties that bind several transactions to one nonce are not asked for ever', async (t) => {
   const { sign, asked } = boundSigner({ tx_2: 5, tx_3: 5 })

@@ -118,6 +118,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
   return async (items) => {
     const signed = new Map<number, RecoverableSignature>()
     let first: Refusal | null = null
+    const bound = new Map<string, number>()
     for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
@@ -133,13 +134,14 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
         ),
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
+        note(bound, items[place] as JointSignature, result)
         if (result.ok) signed.set(place, result.signature)
         else if (place === 0) first = moreTelling(first, result.refusal)
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
     const whole = prefix === -1 ? items.length : prefix
-    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first)
+    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first, bound)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
 }
@@ -223,10 +225,23 @@ function invalid(reason: string): Refusal {
   return { kind: 'refused', party: null, reason }
 }
 
-function failed({ intent, subject }: SigningItem, refusal: Refusal | null): Unavailable {
-  if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce)
+/** Notes which nonce a transaction has, or who has the one that was wanted for it. */
+function note(bound: Map<string, number>, { intent, subject }: SigningItem, result: Signed): void {
+  if (subject.kind !== 'transaction') return
+  const { nonce } = subject.transaction
+  if (result.ok) bound.set(intent.id, nonce)
+  else if (result.refusal.nonce !== undefined) bound.set(intent.id, result.refusal.nonce)
+  else if (result.refusal.holder !== undefined) bound.set(result.refusal.holder, nonce)
+}
+
+function failed(
+  { intent, subject }: SigningItem,
+  refusal: Refusal | null,
+  bound: ReadonlyMap<string, number>,
+): Unavailable {
+  if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce, bound)
   if (refusal?.holder !== undefined && subject.kind === 'transaction')
-    return new NonceClaimed(refusal.holder, subject.transaction.nonce)
+    return new NonceClaimed(refusal.holder, subject.transaction.nonce, bound)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
     return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
   }
