@@ -59,6 +59,16 @@ export class NonceClaimed extends Unavailable {
   }
 }
 
+/** The parties refuse to sign this transaction. They may sign others of the same sender. */
+export class SigningRefused extends Unavailable {
+  readonly transactionId: string
+
+  constructor(transactionId: string, reason: string) {
+    super('mpc_refused', `The parties refuse to sign ${transactionId}: ${reason}.`)
+    this.transactionId = transactionId
+  }
+}
+
 export type SigningRequest = {
   readonly key: KeyRef
   readonly intent: IntentRef
@@ -116,6 +126,7 @@ export type Signer = {
    *
    * @throws NonceClaimed when the first transaction can only be signed with another nonce, or its nonce is that of another
    *   transaction, which can only be signed with it and may be none of them
+   * @throws SigningRefused for the first transaction
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */

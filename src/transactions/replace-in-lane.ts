@@ -7,6 +7,7 @@ import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
 import { checkLane, type Sound } from './check-lane.ts'
@@ -101,7 +102,13 @@ async function replacement(
     return null
   }
   purse.take(transaction, call, fees)
-  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce])
+  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce]).catch(
+    (error: unknown) => {
+      if (!(error instanceof SigningRefused)) throw error
+      ports.onRefused(loaded.id, error.message)
+      return []
+    },
+  )
   if (signed === undefined) return null
   return change(
     transactionAggregate,

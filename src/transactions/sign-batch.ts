@@ -2,10 +2,15 @@
  * Signs the prepared transactions of a lane. Invariant: the results are the requested bytes, sent from the lane's own
  * address; bytes of any other sender are neither appended nor submitted, whoever signed them.
  */
-import { Unavailable } from '../core/errors.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { sameHex } from '../keys/coverage.ts'
-import { NonceClaimed, type SignedTransaction, type Signer, type UnsignedTransaction } from '../keys/signer.ts'
+import {
+  NonceClaimed,
+  type SignedTransaction,
+  type Signer,
+  SigningRefused,
+  type UnsignedTransaction,
+} from '../keys/signer.ts'
 import type { SigningWallet } from '../wallets/signing-wallet.ts'
 import { type Call, unsigned } from './build-call.ts'
 import type { Fees, SignedBytes } from './events.ts'
@@ -48,7 +53,7 @@ export async function signBatch<Item extends Signable>(
   nonces: readonly number[],
   onLeft: (item: Item, reason: string) => void = () => undefined,
 ): Promise<readonly Signed<Item>[]> {
-  const refusals: Unavailable[] = []
+  const refusals: (SigningRefused | NonceClaimed)[] = []
   for (;;) {
     try {
       const signed = await signInTurn(ports, lane, ready.slice(refusals.length), nonces)
@@ -62,8 +67,8 @@ export async function signBatch<Item extends Signable>(
   }
 }
 
-function isRefusal(error: unknown): error is Unavailable {
-  return error instanceof Unavailable && (error.code === 'mpc_refused' || error.code === 'nonce_claimed')
+function isRefusal(error: unknown): error is SigningRefused | NonceClaimed {
+  return error instanceof SigningRefused || error instanceof NonceClaimed
 }
 
 /** @param moved those that were moved to the front before: parties that disagree must not do it for ever */

@@ -8,6 +8,7 @@ import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
+import { NonceClaimed, SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
@@ -27,7 +28,7 @@ import { quoteUnderCap } from './quote-under-cap.ts'
 import { apartUnpayable, type Unpayable } from './raised-gas.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
-import { type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
+import { type Round, type RoundResult, type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
 import { newestAttempt } from './state.ts'
 import { givenUpMessage, isGivenUp, type Unsimulated } from './unsimulated.ts'
 
@@ -65,7 +66,10 @@ export type SignLanePorts = SignAndRecordPorts & {
 /** One pass: a batch of what waits, and what is due. */
 export type SignLane = (lane: Lane, lease: Fence) => Promise<Passed>
 
-/** @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again */
+/**
+ * @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again
+ * @throws SigningRefused when parties refuse one: what is due, and what fills gaps, is signed before
+ */
 export function createSignLane(ports: SignLanePorts): SignLane {
   const { lanes, replace, replaceAfterMs, fillGaps, maxInFlight, monotonicNow = () => performance.now() } = ports
   const setAside = createSetAside(monotonicNow)
@@ -78,22 +82,22 @@ export function createSignLane(ports: SignLanePorts): SignLane {
       setAside,
       unclear: new Set(),
       unjudged,
+      refusals: [],
       done: { appended: 0, ended: 0, left: 0 },
     }
     const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
     const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
     const isStuck = await replace(lane, lease, look)
-    let isMoved = await signThese(work, look.waiting).catch(async (error: unknown) => {
-      // What is set aside may have the nonce without which the others are refused.
-      if (error instanceof Unavailable) await signDue(work)
-      throw error
-    })
+    let isMoved = await signThese(work, look.waiting)
     const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
     // What was left alone made room for what waits behind it.
     if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
     await signDue(work)
-    const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
+    const left = [...setAside.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
+    const gaps = isStuck ? await fillGaps(lane, lease, left) : 0
     if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
+    const [refusal] = work.refusals
+    if (refusal !== undefined) throw refusal
     // More waits than was read or signed, or was freed by what ended. Each such pass has appended something: there is an end.
     if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
     const [first] = unjudged
@@ -115,6 +119,8 @@ type Work = SignLanePorts & {
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
+  /** Of parties, one for each batch at most: of the first that could not be left out. */
+  readonly refusals: (SigningRefused | NonceClaimed)[]
   /**
    * Transactions that this pass wrote to the log, those of them that ended unsigned, on which others may depend, and those that
    * the signer left for the next pass.
@@ -177,12 +183,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
-  const {
-    appended,
-    signed,
-    unpaid,
-    left: aside,
-  } = await signAndRecord(work, lane, lease, {
+  const recorded = await signUnlessRefused(work, {
     ready: needed,
     nonces,
     spare,
@@ -193,6 +194,8 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
       ...idle.map((item) => notNeeded(item, log.now())),
     ],
   })
+  if (recorded === null) return false
+  const { appended, signed, unpaid, left: aside } = recorded
   for (const { loaded } of unpaid) {
     work.unclear.add(loaded.id)
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
@@ -206,6 +209,18 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0
+}
+
+/** `null` when parties refuse the batch: what is set aside is tried nevertheless, and may have the nonce that others lack. */
+async function signUnlessRefused(work: Work, round: Round): Promise<RoundResult | null> {
+  try {
+    return await signAndRecord(work, work.lane, work.lease, round)
+  } catch (error) {
+    if (!(error instanceof SigningRefused || error instanceof NonceClaimed)) throw error
+    work.unclear.add(error.transactionId)
+    work.refusals.push(error)
+    return null
+  }
 }
 
 type Sorted = { readonly needed: readonly Ready[]; readonly idle: readonly Ready[]; readonly unknown: readonly Ready[] }

@@ -1,7 +1,7 @@
 /** A lane whose signer signs less than it is asked for, as mpc parties do, on a real PostgreSQL. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { NonceClaimed } from '../../src/keys/signer.ts'
+import { NonceClaimed, SigningRefused } from '../../src/keys/signer.ts'
 import type { GasEstimate } from '../../src/transactions/estimate-gas.ts'
 import { withLane } from '../support/lane-stage.ts'
 
@@ -30,7 +30,7 @@ t.test('a nonce that parties gave to what could not be simulated is used once it
     const [wanted] = requests
     if (wanted?.transaction.nonce !== 0 || wanted.intent.id === bound) return
     if (nonceOf(bound) !== undefined) throw new NonceClaimed(bound, 0)
-    throw new Unavailable('mpc_refused', 'this party already signed the nonce for another')
+    throw new SigningRefused(wanted.intent.id, 'this party already signed the nonce for another')
   }
   const drain = () => lane.drain().catch((error: unknown) => t.type(error, Unavailable))
   await drain()

@@ -16,6 +16,7 @@ import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { Intent } from '../../src/transactions/events.ts'
+import type { FillGaps } from '../../src/transactions/fill-gaps.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import type { NeededGas } from '../../src/transactions/needed-gas.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
@@ -42,6 +43,7 @@ export type Meanwhile = {
   readonly neededGas: NeededGas
   /** Before bytes are signed. */
   readonly signing: (requests: Asked) => Promise<unknown>
+  readonly fillGaps: FillGaps
   /** How many of a batch the signer signs. */
   readonly signedAtOnce: number
   /** Of pauses, ms. */
@@ -81,6 +83,7 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
     neededGas: async () => null,
     signing: async () => undefined,
     signedAtOnce: Number.POSITIVE_INFINITY,
+    fillGaps: async () => 0,
     monotonicNow: () => performance.now(),
   }
   const short: string[] = []
@@ -163,7 +166,7 @@ function createLane(
     replace,
     replaceAfterMs: 60_000,
     compare: async () => ({ held: null, unclear: [], from: 0 }),
-    fillGaps: async () => 0,
+    fillGaps: (...asked) => meanwhile.fillGaps(...asked),
     maxInFlight: 64,
     monotonicNow: () => meanwhile.monotonicNow(),
     onSigned: () => undefined,

@@ -5,7 +5,7 @@
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
 import { recoveredAddress } from '../recovered-address.ts'
-import { NonceClaimed } from '../signer.ts'
+import { NonceClaimed, SigningRefused } from '../signer.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
 import { createLimit } from './limit.ts'
@@ -243,7 +243,7 @@ function failed(
   if (refusal?.holder !== undefined && subject.kind === 'transaction')
     return new NonceClaimed(refusal.holder, subject.transaction.nonce, bound)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
-    return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
+    return new SigningRefused(intent.id, refusal.reason)
   }
   return new Unavailable('mpc_sign_failed', `Could not sign ${intent.id}: ${refusal?.reason ?? 'no party answered'}.`)
 }
