@@ -3,6 +3,7 @@
  * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
  */
 import { gathering } from '../core/gathering.ts'
+import { patienceWith } from './asked-together.ts'
 import { readData } from './hex.ts'
 import { type RpcReader, resultValue } from './json-rpc.ts'
 
@@ -50,8 +51,9 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
     return code !== '0x'
   }
 
-  const ask = gathering((keys: readonly string[]) =>
-    client.batch(keys.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] }))),
+  const ask = gathering(
+    (keys: readonly string[]) => client.batch(keys.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] }))),
+    { patience: patienceWith(String) },
   )
 
   return {

@@ -7,6 +7,7 @@
 import { gathering } from '../core/gathering.ts'
 import { type AgreedHead, createAgreedHead, createAgreedReads } from './agreed-reads.ts'
 import { agreedBlock, majorityOf, type NodeReader, type Nodes, type Quorum, type Tag } from './agreement.ts'
+import { PATIENCE_MS } from './asked-together.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
@@ -111,6 +112,12 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       },
       {
         most: batch.maxBytes,
+        // The signature names it. A node has, or takes, the same bytes also a second time.
+        patience: {
+          ms: PATIENCE_MS,
+          nameOf: (raw) => raw.slice(-64),
+          isAnswer: ({ outcome }) => outcome !== 'unavailable',
+        },
         sizeOf: (raw) => Math.max(batch.maxBytes / batch.maxCalls, sizeOf(toSubmission(raw).params) + REQUEST_BYTES),
       },
     ),

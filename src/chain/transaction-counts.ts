@@ -1,7 +1,7 @@
 /** How many transactions of an account are in blocks: what a quorum of the nodes says alike, and what each says by itself. */
 import { Unavailable } from '../core/errors.ts'
-import { gathering } from '../core/gathering.ts'
 import type { NodeReader, Nodes, Quorum } from './agreement.ts'
+import { askedTogether } from './asked-together.ts'
 import type { BlockRef } from './blocks.ts'
 import { malformed, readCount, toQuantity } from './hex.ts'
 import { type RpcRequest, type RpcResult, resultValue, rpcCall } from './json-rpc.ts'
@@ -58,7 +58,7 @@ const TOGETHER = new WeakMap<NodeReader, NodeReader['batch']>()
 function together(node: NodeReader): NodeReader['batch'] {
   const known = TOGETHER.get(node)
   if (known !== undefined) return known
-  const batch = gathering((requests: readonly RpcRequest[]) => node.batch(requests))
+  const batch = askedTogether((requests) => node.batch(requests))
   TOGETHER.set(node, batch)
   return batch
 }

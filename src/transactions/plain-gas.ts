@@ -4,6 +4,7 @@
  * rules nobody here knows.
  */
 
+import { patienceWith } from '../chain/asked-together.ts'
 import type { ExistsFinally } from '../chain/existence.ts'
 import type { ForkWatch } from '../chain/fork-watch.ts'
 import { GAS_BOUNDS, type GasRules, rulesOf } from '../chain/forks.ts'
@@ -37,7 +38,9 @@ const LEAST_VALUE = toQuantity(1n)
 
 export function createPlainGas({ agreed, forks, exists }: PlainGasChain): PlainGasOf {
   // The transfers of a batch are asked about in one exchange.
-  const ask = gathering((pairs: readonly string[]) => agreed.batch(pairs.map(toEstimate)))
+  const ask = gathering((pairs: readonly string[]) => agreed.batch(pairs.map(toEstimate)), {
+    patience: patienceWith(String),
+  })
   return async (transfers) => {
     const fork = await forks.fork()
     const rules = rulesOf(fork)
