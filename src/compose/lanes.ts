@@ -2,9 +2,11 @@
 import { BursarError } from '../core/errors.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { repeat } from '../event-log/repeat.ts'
+import { HEARTBEATS, LEASES } from '../event-log/sql.ts'
 import { createDrain, type Drain, type Passed } from '../jobs/drain.ts'
 import type { JobWorker } from '../jobs/jobs.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
+import { createShare, type Others, type Share } from '../jobs/share.ts'
 import { createTenantsOf, findLanes } from '../transactions/find-lanes.ts'
 import { type Lane, parseLane } from '../transactions/lanes.ts'
 import {
@@ -27,10 +29,12 @@ const OF_OTHERS = 1 / 8
 const SHARE_MS = 5_000
 /** Jobs of single lanes that failed are taken also by a process that has all partitions. */
 const JOBS_AT_ONCE = PARTITIONS.length + 4
-/** For so long after a process gave partitions back it takes no more than its share: they go to others. */
-const GIVING_MS = 2_000
 /** Until a job that was not taken is there for others again. */
 const LEFT_MS = 250
+/** Until a partition that another process has is tried again: that one may be dead, and then its lease expires. */
+const TAKEN_MS = 1_000
+/** A heartbeat comes every 5 s. */
+const IDLE_MS = 6_500
 /** The longest reason that fits into a job, as base64url. */
 const REASON_BYTES = 180
 
@@ -49,11 +53,6 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
   const { queue, pass, atOnce = OF_CHAIN, ofTenant } = work
   const { config, pool, leases, jobs, wakeUps, logger } = kernel
   const step = STEPS[queue]
-  /** Unknown at first: the limits of tenants are those of all processes together. */
-  let peers: number | null = null
-  let sharesUntil = Number.NEGATIVE_INFINITY
-  const share = () => Math.ceil(PARTITIONS.length / (peers ?? 1))
-  const isToShare = () => performance.now() < sharesUntil && drain.held() >= share()
   const drain = createDrain({
     leases,
     leaseMs: config.leaseMs,
@@ -65,8 +64,11 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
     pass: (lane, lease) => pass(parseLane(lane), lease),
     atOnce: {
       ofGroup: atOnce,
+      // Unknown at first: the limits of tenants are those of all processes together.
       ofTenant: () =>
-        ofTenant === undefined ? atOnce - Math.floor(atOnce * OF_OTHERS) : Math.ceil(ofTenant / (peers ?? ofTenant)),
+        ofTenant === undefined
+          ? atOnce - Math.floor(atOnce * OF_OTHERS)
+          : Math.ceil(ofTenant / (share.peers() ?? ofTenant)),
     },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
@@ -74,28 +76,25 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
       if (isFinal) void reportFailed(kernel, queue, lane, error)
     },
   })
+  const share = createShare({ partitions: PARTITIONS.length, drain, others: () => othersOf(kernel, queue) })
   const stopListening = wakeUps.listen(({ work: names }) => {
     if (names === null) drain.lookAgain()
     else drain.wake(names.flatMap((name) => laneOfWork(step, name) ?? []))
   })
-  const worker = jobs.process(queue, (data, { signal }) => hold({ kernel, queue, drain, isToShare }, data, signal), {
-    concurrency: JOBS_AT_ONCE,
-  })
-  const stopping = new AbortController()
-  const sharing = repeat(
-    async () => {
-      if (drain.held() === 0 && peers !== null) return
-      peers = await countPeers(kernel)
-      if (drain.held() <= share()) return
-      sharesUntil = performance.now() + GIVING_MS
-      drain.keepOnly(share())
-    },
+  const takenSince = new Map<string, number>()
+  const worker = jobs.process(
+    queue,
+    (data, { signal }) => hold({ kernel, queue, drain, share, takenSince }, data, signal),
     {
-      intervalMs: SHARE_MS,
-      signal: stopping.signal,
-      onError: (error) => logger.warn({ err: error }, 'cannot count the processes that share the lanes; will retry'),
+      concurrency: JOBS_AT_ONCE,
     },
   )
+  const stopping = new AbortController()
+  const sharing = repeat(share.look, {
+    intervalMs: SHARE_MS,
+    signal: stopping.signal,
+    onError: (error) => logger.warn({ err: error }, 'cannot count the processes that share the lanes; will retry'),
+  })
   return {
     async close() {
       stopping.abort()
@@ -109,12 +108,13 @@ type Holder = {
   readonly kernel: Kernel
   readonly queue: LaneQueue
   readonly drain: Drain
-  /** Whether partitions that it does not have are for others now. */
-  readonly isToShare: () => boolean
+  readonly share: Pick<Share, 'isForOthers'>
+  /** Since when another process has had a partition of which jobs came here. */
+  readonly takenSince: Map<string, number>
 }
 
 async function hold(
-  { kernel, queue, drain, isToShare }: Holder,
+  { kernel, queue, drain, share, takenSince }: Holder,
   { partition, lane, reason, stale }: JobData,
   signal: AbortSignal,
 ): Promise<void> {
@@ -125,12 +125,20 @@ async function hold(
   // Retried by an operator: another process may have the partition.
   if (lane !== undefined) wakeUps.announce([], [workName(STEPS[queue], lane)])
   const again: Job = { queue, id: name, data: { partition: name, ...(stale === undefined ? {} : { stale }) } }
-  if (isToShare()) return addLater(kernel, again, LEFT_MS)
+  if (share.isForOthers()) return addLater(kernel, again, LEFT_MS)
   const first = lane === undefined ? [] : [lane]
   const outcome = await drain.hold(name, { isStale: stale !== undefined || lane !== undefined, first }, signal)
+  if (outcome !== 'taken') takenSince.delete(name)
   if (outcome === 'left') await jobs.add([again])
-  // The job may be that of a process that died or hangs: by then its lease has expired.
-  if (outcome === 'taken') addLater(kernel, again, kernel.config.leaseMs)
+  if (outcome === 'taken') addLater(kernel, again, untilFree(takenSince, name, kernel.config.leaseMs))
+}
+
+/** The job may be that of a process that died or hangs: its lease expires soon. One that lives needs no other job. */
+function untilFree(takenSince: Map<string, number>, name: string, leaseMs: number): number {
+  const now = performance.now()
+  const since = takenSince.get(name) ?? now
+  takenSince.set(name, since)
+  return now - since < leaseMs + TAKEN_MS ? TAKEN_MS : leaseMs
 }
 
 function addLater({ jobs, logger }: Kernel, job: Job, inMs: number): void {
@@ -160,12 +168,21 @@ function reasonOf(error: unknown): string {
   return error instanceof Error && error.message !== '' ? error.message : String(error)
 }
 
-/** Processes of this kind that live, with this one. */
-async function countPeers({ pool, processName }: Kernel): Promise<number> {
-  const { rows } = await pool.query<{ n: string }>({
-    name: 'count_peers',
-    text: `SELECT count(*) AS n FROM heartbeats WHERE process = $1 AND beat_at > clock_timestamp() - interval '15 seconds'`,
-    values: [processName],
+/**
+ * The other processes that work on lanes of a queue. One that has just died holds its leases longer than it counts as idle.
+ * Each may write heartbeats and leases of its own kind alone.
+ */
+async function othersOf({ pool, processName, instance }: Kernel, queue: LaneQueue): Promise<Others> {
+  const names = PARTITIONS.map((partition) => partitionLease(queue, partition))
+  const { rows } = await pool.query<{ holders: string; has_idle: boolean }>({
+    name: 'others_of_lanes',
+    text: `WITH others AS (SELECT DISTINCT holder FROM ${LEASES} AS leases
+             WHERE name = ANY ($1::text[]) AND holder <> $3 AND expires_at > clock_timestamp())
+           SELECT (SELECT count(*) FROM others) AS holders,
+                  EXISTS (SELECT FROM ${HEARTBEATS} AS heartbeats WHERE process = $2
+                      AND beat_at > clock_timestamp() - ${IDLE_MS} * interval '1 millisecond'
+                      AND process || '@' || instance <> $3 AND process || '@' || instance NOT IN (SELECT holder FROM others)) AS has_idle`,
+    values: [names, processName, `${processName}@${instance}`],
   })
-  return Math.max(1, Number(rows[0]?.n ?? 1))
+  return { holders: Number(rows[0]?.holders ?? 0), hasIdle: rows[0]?.has_idle === true }
 }
