@@ -32,7 +32,7 @@ const JOBS_AT_ONCE = PARTITIONS.length + 4
 /** Until a job that was not taken is there for others again. */
 const LEFT_MS = 250
 /** Until a partition that another process has is tried again: that one may be dead, and then its lease expires. */
-const TAKEN_MS = 1_000
+const TAKEN_MS = 500
 /** A heartbeat comes every 5 s. */
 const IDLE_MS = 6_500
 /** The longest reason that fits into a job, as base64url. */
