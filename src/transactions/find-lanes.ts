@@ -10,8 +10,17 @@ import { hasNoNonce, hasNonce } from './sql.ts'
 const inPartitions = (condition: string) =>
   `SELECT DISTINCT chain_id, from_address FROM transactions t WHERE ${condition} AND ${partitionSql('from_address')} = ANY ($1::text[])`
 
-const WAITING = inPartitions(hasNoNonce('t'))
-const IN_FLIGHT = inPartitions(hasNonce('t'))
+/** From one lane to the next: a lane with many costs as much as one with few. */
+const lanesInPartitions = (condition: string) => {
+  const next = (after: string) =>
+    `SELECT chain_id, from_address FROM transactions t WHERE ${condition}${after} ORDER BY chain_id, from_address LIMIT 1`
+  return `SELECT chain_id, from_address FROM (WITH RECURSIVE lane AS ((${next('')}) UNION ALL SELECT later.* FROM lane CROSS JOIN LATERAL
+    (${next(' AND (t.chain_id, t.from_address) > (lane.chain_id, lane.from_address)')}) AS later) SELECT * FROM lane) AS lanes
+    WHERE ${partitionSql('from_address')} = ANY ($1::text[])`
+}
+
+const WAITING = lanesInPartitions(hasNoNonce('t'))
+const IN_FLIGHT = lanesInPartitions(hasNonce('t'))
 const ATTENTION = inPartitions("attention IN ('cancel', 'speed_up')")
 
 /**

@@ -123,6 +123,27 @@ function readKnowledge(row: KnowledgeColumns | undefined): LaneKnowledge {
   }
 }
 
+/**
+ * Bytes have one nonce. The log's own are in the row that has it now; or, if it lost that nonce, in a row with a later one, or
+ * with none. Each is found by an index.
+ */
+const LOOSE = `
+  WITH found AS MATERIALIZED (
+         SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS is_taken FROM outside_transactions o
+           LEFT JOIN LATERAL (SELECT transaction_id, hashes FROM transactions t
+             WHERE t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce OFFSET 0) AS t ON true
+          WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
+            AND (t.hashes IS NULL OR NOT t.hashes::jsonb ? o.hash)),
+       moved AS MATERIALIZED (
+         SELECT jsonb_array_elements_text(h.hashes) AS hash FROM transactions h
+          WHERE h.chain_id = $1 AND h.from_address = $2 AND h.nonce > (SELECT min(nonce) FROM found)
+          UNION ALL
+         SELECT jsonb_array_elements_text(h.hashes) FROM transactions h
+          WHERE h.chain_id = $1 AND h.from_address = $2 AND h.nonce IS NULL AND jsonb_array_length(h.hashes) > 0)
+  SELECT known.*, loose.* FROM (${knowledgeOf('$1', '$2')}) AS known
+    LEFT JOIN (SELECT * FROM found WHERE NOT EXISTS (SELECT FROM moved WHERE moved.hash = found.hash)) AS loose ON true
+   ORDER BY loose.nonce`
+
 export function createOutsideReads(pool: Pool): OutsideReads {
   const know = gathering(
     async (lanes: readonly Lane[]) => {
@@ -141,13 +162,7 @@ export function createOutsideReads(pool: Pool): OutsideReads {
     async loose({ chainId, address }, { tags, contents }) {
       const { rows } = await pool.query<KnowledgeColumns & (OutsideColumns | { hash: null }) & { is_taken: boolean }>({
         name: 'loose_outside',
-        text: `SELECT known.*, found.* FROM (${knowledgeOf('$1', '$2')}) AS known LEFT JOIN LATERAL (
-                 SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS is_taken FROM outside_transactions o
-                   LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
-                  WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
-                    AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
-                                       AND h.hashes::jsonb ? o.hash)) AS found ON true
-                ORDER BY found.nonce`,
+        text: LOOSE,
         values: [chainId, address, tags, contents],
       })
       const loose = rows.flatMap((row) => (row.hash === null ? [] : [{ ...readOutside(row), isTaken: row.is_taken }]))

@@ -40,6 +40,7 @@ import {
   insertTransfers,
   insertWallets,
 } from '../support/many-rows.ts'
+import { mostRead, noting, type Plan, readWhole } from '../support/plans.ts'
 
 const WALLETS = 50_000
 /** Sequential scans of these cost more with every wallet, transaction or event. */
@@ -49,46 +50,9 @@ const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
 /** What a pass of a signer looks for. */
 const LOOK = { unchangedMs: 60_000, maxInFlight: 64, limit: 256, except: [] }
 
-type Statement = { readonly name?: string; readonly text: string; readonly values?: unknown[] }
-type Plan = {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Rows Removed by Filter'?: number
-  readonly 'Actual Rows'?: number
-  readonly 'Actual Loops'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-/** A pool that records each named statement. */
-function noting(pool: Pool) {
-  const noted = new Map<string, Statement>()
-  const spy = new Proxy(pool, {
-    get(target, key) {
-      if (key !== 'query') return Reflect.get(target, key)
-      return (statement: Statement | string, values?: unknown[]) => {
-        const asked = typeof statement === 'string' ? { text: statement, ...(values ? { values } : {}) } : statement
-        noted.set(asked.name ?? asked.text, asked)
-        return target.query(asked)
-      }
-    },
-  })
-  return { spy, noted }
-}
-
-function readWhole(plan: Plan): string[] {
-  const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : []
-  return [...own, ...(plan.Plans ?? []).flatMap(readWhole)].filter((name) => GROWING.includes(name))
-}
-
 /** Rows that were read and are no part of the result. */
 function readInVain(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, one) => sum + readInVain(one), plan['Rows Removed by Filter'] ?? 0)
-}
-
-/** Rows of the node that read the most, with those that it left out. */
-function mostRead(plan: Plan): number {
-  const own = ((plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0)) * (plan['Actual Loops'] ?? 1)
-  return Math.max(own, ...(plan.Plans ?? []).map(mostRead))
 }
 
 const BLOCK: Block = {
@@ -203,7 +167,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     const now = await pool.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
     // Named statements are planned once for all values.
     const forAll = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
-    for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan), [], name)
+    for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan, GROWING), [], name)
   }
 })
 

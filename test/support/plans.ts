@@ -31,7 +31,9 @@ export function noting(pool: Pool) {
 /** Which of these tables it goes through. */
 export function readWhole(plan: Plan, tables: readonly string[]): string[] {
   const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : []
-  return [...own, ...(plan.Plans ?? []).flatMap((one) => readWhole(one, tables))].filter((name) => tables.includes(name))
+  return [...own, ...(plan.Plans ?? []).flatMap((one) => readWhole(one, tables))].filter((name) =>
+    tables.includes(name),
+  )
 }
 
 /** Rows of the node that read the most, with those that it left out. */
