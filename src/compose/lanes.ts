@@ -68,7 +68,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
       ofTenant: () =>
         ofTenant === undefined
           ? atOnce - Math.floor(atOnce * OF_OTHERS)
-          : Math.ceil(ofTenant / (share.peers() ?? ofTenant)),
+          : Math.max(1, Math.floor(ofTenant / (share.peers() ?? ofTenant))),
     },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
