@@ -40,11 +40,29 @@ const LEASES = { signer: 'sign', submitter: 'submit' } as const
 /** @param wallets more than there are partitions, so that most partitions have some */
 export async function withPartitionStage(
   t: Test,
-  { wallets: count, env }: { readonly wallets: number; readonly env: Readonly<Record<string, string>> },
+  {
+    wallets: count,
+    env,
+    databaseUrl = null,
+  }: {
+    readonly wallets: number
+    readonly env: Readonly<Record<string, string>>
+    /** By default a new one of the shared server. */
+    readonly databaseUrl?: string | null
+  },
 ): Promise<PartitionStage> {
-  const { url: databaseUrl } = await withDatabase(t)
+  return stageOn(t, databaseUrl ?? (await withDatabase(t)).url, count, env)
+}
+
+async function stageOn(
+  t: Test,
+  databaseUrl: string,
+  count: number,
+  env: Readonly<Record<string, string>>,
+): Promise<PartitionStage> {
   const { url: chainUrl } = await withAnvil(t, { chainId: CHAIN_ID, mining: 'call' })
   const service = await withLocalService(t, { databaseUrl, chainUrl, chainId: CHAIN_ID, env })
+  service.pool.on('error', () => undefined) // A test may end the connections.
   const wallets = await service.makeWallets(count)
   for (const kind of ['signer', 'submitter'] as const) await service.stopWorker(kind)
   const random = createRandom(1)
