@@ -130,13 +130,25 @@ t.test('two signers, then four, then one: each holds a fair share', async (t) =>
   await within('two share', untilShared(stage, [signer, second]))
   const more = [await stage.start('signer'), await stage.start('signer')]
   await within('four share', untilShared(stage, [signer, second, ...more]))
+  const since = performance.now()
   second.kill()
+  await within('three have what it held', untilTaken(stage, [signer, ...more]))
+  const leases = (performance.now() - since) / LEASE_MS
+  t.ok(leases < 2, `they have it after ${leases.toFixed(1)} of a lease, which it renewed just before`)
   await stop(...more)
   await within('one has all', untilShared(stage, [signer]))
   await load.end()
   await stage.mustBeWhole(t)
   await stop(signer, submitter)
 })
+
+/** Waits until these signers hold all partitions. */
+function untilTaken({ heldBy, partitions }: PartitionStage, signers: readonly Victim[]): Promise<true> {
+  return eventually(async () => {
+    const held = await heldBy('signer')
+    return signers.reduce((sum, { pid }) => sum + (held.get(pid) ?? 0), 0) === partitions.length
+  })
+}
 
 /** Waits until these signers hold all partitions, and none more than its share. */
 function untilShared({ heldBy, partitions }: PartitionStage, signers: readonly Victim[]): Promise<true> {
