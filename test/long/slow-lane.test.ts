@@ -77,7 +77,7 @@ for (const [what, methods] of [
     t.ok(summary(beside).longest - summary(alone).longest < LATE_MS / 2, 'nobody waits for it')
     await eventually(() => (node.told.get('late') ?? 0) > 0)
     await eventually(async () => (await statesOf(stage, others)).join() === 'submitted')
-    const [last = ['', slow[0] as LoadWallet]] = [...ids].reverse()
+    const [last] = [...ids].reverse() as [[string, LoadWallet]]
     t.match(
       await stage.read(last[1], last[0]),
       { state: /^(requested|signed)$/ },
