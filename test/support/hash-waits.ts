@@ -70,7 +70,7 @@ export function summary(waits: readonly number[]): Waits {
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), longest: sorted.at(-1) ?? 0 }
 }
 
-export function shown(waits: readonly number[]): string {
+function shown(waits: readonly number[]): string {
   const { p50, p90, p99, longest } = summary(waits)
   return [p50, p90, p99, longest].map((ms) => Math.round(ms)).join(' / ')
 }
