@@ -1,6 +1,5 @@
-/** Vouchers of lazy mints: the EIP-712 message that the owner signs, and the call that redeems it. */
+/** Vouchers of lazy mints: the EIP-712 message that the owner signs, valid for one collection. */
 import { TypedDataEncoder } from 'ethers/hash'
-import { COLLECTION_ABI } from './nft-artefact.ts'
 
 /** The owner's signed permission to mint one token. */
 export type Voucher = {
@@ -63,16 +62,4 @@ export function voucherTypedData(chainId: number, collection: string, voucher: V
 /** The 32-byte digest that the owner's key signs. */
 export function voucherHash({ domain, types, message }: VoucherTypedData): string {
   return TypedDataEncoder.hash(domain, types, message)
-}
-
-/**
- * Call data that redeems a voucher.
- *
- * @param signature 65 bytes (r, s, v) of the owner's key, or a signature that its ERC-1271 contract accepts
- * @param to the voucher's recipient; for a voucher without one, the sender, or any address when the owner sends
- */
-export function encodeRedeem(voucher: Voucher, signature: string, to: string): string {
-  const { tokenId, recipient, amount, digest, validUntil } = voucher
-  const values = { tokenId, recipient: recipient ?? ANYONE, amount, digest, validUntil: validUntil ?? 0 }
-  return COLLECTION_ABI.ERC721.encodeFunctionData('redeem', [values, signature, to])
 }

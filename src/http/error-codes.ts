@@ -193,6 +193,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     external_id_taken: 'Use another external_id.',
     managed_contract: 'Use the NFT routes: the service sends the transactions of this contract.',
     max_supply_reached: 'Mint fewer tokens: the collection is full.',
+    minted_to_another: 'Create a new mint: a holder of the voucher redeemed it for the address in `details`.',
     metadata_frozen: 'Nothing can be done: the metadata is permanently frozen.',
     not_lazy: 'Use a LAZY mint.',
     quote_expired: 'Request a new quote.',

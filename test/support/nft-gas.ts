@@ -3,8 +3,9 @@ import { concat } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
 import { encodeMintBatch, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import type { CollectionConfig, TokenStandard } from '../../src/chain/nft-collection.ts'
-import { encodeRedeem, voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { digestOf, type NftChain, type Receipt, strangerOf } from './nft-chain.ts'
+import { encodeRedeem } from './redeem-call.ts'
 import { type CompiledContract, compileSolidity, contractIn } from './solidity.ts'
 
 const BATCH = 100

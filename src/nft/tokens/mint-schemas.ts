@@ -128,6 +128,7 @@ export const tokenParams = closedObject({
   }),
 })
 
+const OUTCOMES = ['AS_REQUESTED', 'BY_HOLDER'] as const
 const STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
 
 const tokenFields = {
@@ -147,6 +148,14 @@ const tokenFields = {
     examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
   }),
   status: oneOf(STATUSES, { description: 'The status of the token.', examples: ['MINTED'] }),
+  outcome: nullable(
+    oneOf(OUTCOMES, {
+      description:
+        'How the token was minted: `AS_REQUESTED`, to the recipient of the mint or of its redemption, or `BY_HOLDER`: a holder of the ' +
+        'voucher redeemed it for an address that no request named. Null until it is minted.',
+      examples: ['AS_REQUESTED'],
+    }),
+  ),
   amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
   edition: nullable(
     Type.Integer({

@@ -47,6 +47,12 @@ function ownerOf(row: TokenRow, status: TokenStatus): string | null {
   return fateOf(row.state, row.succeeded) === 'done' ? row.recipient : (row.named ?? row.holder)
 }
 
+/** Whether a minted token went to whom the request named; otherwise a holder of its voucher redeemed it. */
+function mintedAs(row: TokenRow, status: TokenStatus, owner: string | null): MintedToken['outcome'] {
+  if (status !== 'MINTED') return null
+  return owner !== null && owner === row.recipient ? 'AS_REQUESTED' : 'BY_HOLDER'
+}
+
 /**
  * Tokens with their editions.
  *
@@ -58,12 +64,14 @@ export function toTokens(rows: readonly TokenRow[], before: number): readonly To
   return rows.map((row) => {
     const status = tokenStatus(row)
     if (status !== 'FAILED') ordinal += 1
+    const owner = ownerOf(row, status)
     return {
       token_id: row.token_id,
       transaction_hash: row.hash,
-      owner: ownerOf(row, status),
+      owner,
       metadata_uri: `${row.base_uri}${row.cid}`,
       status,
+      outcome: mintedAs(row, status, owner),
       amount: row.amount,
       edition: row.collection_type === 'SERIES' && status !== 'FAILED' ? ordinal : null,
       transaction_id: row.transaction_id,

@@ -21,7 +21,7 @@ type FirstOf = EventSource['firstOf']
 
 const { mint_id, collection_id, minting_type, created_at, tokens, status, ...fields } = mintSchema.properties
 const { transaction_id, transaction_hash, failure } = fields
-const token = Type.Omit(tokens.items, ['edition', 'status', 'transaction_id', 'transaction_hash', 'failure'])
+const token = Type.Omit(tokens.items, ['edition', 'status', 'outcome', 'transaction_id', 'transaction_hash', 'failure'])
 /** A mint as far as one of its transactions. What needs other transactions is missing: editions, and later owners. */
 const schema = named(
   'NftMintAtEvent',

@@ -43,7 +43,7 @@ export function decideVoucher(command: VoucherCommand, state: MintState): MintEv
       if (known.voucher.signature !== null) return []
       return [{ type: 'VoucherSigned', data: { signature: command.signature, signedAt: now } }]
     case 'RequestRedemption': {
-      const { recipient } = requireRedeemable(known, command.recipient, command.facts, now)
+      const recipient = requireRedeemable(known, command.recipient, command.facts, now)
       const { transactionId } = command
       return [{ type: 'VoucherRedemptionRequested', data: { recipient, transactionId, requestedAt: now } }]
     }
@@ -67,7 +67,7 @@ export function requireLazy(state: MintState): LazyMint {
 }
 
 /**
- * The recipient of the token, and the signature that the contract needs.
+ * The recipient of the token.
  *
  * @param recipient EIP-55; `null` for the voucher's recipient
  * @throws Conflict `already_redeemed`, `voucher_revoked`, `voucher_expired`, `voucher_not_signed`; ValidationFailed
@@ -78,7 +78,7 @@ export function requireRedeemable(
   recipient: string | null,
   facts: VoucherFacts,
   now: string,
-): { readonly recipient: string; readonly signature: string } {
+): string {
   requireUnused(facts)
   const { validUntil, signature } = voucher
   if (validUntil !== null && now > validUntil) {
@@ -86,7 +86,7 @@ export function requireRedeemable(
     throw new Conflict('voucher_expired', message, { valid_until: validUntil })
   }
   const to = recipientOf(voucher, recipient)
-  if (signature !== null) return { recipient: to, signature }
+  if (signature !== null) return to
   throw new Conflict('voucher_not_signed', 'The voucher is not signed yet: try again in a moment.')
 }
 
