@@ -38,6 +38,8 @@ export type RouteNeeds = {
   readonly log: EventLog
   readonly accept: Accept
   readonly findWallet: FindWallet
+  /** Whether this service sends the transactions of a contract; the address is EIP-55. */
+  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
   /** For routes that send transactions: `prepareCall` takes the ports. */
   readonly transactions: { readonly ports: PreparePorts; readonly reads: TransactionReads }
   readonly newId: NewId

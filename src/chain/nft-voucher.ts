@@ -33,12 +33,25 @@ export type VoucherTypedData = {
   }
 }
 
+/** Of every version of the contracts: none accepts a signature of another domain. */
+const DOMAIN = { name: 'Bursar', version: '1' } as const
 const ANYONE = `0x${'00'.repeat(20)}`
+
+/** Whether a domain has the names of a collection's, whichever contract and chain it names. */
+export function isCollectionDomain({
+  name,
+  version,
+}: {
+  readonly name?: unknown
+  readonly version?: unknown
+}): boolean {
+  return name === DOMAIN.name && version === DOMAIN.version
+}
 
 /** The typed data of a collection's voucher: valid only for that contract on that chain. */
 export function voucherTypedData(chainId: number, collection: string, voucher: Voucher): VoucherTypedData {
   return {
-    domain: { name: 'Bursar', version: '1', chainId, verifyingContract: collection },
+    domain: { ...DOMAIN, chainId, verifyingContract: collection },
     types: {
       Voucher: [
         { name: 'tokenId', type: 'uint256' },

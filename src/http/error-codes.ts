@@ -191,7 +191,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     edition_out_of_sequence: 'Use the next edition, or omit the edition.',
     event_not_signed_yet: 'Try again after the next checkpoint.',
     external_id_taken: 'Use another external_id.',
-    managed_contract: 'Use the NFT routes: the service sends the transactions of this contract.',
+    managed_contract: 'Use the NFT routes: the service sends the transactions of this contract and signs its vouchers.',
     max_supply_reached: 'Mint fewer tokens: the collection is full.',
     minted_to_another: 'Create a new mint: a holder of the voucher redeemed it for the address in `details`.',
     metadata_frozen: 'Nothing can be done: the metadata is permanently frozen.',
