@@ -1,10 +1,11 @@
 /** What the transactions of NFTs may be: calls of the functions that this service makes, without an amount. Pure. */
+
+import { deploysFactory } from '../chain/ensure-factory.ts'
 import { addressWord } from '../chain/hex.ts'
 import { callsFunction } from '../chain/nft.ts'
 import {
   createImplementation,
   DEPLOYMENT_PROXY,
-  deployFactory,
   FACTORY_ADDRESS,
   isDeployment,
   STEP_FACTORY_ADDRESS,
@@ -16,7 +17,6 @@ import { callWithoutValue, type OpeningRules } from '../transactions/opening-rul
 import type { nft } from './declaration.ts'
 
 const BOTH = ['ERC721', 'ERC1155'] as const
-const KINDS = ['WHOLE', 'STEPS'] as const
 
 export const nftRules: OpeningRules<typeof nft> = {
   CollectionDeployRequested(intent) {
@@ -28,9 +28,7 @@ export const nftRules: OpeningRules<typeof nft> = {
     if (sameHex(to, FACTORY_ADDRESS) || sameHex(to, STEP_FACTORY_ADDRESS))
       return isDeployment(data ?? '') ? null : 'it must call deploy of the factory'
     if (!sameHex(to, DEPLOYMENT_PROXY)) return 'a deployment must call the factory, or deploy it'
-    return KINDS.some((kind) => sameHex(data, deployFactory(kind).data))
-      ? null
-      : 'the deployment proxy must deploy the factory, and nothing else'
+    return deploysFactory(data ?? '') ? null : 'the deployment proxy must deploy the factory, and nothing else'
   },
   MintRequested: (intent) => callOf(intent, 'mint', ['mint', 'mintBatch', 'redeem']),
   NftTransferRequested(intent) {

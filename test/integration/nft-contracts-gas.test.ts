@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { ensureFactory } from '../../src/chain/ensure-factory.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import {
   encodeFreeze,
@@ -11,7 +12,7 @@ import {
   encodeSafeTransfer,
   encodeSetTokenDigest,
 } from '../../src/chain/nft.ts'
-import { collectionSalt, deployCollection, deployFactory } from '../../src/chain/nft-collection.ts'
+import { collectionSalt, deployCollection } from '../../src/chain/nft-collection.ts'
 import { deployGas, freezeGas, mintGas, tokenUpdateGas, transferGas } from '../../src/chain/nft-gas.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { GAS_MARGIN_PERCENT } from '../../src/transactions/estimate-gas.ts'
@@ -124,7 +125,7 @@ t.test('the factory passes with its gas', async (t) => {
   const { url } = await withAnvil(t, { mining: 'call' })
   const [from] = (await callRpc(url, 'eth_accounts')) as string[]
   const hash = await callRpc(url, 'eth_sendTransaction', [
-    { from, gas: toQuantity(OSAKA.nft.wholeFactory), ...deployFactory() },
+    { from, gas: toQuantity(OSAKA.nft.wholeFactory), ...ensureFactory('WHOLE', collectionSalt('col_1')) },
   ])
   await callRpc(url, 'evm_mine')
   const { status, gasUsed } = (await callRpc(url, 'eth_getTransactionReceipt', [hash])) as Record<string, string>

@@ -1,5 +1,6 @@
 /** What an initial event of each kind may ask for: a signer signs nothing else in its name. */
 import t, { type Test } from 'tap'
+import { ensureFactory } from '../../src/chain/ensure-factory.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import {
   encodeErc721Transfer,
@@ -185,6 +186,8 @@ t.test('transactions of NFTs call only the functions of their kind, without an a
   const digest = `0x${'ab'.repeat(32)}`
   const own: readonly (readonly [Opening, Partial<Intent>])[] = [
     ['CollectionDeployRequested', deployFactory()],
+    ['CollectionDeployRequested', ensureFactory('WHOLE', `0x${'ab'.repeat(32)}`)],
+    ['CollectionDeployRequested', ensureFactory('STEPS', `0x${'ab'.repeat(32)}`)],
     ['MintRequested', { data: encodeMint('ERC721', 7n, { recipient: THIEF, amount: 1n, digest }) }],
     ['MintRequested', { data: encodeMint('ERC1155', 7n, { recipient: THIEF, amount: 1n, digest }) }],
     ['NftTransferRequested', { data: encodeErc721Transfer(nft) }],
@@ -218,5 +221,7 @@ t.test('transactions of NFTs call only the functions of their kind, without an a
     { to: FACTORY_ADDRESS, data: deployFactory().data },
     { to: DEPLOYMENT_PROXY, data: `${deployFactory().data}00` },
     { to: TOKEN, data: deployFactory().data },
+    { to: DEPLOYMENT_PROXY, data: `${ensureFactory('WHOLE', `0x${'ab'.repeat(32)}`).data}00` },
+    { to: DEPLOYMENT_PROXY, data: ensureFactory('WHOLE', `0x${'ab'.repeat(31)}`).data },
   ])
 })
