@@ -1,6 +1,7 @@
 /** Signatures for contracts of collections over HTTP on a real PostgreSQL: only the NFT routes cause them. */
 import { concat, keccak256, TypedDataEncoder } from 'ethers'
 import t from 'tap'
+import { EARLIER_IMPLEMENTATIONS } from '../../src/chain/earlier-factories.ts'
 import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
@@ -45,6 +46,7 @@ t.test(
       'a salt': { ...voucher.domain, salt: `0x${'00'.repeat(32)}` },
       'other names': { name: 'Lighthouses', version: '2', chainId, verifyingContract },
       'a collection that the log does not know': { ...voucher.domain, verifyingContract: elsewhere },
+      'an implementation of earlier collections': { verifyingContract: EARLIER_IMPLEMENTATIONS[0] },
       'no contract': { ...names, chainId },
     }
     for (const [name, domain] of Object.entries(domains)) {

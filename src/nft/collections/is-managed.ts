@@ -1,5 +1,6 @@
 /** Which contracts this service sends the transactions of: collections of any tenant, their factory and its parts. */
 import type { Pool } from 'pg'
+import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from '../../chain/earlier-factories.ts'
 import {
   FACTORY_ADDRESS,
   IMPLEMENTATION_ADDRESS,
@@ -10,6 +11,7 @@ import {
 const DEPLOYED: readonly string[] = [
   ...[FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)],
   ...[STEP_FACTORY_ADDRESS, ...Object.values(STEP_IMPLEMENTATION_ADDRESS)],
+  ...[...EARLIER_FACTORIES, ...EARLIER_IMPLEMENTATIONS],
 ]
 
 /** @param address EIP-55 */
