@@ -26,6 +26,7 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
 import type { TransactionReads } from './transactions/read-transactions.ts'
@@ -225,6 +226,8 @@ export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
   /** What the transactions that it opens may be, by the opening event. Without a rule none is signed. */
   readonly openingRules?: Readonly<Record<string, OpeningRule>>
+  /** What the logs of its mined transactions must show, by the opening event. */
+  readonly effectRules?: Readonly<Record<string, EffectRule>>
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */

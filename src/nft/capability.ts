@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
+import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
 import { nftRules } from './opening-rules.ts'
@@ -23,6 +24,7 @@ export const nft: Capability = {
     anyAggregate(tokenAggregate),
   ],
   openingRules: nftRules,
+  effectRules: nftEffects,
   publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],
