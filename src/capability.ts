@@ -135,6 +135,8 @@ export type EventSource<Evt extends Event = Event> = {
   readonly event: Evt
   /** The first event of another stream, once `related` has named it. It never changes. */
   readonly firstOf: (streamId: string) => FirstEvent | undefined
+  /** The events of another stream, once `earlier` has named it, that come before this one in the log. */
+  readonly earlierOf: (streamId: string) => readonly Event[]
 }
 
 /** With the stream up to the event. */
@@ -173,6 +175,10 @@ export type Published = {
   readonly mayConcern: (id: string, resourceId: string) => boolean
   /** Streams whose first event is needed too. Called again when these are known, until it names no other. */
   readonly related: (source: never) => readonly string[]
+  /** Short streams whose earlier events are needed too. Called when the first events are known. */
+  readonly earlier: (source: never) => readonly string[]
+  /** Types that another publisher of the resource declares. */
+  readonly repeats: readonly string[]
   /** Null if the event does not cause this public event after all. */
   readonly render: (source: never, type: never) => PublicFacts<unknown> | null
 }
@@ -186,6 +192,8 @@ type PublishedBy<Source, Evt extends Event, Types extends string, Schema extends
     readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
     readonly schema: Schema
     readonly related?: (source: Source) => readonly string[]
+    readonly earlier?: (source: Source) => readonly string[]
+    readonly repeats?: readonly NoInfer<Types>[]
     readonly render: (source: Source, type: Types) => PublicFacts<View<Schema>> | null
   }
 
@@ -194,6 +202,8 @@ const DEFAULTS = {
   subject: null,
   mayConcern: (id: string, resourceId: string) => id === resourceId,
   related: () => [],
+  earlier: () => [],
+  repeats: [],
 }
 
 /** For lists of publishers of all types. An event type that is not mentioned does not compile. */

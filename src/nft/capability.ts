@@ -11,6 +11,7 @@ import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts
 import { UNSIGNED_OF_TENANT } from './sql.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
+import { observeUses, unwindUses } from './tokens/observe-uses.ts'
 import { createSignVoucher } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
 import { nftTransferAggregate } from './transfers/aggregate.ts'
@@ -43,7 +44,13 @@ export const nft: Capability = {
     },
   ],
   observe: (needs, chainId) => ({
-    observe: async (blocks) => ({ changes: await observeOwnership(needs, chainId, blocks) }),
-    unwind: (ancestor) => unwindOwnership(needs, chainId, ancestor),
+    async observe(blocks) {
+      const observing = [observeOwnership(needs, chainId, blocks), observeUses(needs, chainId, blocks)]
+      return { changes: (await Promise.all(observing)).flat() }
+    },
+    async unwind(ancestor) {
+      const unwinding = [unwindOwnership(needs, chainId, ancestor), unwindUses(needs, chainId, ancestor)]
+      return (await Promise.all(unwinding)).flat()
+    },
   }),
 }

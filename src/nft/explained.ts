@@ -27,6 +27,11 @@ export const explainedMint = explained(mintAggregate, {
     VoucherRedemptionRequested: ({ recipient, transactionId }) =>
       `redemption for ${recipient} requested: ${transactionId}`,
     VoucherRevocationRecorded: ({ transactionId }) => `revocation requested: ${transactionId}`,
+    VoucherUsed: ({ as, recipient, blockNumber, hash, transactionId }) =>
+      as === 'minted'
+        ? `token minted to ${recipient} in block ${blockNumber}, by ${transactionId ?? `the foreign transaction ${hash}`}`
+        : `token id revoked in block ${blockNumber}, by ${transactionId ?? `the foreign transaction ${hash}`}`,
+    VoucherUseReorged: ({ as, blockNumber }) => `block ${blockNumber}, in which it was ${as}, left the chain`,
   },
 })
 

@@ -65,7 +65,7 @@ function fateOf(transaction: KnownTransaction): Fate {
 }
 
 /** A block with the cancellation is not the outcome. In older logs its state is that of any other block. */
-function outcomeIn(transaction: KnownTransaction): Outcome {
+export function outcomeIn(transaction: KnownTransaction): Outcome {
   const { attempts, inclusion } = transaction
   const mined = attempts.find(({ hash }) => hash === inclusion?.hash)
   return transaction.state === 'mined' && mined?.purpose === 'cancel' ? 'pending' : outcomeOf(fateOf(transaction))

@@ -247,6 +247,11 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
   ...RESTORES,
   [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
+  // Redeemed by somebody else, in a block that left the chain and came back; and one that is revoked.
+  [['mint-mint_2', 'VoucherUsed.v1']],
+  [['mint-mint_2', 'VoucherUseReorged.v1']],
+  [['mint-mint_2', 'VoucherUsed.v1', { blockNumber: 105 }]],
+  [['mint-mint_3', 'VoucherUsed.v1', { as: 'revoked', recipient: null, transactionId: 'tx_9' }]],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

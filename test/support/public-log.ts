@@ -179,6 +179,12 @@ export async function publicEvents(): Promise<PublicEvent[]> {
   return rendered.flat().map(({ event }) => event)
 }
 
+/** The first event of a type by the publisher that declares it; others can repeat it. */
+export function firstOfType(events: readonly PublicEvent[], type: string): PublicEvent | undefined {
+  const declared = CATALOGUE.types.find((one) => one.type === type)
+  return events.find((event) => event.type === type && event.id.startsWith(`evt_${declared?.publisher.category}-`))
+}
+
 /** The content of a golden file. */
 /** Ids of the golden log are short; those of the service, and so those of examples, have a UUID. */
 const SHORT_ID = /\b(tx|wal|col|mint|nftx|obs|whk|whs|rpl|sig|key|exp|rfr)_(\d{1,3})\b/g
@@ -186,7 +192,7 @@ const DERIVED = ['obs']
 
 /** The examples of the API reference, by type: the golden events with ids as the service has them. */
 export function eventExamples(events: readonly PublicEvent[]): Readonly<Record<string, unknown>> {
-  const first = CATALOGUE.types.map(({ type }) => events.find((event) => event.type === type))
+  const first = CATALOGUE.types.map(({ type }) => firstOfType(events, type))
   const text = JSON.stringify(Object.fromEntries(first.map((event) => [event?.type, event])))
   const withIds = text.replace(SHORT_ID, (_, prefix: string, number: string) => {
     const version = DERIVED.includes(prefix) ? '8c3e' : '7c3e'

@@ -10,6 +10,7 @@ import { createCatalogue } from '../../src/feed/catalogue.ts'
 import {
   CATALOGUE,
   eventExamples,
+  firstOfType,
   goldenBytes,
   PUBLIC_LOG,
   publicEvents,
@@ -39,7 +40,7 @@ t.test('each public event has the bytes that were recorded for its type', async 
   const types = CATALOGUE.types.map(({ type }) => type)
   t.strictSame(recorded.toSorted(), types.toSorted(), MAKE)
   for (const type of types) {
-    const first = EVENTS.find((event) => event.type === type)
+    const first = firstOfType(EVENTS, type)
     const bytes = readFileSync(new URL(`${type}.json`, GOLDEN), 'utf8')
     t.equal(first === undefined ? '' : goldenBytes(first), bytes, type)
   }

@@ -5,6 +5,7 @@ import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { Mint } from './mint-events.ts'
 import type { mintSchema, tokenDetailSchema, tokenSchema } from './mint-schemas.ts'
 import type { TokenRow } from './token-rows.ts'
+import { voucherStatus } from './voucher-status.ts'
 import { voucherOf } from './voucher-view.ts'
 
 export type MintView = View<typeof mintSchema>
@@ -26,12 +27,10 @@ type TokenStatus = MintedToken['status']
 const STATUS = { pending: 'PENDING', done: 'MINTED', failed: 'FAILED' } as const
 
 function tokenStatus(row: TokenRow): TokenStatus {
-  const minting = fateOf(row.state, row.succeeded)
-  if (row.minting_type !== 'LAZY') return STATUS[minting ?? 'pending']
-  if (minting === 'done' || row.holder !== null) return 'MINTED'
-  if (fateOf(row.revocation_state, row.revocation_succeeded) === 'done') return 'REVOKED'
-  // A failed redemption has not used the voucher.
-  return minting === 'pending' ? 'PENDING' : 'LAZY'
+  const redemption = fateOf(row.state, row.succeeded)
+  if (row.minting_type !== 'LAZY') return STATUS[redemption ?? 'pending']
+  const revocation = fateOf(row.revocation_state, row.revocation_succeeded)
+  return voucherStatus({ used: row.used_as, redemption, revocation })
 }
 
 /** `null` when there is no transaction. */
@@ -39,12 +38,12 @@ function fateOf(state: string | null, succeeded: boolean | null): Outcome | null
   return state === null ? null : outcomeOf({ state, succeeded })
 }
 
-/** The actual or intended recipient of the token. For a voucher redeemed elsewhere only the chain knows. */
+/** The actual or intended recipient of the token. Of a redeemed voucher the contract's log says it. */
 function ownerOf(row: TokenRow, status: TokenStatus): string | null {
   if (row.minting_type !== 'LAZY') return row.recipient
   if (status === 'PENDING') return row.recipient
   if (status !== 'MINTED') return row.named
-  return fateOf(row.state, row.succeeded) === 'done' ? row.recipient : (row.named ?? row.holder)
+  return fateOf(row.state, row.succeeded) === 'done' ? row.recipient : (row.used_by ?? row.named)
 }
 
 /** Whether a minted token went to whom the request named; otherwise a holder of its voucher redeemed it. */
@@ -167,7 +166,10 @@ function recordedToken(
     revocation_state: null,
     revocation_succeeded: null,
     revocation_hash: null,
-    holder: null,
+    used_as: null,
+    used_by: null,
+    used_hash: null,
+    used_transaction_id: null,
   }
 }
 

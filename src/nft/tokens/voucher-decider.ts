@@ -5,7 +5,7 @@
  * Against redemptions outside Bursar the contract decides: it uses a token id once.
  */
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
-import type { MintEvent } from './mint-events.ts'
+import type { MintEvent, VoucherUse } from './mint-events.ts'
 import type { KnownMint, MintState, Voucher } from './mint-state.ts'
 
 type Fate = 'pending' | 'done' | 'failed'
@@ -14,8 +14,8 @@ type Fate = 'pending' | 'done' | 'failed'
 export type VoucherFacts = {
   readonly redemption: Fate | null
   readonly revocation: Fate | null
-  /** The token exists, whoever redeemed it. */
-  readonly held: boolean
+  /** What the contract logged of its token id, whoever sent the transaction. */
+  readonly used: VoucherUse['as'] | null
 }
 
 export type VoucherCommand =
@@ -34,6 +34,9 @@ export type VoucherCommand =
       readonly facts: VoucherFacts
       readonly now: string
     }
+  | { readonly type: 'RecordUse'; readonly use: VoucherUse; readonly now: string }
+  /** The blocks above the ancestor left the chain. */
+  | { readonly type: 'RecordUseReorg'; readonly ancestorNumber: number; readonly now: string }
 
 export function decideVoucher(command: VoucherCommand, state: MintState): MintEvent[] {
   const known = requireLazy(state)
@@ -50,6 +53,17 @@ export function decideVoucher(command: VoucherCommand, state: MintState): MintEv
     case 'RequestRevocation':
       requireUnused(command.facts)
       return [{ type: 'VoucherRevocationRecorded', data: { transactionId: command.transactionId, requestedAt: now } }]
+    case 'RecordUse': {
+      const { use } = known.voucher
+      // Nothing uses an id twice.
+      return use === null ? [{ type: 'VoucherUsed', data: { ...command.use, observedAt: now } }] : []
+    }
+    case 'RecordUseReorg': {
+      const { use } = known.voucher
+      const { ancestorNumber } = command
+      if (use === null || use.blockNumber <= ancestorNumber) return []
+      return [{ type: 'VoucherUseReorged', data: { ...use, ancestorNumber, observedAt: now } }]
+    }
     default:
       return command satisfies never
   }
@@ -102,12 +116,14 @@ function recipientOf(voucher: Voucher, recipient: string | null): string {
 }
 
 /** @throws Conflict `already_redeemed`, `voucher_revoked` */
-export function requireUnused({ redemption, revocation, held }: VoucherFacts): void {
-  if (held || redemption === 'done') throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
+export function requireUnused({ redemption, revocation, used }: VoucherFacts): void {
+  if (used === 'minted' || redemption === 'done') throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
+  if (used === 'revoked' || revocation === 'done') {
+    throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
+  }
   if (redemption === 'pending') {
     throw new Conflict('already_redeemed', 'A redemption of the voucher is pending: read the mint for its status.')
   }
-  if (revocation === 'done') throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
   if (revocation === 'pending') {
     throw new Conflict('voucher_revoked', 'A revocation of the voucher is pending: read the mint for its status.')
   }
