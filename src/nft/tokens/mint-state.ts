@@ -31,7 +31,10 @@ export function evolve(before: MintState, event: MintEvent): MintState {
   const { mint, voucher } = before
   if (event.type === 'VoucherRequested') {
     const recipient = mint.tokens[0]?.recipient ?? null
-    return { ...before, voucher: { ...event.data, recipient, signature: null, signedAt: null, revocationId: null, use: null } }
+    return {
+      ...before,
+      voucher: { ...event.data, recipient, signature: null, signedAt: null, revocationId: null, use: null },
+    }
   }
   if (voucher === null) return before
   switch (event.type) {

@@ -117,7 +117,8 @@ function recipientOf(voucher: Voucher, recipient: string | null): string {
 
 /** @throws Conflict `already_redeemed`, `voucher_revoked` */
 export function requireUnused({ redemption, revocation, used }: VoucherFacts): void {
-  if (used === 'minted' || redemption === 'done') throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
+  if (used === 'minted' || redemption === 'done')
+    throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
   if (used === 'revoked' || revocation === 'done') {
     throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
   }
