@@ -122,21 +122,6 @@ export function createRender({
     }
   }
 
-  async function readEarlier(sources: readonly Source[], earlier: Earlier): Promise<void> {
-    const wanted = new Set<string>()
-    for (const { logged, publisher, source } of sources)
-      for (const streamId of attempt(logged, [], () => publisher.earlier(source as never))) wanted.add(streamId)
-    if (wanted.size === 0) return
-    const ranges = [...wanted].map((streamId) => ({ streamId, from: 1, to: LAST_VERSION }))
-    for (const row of await readRanges(ranges, MOST_READ)) {
-      const event = toEvent(row)
-      if (event === null) continue
-      const own = earlier.get(row.stream_id) ?? []
-      own.push({ place: placeOf(row), event })
-      earlier.set(row.stream_id, own)
-    }
-  }
-
   return async (logged, isWanted = () => true) => {
     const wanted = logged.map((event) =>
       catalogue.publishersFor(event).filter((publisher) => isWanted(publisher, event)),
@@ -160,10 +145,29 @@ export function createRender({
       return publishers.map((publisher) => ({ logged: event, publisher, source }))
     })
     await readFirsts(sources.flat(), firsts)
-    await readEarlier(sources.flat(), earlier)
+    const wantedEarlier = sources
+      .flat()
+      .flatMap(({ logged, publisher, source }) => attempt(logged, [], () => publisher.earlier(source as never)))
+    await readEarlier({ readRanges, toEvent }, wantedEarlier, earlier)
     return sources.map((each) =>
       each.flatMap((one) => attempt(one.logged, [], () => renderOne(one))).sort((a, b) => a.index - b.index),
     )
+  }
+}
+
+async function readEarlier(
+  { readRanges, toEvent }: Pick<RenderPorts, 'readRanges'> & { readonly toEvent: (row: RangeRow) => Event | null },
+  wanted: readonly string[],
+  earlier: Earlier,
+): Promise<void> {
+  if (wanted.length === 0) return
+  const ranges = [...new Set(wanted)].map((streamId) => ({ streamId, from: 1, to: LAST_VERSION }))
+  for (const row of await readRanges(ranges, MOST_READ)) {
+    const event = toEvent(row)
+    if (event === null) continue
+    const own = earlier.get(row.stream_id) ?? []
+    own.push({ place: placeOf(row), event })
+    earlier.set(row.stream_id, own)
   }
 }
 
