@@ -20,7 +20,7 @@ import type {
   SignedBytes,
   TakenBy,
 } from './events.ts'
-import { type Settling, settle } from './settle.ts'
+import { type Settling, settle } from './settle-decider.ts'
 import {
   evolve,
   isUnmined,
