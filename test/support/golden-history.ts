@@ -7,7 +7,7 @@ import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { RESTORES } from './golden-restores.ts'
-import { OBSERVED_TRANSFERS } from './golden-transfers.ts'
+import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
 
 type Step = readonly [
   stream: string,
@@ -247,11 +247,7 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
   ...RESTORES,
   [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
-  // Redeemed by somebody else, in a block that left the chain and came back; and one that is revoked.
-  [['mint-mint_2', 'VoucherUsed.v1']],
-  [['mint-mint_2', 'VoucherUseReorged.v1']],
-  [['mint-mint_2', 'VoucherUsed.v1', { blockNumber: 105 }]],
-  [['mint-mint_3', 'VoucherUsed.v1', { as: 'revoked', recipient: null, transactionId: 'tx_9' }]],
+  ...VOUCHER_USES,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
