@@ -15,8 +15,10 @@ export function createWaitUntil<T>(settings: {
   readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>
   /** Events after which it may find something; by default any. */
   readonly types?: ReadonlySet<string>
+  /** False where callers have just read that it is not done: the first look waits for a wake-up. By default true. */
+  readonly looksAtOnce?: boolean
 }): WaitUntil<T> {
-  const { wakeUps, find, types } = settings
+  const { wakeUps, find, types, looksAtOnce = true } = settings
   const isAwaited = (told: ReadonlySet<string> | null) =>
     types === undefined || told === null || [...told].some((type) => types.has(type))
   const waiters = new Map<string, Set<(found: T) => void>>()
@@ -74,6 +76,6 @@ export function createWaitUntil<T>(settings: {
       stop ??= wakeUps.listen(({ types: told }) => {
         if (isAwaited(told)) lookIn(COALESCE_MS)
       })
-      lookIn(COALESCE_MS)
+      lookIn(looksAtOnce ? COALESCE_MS : RECHECK_MS)
     })
 }

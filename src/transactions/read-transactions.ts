@@ -132,6 +132,7 @@ export function createTransactionReads(settings: {
     untilSigned: createWaitUntil({
       wakeUps,
       types: LEAVE_REQUESTED,
+      looksAtOnce: false,
       async find(ids) {
         const { rows } = await pool.query<FoundRow>({
           name: 'signed_transactions',

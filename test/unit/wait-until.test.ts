@@ -29,3 +29,23 @@ t.test('what happens during a look is looked at at once after it, not at the nex
   t.ok(performance.now() - beganAt < 200)
   t.equal(looks, 2)
 })
+
+t.test('who has just read that it is not done looks after the next wake-up, and not before', async (t) => {
+  const told: ((wake: Wake) => void)[] = []
+  const wakeUps = { listen: (callback: (wake: Wake) => void) => (told.push(callback), () => undefined) }
+  const looks: string[] = []
+  const wait = createWaitUntil<string>({
+    wakeUps: wakeUps as unknown as WakeUps,
+    looksAtOnce: false,
+    async find([id = '']) {
+      looks.push('look')
+      return new Map([[id, 'done']])
+    },
+  })
+  const waiting = wait('tx_1', 5_000)
+  await delay(20)
+  looks.push('told')
+  for (const tell of told) tell({ types: null, work: null })
+  t.equal(await waiting, 'done')
+  t.strictSame(looks, ['told', 'look'])
+})
