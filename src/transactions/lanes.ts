@@ -44,10 +44,11 @@ export type LaneReads = {
   /** How many are signed and in no block. */
   readonly inFlight: (lane: Lane) => Promise<number>
   /**
-   * The lowest nonces from `from` on that the log has not assigned. They are consecutive, unless a reorg removed a
-   * foreign transaction, or a node was wrong about the account: later transactions then wait for the gap to be filled.
+   * The lowest nonces from `from` on that the log has not assigned, with what `spare` says. They are consecutive, unless a
+   * reorg removed a foreign transaction, or a node was wrong about the account: later transactions then wait for the gap
+   * to be filled.
    */
-  readonly freeNonces: (lane: Lane, from: number, count: number) => Promise<number[]>
+  readonly room: (lane: Lane, from: number, count: number) => Promise<{ nonces: number[]; spare: bigint }>
   /** Unchanged for this many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
   readonly stuck: (lane: Lane, unchangedMs: number, limit: number) => Promise<string[]>
   /**
@@ -75,7 +76,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({ name, text, values })
     return rows.map((row) => row.transaction_id)
   }
-  const given = gathering((asked: readonly GivenAsked[]) => readGiven(pool, asked), { isShared: isConnectionFailure })
+  const room = gathering((asked: readonly RoomAsked[]) => readRoom(pool, asked), { isShared: isConnectionFailure })
   return {
     waiting: ({ chainId, address }, limit, except = []) =>
       ids(
@@ -96,11 +97,12 @@ export function createLaneReads(pool: Pool): LaneReads {
       })
       return Number(rows[0]?.n ?? 0)
     },
-    async freeNonces({ chainId, address }, from, count) {
-      const [range] = await given([{ chainId, address, from }])
+    async room({ chainId, address }, from, count) {
+      const [range] = await room([{ chainId, address, from }])
+      const spare = BigInt(range?.spare ?? 0)
       const next = Number(range?.highest ?? from - 1) + 1
       const many = Number(range?.n ?? 0)
-      if (many === next - from) return Array.from({ length: count }, (_, index) => next + index)
+      if (many === next - from) return { nonces: Array.from({ length: count }, (_, index) => next + index), spare }
       // Of this many numbers at most `many` can be assigned.
       const gaps = await pool.query<{ nonce: string }>({
         name: 'lane_free_nonces',
@@ -109,7 +111,7 @@ export function createLaneReads(pool: Pool): LaneReads {
                 ORDER BY n LIMIT $5::bigint`,
         values: [chainId, address, from, many, count],
       })
-      return gaps.rows.map(({ nonce }) => Number(nonce))
+      return { nonces: gaps.rows.map(({ nonce }) => Number(nonce)), spare }
     },
     stuck: ({ chainId, address }, unchangedMs, limit) =>
       ids(
@@ -162,15 +164,23 @@ async function countFillers(pool: Pool, { chainId, address }: Lane, from: number
   return Number(rows[0]?.n ?? 0)
 }
 
-type GivenAsked = Lane & { readonly from: number }
+/** What a sender may still spend of a lane `lane`. */
+const SPARE = `(SELECT b.balance - coalesce(h.held, 0) AS spare FROM ${WALLETS} w
+    JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
+    LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
+   WHERE w.chain_id = lane.chain_id AND lower(w.address) = lower(lane.address) AND w.type <> 'watch' LIMIT 1)`
 
-/** How many nonces from `from` on the log has assigned, and the highest of them. */
-async function readGiven(pool: Pool, asked: readonly GivenAsked[]) {
-  const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce'] }>({
-    name: 'lane_nonces_given',
-    text: `SELECT given.n, given.highest FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, least, n)
+type RoomAsked = Lane & { readonly from: number }
+
+/** How many nonces from `from` on the log has assigned, the highest of them, and what may be spent. */
+async function readRoom(pool: Pool, asked: readonly RoomAsked[]) {
+  const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce']; spare: string | null }>({
+    name: 'lane_room',
+    text: `SELECT given.n, given.highest, own.spare
+             FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, least, n)
             CROSS JOIN LATERAL (SELECT count(*) AS n, max(nonce) AS highest FROM transactions t
               WHERE t.chain_id = lane.chain_id AND t.from_address = lane.address AND t.nonce >= lane.least) AS given
+             LEFT JOIN LATERAL ${SPARE} AS own ON true
             ORDER BY lane.n`,
     values: [asked.map(({ chainId }) => chainId), asked.map(({ address }) => address), asked.map(({ from }) => from)],
   })
@@ -183,10 +193,7 @@ function createSpare(pool: Pool): LaneReads['spare'] {
       const { rows } = await pool.query<{ spare: string | null }>({
         name: 'lane_spare',
         text: `SELECT own.spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
-                 LEFT JOIN LATERAL (SELECT b.balance - coalesce(h.held, 0) AS spare FROM ${WALLETS} w
-                   JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
-                   LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
-                  WHERE w.chain_id = lane.chain_id AND lower(w.address) = lower(lane.address) AND w.type <> 'watch' LIMIT 1) AS own ON true
+                 LEFT JOIN LATERAL ${SPARE} AS own ON true
                 ORDER BY lane.n`,
         values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
       })

@@ -179,7 +179,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   }
   const { ready, refused, unjudged } = await examineWaiting(waiting, chain, quote, log.now())
   const givenUp = leaveAlone(work, unjudged)
-  const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, from, ready.length), lanes.spare(lane)])
+  const { nonces, spare } = await lanes.room(lane, from, ready.length)
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)

@@ -82,7 +82,7 @@ async function readLane(spy: Pool): Promise<void> {
   const lanes = createLaneReads(spy)
   await lanes.waiting(LANE, 256)
   await lanes.inFlight(LANE)
-  await lanes.freeNonces(LANE, 0, 5)
+  await lanes.room(LANE, 0, 5)
   await lanes.look(LANE, LOOK)
   await lanes.spare(LANE)
   await lanes.stuck(LANE, 60_000, 16)

@@ -63,7 +63,7 @@ async function pass(spy: Pool, own: typeof LANE): Promise<void> {
   await lanes.stuck(own, 60_000, 16)
   await lanes.highestInFlight(own, 8)
   await lanes.spare(own)
-  await lanes.freeNonces(own, 0, 5)
+  await lanes.room(own, 0, 5)
   await lanes.gaps(own, 0, 60_000)
   await lanes.fillersOfHour(own, 0)
   await lanes.toSubmit(own, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })

@@ -248,7 +248,10 @@ function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>
   if (!mutant.forgetsNonces) return lanes
   return {
     ...lanes,
-    freeNonces: async (_lane, from, count) => Array.from({ length: count }, (_, index) => from + index),
+    room: async (lane, from, count) => ({
+      ...(await lanes.room(lane, from, count)),
+      nonces: Array.from({ length: count }, (_, index) => from + index),
+    }),
   }
 }
 

@@ -180,15 +180,19 @@ export function createLanePort(ports: PortsOf): LaneReads {
         .sort(byNonce),
       limit,
     )
+  const spare = ({ address }: Lane) => {
+    const account = `${address} ${NATIVE}`
+    return (store.balances.get(account) ?? 0n) - (store.held.get(account) ?? 0n)
+  }
   return {
     waiting: (lane, limit, except = []) => call('waiting', () => waiting(lane, limit, except)),
     inFlight: (lane) => call('in flight', () => flying(lane).length),
-    freeNonces: (lane, from, count) =>
-      call('free nonces', () => {
+    room: (lane, from, count) =>
+      call('room', () => {
         const taken = new Set(ofLane(store, lane).map(({ nonce }) => nonce))
-        const free: number[] = []
-        for (let nonce = from; free.length < count; nonce += 1) if (!taken.has(nonce)) free.push(nonce)
-        return free
+        const nonces: number[] = []
+        for (let nonce = from; nonces.length < count; nonce += 1) if (!taken.has(nonce)) nonces.push(nonce)
+        return { nonces, spare: spare(lane) }
       }),
     look: (lane, { unchangedMs, maxInFlight, limit, except }) =>
       call('look at the lane', () => {
@@ -213,11 +217,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
     fillersOfHour: async () => 0,
     highestInFlight: (lane, limit) =>
       call('highest in flight', () => idsOf(flying(lane).sort(byNonce).reverse(), limit)),
-    spare: ({ address }) =>
-      call('spare', () => {
-        const account = `${address} ${NATIVE}`
-        return (store.balances.get(account) ?? 0n) - (store.held.get(account) ?? 0n)
-      }),
+    spare: (lane) => call('spare', () => spare(lane)),
     toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
       call('to submit', () =>
         idsOf(

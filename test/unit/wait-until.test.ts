@@ -32,7 +32,12 @@ t.test('what happens during a look is looked at at once after it, not at the nex
 
 t.test('who has just read that it is not done looks after the next wake-up, and not before', async (t) => {
   const told: ((wake: Wake) => void)[] = []
-  const wakeUps = { listen: (callback: (wake: Wake) => void) => (told.push(callback), () => undefined) }
+  const wakeUps = {
+    listen(callback: (wake: Wake) => void) {
+      told.push(callback)
+      return () => undefined
+    },
+  }
   const looks: string[] = []
   const wait = createWaitUntil<string>({
     wakeUps: wakeUps as unknown as WakeUps,
