@@ -45,10 +45,10 @@ export async function findLanes(
 
 export type LaneOwner = { readonly tenantId: string; readonly isMpc: boolean }
 
-/** Submitters may not read wallets: each transaction names its tenant, and what is sent has a nonce. */
+/** Submitters may not read wallets: each transaction names its tenant, and what is sent has a nonce. The order makes it an index's. */
 const TENANTS_OF_LANES = `SELECT lane.name AS id, t.tenant_id, NULL AS type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
   (SELECT tenant_id FROM transactions WHERE chain_id = split_part(lane.name, '-', 1)::integer
-      AND from_address = split_part(lane.name, '-', 2) AND nonce IS NOT NULL LIMIT 1) AS t`
+      AND from_address = split_part(lane.name, '-', 2) AND nonce IS NOT NULL ORDER BY nonce LIMIT 1) AS t`
 
 /** By lane; lanes that nobody has are missing. */
 export async function ownersOf(
