@@ -68,7 +68,7 @@ export function workOnLanes(kernel: Kernel, work: LaneWork): LaneWorker {
       ofTenant: () =>
         ofTenant === undefined
           ? atOnce - Math.floor(atOnce * OF_OTHERS)
-          : Math.max(1, Math.floor(ofTenant / (share.peers() ?? ofTenant))),
+          : Math.max(1, Math.floor(ofTenant / (share.living() ?? ofTenant))),
     },
     onError: (error) => logger.warn({ err: error, queue }, 'cannot look for work; will retry'),
     onFailed(lane, error, { tries, isFinal }) {
@@ -174,15 +174,15 @@ function reasonOf(error: unknown): string {
  */
 async function othersOf({ pool, processName, instance }: Kernel, queue: LaneQueue): Promise<Others> {
   const names = PARTITIONS.map((partition) => partitionLease(queue, partition))
-  const { rows } = await pool.query<{ holders: string; has_idle: boolean }>({
+  const { rows } = await pool.query<{ holders: string; idle: string }>({
     name: 'others_of_lanes',
     text: `WITH others AS (SELECT DISTINCT holder FROM ${LEASES} AS leases
              WHERE name = ANY ($1::text[]) AND holder <> $3 AND expires_at > clock_timestamp())
            SELECT (SELECT count(*) FROM others) AS holders,
-                  EXISTS (SELECT FROM ${HEARTBEATS} AS heartbeats WHERE process = $2
+                  (SELECT count(*) FROM ${HEARTBEATS} AS heartbeats WHERE process = $2
                       AND beat_at > clock_timestamp() - ${IDLE_MS} * interval '1 millisecond'
-                      AND process || '@' || instance <> $3 AND process || '@' || instance NOT IN (SELECT holder FROM others)) AS has_idle`,
+                      AND process || '@' || instance <> $3 AND process || '@' || instance NOT IN (SELECT holder FROM others)) AS idle`,
     values: [names, processName, `${processName}@${instance}`],
   })
-  return { holders: Number(rows[0]?.holders ?? 0), hasIdle: rows[0]?.has_idle === true }
+  return { holders: Number(rows[0]?.holders ?? 0), idle: Number(rows[0]?.idle ?? 0) }
 }

@@ -10,13 +10,13 @@ import type { Drain } from './drain.ts'
 export type Others = {
   /** Processes that hold partitions, without this one. */
   readonly holders: number
-  /** Whether another one lives that holds none. */
-  readonly hasIdle: boolean
+  /** Those that say that they live, and hold none. */
+  readonly idle: number
 }
 
 export type Share = {
-  /** With this one; `null` before the first look. */
-  readonly peers: () => number | null
+  /** Processes that live, or say so, with this one; `null` before the first look. */
+  readonly living: () => number | null
   /** Whether partitions that this process does not hold are for others now. */
   readonly isForOthers: () => boolean
   /** Gives back what is above the share. To be called every few seconds. */
@@ -37,6 +37,7 @@ export function createShare(ports: {
 }): Share {
   const { partitions, drain, others, time = REAL_TIME } = ports
   let peers: number | null = null
+  let living: number | null = null
   let givesUntil = Number.NEGATIVE_INFINITY
   /** How many others held some when an idle one was given something. */
   let heldBefore: number | null = null
@@ -52,13 +53,14 @@ export function createShare(ports: {
   }
 
   return {
-    peers: () => peers,
+    living: () => living,
     isForOthers: () => time.now() < givesUntil && drain.held() >= share(),
     async look() {
       if (drain.held() === 0 && peers !== null) return
-      const { holders, hasIdle } = await others()
+      const { holders, idle } = await others()
       judge(holders)
-      const isTried = hasIdle && time.now() >= triesAt
+      living = 1 + holders + idle
+      const isTried = idle > 0 && time.now() >= triesAt
       peers = 1 + holders + (isTried ? 1 : 0)
       if (drain.held() <= share()) return
       if (isTried) heldBefore = holders

@@ -56,9 +56,10 @@ function openSigner(t: Test, url: string, number: number): Kernel {
       MPC_POOL_SIZE: '0',
     }),
     'signer',
+    `test:${number}`,
   )
   t.after(() => kernel.close())
-  const { stop } = startHeartbeat({ ...kernel, instance: `test:${number}` })
+  const { stop } = startHeartbeat(kernel)
   t.after(stop)
   return kernel
 }
