@@ -234,6 +234,7 @@ t.test('a mint is pending until the last token is decided, and failed when one o
     used_by: null,
     used_hash: null,
     used_transaction_id: null,
+    holder: null,
   })
   const views = (first: TokenRow, ...rows: TokenRow[]) => toMint(toTokens([first, ...rows], 4), first)
   const [minted, pending, failed, lazy] = [

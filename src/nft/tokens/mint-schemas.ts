@@ -135,7 +135,7 @@ const tokenFields = {
   token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
   transaction_hash: nullable(
     Type.String({
-      description: 'The hash of the transaction. Null until it is signed.',
+      description: 'The hash of the transaction that mints the token, whoever sent it. Null until it is signed.',
       examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
     }),
   ),
@@ -166,7 +166,8 @@ const tokenFields = {
   transaction_id: nullable(
     idSchema(
       'transaction',
-      "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one.",
+      "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one. Null of a voucher that " +
+        'is not redeemed, or that a holder redeemed.',
     ),
   ),
   failure: failureSchema,

@@ -29,14 +29,16 @@ export type TokenRow = Pick<
     readonly revocation_state: Revocation['state']
     readonly revocation_succeeded: Revocation['succeeded']
     readonly revocation_hash: Revocation['hash']
+    /** What the contract logged of the id, and by whom and which transaction; null while nothing did. */
     readonly used_as: VoucherUse['as'] | null
+    /** While no use is recorded: a holder of the token, which shows a use from before uses were recorded. */
+    readonly holder: Row<'nft_owners'>['owner'] | null
   }
 
-/**
- * What the chain did with the id of token `t` of voucher `v`. Of a use from before uses were recorded, only a holder shows it.
- */
+/** Of token `t` of voucher `v`. */
 const HOLDER = `(SELECT n.owner FROM nft_owners n WHERE n.chain_id = v.chain_id AND n.contract = v.contract
   AND n.token_id = t.token_id AND n.amount > 0 ORDER BY n.amount DESC, n.owner LIMIT 1)`
+/** What the chain did with the id of token `t` of voucher `v`. Of a use from before uses were recorded, only a holder shows it. */
 export const USED_AS = `coalesce(v.used_as, CASE WHEN ${HOLDER} IS NOT NULL THEN 'minted' END)`
 
 /**
@@ -46,7 +48,7 @@ export const USED_AS = `coalesce(v.used_as, CASE WHEN ${HOLDER} IS NOT NULL THEN
 export const TOKEN_COLUMNS = `m.tenant_id, c.environment, t.token_id, t.collection_id, t.mint_id, m.minting_type, c.collection_type,
   c.base_uri, t.recipient, t.amount, coalesce(u.cid, t.cid) AS cid, t.cid AS minted_cid, c.chain_id, c.contract_address, t.created_at,
   t.transaction_id, ${FATE}, v.recipient AS named, v.valid_until, v.signature, v.revocation_id,
-  coalesce(v.used_by, CASE WHEN v.used_as IS NULL THEN ${HOLDER} END) AS used_by, v.used_hash, v.used_transaction_id, ${USED_AS} AS used_as,
+  v.used_as, v.used_by, v.used_hash, v.used_transaction_id, CASE WHEN v.used_as IS NULL THEN ${HOLDER} END AS holder,
   r.state AS revocation_state, r.succeeded AS revocation_succeeded, r.hash AS revocation_hash`
 export const TOKEN_TABLES = `nft_tokens t JOIN nft_mints m ON m.mint_id = t.mint_id
   JOIN nft_collections c ON c.collection_id = t.collection_id
