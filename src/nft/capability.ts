@@ -9,6 +9,7 @@ import { nftRules } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
+import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
 import { observeUses, unwindUses } from './tokens/observe-uses.ts'
@@ -43,14 +44,17 @@ export const nft: Capability = {
       },
     },
   ],
-  observe: (needs, chainId) => ({
-    async observe(blocks) {
-      const observing = [observeOwnership(needs, chainId, blocks), observeUses(needs, chainId, blocks)]
-      return { changes: (await Promise.all(observing)).flat() }
-    },
-    async unwind(ancestor) {
-      const unwinding = [unwindOwnership(needs, chainId, ancestor), unwindUses(needs, chainId, ancestor)]
-      return (await Promise.all(unwinding)).flat()
-    },
-  }),
+  observe(needs, chainId) {
+    const earlierUses = createEarlierUses(needs, chainId)
+    return {
+      async observe(blocks) {
+        const observing = [observeOwnership(needs, chainId, blocks), observeUses(needs, chainId, blocks), earlierUses()]
+        return { changes: (await Promise.all(observing)).flat() }
+      },
+      async unwind(ancestor) {
+        const unwinding = [unwindOwnership(needs, chainId, ancestor), unwindUses(needs, chainId, ancestor)]
+        return (await Promise.all(unwinding)).flat()
+      },
+    }
+  },
 }

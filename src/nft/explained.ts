@@ -29,11 +29,15 @@ export const explainedMint = explained(mintAggregate, {
     VoucherRevocationRecorded: ({ transactionId }) => `revocation requested: ${transactionId}`,
     VoucherUsed: ({ as, recipient, blockNumber, hash, transactionId }) =>
       as === 'minted'
-        ? `token minted to ${recipient} in block ${blockNumber}, by ${transactionId ?? `the foreign transaction ${hash}`}`
-        : `token id revoked in block ${blockNumber}, by ${transactionId ?? `the foreign transaction ${hash}`}`,
+        ? `token minted to ${recipient} in block ${blockNumber}, by ${transactionId ?? foreign(hash)}`
+        : `token id revoked in block ${blockNumber}, by ${transactionId ?? foreign(hash)}`,
     VoucherUseReorged: ({ as, blockNumber }) => `block ${blockNumber}, in which it was ${as}, left the chain`,
   },
 })
+
+function foreign(hash: string | null): string {
+  return hash === null ? 'a foreign transaction' : `the foreign transaction ${hash}`
+}
 
 export const explainedNftTransfer = explained(nftTransferAggregate, {
   kind: 'nftTransfer',

@@ -75,7 +75,8 @@ export type VoucherUse = {
   readonly as: 'minted' | 'revoked'
   /** Who got the token, EIP-55; `null` for a revocation. */
   readonly recipient: string | null
-  readonly hash: string
+  /** `null` where only the recorded moves of the collection show the use, from before uses were recorded. */
+  readonly hash: string | null
   /** The transaction of this service with that hash; `null` for anybody else's. */
   readonly transactionId: string | null
   readonly blockNumber: number

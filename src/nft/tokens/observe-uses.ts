@@ -121,7 +121,8 @@ async function findVouchers(
   return found
 }
 
-async function decideEach(
+/** The changes of these mints; a mint whose log is held has none. */
+export async function decideEach(
   { log }: UsePorts,
   ids: readonly string[],
   commandOf: (id: string) => VoucherCommand | null,
