@@ -41,6 +41,8 @@ t.test('a deployment, a mint and a batch cost as much gas as the documentation s
     const bound = mintGas(OSAKA, name.includes('1155') ? 'ERC1155' : 'ERC721', 'STANDARD', 1)
     const withMargin = (BigInt(costs(name, 'mintToNewHolder')) * GAS_MARGIN_PERCENT) / 100n
     t.ok(withMargin <= bound, `a mint of ${name} needs no estimate: ${withMargin} of ${bound} gas with the margin`)
+    const spared = costs(name, 'redeem') - costs(name, 'redemptionByOwner')
+    t.ok(spared > 8_000, `a redemption of ${name} by its owner verifies no signature, which spares ${spared} gas`)
   }
   t.ok(costs('Bursar ERC-1155', 'batchToNewHolders') <= LIMITS.batch, 'a batch to new holders is within the limit')
   const page = readFileSync(new URL('../../docs/records/nft-gas.md', import.meta.url), 'utf8')
