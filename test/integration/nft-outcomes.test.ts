@@ -7,6 +7,7 @@ import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -130,6 +131,35 @@ t.test(
     await stage.mine(6)
     await untilMint(stage, id, 'LAZY')
     t.match((await told(stage, id)).slice(3), [{ type: 'nft.mint.reorged', data: { status: 'LAZY' } }])
+    await requireReplayed(t, stage)
+  },
+)
+
+t.test(
+  'a redemption by somebody else from before uses were recorded is learnt by the follower, and told',
+  async (t) => {
+    const stage = await withIssuer(t)
+    const collection = await stage.collection(stage.issuer)
+    const { id, tokenId } = await openVoucher(stage, collection)
+    await stage.settle()
+    await stage.service.stopWorker('chain-follower')
+    // What the follower of an earlier version recorded of the redemption, and of the end of the token.
+    const place = { chainId: 1000001, contract: collection.contract, blockNumber: 1, blockHash: '0xb1' }
+    const move = { tokenId: String(tokenId), amount: '1' }
+    const moves = [
+      { ...move, from: null, to: STRANGER },
+      { ...move, from: STRANGER, to: null },
+    ]
+    const { log } = stage.service.kernel
+    const command = { type: 'RecordMoves', blocks: [{ ...place, moves }], now: log.now() } as const
+    await log.execute(ownershipAggregate, collection.id, command, { metadata: { tenantId: 'acme', actor: 'test' } })
+    t.match(await readMint(stage, id), { status: 'LAZY' })
+    await stage.service.startWorker('chain-follower')
+    await stage.mine()
+    t.match(await untilMint(stage, id, 'MINTED'), { owner: STRANGER, outcome: 'BY_HOLDER', transaction_id: null })
+    t.match((await told(stage, id)).slice(2), [{ type: 'nft.mint.minted', data: { tokens: [{ owner: STRANGER }] } }])
+    await stage.mine(2)
+    t.equal((await told(stage, id)).length, 3, 'it is told once')
     await requireReplayed(t, stage)
   },
 )
