@@ -180,7 +180,7 @@ export async function publicEvents(): Promise<PublicEvent[]> {
 }
 
 /** The first event of a type by the publisher that declares it; others can repeat it. */
-export function firstOfType(events: readonly PublicEvent[], type: string): PublicEvent | undefined {
+function firstOfType(events: readonly PublicEvent[], type: string): PublicEvent | undefined {
   const declared = CATALOGUE.types.find((one) => one.type === type)
   return events.find((event) => event.type === type && event.id.startsWith(`evt_${declared?.publisher.category}-`))
 }
