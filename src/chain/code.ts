@@ -1,6 +1,7 @@
 /**
- * Which addresses are contracts. The answer is cached permanently for contracts and briefly for plain accounts, since a
- * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
+ * Which addresses are contracts. The answer is cached for a while: longer for contracts, whose code only a reorg removes, than
+ * for plain accounts, since a contract can be deployed to an address, or an account delegated (EIP-7702), at any time.
+ * Memory is bounded.
  */
 import { gathering } from '../core/gathering.ts'
 import { patienceWith } from './asked-together.ts'
@@ -24,13 +25,15 @@ export type CodeLookupOptions = {
   readonly now: () => number
   /** How long "no code" or "delegated" is cached, ms. */
   readonly accountTtlMs?: number
+  /** How long a contract is cached, ms. */
+  readonly contractTtlMs?: number
   readonly maxEntries?: number
 }
 
 type Entry = { readonly hasCode: boolean; readonly until: number }
 
 export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
-  const { client, now, accountTtlMs = 30_000, maxEntries = 20_000 } = options
+  const { client, now, accountTtlMs = 30_000, contractTtlMs = 60_000, maxEntries = 20_000 } = options
   const known = new Map<string, Entry>()
 
   const recall = (key: string): boolean | undefined => {
@@ -47,7 +50,7 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
     const lasting = code !== '0x' && !code.toLowerCase().startsWith(DELEGATION_PREFIX)
     const oldest = known.keys().next()
     if (known.size >= maxEntries && !oldest.done) known.delete(oldest.value)
-    known.set(key, { hasCode: code !== '0x', until: lasting ? Number.POSITIVE_INFINITY : now() + accountTtlMs })
+    known.set(key, { hasCode: code !== '0x', until: now() + (lasting ? contractTtlMs : accountTtlMs) })
     return code !== '0x'
   }
 

@@ -93,10 +93,10 @@ function requireWriting({ called }: DescribedCall): void {
   throw ValidationFailed.field('mode', 'view_function', rule)
 }
 
-async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, { to }: DescribedCall): Promise<void> {
-  if (!(await isManaged(chainId, to))) return
+async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, call: DescribedCall): Promise<void> {
+  if (!(await isManaged(chainId, call))) return
   const rule =
-    'contract_address is a contract that this service manages: use the routes for NFTs, or mode read or simulate.'
+    'contract_address is a contract that this service manages, and only its routes for NFTs make this call: use them, or mode read or simulate. Any holder can approve, transfer and burn tokens.'
   throw new Conflict('managed_contract', rule)
 }
 

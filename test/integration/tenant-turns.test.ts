@@ -125,7 +125,14 @@ function useCases({ log, pool, newId }: Kernel) {
     mpcTerms: QUICK,
   })
   const findWallet = createFindWallet(createWalletFacts(pool))
-  const requestSignature = createRequestSignature({ log, accept, newId, findWallet, spendingTypedData: 'refuse' })
+  const requestSignature = createRequestSignature({
+    log,
+    accept,
+    newId,
+    findWallet,
+    isManaged: async () => false,
+    spendingTypedData: 'refuse',
+  })
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>
     Number((await pool.query<{ n: string }>(text, [ids])).rows[0]?.n)

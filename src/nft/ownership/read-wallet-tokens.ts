@@ -1,10 +1,9 @@
-/** The tokens that an address holds in the collections of one tenant, newest collection first. */
+/** The tokens that an address holds in collections of this service, whoever's they are; newest collection first. */
 import type { Pool } from 'pg'
 import type { TokenStandard } from '../../chain/nft-collection.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 
 export type WalletTokensQuery = {
-  readonly tenantId: string
   readonly chainId: number
   /** EIP-55. */
   readonly address: string
@@ -32,14 +31,12 @@ export async function readWalletTokens(pool: Pool, query: WalletTokensQuery): Pr
              LEFT JOIN nft_tokens k ON k.collection_id = o.collection_id
                    AND k.token_id = CASE WHEN o.token_id < 2::numeric ^ 63 THEN o.token_id::bigint END
              LEFT JOIN nft_metadata m ON m.cid = k.cid
-            WHERE o.chain_id = $1 AND o.owner = $2 AND o.amount > 0 AND c.tenant_id = $3
-              AND ($4::text IS NULL OR o.collection_id = $4)
-              AND ($5::text IS NULL OR (o.collection_id, o.token_id) < ($5, $6::numeric))
-            ORDER BY o.collection_id DESC, o.token_id DESC LIMIT $7`,
+            WHERE o.chain_id = $1 AND o.owner = $2 AND o.amount > 0 AND ($3::text IS NULL OR o.collection_id = $3)
+              AND ($4::text IS NULL OR (o.collection_id, o.token_id) < ($4, $5::numeric))
+            ORDER BY o.collection_id DESC, o.token_id DESC LIMIT $6`,
     values: [
       query.chainId,
       query.address,
-      query.tenantId,
       query.collectionId ?? null,
       query.before?.collectionId ?? null,
       query.before?.tokenId ?? null,

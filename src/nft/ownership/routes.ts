@@ -1,4 +1,4 @@
-/** The HTTP route of the tokens that a wallet holds in its tenant's collections. */
+/** The HTTP route of the tokens that a wallet holds in collections of this service. */
 
 import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
@@ -47,8 +47,8 @@ const list = {
   operationId: 'listWalletNfts',
   summary: 'List the NFTs of a wallet',
   description:
-    'Lists the tokens of your collections that a wallet holds, as of the newest block. Tokens that were moved without this API are ' +
-    'included. The newest collection comes first, and in it the highest token id.',
+    'Lists the tokens that a wallet holds in collections that this service deployed, also those of others, as of the newest block. ' +
+    'Tokens that were moved without this API are included. The newest collection comes first, and in it the highest token id.',
   params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
   querystring: closedObject({
     ...pageQuery,
@@ -68,7 +68,7 @@ export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePo
         const before = cursor === undefined ? undefined : readCursor(cursor)
         const wallet = withAddress(await findWallet({ tenantId, environment }, request.params.wallet_id))
         const { chainId, address } = wallet
-        const found = await readTokens({ tenantId, chainId, address, collectionId, before, limit: limit + 1 })
+        const found = await readTokens({ chainId, address, collectionId, before, limit: limit + 1 })
         const keyOf = (row: WalletTokenRow) => [row.collection_id, row.token_id]
         return success(pageOf(LIST, { found, limit, keyOf, present: (row) => row }))
       },
