@@ -177,7 +177,7 @@ async function readRoom(pool: Pool, asked: readonly RoomAsked[]) {
   const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce']; spare: string | null }>({
     name: 'lane_room',
     // The order, with a limit that cuts nothing, makes it an index's while statistics are older than most lanes.
-    text: `SELECT given.n, top.highest, own.spare
+    text: `SELECT given.n, top.highest, own.spare AS spare
              FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, least, n)
             CROSS JOIN LATERAL (SELECT max(nonce) AS highest FROM transactions
               WHERE chain_id = lane.chain_id AND from_address = lane.address AND nonce >= lane.least) AS top
@@ -196,7 +196,7 @@ function createSpare(pool: Pool): LaneReads['spare'] {
     async (lanes: readonly Lane[]) => {
       const { rows } = await pool.query<{ spare: string | null }>({
         name: 'lane_spare',
-        text: `SELECT own.spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
+        text: `SELECT own.spare AS spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
                  LEFT JOIN LATERAL ${SPARE} AS own ON true
                 ORDER BY lane.n`,
         values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],

@@ -9,6 +9,8 @@ import { withLane } from '../support/lane-stage.ts'
 const ETHER = 10n ** 18n
 const SIMULATED = { ok: true, gasLimit: 21_000n } as const
 const UNSIMULATED = { ok: false, code: 'could_not_simulate', reason: 'timeout', cause: 'silent' } as const
+/** To whom the later request pays: ids of one millisecond have any order. */
+const LATER = '0x00000000000000000000000000000000000000Aa'
 
 const nonceOf = async (transaction: Promise<KnownTransaction>) => (await transaction).attempts.at(-1)?.nonce
 
@@ -43,9 +45,9 @@ t.test(
     meanwhile.signing = async () => {
       batches += 1
       if (batches !== 1) return
-      later = await accept()
+      later = await accept({ to: LATER })
       // No node simulates the first request for the other signer: it gives the nonce to the later one.
-      meanwhile.estimate = async (requests) => requests.map((_, n) => (n === 0 ? UNSIMULATED : SIMULATED))
+      meanwhile.estimate = async (requests) => requests.map(({ call }) => (call.to === LATER ? SIMULATED : UNSIMULATED))
       await t.rejects(drainAsBefore(), { code: 'rpc_unavailable' })
     }
     await t.rejects(drain(), {
