@@ -55,6 +55,24 @@ t.test('a mint is shown by its contract, with its id and its recipient', async (
   t.ok(nftEffects.MintRequested(redeem, [logOf('ERC721', 'Transfer', [NOBODY, BOB, 5n])]))
 })
 
+t.test(
+  'call data without the arguments of its function shows nothing, and stops nobody who reads a block',
+  async (t) => {
+    const mint = encodeMint('ERC721', 7n, { ...one, recipient: BOB })
+    const move = encodeErc721Transfer({ from: ALICE, to: BOB, tokenId: 3n, amount: 1n })
+    const { selector } = COLLECTION_ABI.ERC721.getFunction('redeem') ?? { selector: '' }
+    const damaged = (data: string) => [
+      data.slice(0, 10),
+      data.slice(0, 74),
+      `${data.slice(0, 10)}${'ff'.repeat(96)}`,
+      `${data}f`,
+    ]
+    for (const data of [...damaged(mint), selector, `${selector}${'ff'.repeat(96)}`])
+      t.equal(nftEffects.MintRequested(intentOf(data), []), false, data)
+    for (const data of damaged(move)) t.equal(nftEffects.NftTransferRequested(intentOf(data), []), false, data)
+  },
+)
+
 t.test('a transfer, a revocation, an update and a deployment are shown by their own logs', async (t) => {
   const move = { from: ALICE, to: BOB, tokenId: 3n, amount: 2n }
   const sent = (data: string, ...logs: ReturnType<typeof logOf>[]) =>
