@@ -1,10 +1,13 @@
 /** Who got the token of a voucher, over HTTP on a real PostgreSQL: by the log of its contract, whoever holds it later. */
 import t, { type Test } from 'tap'
+import type { Block } from '../../src/chain/blocks.ts'
+import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import type { TokenMove } from '../../src/nft/ownership/events.ts'
 import { createEarlierUses } from '../../src/nft/tokens/earlier-uses.ts'
+import { observeUses } from '../../src/nft/tokens/observe-uses.ts'
 import { mine, NOW } from '../support/calls.ts'
 import type { Answer } from '../support/http.ts'
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
@@ -46,7 +49,7 @@ async function withVouchers(t: Test) {
   const read = async ({ id }: { readonly id: string }) => dataOf(await api.get(`/v1/nft/mints/${id}`))
   const redeem = async ({ id }: { readonly id: string }, recipient: string) =>
     String(dataOf(await api.post(`/v1/nft/mints/${id}/redeem`, { recipient }, ASYNC)).transaction_id)
-  return { ...api, collection_id, lazy, move, read, redeem }
+  return { ...api, collection_id, contract_address, lazy, move, read, redeem }
 }
 
 t.test('who got the token is what the contract logged, also once another address holds it', async (t) => {
@@ -101,3 +104,29 @@ t.test(
     t.strictSame((await compareLive(pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
   },
 )
+
+t.test('a block that logs thousands of mints of foreign contracts costs one query for the contracts', async (t) => {
+  const { calls, lazy, contract_address } = await withVouchers(t)
+  const voucher = await lazy()
+  const nobody = `0x${'00'.repeat(20)}`
+  const ids = Array.from({ length: 2_000 }, (_, n) => BigInt(n))
+  const foreign = COLLECTION_ABI.ERC1155.encodeEventLog('TransferBatch', [OTHER, nobody, OTHER, ids, ids.map(() => 1n)])
+  const own = COLLECTION_ABI.ERC721.encodeEventLog('Transfer', [nobody, OTHER, BigInt(voucher.tokenId)])
+  const logOf = (address: string, log: { topics: string[]; data: string }) => ({ ...log, address, logIndex: 0 })
+  const asked: number[] = []
+  const pool = {
+    query(query: { values: readonly unknown[] }) {
+      asked.push(...query.values.flatMap((value) => (Array.isArray(value) ? [value.length] : [])))
+      return calls.pool.query(query as never)
+    },
+  }
+  const seen = async (...logs: ReturnType<typeof logOf>[]) => {
+    const block = { number: 9, hash: '0xb9', transactions: [{ hash: '0x9', logs }] } as unknown as Block
+    return observeUses({ pool: pool as never, log: calls.log }, TEST_CHAIN, [block])
+  }
+  t.strictSame(await seen(logOf(OTHER.toLowerCase(), foreign)), [])
+  t.strictSame(asked, [1], 'not one lookup for each token id')
+  const both = [logOf(OTHER.toLowerCase(), foreign), logOf(String(contract_address).toLowerCase(), own)]
+  t.equal((await seen(...both)).length, 1, 'the use of a voucher beside them is recorded')
+  t.strictSame(asked.slice(1), [2, 1, 1, 1])
+})

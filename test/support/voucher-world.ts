@@ -214,7 +214,7 @@ export class VoucherWorld {
       }
       this.onTransaction(one.own, { type: 'RecordInclusion', inclusion })
     }
-    const [use] = usesIn([block])
+    const [use] = usesIn([block], new Set([CONTRACT.toLowerCase()]))
     if (use !== undefined) {
       const { contract: _, tokenId: __, ...rest } = use
       const own = sent.find(({ hash }) => hash === use.hash)?.own ?? null

@@ -18,7 +18,7 @@ import type { VoucherCommand } from './voucher-decider.ts'
 
 export type UsePorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany' | 'now'> }
 
-/** A use of an id of a contract, which may be any. */
+/** A use of an id of a collection. */
 export type FoundUse = Omit<VoucherUse, 'transactionId'> & {
   /** Lower case. */
   readonly contract: string
@@ -26,12 +26,15 @@ export type FoundUse = Omit<VoucherUse, 'transactionId'> & {
 }
 
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
+/** The sender of a mint, as a topic. */
+const ZERO_WORD = `0x${'00'.repeat(32)}`
 /** Ids of the service have 48 bits. */
 const MAX_TOKEN_ID = 2n ** 48n
 
 /** @param blocks consecutive, oldest first */
 export async function observeUses(ports: UsePorts, chainId: number, blocks: readonly Block[]): Promise<Change[]> {
-  const uses = usesIn(blocks)
+  const contracts = await findCollections(ports.pool, chainId, contractsUsing(blocks))
+  const uses = contracts.size === 0 ? [] : usesIn(blocks, contracts)
   if (uses.length === 0) return []
   const found = await findVouchers(ports.pool, chainId, uses)
   const { now } = ports.log
@@ -56,11 +59,38 @@ export async function unwindUses(ports: UsePorts, chainId: number, ancestorNumbe
   )
 }
 
-/** Mints and revocations by contracts, in log order. Pure. */
-export function usesIn(blocks: readonly Block[]): readonly FoundUse[] {
+/** Contracts with logs like those of a use, in lower case: any contract may log any number of them. Pure. */
+function contractsUsing(blocks: readonly Block[]): string[] {
+  const found = new Set<string>()
+  for (const { transactions } of blocks)
+    for (const { logs } of transactions)
+      for (const { address, topics } of logs)
+        if (topics[0] === VOUCHER_REVOKED_TOPIC || topics.some((topic) => topic === ZERO_WORD)) found.add(address)
+  return [...found]
+}
+
+/** Those that are collections. */
+async function findCollections(
+  pool: Pool,
+  chainId: number,
+  contracts: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (contracts.length === 0) return new Set()
+  const { rows } = await pool.query<{ contract: string }>({
+    name: 'collections_of_uses',
+    text: `SELECT lower(contract_address) AS contract FROM nft_collections
+            WHERE chain_id = $1 AND lower(contract_address) = ANY ($2)`,
+    values: [chainId, contracts],
+  })
+  return new Set(rows.map(({ contract }) => contract))
+}
+
+/** Mints and revocations by these contracts, in log order. Pure. @param contracts lower case */
+export function usesIn(blocks: readonly Block[], contracts: ReadonlySet<string>): readonly FoundUse[] {
   return blocks.flatMap(({ number: blockNumber, hash: blockHash, transactions }) =>
     transactions.flatMap(({ hash, logs }) =>
       logs.flatMap((log) => {
+        if (!contracts.has(log.address)) return []
         const place = { hash, blockNumber, blockHash, contract: log.address }
         return usedBy(log)
           .filter(({ tokenId }) => tokenId < MAX_TOKEN_ID)
