@@ -13,3 +13,13 @@ export type EffectRule = (intent: Intent, logs: readonly ChainLogEntry[]) => boo
 export type EffectRules<D extends Pick<Declaration, 'openings'>> = Readonly<
   Record<keyof D['openings'] & string, EffectRule>
 >
+
+/**
+ * For blocks of which only transactions are recorded, and not what their contracts logged: a success is not called logged
+ * there, since what follows from that log, such as the public event of a redemption, would be missing.
+ */
+export function missingAlone(rules: ReadonlyMap<string, EffectRule>): ReadonlyMap<string, EffectRule> {
+  return new Map(
+    [...rules].map(([type, rule]) => [type, (intent, logs) => (rule(intent, logs) === false ? false : null)]),
+  )
+}
