@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { Block } from '../../src/chain/blocks.ts'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import type { TokenMove } from '../../src/nft/ownership/events.ts'
@@ -129,4 +130,31 @@ t.test('a block that logs thousands of mints of foreign contracts costs one quer
   const both = [logOf(OTHER.toLowerCase(), foreign), logOf(String(contract_address).toLowerCase(), own)]
   t.equal((await seen(...both)).length, 1, 'the use of a voucher beside them is recorded')
   t.strictSame(asked.slice(1), [2, 1, 1, 1])
+})
+
+t.test('mints whose log is held do not have the moves of their collections read again with each block', async (t) => {
+  const { calls, lazy, move } = await withVouchers(t)
+  const voucher = await lazy()
+  await move({ tokenId: voucher.tokenId, from: null, to: OTHER })
+  let queries = 0
+  const pool = {
+    query(...query: unknown[]) {
+      queries += 1
+      return calls.pool.query(...(query as [never]))
+    },
+  }
+  const held: Pick<EventLog, 'loadMany' | 'now'> = {
+    now: calls.log.now,
+    loadMany: async (aggregate, ids) =>
+      (await calls.log.loadMany(aggregate, ids)).map((loaded) => ({
+        ...loaded,
+        held: 'its events were edited',
+      })) as never,
+  }
+  const earlierUses = createEarlierUses({ pool: pool as never, log: held }, TEST_CHAIN)
+  for (let block = 0; block < 4; block += 1) t.strictSame(await earlierUses(), [])
+  const before = queries
+  t.strictSame(await earlierUses(), [])
+  t.equal(queries, before)
+  t.equal((await createEarlierUses(calls, TEST_CHAIN)()).length, 1, 'it is recorded once the log is not held')
 })

@@ -9,6 +9,7 @@ import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { doneInSql } from '../outcome.ts'
 import type { MovesOfBlock } from '../ownership/events.ts'
 import { standingMoves } from '../ownership/standing-moves.ts'
+import { mintAggregate } from './mint-aggregate.ts'
 import type { VoucherUse } from './mint-events.ts'
 import { decideEach, type UsePorts } from './observe-uses.ts'
 
@@ -18,15 +19,21 @@ const AT_ONCE = 500
 /** What is left to record; it is not looked for again once there is nothing. */
 export function createEarlierUses(ports: UsePorts, chainId: number): () => Promise<Change[]> {
   let isDone = false
+  /** Mints whose log is held: tried again when the follower starts again. */
+  const left = new Set<string>()
   return async () => {
     if (isDone) return []
-    const uses = new Map([...(await findUses(ports.pool, chainId))].slice(0, AT_ONCE))
+    const found = [...(await findUses(ports.pool, chainId))].filter(([id]) => !left.has(id))
+    const uses = new Map(found.slice(0, AT_ONCE))
     isDone = uses.size === 0
     const { now } = ports.log
-    return decideEach(ports, [...uses.keys()], (id) => {
+    const changes = await decideEach(ports, [...uses.keys()], (id) => {
       const use = uses.get(id)
       return use === undefined ? null : { type: 'RecordUse', use, now: now() }
     })
+    const decided = new Set(changes.flatMap(({ events }) => events.map(({ streamId }) => streamId)))
+    for (const id of uses.keys()) if (!decided.has(`${mintAggregate.category}-${id}`)) left.add(id)
+    return changes
   }
 }
 
