@@ -4,6 +4,7 @@ import type { TokenStandard } from '../../chain/nft-collection.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 
 export type WalletTokensQuery = {
+  readonly tenantId: string
   readonly chainId: number
   /** EIP-55. */
   readonly address: string
@@ -19,6 +20,7 @@ export type WalletTokenRow = Pick<Row<'nft_owners'>, 'collection_id' | 'token_id
     /** `null` when the service did not mint the token. */
     readonly metadata_uri: string | null
     readonly name: string | null
+    /** Also `null` for an image inside of another tenant's metadata: anybody can mint any, of any size, to any address. */
     readonly image: string | null
   }
 
@@ -26,7 +28,9 @@ export async function readWalletTokens(pool: Pool, query: WalletTokensQuery): Pr
   const { rows } = await pool.query<WalletTokenRow>({
     name: 'tokens_of_wallet',
     text: `SELECT o.collection_id, c.contract_address, c.standard, o.token_id, o.amount,
-                  c.base_uri || k.cid AS metadata_uri, m.content::jsonb->>'name' AS name, m.content::jsonb->>'image' AS image
+                  c.base_uri || k.cid AS metadata_uri, m.content::jsonb->>'name' AS name,
+                  CASE WHEN c.tenant_id = $7 OR NOT starts_with(lower(m.content::jsonb->>'image'), 'data:')
+                       THEN m.content::jsonb->>'image' END AS image
              FROM nft_owners o JOIN nft_collections c ON c.collection_id = o.collection_id
              LEFT JOIN nft_tokens k ON k.collection_id = o.collection_id
                    AND k.token_id = CASE WHEN o.token_id < 2::numeric ^ 63 THEN o.token_id::bigint END
@@ -41,6 +45,7 @@ export async function readWalletTokens(pool: Pool, query: WalletTokensQuery): Pr
       query.before?.collectionId ?? null,
       query.before?.tokenId ?? null,
       query.limit,
+      query.tenantId,
     ],
   })
   return rows

@@ -37,7 +37,10 @@ const tokenSchema = named(
     ),
     name: nullable(Type.String({ description: 'The name in the metadata.', examples: ['Example #1'] })),
     image: nullable(
-      Type.String({ description: 'The image in the metadata.', examples: ['https://example.com/1.png'] }),
+      Type.String({
+        description: "The image in the metadata. Null for a `data:` image in a collection that is not the caller's.",
+        examples: ['https://example.com/1.png'],
+      }),
     ),
   }),
 )
@@ -68,7 +71,7 @@ export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePo
         const before = cursor === undefined ? undefined : readCursor(cursor)
         const wallet = withAddress(await findWallet({ tenantId, environment }, request.params.wallet_id))
         const { chainId, address } = wallet
-        const found = await readTokens({ chainId, address, collectionId, before, limit: limit + 1 })
+        const found = await readTokens({ tenantId, chainId, address, collectionId, before, limit: limit + 1 })
         const keyOf = (row: WalletTokenRow) => [row.collection_id, row.token_id]
         return success(pageOf(LIST, { found, limit, keyOf, present: (row) => row }))
       },
