@@ -26,6 +26,7 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
 import type { TransactionReads } from './transactions/read-transactions.ts'
@@ -38,6 +39,8 @@ export type RouteNeeds = {
   readonly log: EventLog
   readonly accept: Accept
   readonly findWallet: FindWallet
+  /** Whether this service sends the transactions of a contract; the address is EIP-55. */
+  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
   /** For routes that send transactions: `prepareCall` takes the ports. */
   readonly transactions: { readonly ports: PreparePorts; readonly reads: TransactionReads }
   readonly newId: NewId
@@ -132,6 +135,8 @@ export type EventSource<Evt extends Event = Event> = {
   readonly event: Evt
   /** The first event of another stream, once `related` has named it. It never changes. */
   readonly firstOf: (streamId: string) => FirstEvent | undefined
+  /** The events of another stream, once `earlier` has named it, that come before this one in the log. */
+  readonly earlierOf: (streamId: string) => readonly Event[]
 }
 
 /** With the stream up to the event. */
@@ -170,6 +175,10 @@ export type Published = {
   readonly mayConcern: (id: string, resourceId: string) => boolean
   /** Streams whose first event is needed too. Called again when these are known, until it names no other. */
   readonly related: (source: never) => readonly string[]
+  /** Short streams whose earlier events are needed too. Called when the first events are known. */
+  readonly earlier: (source: never) => readonly string[]
+  /** Types that another publisher of the resource declares. */
+  readonly repeats: readonly string[]
   /** Null if the event does not cause this public event after all. */
   readonly render: (source: never, type: never) => PublicFacts<unknown> | null
 }
@@ -183,6 +192,8 @@ type PublishedBy<Source, Evt extends Event, Types extends string, Schema extends
     readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
     readonly schema: Schema
     readonly related?: (source: Source) => readonly string[]
+    readonly earlier?: (source: Source) => readonly string[]
+    readonly repeats?: readonly NoInfer<Types>[]
     readonly render: (source: Source, type: Types) => PublicFacts<View<Schema>> | null
   }
 
@@ -191,6 +202,8 @@ const DEFAULTS = {
   subject: null,
   mayConcern: (id: string, resourceId: string) => id === resourceId,
   related: () => [],
+  earlier: () => [],
+  repeats: [],
 }
 
 /** For lists of publishers of all types. An event type that is not mentioned does not compile. */
@@ -223,6 +236,8 @@ export type Capability = {
   readonly aggregates?: readonly AnyAggregate[]
   /** What the transactions that it opens may be, by the opening event. Without a rule none is signed. */
   readonly openingRules?: Readonly<Record<string, OpeningRule>>
+  /** What the logs of its mined transactions must show, by the opening event. */
+  readonly effectRules?: Readonly<Record<string, EffectRule>>
   /** Resources with an id of their own, for `explain`. Transactions have a history of their own there. */
   readonly explains?: readonly Explained[]
   /** Read models that money depends on: `audit verify` compares them with the log. */

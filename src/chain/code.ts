@@ -1,7 +1,10 @@
 /**
- * Which addresses are contracts. The answer is cached permanently for contracts and briefly for plain accounts, since a
- * contract can be deployed to an address, or an account delegated (EIP-7702), at any time. Memory is bounded.
+ * Which addresses are contracts. The answer is cached for a while: longer for contracts, whose code only a reorg removes, than
+ * for plain accounts, since a contract can be deployed to an address, or an account delegated (EIP-7702), at any time.
+ * Memory is bounded.
  */
+import { gathering } from '../core/gathering.ts'
+import { patienceWith } from './asked-together.ts'
 import { readData } from './hex.ts'
 import { type RpcReader, resultValue } from './json-rpc.ts'
 
@@ -22,13 +25,15 @@ export type CodeLookupOptions = {
   readonly now: () => number
   /** How long "no code" or "delegated" is cached, ms. */
   readonly accountTtlMs?: number
+  /** How long a contract is cached, ms. */
+  readonly contractTtlMs?: number
   readonly maxEntries?: number
 }
 
 type Entry = { readonly hasCode: boolean; readonly until: number }
 
 export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
-  const { client, now, accountTtlMs = 30_000, maxEntries = 20_000 } = options
+  const { client, now, accountTtlMs = 30_000, contractTtlMs = 60_000, maxEntries = 20_000 } = options
   const known = new Map<string, Entry>()
 
   const recall = (key: string): boolean | undefined => {
@@ -45,12 +50,13 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
     const lasting = code !== '0x' && !code.toLowerCase().startsWith(DELEGATION_PREFIX)
     const oldest = known.keys().next()
     if (known.size >= maxEntries && !oldest.done) known.delete(oldest.value)
-    known.set(key, { hasCode: code !== '0x', until: lasting ? Number.POSITIVE_INFINITY : now() + accountTtlMs })
+    known.set(key, { hasCode: code !== '0x', until: now() + (lasting ? contractTtlMs : accountTtlMs) })
     return code !== '0x'
   }
 
-  const ask = gathering((keys: readonly string[]) =>
-    client.batch(keys.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] }))),
+  const ask = gathering(
+    (keys: readonly string[]) => client.batch(keys.map((key) => ({ method: 'eth_getCode', params: [key, 'latest'] }))),
+    { patience: patienceWith(String) },
   )
 
   return {
@@ -64,25 +70,5 @@ export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
       }
       return keys.map((key) => answers.get(key) ?? false)
     },
-  }
-}
-
-/** Lookups of the same turn of the event loop share one batch. */
-export function gathering<Answer>(ask: (keys: readonly string[]) => Promise<readonly Answer[]>) {
-  let next: { readonly keys: string[]; readonly answers: Promise<readonly Answer[]> } | null = null
-  return async (keys: readonly string[]): Promise<readonly Answer[]> => {
-    if (keys.length === 0) return []
-    if (next === null) {
-      const gathered: string[] = []
-      const answers = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        next = null
-        return ask(gathered)
-      })
-      next = { keys: gathered, answers }
-    }
-    const { keys: gathered, answers } = next
-    const start = gathered.length
-    gathered.push(...keys)
-    return (await answers).slice(start, start + keys.length)
   }
 }

@@ -4,7 +4,8 @@
  * the account would fail. That it does not exist is asked again soon.
  */
 import { LRUCache } from 'lru-cache'
-import { gathering } from './code.ts'
+import { gathering } from '../core/gathering.ts'
+import { isHeard, PATIENCE_MS } from './asked-together.ts'
 import type { RpcReader, RpcResult } from './json-rpc.ts'
 
 const REMEMBERED_ACCOUNTS = 50_000
@@ -17,13 +18,16 @@ export type ExistsFinally = (addresses: readonly string[]) => Promise<boolean[]>
 
 export function createExistsFinally(client: RpcReader): ExistsFinally {
   const known = new LRUCache<string, boolean>({ max: REMEMBERED_ACCOUNTS })
-  const ask = gathering(async (keys: readonly string[]) => {
+  async function askAbout(keys: readonly string[]): Promise<readonly (readonly RpcResult[])[]> {
     const each = [...new Set(keys)]
     const results = await client.batch(
       each.flatMap((key) => METHODS.map((method) => ({ method, params: [key, 'finalized'] }))),
     )
     const answers = new Map(each.map((key, i) => [key, results.slice(METHODS.length * i, METHODS.length * (i + 1))]))
     return keys.map((key) => answers.get(key) ?? [])
+  }
+  const ask = gathering(askAbout, {
+    patience: { ms: PATIENCE_MS, nameOf: String, isAnswer: (results) => results.every(isHeard) },
   })
   return async (addresses) => {
     const keys = addresses.map((address) => address.toLowerCase())

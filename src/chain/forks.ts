@@ -46,7 +46,6 @@ export type GasRules = {
     readonly mint: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
     /** A SERIES records gaps in its ids, in two new storage slots. */
     readonly sequenceGap: bigint
-    readonly voucher: bigint
     readonly transfer: Readonly<Record<'ERC721' | 'ERC1155', GasCurve>>
     readonly deploy: ByteCurve
     /** The factory that creates its implementations in its own transaction. */
@@ -82,7 +81,6 @@ const UP_TO_OSAKA: GasRules = {
   nft: {
     mint: { ERC721: { base: 45_000n, perToken: 75_000n }, ERC1155: { base: 45_000n, perToken: 54_000n } },
     sequenceGap: 55_000n,
-    voucher: 15_000n,
     transfer: { ERC721: { base: 75_000n, perToken: 0n }, ERC1155: { base: 35_000n, perToken: 32_000n } },
     deploy: { base: 130_000n, perByte: 250n },
     wholeFactory: 8_000_000n,
@@ -129,7 +127,6 @@ const AMSTERDAM: GasRules = {
       ERC1155: { base: 75_000n, perToken: 54_000n + (12n * SLOT_CHANGE) / 5n },
     },
     sequenceGap: 55_000n + 2n * SLOT_CHANGE,
-    voucher: 18_000n,
     transfer: {
       ERC721: { base: 75_000n + SLOT_CHANGE + 4n * WRITE_CHANGE, perToken: 0n },
       ERC1155: { base: 42_000n, perToken: 32_000n + SLOT_CHANGE + WRITE_CHANGE },

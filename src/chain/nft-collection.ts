@@ -87,7 +87,12 @@ const ZERO_WORD = `0x${'00'.repeat(32)}`
 const STANDARDS: Readonly<Record<TokenStandard, number>> = { ERC721: 0, ERC1155: 1 }
 const KINDS: Readonly<Record<CollectionKind, number>> = { STANDARD: 0, SERIES: 1, DYNAMIC: 2 }
 
-/** Deploys a factory on a chain without it. Reverts when it exists already. */
+/** The address of a factory on every chain that has it. */
+export function factoryAddress(kind: FactoryKind): string {
+  return PLACES[kind].factory
+}
+
+/** Deploys a factory on a chain without it. Reverts when it exists already: `ensureFactory` does not. */
 export function deployFactory(kind: FactoryKind = 'WHOLE'): ContractRequest {
   const code = kind === 'WHOLE' ? FACTORY_CREATION_CODE : STEP_CODE
   return { to: DEPLOYMENT_PROXY, data: concat([FACTORY_SALT, code]) }

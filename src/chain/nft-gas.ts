@@ -34,11 +34,6 @@ export function freezeGas({ nft }: GasRules, standard: TokenStandard, baseUri: s
   return nft.freeze + uriGas(nft, baseUri) * (standard === 'ERC1155' ? 2n : 1n)
 }
 
-/** `encodeRedeem` of a voucher signed by a key. */
-export function redeemGas(rules: GasRules, standard: TokenStandard, kind: CollectionKind): bigint {
-  return mintGas(rules, standard, kind, 1) + rules.nft.voucher
-}
-
 /** A transfer to an account without code: one token of ERC-721, or any number of ERC-1155 tokens to one receiver. */
 export function transferGas({ nft }: GasRules, standard: TokenStandard, count: number): bigint {
   const { base, perToken } = nft.transfer[standard]

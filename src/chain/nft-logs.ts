@@ -10,6 +10,10 @@ import type { TokenStandard } from './nft-collection.ts'
 export const TRANSFER_SINGLE_TOPIC = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
 /** keccak256 of `TransferBatch(address,address,address,uint256[],uint256[])`. */
 export const TRANSFER_BATCH_TOPIC = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
+/** keccak256 of `VoucherRevoked(uint256)`: the id is indexed. */
+export const VOUCHER_REVOKED_TOPIC = '0xaf7583fc53c710c886c2d2092e3c5531e16142a4ca1e89c557f30ca3ed93c0f8'
+/** keccak256 of `CollectionDeployed(address,address,address,uint8,bytes32)` of a factory. */
+export const COLLECTION_DEPLOYED_TOPIC = '0xdf50d30319442a1176ec87ff6522fa93380b3e4f87d9b989471bfea1fbefff16'
 
 export type MovedTokens = {
   readonly standard: TokenStandard

@@ -1,6 +1,5 @@
-/** Vouchers of lazy mints: the EIP-712 message that the owner signs, and the call that redeems it. */
+/** Vouchers of lazy mints: the EIP-712 message that the owner signs, valid for one collection. */
 import { TypedDataEncoder } from 'ethers/hash'
-import { COLLECTION_ABI } from './nft-artefact.ts'
 
 /** The owner's signed permission to mint one token. */
 export type Voucher = {
@@ -34,12 +33,25 @@ export type VoucherTypedData = {
   }
 }
 
+/** Of every version of the contracts: none accepts a signature of another domain. */
+const DOMAIN = { name: 'Bursar', version: '1' } as const
 const ANYONE = `0x${'00'.repeat(20)}`
+
+/** Whether a domain has the names of a collection's, whichever contract and chain it names. */
+export function isCollectionDomain({
+  name,
+  version,
+}: {
+  readonly name?: unknown
+  readonly version?: unknown
+}): boolean {
+  return name === DOMAIN.name && version === DOMAIN.version
+}
 
 /** The typed data of a collection's voucher: valid only for that contract on that chain. */
 export function voucherTypedData(chainId: number, collection: string, voucher: Voucher): VoucherTypedData {
   return {
-    domain: { name: 'Bursar', version: '1', chainId, verifyingContract: collection },
+    domain: { ...DOMAIN, chainId, verifyingContract: collection },
     types: {
       Voucher: [
         { name: 'tokenId', type: 'uint256' },
@@ -63,16 +75,4 @@ export function voucherTypedData(chainId: number, collection: string, voucher: V
 /** The 32-byte digest that the owner's key signs. */
 export function voucherHash({ domain, types, message }: VoucherTypedData): string {
   return TypedDataEncoder.hash(domain, types, message)
-}
-
-/**
- * Call data that redeems a voucher.
- *
- * @param signature 65 bytes (r, s, v) of the owner's key, or a signature that its ERC-1271 contract accepts
- * @param to the voucher's recipient; for a voucher without one, the sender, or any address when the owner sends
- */
-export function encodeRedeem(voucher: Voucher, signature: string, to: string): string {
-  const { tokenId, recipient, amount, digest, validUntil } = voucher
-  const values = { tokenId, recipient: recipient ?? ANYONE, amount, digest, validUntil: validUntil ?? 0 }
-  return COLLECTION_ABI.ERC721.encodeFunctionData('redeem', [values, signature, to])
 }

@@ -4,8 +4,10 @@
  * several nodes is harmless, so all of them get them.
  */
 
+import { gathering } from '../core/gathering.ts'
 import { type AgreedHead, createAgreedHead, createAgreedReads } from './agreed-reads.ts'
 import { agreedBlock, majorityOf, type NodeReader, type Nodes, type Quorum, type Tag } from './agreement.ts'
+import { PATIENCE_MS } from './asked-together.ts'
 import { withBlockHashes } from './block-hash-params.ts'
 import { readHead } from './blocks.ts'
 import { type RpcReader, type RpcRequest, type RpcResult, rpcCall, unavailable } from './json-rpc.ts'
@@ -98,9 +100,28 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return ask(inOrder(endpoints), plan, batch.maxBytes)
   }
   const reader = withBlockHashes({ batch: (requests) => run({ kind: 'read', requests }) }, options.now)
-  /** What each host says by itself: its URLs are asked one after the other. */
-  const ofHosts = (plan: Plan): readonly Promise<readonly RpcResult[]>[] =>
-    hosts.map((own) => ask(inOrder(own), plan, batch.maxBytes))
+  /**
+   * The lanes of a round are sent to a host together, each in the order of its nonces, if one exchange has room for them. A
+   * lane with more is sent beside the others: they do not wait for it.
+   */
+  const senders = hosts.map((own) =>
+    gathering(
+      async (rawTransactions: readonly string[]) => {
+        const requests = rawTransactions.map(toSubmission)
+        return (await ask(inOrder(own), { kind: 'send', requests }, batch.maxBytes)).map(classifySubmission)
+      },
+      {
+        most: batch.maxBytes,
+        // The signature names it. A node has, or takes, the same bytes also a second time.
+        patience: {
+          ms: PATIENCE_MS,
+          nameOf: (raw) => raw.slice(-64),
+          isAnswer: ({ outcome }) => outcome !== 'unavailable',
+        },
+        sizeOf: (raw) => Math.max(batch.maxBytes / batch.maxCalls, sizeOf(toSubmission(raw).params) + REQUEST_BYTES),
+      },
+    ),
+  )
   const readers = hosts.map((own) => {
     const batchOf: RpcReader['batch'] = (requests) => ask(inOrder(own), { kind: 'read', requests }, batch.maxBytes)
     const host = own[0]?.health().host ?? ''
@@ -128,17 +149,17 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     batch: reader.batch,
     ...several,
     call: (method, params) => rpcCall(reader, method, params),
-    sendRawTransactions: (rawTransactions) => {
-      const requests = rawTransactions.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
-      const heard = ofHosts({ kind: 'send', requests })
-      return firstToAccept(heard.map(async (results) => (await results).map(classifySubmission)))
-    },
+    sendRawTransactions: (rawTransactions) => firstToAccept(senders.map((send) => send(rawTransactions))),
     transactionCount: (address) => newestCount(several, address),
     health: () => endpoints.map((endpoint) => endpoint.health()),
     close: () => {
       for (const endpoint of endpoints) endpoint.close()
     },
   }
+}
+
+function toSubmission(raw: string): RpcRequest {
+  return { method: 'eth_sendRawTransaction', params: [raw] }
 }
 
 function groupByHost(endpoints: readonly Endpoint[]): readonly (readonly Endpoint[])[] {

@@ -1,6 +1,7 @@
 /** How many transactions of an account are in blocks: what a quorum of the nodes says alike, and what each says by itself. */
 import { Unavailable } from '../core/errors.ts'
 import type { NodeReader, Nodes, Quorum } from './agreement.ts'
+import { askedTogether } from './asked-together.ts'
 import type { BlockRef } from './blocks.ts'
 import { malformed, readCount, toQuantity } from './hex.ts'
 import { type RpcRequest, type RpcResult, resultValue, rpcCall } from './json-rpc.ts'
@@ -51,6 +52,17 @@ type Asked = {
   readonly isFirst: boolean
 }
 
+/** The lanes of a round ask each node in one exchange. */
+const TOGETHER = new WeakMap<NodeReader, NodeReader['batch']>()
+
+function together(node: NodeReader): NodeReader['batch'] {
+  const known = TOGETHER.get(node)
+  if (known !== undefined) return known
+  const batch = askedTogether((requests) => node.batch(requests))
+  TOGETHER.set(node, batch)
+  return batch
+}
+
 type Heard = { readonly host: string; readonly at: number | null; readonly latest: number; readonly shown: number }
 
 /**
@@ -87,7 +99,7 @@ async function askOne(
   requests: readonly RpcRequest[],
   first: 0 | 1,
 ): Promise<Heard | { readonly failure: RpcResult | undefined }> {
-  const results = await node.batch(requests)
+  const results = await together(node)(requests)
   const latest = countIn(results[first])
   if (latest === null) return { failure: results[first] }
   // A node that does not answer for this block, or for its pool, shows nothing there.

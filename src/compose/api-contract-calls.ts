@@ -3,7 +3,7 @@ import { createRequestCall } from '../contract-calls/request-call.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { createTryCall } from '../contract-calls/try-call.ts'
 import type { Routes } from '../http/request.ts'
-import { isManagedContract } from '../nft/collections/is-managed.ts'
+import { isManagedCall } from '../nft/collections/is-managed.ts'
 import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
 import type { ApiParts } from './api-parts.ts'
 import { acceptedOrRepeated, counted } from './counted.ts'
@@ -23,7 +23,7 @@ export function composeContractCallRoutes(
       const { all } = await books.open(tenantId, chainOf(chainId).settings)
       return all.filter(({ contract }) => contract !== null)
     },
-    isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
+    isManaged: (chainId: number, call: { to: string; data: string }) => isManagedCall(pool, chainId, call),
     tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
       readTokensInTransfer(pool, chainId, address),
   }

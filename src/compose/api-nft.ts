@@ -61,7 +61,7 @@ export function composeNftRoutes(
   const requestTransfer = createRequestNftTransfer({
     ...ports,
     pool,
-    readCollection: collections.read,
+    readCollection: collections.readHeld,
     // Receivers are third-party contracts.
     nodeOf: (chainId) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
   })

@@ -4,6 +4,7 @@ import { createAssetBooks } from '../assets/asset-books.ts'
 import { createAccept } from '../event-log/accept.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
+import { isManagedContract } from '../nft/collections/is-managed.ts'
 import { createFindWallet } from '../wallets/find-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
@@ -17,6 +18,7 @@ export function apiParts({ log, pool, newId }: Kernel) {
     /** Accepts every client request that creates something. */
     accept: createAccept({ log, pool, newId }),
     findWallet: createFindWallet(createWalletFacts(pool)),
+    isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }
 }

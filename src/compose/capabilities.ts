@@ -8,7 +8,7 @@ import { balances } from '../balances/capability.ts'
 import type { Capability, Gauge, JobNeeds, SigningNeeds } from '../capability.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
-import { mpcQueue, OPENINGS } from '../declarations.ts'
+import { mpcQueue, OPENINGS, type Opening, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
@@ -21,6 +21,7 @@ import { restores } from '../restores/capability.ts'
 import { signatures } from '../signatures/capability.ts'
 import { swaps } from '../swaps/capability.ts'
 import { transactions } from '../transactions/capability.ts'
+import type { EffectRule } from '../transactions/effect-rules.ts'
 import type { OpeningRule } from '../transactions/opening-rules.ts'
 import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
@@ -78,6 +79,13 @@ export const OPENING_RULES: ReadonlyMap<string, OpeningRule> = new Map(
     ]
     return rule === undefined ? [] : [[type, rule] as const]
   }),
+)
+
+/** What the logs of mined transactions must show, by their type. */
+export const EFFECT_RULES: ReadonlyMap<string, EffectRule> = new Map(
+  CAPABILITIES.flatMap(({ effectRules = {} }) =>
+    Object.entries(effectRules).map(([opening, rule]) => [TRANSACTION_TYPES[opening as Opening], rule] as const),
+  ),
 )
 
 /** What counts towards a quota. */

@@ -28,6 +28,7 @@ import { pruneForeignNonces } from '../transactions/foreign-nonces.ts'
 import type { ObservePorts } from '../transactions/observe-blocks.ts'
 import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
 import { composeObservers } from './block-observers.ts'
+import { EFFECT_RULES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import type { Work } from './run-process.ts'
 
@@ -200,6 +201,7 @@ function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
   return {
     reads: createBlockReads(pool),
     log,
+    effects: EFFECT_RULES,
     revertReason: (id: number, inclusion: FailedInclusion, raw: string, errors?: readonly string[]) =>
       explainRevert(chainOf(id).foreign, inclusion, raw, errors),
     reverterOf: (id: number, hash: string, called: string) =>

@@ -13,6 +13,7 @@ import { soundJobs } from '../jobs/sound-jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import { createPartitionJobs, type PartitionJobs } from '../transactions/partition-jobs.ts'
 import { TASKS, WORK } from './capabilities.ts'
 import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
@@ -47,19 +48,26 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
   return { drain: async () => void (await Promise.all(leaders)) }
 }
 
-/** Every job goes to the queue of its kind of key, and waits for its tenant's turn. */
-function composeTurns({ pool, jobs, logger, metrics }: Kernel, signal: AbortSignal): Pick<Jobs, 'add'> {
+/** Every job goes to the queue of its kind of key. Lanes go by their partitions, other jobs wait for their tenant's turn. */
+function composeTurns({ pool, jobs, wakeUps, logger, metrics }: Kernel, signal: AbortSignal): PartitionJobs {
   const place = createPlaceJobs(pool)
   const turns = takeTurns({ jobs, signal, log: logger })
   const text = "Jobs that the dispatcher holds until their tenant's turn, by queue."
   metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
     [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),
   )
-  return { add: async (found) => turns.add(soundJobs(await place(found), logger)) }
+  const placed = createPartitionJobs({
+    add: (found) => turns.add(soundJobs(found, logger)),
+    tell: (work) => wakeUps.announce([], work),
+    onError: (error) => logger.warn({ err: error }, 'cannot queue partitions of lanes; will retry'),
+    signal,
+  })
+  return { ...placed, add: async (found) => placed.add(await place(found)) }
 }
 
-function dispatch({ pool, wakeUps, logger }: Kernel, jobs: Pick<Jobs, 'add'>, signal: AbortSignal): Promise<void> {
-  const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: DATA_OF })
+function dispatch({ pool, wakeUps, logger }: Kernel, jobs: PartitionJobs, signal: AbortSignal): Promise<void> {
+  const { isUrgent } = jobs
+  const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: DATA_OF, isUrgent })
   return dispatchEvents({
     subscription: withLanes(events, createLanesOf(pool)),
     routes: (event) => [...transactionJobs(event), ...WORK.flatMap((work) => work.jobsOf(event))],

@@ -20,6 +20,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { createLogger } from '../logging.ts'
+import { laneWork } from '../transactions/jobs.ts'
 import { createCountOutcomes } from './count-outcomes.ts'
 import { newId } from './new-id.ts'
 
@@ -61,15 +62,17 @@ export type Kernel = {
   readonly close: () => Promise<void>
 }
 
-/** @throws ConfigError when the process has no database configured */
-export function composeKernel(config: Config, processName: string): Kernel {
+/**
+ * @param instance tells it from other processes of its name
+ * @throws ConfigError when the process has no database configured
+ */
+export function composeKernel(config: Config, processName: string, instance = `${hostname()}:${process.pid}`): Kernel {
   const { databaseUrl } = config
   if (databaseUrl === null)
     throw new ConfigError(['DATABASE_URL must be set for this process. To run the sandbox, use npm start'])
   const logger = createLogger({ level: config.logLevel, processName })
   for (const warning of config.warnings) logger.warn({ setting: warning }, 'unknown setting')
   const metrics = createMetrics(processName)
-  const instance = `${hostname()}:${process.pid}`
   const pool = createPool(databaseUrl, config, processName, logger)
   const wakeUps = createWakeUps(pool, databaseUrl)
   const databaseClock = createDatabaseClock(pool)
@@ -109,6 +112,7 @@ export function composeKernel(config: Config, processName: string): Kernel {
       clock,
       onBatch: metrics.observeAppend,
       onCommit: createCountOutcomes(metrics),
+      workOf: laneWork,
       onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),
       verifies: VERIFYING.test(processName),

@@ -11,17 +11,17 @@ import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
-import { createDrainLane, type LaneChain } from '../transactions/drain-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
-import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createLaneReads } from '../transactions/lanes.ts'
 import { createNeededGas, type NeededGas } from '../transactions/needed-gas.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
 import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
+import { createSignLane, type LaneChain } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import { shownReason } from '../transactions/unsimulated.ts'
@@ -35,6 +35,7 @@ import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
+import { workOnLanes } from './lanes.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
@@ -44,8 +45,6 @@ import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
-/** Lanes processed concurrently: signing is limited by the CPU, the rest by waiting for the database. */
-const LANES_AT_ONCE = 8
 const WALLETS_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
 /** Random numbers are one of so many. */
@@ -56,6 +55,8 @@ const DRAWS = 2 ** 32
  */
 const MPC_KEYS_AT_ONCE = 6
 const MPC_SIGNATURES_AT_ONCE = 12
+/** Of one tenant, in all processes. */
+const MPC_SIGNATURES_OF_TENANT = 8
 
 /**
  * @param coordinate connects to the parties of joint keys; `null` without parties: mpc wallets then wait for their keys
@@ -78,7 +79,7 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
-  const drainLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
+  const signLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({
@@ -91,12 +92,16 @@ export async function startSigner(
     mpc: mpcKeys?.makeMpcWallet ?? null,
   })
   const handlers = {
-    lane: ({ lane }) => drainLane(parseLane(lane ?? '')),
     wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
-    jobs.process('lane', handlers.lane, { concurrency: LANES_AT_ONCE }),
-    jobs.process('mpc-lane', handlers.lane, { concurrency: MPC_SIGNATURES_AT_ONCE }),
+    workOnLanes(kernel, { queue: 'lane', pass: signLane }),
+    workOnLanes(kernel, {
+      queue: 'mpc-lane',
+      pass: signLane,
+      atOnce: MPC_SIGNATURES_AT_ONCE,
+      ofTenant: MPC_SIGNATURES_OF_TENANT,
+    }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
     jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
@@ -137,7 +142,7 @@ function composeLane(
   keys: TagKeys,
   restores: WatchRestores,
 ) {
-  const { config, pool, log, leases, clock, chainOf, logger, metrics } = kernel
+  const { config, pool, log, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
   const check = composeCheckRecorded(kernel, walletOf, keys)
@@ -151,7 +156,6 @@ function composeLane(
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
     emptyGas,
-    replaceAfterMs: config.replaceAfterMs,
     onCapReached: (transactionId) =>
       logger.warn(
         { transaction_id: transactionId },
@@ -163,10 +167,10 @@ function composeLane(
         'cannot bump the fee of a stuck transaction: the balance of the wallet is too low',
       ),
   })
-  return createDrainLane({
+  return createSignLane({
     ...shared,
-    leases,
     replace,
+    replaceAfterMs: config.replaceAfterMs,
     compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
     maxInFlight: config.maxInFlightPerLane,
     fillGaps: createFillGaps({

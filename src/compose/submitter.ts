@@ -3,17 +3,15 @@
 import { settingPrefix } from '../config/chains.ts'
 import { chainName } from '../operator/words.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import { createLaneReads, parseLane } from '../transactions/lanes.ts'
+import { createLaneReads } from '../transactions/lanes.ts'
 import { createLackGas, createNeededGas, type LackGas } from '../transactions/needed-gas.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
 import { createSubmitLane } from '../transactions/submit-lane.ts'
 import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { workOnLanes } from './lanes.ts'
 import { createLeftSwaps } from './left-swaps.ts'
 import type { Work } from './run-process.ts'
-
-/** Submitting mostly waits for nodes. */
-const LANES_AT_ONCE = 16
 
 function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chainId: number) => LackGas {
   const chains = new Map<number, LackGas>()
@@ -28,20 +26,11 @@ function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chai
   }
 }
 
-export async function startSubmitter({
-  config,
-  pool,
-  log,
-  leases,
-  jobs,
-  logger,
-  clock,
-  chainOf,
-}: Kernel): Promise<Work> {
+export async function startSubmitter(kernel: Kernel): Promise<Work> {
+  const { config, pool, log, jobs, logger, clock, chainOf } = kernel
   const left = createLeftSwaps(clock)
   const submitLane = createSubmitLane({
     log,
-    leases,
     lanes: createLaneReads(pool),
     clientOf: (chainId) => chainOf(chainId).client,
     agreedOf: (chainId) => chainOf(chainId).agreed,
@@ -60,10 +49,7 @@ export async function startSubmitter({
       logger.warn({ transaction_id: transactionId, setting }, 'a swap was requested with relays that the setting lacks')
     },
   })
-  const workers = [
-    jobs.process('submit', ({ lane }) => submitLane(parseLane(lane ?? '')), { concurrency: LANES_AT_ONCE }),
-    ...handleSending(jobs, { pool, log }),
-  ]
+  const workers = [workOnLanes(kernel, { queue: 'submit', pass: submitLane }), ...handleSending(jobs, { pool, log })]
   return {
     drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))),
     problem: left.problem,

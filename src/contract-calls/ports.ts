@@ -19,7 +19,7 @@ export type CallPorts = PreparePorts & {
   readonly nodeOf: (chainId: number) => { readonly client: RpcReader; readonly code: CodeLookup }
   /** The tokens that the tenant may name on the chain of the wallet, without the native currency. */
   readonly tokensOf: (tenantId: string, sender: Sender) => Promise<readonly Asset[]>
-  /** Whether the service itself sends the transactions of a contract, such as a collection. */
-  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
+  /** Whether only the service itself makes this call: such as a mint of a collection. */
+  readonly isManaged: (chainId: number, call: { readonly to: string; readonly data: string }) => Promise<boolean>
   readonly tokensInTransfer: (sender: Sender) => Promise<readonly TokenInTransfer[]>
 }

@@ -93,10 +93,10 @@ function requireWriting({ called }: DescribedCall): void {
   throw ValidationFailed.field('mode', 'view_function', rule)
 }
 
-async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, { to }: DescribedCall): Promise<void> {
-  if (!(await isManaged(chainId, to))) return
+async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, call: DescribedCall): Promise<void> {
+  if (!(await isManaged(chainId, call))) return
   const rule =
-    'contract_address is a contract that this service manages: use the routes for NFTs, or mode read or simulate.'
+    'contract_address is a contract that this service manages, and only its routes for NFTs make this call: use them, or mode read or simulate. Any holder can approve, transfer and burn tokens.'
   throw new Conflict('managed_contract', rule)
 }
 
@@ -134,7 +134,7 @@ async function outflowsFor(ports: CallPorts, tenantId: string, sender: Sender, c
   const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
-    watched: inTransfer.map((token) => holdingRead(token, sender.address)),
+    watched: [...inTransfer.map((token) => holdingRead(token, sender.address)), ...inTransfer.map(mintedRead)],
   })
   requireUntouched(inTransfer, rehearsed)
   return outflowsOf(call, sender.address, tokens, rehearsed)
@@ -147,15 +147,23 @@ function holdingRead({ contract, standard, tokenId }: TokenInTransfer, wallet: s
   return { target: contract, data }
 }
 
+/** `tokenDigest(uint256)`, which a token has from its mint on, burnt or not. */
+function mintedRead({ contract, tokenId }: TokenInTransfer) {
+  return { target: contract, data: `0x67208aff${uintWord(tokenId)}` }
+}
+
 function requireUntouched(inTransfer: readonly TokenInTransfer[], rehearsed: RehearsedCall | null): void {
   if (inTransfer.length > 0 && rehearsed === null)
     throw new Unavailable(
       'rpc_unavailable',
       'The call could not be rehearsed, and an NFT transfer of the wallet is open: try again when it is in a block.',
     )
+  const watched = rehearsed?.watched ?? []
   for (const [index, { tokenId, transferId }] of inTransfer.entries()) {
-    const change = rehearsed?.watched[index]
-    if (change == null || change.before === change.after) continue
+    const holder = watched[index]
+    // A token that was minted and has no holder before or after the call is burnt.
+    const isTouched = holder == null ? watched[index + inTransfer.length] != null : holder.before !== holder.after
+    if (!isTouched) continue
     const rule = `The call would move token ${tokenId}, which the transfer ${transferId} is sending: wait for that transfer.`
     throw new Conflict('token_in_transfer', rule, { transfer_id: transferId })
   }

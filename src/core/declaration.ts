@@ -123,7 +123,7 @@ export type Declaration = {
   readonly tasks?: readonly string[]
 }
 
-/** Limits of queues whose jobs drain a lane. */
+/** Limits of queues whose jobs drain a lane, or all lanes of a partition. */
 export const LANE_LIMITS: QueueLimits = { window: 64, atOnce: null, failing: 256, lookMs: 20 }
 /** Limits of queues whose jobs take milliseconds. */
 export const QUICK_LIMITS: QueueLimits = { window: 32, atOnce: null, failing: 256, lookMs: 20 }

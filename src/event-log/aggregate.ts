@@ -119,6 +119,7 @@ export type Change<State = unknown> = {
   readonly events: readonly {
     readonly streamId: string
     readonly streamVersion: number
+    readonly type: string
     readonly canonical: string
     readonly hash: string
   }[]
@@ -164,7 +165,7 @@ export function change<State, Command, Evt extends Event>(
     const canonical = event === meant ? exact : canonicalOf(event, storable(context.metadata))
     hash = chainHash(hash, canonical)
     state = aggregate.evolve(state, event)
-    return { streamId, streamVersion: version, canonical, hash }
+    return { streamId, streamVersion: version, type: event.type, canonical, hash }
   })
   const projection = { id: loaded.id, tenantId: context.metadata.tenantId, version, recordedAt: context.now }
   return {

@@ -26,9 +26,13 @@ export const eventLog = {
     heartbeats: {
       beside: 'the running processes',
       // Signers and parties check there that none of them is running before they rotate a key.
-      grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'party']),
+      grants: readBy(['api', 'dispatcher', 'operator', 'signer', 'submitter', 'party']),
     },
-    leases: { beside: 'leases: which process works alone on something', grants: readBy(['operator']) },
+    leases: {
+      beside: 'leases: which process works alone on something',
+      // Signers and submitters count there who shares the partitions of lanes.
+      grants: readBy(['operator', 'signer', 'submitter']),
+    },
     schema_versions: {
       beside: 'the migrations of the database, and the oldest program that runs with each; npm run migrate writes it',
       grants: readBy(DATABASE_ROLES),

@@ -46,11 +46,7 @@ export type GroupCommit = {
 
 export type AppendObserver = (batch: { readonly commits: number; readonly durationMs: number }) => void
 
-export function createGroupCommit(
-  pool: Pool,
-  onAppended: () => void,
-  observe: AppendObserver = () => undefined,
-): GroupCommit {
+export function createGroupCommit(pool: Pool, observe: AppendObserver = () => undefined): GroupCommit {
   const waiting: Pending[] = []
   let flushing = false
 
@@ -98,7 +94,6 @@ export function createGroupCommit(
     }
     for (const pending of batch) pending.resolve()
     observe({ commits: batch.length, durationMs: performance.now() - startedAt })
-    if (batch.some(({ commit }) => commit.changes.length > 0)) onAppended()
     return []
   }
 

@@ -6,9 +6,10 @@
 import type { Pool } from 'pg'
 import { createRenewals } from './renewals.ts'
 
-export type Lease = {
-  readonly name: string
-  readonly fence: bigint
+/** What an append names: the database refuses it once another holder has the lease. */
+export type Fence = { readonly name: string; readonly fence: bigint }
+
+export type Lease = Fence & {
   /** Extends the lease by `leaseMs`. False when another holder has it. */
   readonly renew: () => Promise<boolean>
   /** As `renew`, without a statement if the lease was renewed within a third of its duration. */
@@ -70,13 +71,14 @@ export function createLeases(settings: {
           }
         },
         async release(options) {
-          end()
           const released = await pool.query<{ outcome: 'released' | 'wanted' | 'lost' }>({
             name: 'release_lease',
             text: 'SELECT release_lease($1, $2, $3) AS outcome',
             values: [name, fence, options?.force ?? false],
           })
-          return released.rows[0]?.outcome ?? 'lost'
+          const outcome = released.rows[0]?.outcome ?? 'lost'
+          if (outcome !== 'wanted') end()
+          return outcome
         },
       }
     },

@@ -5,10 +5,12 @@
  * later.
  */
 import type { Pool } from 'pg'
+import { gathering } from '../core/gathering.ts'
 import type { Event } from '../core/messages.ts'
 import type { Aggregate, Loaded } from './aggregate.ts'
+import { isConnectionFailure } from './database-errors.ts'
 import { readNext, type StreamPart, startOf } from './read-next.ts'
-import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from './rows.ts'
+import { EVENT_COLUMNS, type EventRow, ofEach, STORED_TEXTS } from './rows.ts'
 import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from './set-aside.ts'
 
 /** A loaded stream with the result of its check. */
@@ -19,20 +21,31 @@ export type Checked<State> = Loaded<State> & {
   readonly tenantId: string | null
 }
 
+/** Streams of several callers in one query. */
+export const MOST_TOGETHER = 1_024
+
 /** @param hashes false to compute hashes only of streams with an event that was set aside */
 export function createLoadChecked(pool: Pool, hashes = true) {
+  // As `load_streams`: one index lookup for each stream.
+  const rowsOf = gathering(
+    async (streamIds: readonly string[]) => {
+      const { rows } = await pool.query<EventRow>({
+        name: 'check_streams',
+        text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+                 (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
+        values: [[...new Set(streamIds)]],
+        types: STORED_TEXTS,
+      })
+      return ofEach(streamIds, rows)
+    },
+    { most: MOST_TOGETHER, isShared: isConnectionFailure },
+  )
   return async <S, C, E extends Event>(
     aggregate: Aggregate<S, C, E>,
     ids: readonly string[],
   ): Promise<Checked<S>[]> => {
-    const { rows } = await pool.query<EventRow>({
-      name: 'check_streams',
-      // As `load_streams`: one index lookup for each stream.
-      text: `SELECT e.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-               (SELECT ${EVENT_COLUMNS} FROM events WHERE stream_id = wanted.id ORDER BY stream_version OFFSET 0) AS e`,
-      values: [ids.map((id) => `${aggregate.category}-${id}`)],
-      types: STORED_TEXTS,
-    })
+    const unique = [...new Set(ids)]
+    const rows = (await rowsOf(unique.map((id) => `${aggregate.category}-${id}`))).flat()
     const read = (setAside: SetAside) => readAll(aggregate, ids, rows, { hashes, setAside })
     const first = read(NOTHING_SET_ASIDE)
     // Almost always nothing is wrong, or nothing was set aside.

@@ -3,11 +3,13 @@
  * with an event that cannot be read, or that was set aside, is read once more with care, and stops no other.
  */
 import type { Pool } from 'pg'
+import { gathering } from '../core/gathering.ts'
 import type { Event } from '../core/messages.ts'
 import { type Aggregate, type Loaded, unopened, upcast } from './aggregate.ts'
-import { type Checked, createLoadChecked } from './load-checked.ts'
+import { isConnectionFailure } from './database-errors.ts'
+import { type Checked, createLoadChecked, MOST_TOGETHER } from './load-checked.ts'
 import type { RecentStates } from './recent-states.ts'
-import type { EventRow } from './rows.ts'
+import { type EventRow, ofEach } from './rows.ts'
 import { SET_ASIDE_STREAMS } from './set-aside.ts'
 
 export type LoadStreams = {
@@ -59,6 +61,30 @@ export function createLoadStreams({ pool, recent, verifies, onHeld }: LoadStream
     return loaded
   }
 
+  const rowsFrom = gathering(
+    async (wanted: readonly { readonly streamId: string; readonly version: number }[]) => {
+      // Of a stream that two callers want, from the lower version.
+      const least = new Map<string, number>()
+      for (const { streamId, version } of wanted) least.set(streamId, Math.min(version, least.get(streamId) ?? version))
+      const { rows } = await pool.query<LoadedRow>({
+        name: 'load_streams',
+        // LATERAL with OFFSET: one index lookup for each stream, whatever the statistics of a fast growing table say.
+        text: `SELECT e.*, e.stream_id = ANY (${SET_ASIDE_STREAMS}) AS is_watched
+                 FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
+                 (SELECT stream_id, stream_version, type, schema_version, hash,
+                         CASE WHEN stream_version > wanted.version THEN data END AS data FROM events
+                   WHERE stream_id = wanted.id AND stream_version >= wanted.version ORDER BY stream_version OFFSET 0) AS e`,
+        values: [[...least.keys()], [...least.values()]],
+      })
+      const streams = ofEach(
+        wanted.map(({ streamId }) => streamId),
+        rows,
+      )
+      return streams.map((own, index) => own.filter((row) => row.stream_version >= (wanted[index]?.version ?? 0)))
+    },
+    { most: MOST_TOGETHER, isShared: isConnectionFailure },
+  )
+
   const loadMany: LoadStreams['loadMany'] = async (aggregate, ids) => {
     if (ids.length === 0) return []
     if (verifies) return loadCarefully(aggregate, ids)
@@ -69,16 +95,8 @@ export function createLoadStreams({ pool, recent, verifies, onHeld }: LoadStream
         return [streamId, { ...(known ?? unopened(aggregate, id)) }]
       }),
     )
-    const { rows } = await pool.query<LoadedRow>({
-      name: 'load_streams',
-      // LATERAL with OFFSET: one index lookup for each stream, whatever the statistics of a fast growing table say.
-      text: `SELECT e.*, e.stream_id = ANY (${SET_ASIDE_STREAMS}) AS is_watched
-               FROM unnest($1::text[], $2::integer[]) AS wanted(id, version) CROSS JOIN LATERAL
-               (SELECT stream_id, stream_version, type, schema_version, hash,
-                       CASE WHEN stream_version > wanted.version THEN data END AS data FROM events
-                 WHERE stream_id = wanted.id AND stream_version >= wanted.version ORDER BY stream_version OFFSET 0) AS e`,
-      values: [[...loaded.keys()], Array.from(loaded.values(), ({ version }) => version)],
-    })
+    const from = Array.from(loaded, ([streamId, { version }]) => ({ streamId, version }))
+    const rows = (await rowsFrom(from)).flat()
     const forgotten = forgottenOf(loaded, rows)
     if (forgotten.length > 0) {
       recent.forget(forgotten)

@@ -75,6 +75,8 @@ export function createEventLog(settings: {
   readonly onBatch?: AppendObserver
   /** Called with the changes of each commit after it is durable. Must not throw. */
   readonly onCommit?: (changes: readonly Change[]) => void
+  /** Names of the work that these changes made: wake-ups tell them to those who do it. */
+  readonly workOf?: (changes: readonly Change[]) => readonly string[]
   /** Which states are cached after an append: for processes that write the same streams again. None by default. */
   readonly recentStreams?: RecentSettings
   /** Every load recomputes hash chains: for signing processes, which must not act on an edited event. */
@@ -83,12 +85,13 @@ export function createEventLog(settings: {
   readonly onHeld?: (streamId: string, reason: string) => void
 }): EventLog {
   const { pool, wakeUps, clock, verifies = false } = settings
-  const group = createGroupCommit(pool, wakeUps.announce, settings.onBatch)
+  const group = createGroupCommit(pool, settings.onBatch)
   const recent = createRecentStates(settings.recentStreams ?? NOT_CACHED)
   const now = () => toInstant(clock())
 
   const append: EventLog['append'] = async (commit) => {
     await group.append(commit)
+    announce(wakeUps, commit, settings.workOf)
     recent.remember(commit.changes)
     settings.onCommit?.(commit.changes)
   }
@@ -156,6 +159,16 @@ async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<Stre
     values: [streamIds],
   })
   return result.rows.map((row) => ({ version: row.version ?? 0, hash: row.hash?.toString('hex') ?? '' }))
+}
+
+function announce(
+  wakeUps: Pick<WakeUps, 'announce'>,
+  { changes }: Commit,
+  workOf: (changes: readonly Change[]) => readonly string[] = () => [],
+): void {
+  if (changes.length === 0) return
+  const types = changes.flatMap(({ events }) => events.map(({ type }) => type))
+  wakeUps.announce(types, workOf(changes))
 }
 
 /** The changes of a list without its null entries. */

@@ -193,7 +193,10 @@ export async function readLogged(pool: Pool, names: readonly EventName[]): Promi
   return rows.map(toLogged)
 }
 
-const RANGE_COLUMNS = ['stream_id', 'stream_version', 'type', 'schema_version', 'data', 'recorded_at', 'hash'] as const
+const RANGE_COLUMNS = [
+  ...(['stream_id', 'stream_version', 'type', 'schema_version', 'data', 'recorded_at', 'hash'] as const),
+  ...(['transaction_id', 'position'] as const),
+] as const
 
 export type RangeRow = Pick<EventRow, (typeof RANGE_COLUMNS)[number]>
 
@@ -220,7 +223,7 @@ export async function readRanges(pool: Pool, ranges: readonly StreamRange[], mos
   return rows
 }
 
-function placeOf(row: Pick<EventRow, 'transaction_id' | 'position'>): SubscriptionPosition {
+export function placeOf(row: Pick<EventRow, 'transaction_id' | 'position'>): SubscriptionPosition {
   return { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
 }
 

@@ -44,3 +44,13 @@ export function toRecorded<E extends Event>(row: EventRow, event: E): RecordedEv
     hash: row.hash.toString('hex'),
   }
 }
+
+/** The rows of each stream, in the order of the streams. */
+export function ofEach<Row extends Pick<EventRow, 'stream_id'>>(
+  streamIds: readonly string[],
+  rows: readonly Row[],
+): readonly (readonly Row[])[] {
+  const known = new Map<string, Row[]>(streamIds.map((id) => [id, []]))
+  for (const row of rows) known.get(row.stream_id)?.push(row)
+  return streamIds.map((id) => known.get(id) ?? [])
+}

@@ -12,7 +12,7 @@ import { pause } from './lead.ts'
 import type { EventRow } from './rows.ts'
 import { SAVE_CHECKPOINT } from './sql.ts'
 import type { Row } from './table-rows.ts'
-import type { WakeUps } from './wake-ups.ts'
+import type { Wake, WakeUps } from './wake-ups.ts'
 
 /** A place in the reading order. */
 export type SubscriptionPosition = { readonly transactionId: bigint; readonly position: bigint }
@@ -148,28 +148,33 @@ export async function* subscribe(settings: {
   readonly name: string
   readonly signal: AbortSignal
   readonly dataOf?: readonly string[]
+  /** Whether an append is to be read at once; others are read with the next one, or within a second. By default all are. */
+  readonly isUrgent?: (wake: Wake) => boolean
 }): AsyncGenerator<Batch> {
-  const { pool, wakeUps, name, signal, dataOf = [] } = settings
-  const watch = wakeUps.watch()
+  const { pool, wakeUps, name, signal, dataOf = [], isUrgent } = settings
+  const watch = wakeUps.watch(isUrgent)
   try {
     let place = await loadPlace(pool, name)
-    let readAt = performance.now()
+    let foundAt = performance.now()
+    let wokenAt = foundAt
     while (!signal.aborted) {
       const { epoch } = place
+      const readAt = performance.now()
       const batch = await readAfter(pool, place.checkpoint, BATCH_SIZE, { dataOf, epoch })
-      if (batch.events.length === 0) {
+      if (batch.events.length > 0) {
+        foundAt = readAt
+        yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint, epoch) }
+        place = { checkpoint: batch.checkpoint, epoch }
+        if (batch.events.length === BATCH_SIZE) continue
+      } else if ((await readEpoch(pool)) !== epoch) {
         // A restored database assigns numbers again that were already read: events behind the checkpoint may be new.
-        if ((await readEpoch(pool)) !== epoch) {
-          place = await loadPlace(pool, name)
-          continue
-        }
-        await watch.wait(pollMs(performance.now() - readAt), signal)
+        place = await loadPlace(pool, name)
         continue
       }
-      readAt = performance.now()
-      yield { ...batch, commit: () => saveCheckpoint(pool, name, batch.checkpoint, epoch) }
-      place = { checkpoint: batch.checkpoint, epoch }
-      if (batch.events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (performance.now() - readAt), signal)
+      // The first read may miss what was told: an older transaction still runs. So there is a second one.
+      const isWoken = readAt - wokenAt < MIN_INTERVAL_MS
+      if (isWoken || batch.events.length > 0) await pause(MIN_INTERVAL_MS - (performance.now() - readAt), signal)
+      if (!isWoken && (await watch.wait(pollMs(performance.now() - foundAt), signal))) wokenAt = performance.now()
     }
   } finally {
     watch.stop()

@@ -4,7 +4,7 @@ import type { WakeUps } from './wake-ups.ts'
 /** A wake-up may be lost, so the condition is checked at this interval anyway. */
 const RECHECK_MS = 250
 /** Wake-ups within this time share one query. */
-const COALESCE_MS = 8
+const COALESCE_MS = 1
 
 /** Resolves with the result of `find` for the id, or with `null` after `timeoutMs`. */
 export type WaitUntil<T> = (id: string, timeoutMs: number) => Promise<T | null>
@@ -13,15 +13,26 @@ export type WaitUntil<T> = (id: string, timeoutMs: number) => Promise<T | null>
 export function createWaitUntil<T>(settings: {
   readonly wakeUps: WakeUps
   readonly find: (ids: readonly string[]) => Promise<ReadonlyMap<string, T>>
+  /** Events after which it may find something; by default any. */
+  readonly types?: ReadonlySet<string>
+  /** False where callers have just read that it is not done: the first look waits for a wake-up. By default true. */
+  readonly looksAtOnce?: boolean
 }): WaitUntil<T> {
-  const { wakeUps, find } = settings
+  const { wakeUps, find, types, looksAtOnce = true } = settings
+  const isAwaited = (told: ReadonlySet<string> | null) =>
+    types === undefined || told === null || [...told].some((type) => types.has(type))
   const waiters = new Map<string, Set<(found: T) => void>>()
   let timer: NodeJS.Timeout | null = null
   let soon = false
+  let isLooking = false
+  /** Whether something was told that the look may not have seen. */
+  let isAgain = false
   let stop: (() => void) | null = null
 
   /** A later wake-up does not delay a check that is already scheduled. */
   function lookIn(milliseconds: number): void {
+    isAgain ||= isLooking && milliseconds === COALESCE_MS
+    if (isLooking) return
     if (timer !== null && (soon || milliseconds === RECHECK_MS)) return
     if (timer !== null) clearTimeout(timer)
     soon = milliseconds === COALESCE_MS
@@ -29,15 +40,18 @@ export function createWaitUntil<T>(settings: {
   }
 
   async function look(): Promise<void> {
+    timer = null
+    isLooking = true
+    isAgain = false
     try {
       const found = await find([...waiters.keys()])
       for (const [id, value] of found) for (const resolve of waiters.get(id) ?? []) resolve(value)
     } catch {
       // When the database is unavailable, a waiter gives up at its own deadline; its request was recorded before.
     } finally {
-      timer = null
+      isLooking = false
       soon = false
-      if (waiters.size > 0) lookIn(RECHECK_MS)
+      if (waiters.size > 0) lookIn(isAgain ? COALESCE_MS : RECHECK_MS)
     }
   }
 
@@ -59,7 +73,9 @@ export function createWaitUntil<T>(settings: {
       }
       const deadline = setTimeout(() => done(null), timeoutMs)
       waiters.set(id, (waiters.get(id) ?? new Set()).add(done))
-      stop ??= wakeUps.listen(() => lookIn(COALESCE_MS))
-      lookIn(COALESCE_MS)
+      stop ??= wakeUps.listen(({ types: told }) => {
+        if (isAwaited(told)) lookIn(COALESCE_MS)
+      })
+      lookIn(looksAtOnce ? COALESCE_MS : RECHECK_MS)
     })
 }

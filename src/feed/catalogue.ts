@@ -26,9 +26,15 @@ export type Catalogue = {
  */
 export function createCatalogue(publishers: readonly Published[]): Catalogue {
   const types = publishers.flatMap((publisher) =>
-    Object.entries(publisher.types).map(([type, description]) => ({ type, description, publisher })),
+    Object.entries(publisher.types).flatMap(([type, description]) =>
+      publisher.repeats.includes(type) ? [] : [{ type, description, publisher }],
+    ),
   )
   requireUnique(types.map(({ type }) => `the public event ${type}`))
+  for (const { repeats, resource } of publishers)
+    for (const repeated of repeats)
+      if (!types.some(({ type, publisher }) => type === repeated && publisher.resource === resource))
+        throw new Error(`no publisher of ${resource} declares the public event ${repeated}`)
   requireUnique(
     publishers.flatMap(({ category, events, firstIndex, subject }) =>
       Object.entries(events).flatMap(([event, caused]) =>

@@ -8,7 +8,8 @@ import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { upcast } from '../event-log/aggregate.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
-import type { LoggedEvent, RangeRow, StreamRange } from '../event-log/read-logged.ts'
+import { type LoggedEvent, placeOf, type RangeRow, type StreamRange } from '../event-log/read-logged.ts'
+import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { type Catalogue, categoryOf } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { createFoldStreams, type Folded, MOST_READ } from './fold-streams.ts'
@@ -55,10 +56,13 @@ export type RenderPorts = {
 
 /** More rounds would mean that the first event of a stream needs itself. */
 const MOST_ROUNDS = 4
+/** Of any stream: versions are integers of 32 bits. */
+const LAST_VERSION = 2 ** 31 - 1
 const CHECKPOINT_BYTES = 16 * 1_024 * 1_024
 
 type Source = { readonly logged: LoggedEvent; readonly publisher: Published; readonly source: PublishSource }
 type Firsts = Map<string, FirstEvent | undefined>
+type Earlier = Map<string, { readonly place: SubscriptionPosition; readonly event: Event }[]>
 
 export function createRender({
   catalogue,
@@ -125,6 +129,7 @@ export function createRender({
     const foldedAt = await foldStreams(logged.filter((_, n) => (wanted[n] ?? []).length > 0))
     const firsts: Firsts = new Map()
     const firstOf = (streamId: string) => firsts.get(streamId)
+    const earlier: Earlier = new Map()
     const sources = logged.map((event, n): Source[] => {
       const publishers = wanted[n] ?? []
       if (publishers.length === 0) return []
@@ -133,13 +138,36 @@ export function createRender({
       const folded: Folded | null = foldedAt(event)
       if (folded === null) return []
       const { event: own, first, before, after } = folded
-      const source = { id, tenantId, version, recordedAt, event: own, first, before, after, firstOf } as PublishSource
+      const earlierOf = (of: string) =>
+        (earlier.get(of) ?? []).filter(({ place }) => comparePlaces(place, event.place) < 0).map((one) => one.event)
+      const stream = { id, tenantId, version, recordedAt, event: own, first, before, after }
+      const source = { ...stream, firstOf, earlierOf } as PublishSource
       return publishers.map((publisher) => ({ logged: event, publisher, source }))
     })
     await readFirsts(sources.flat(), firsts)
+    const wantedEarlier = sources
+      .flat()
+      .flatMap(({ logged, publisher, source }) => attempt(logged, [], () => publisher.earlier(source as never)))
+    await readEarlier({ readRanges, toEvent }, wantedEarlier, earlier)
     return sources.map((each) =>
       each.flatMap((one) => attempt(one.logged, [], () => renderOne(one))).sort((a, b) => a.index - b.index),
     )
+  }
+}
+
+async function readEarlier(
+  { readRanges, toEvent }: Pick<RenderPorts, 'readRanges'> & { readonly toEvent: (row: RangeRow) => Event | null },
+  wanted: readonly string[],
+  earlier: Earlier,
+): Promise<void> {
+  if (wanted.length === 0) return
+  const ranges = [...new Set(wanted)].map((streamId) => ({ streamId, from: 1, to: LAST_VERSION }))
+  for (const row of await readRanges(ranges, MOST_READ)) {
+    const event = toEvent(row)
+    if (event === null) continue
+    const own = earlier.get(row.stream_id) ?? []
+    own.push({ place: placeOf(row), event })
+    earlier.set(row.stream_id, own)
   }
 }
 

@@ -27,6 +27,8 @@ export async function retryFailed(queue: BullQueue, id?: string): Promise<number
   let retried = 0
   for (const [failedId, [newest, ...older]] of await failedById(queue)) {
     if (id !== undefined && id !== failedId) continue
+    // Why it failed is no reason to fail again.
+    if ('reason' in newest.data) await unlessGone(newest.updateData({ ...newest.data, reason: undefined }))
     const back = await unlessGone(newest.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true }))
     for (const job of older) await unlessGone(job.remove())
     if (back) retried += 1

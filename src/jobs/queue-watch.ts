@@ -47,12 +47,21 @@ export function createQueueWatch(look: LookAtQueues, onError: (error: unknown, f
     try {
       const seen = await look(asked)
       sights = queues.size === asked.length ? seen : null
-      for (const [queue, { isReady }] of seen) if (isReady) await waiting.get(queue)?.()
+      // Not waited for: a worker that does not wake up stops no look at the other queues.
+      for (const [queue, { isReady }] of seen) if (isReady) void wake(queue)
     } catch (error) {
       sights = null
       if (!isStopped) onError(error, {})
     }
     if (!isStopped) timer = setTimeout(() => void lookAround(), sights?.size === 0 ? IDLE_LOOK_MS : BUSY_LOOK_MS)
+  }
+
+  async function wake(queue: string): Promise<void> {
+    try {
+      await waiting.get(queue)?.()
+    } catch (error) {
+      if (!isStopped) onError(error, { queue })
+    }
   }
 
   return {

@@ -25,7 +25,8 @@ function tenantOf({ data }: Job): string {
   return data.tenant_id ?? ''
 }
 
-export function createRounds(): Rounds {
+/** @param maxKept jobs kept for one tenant */
+export function createRounds(maxKept = MAX_KEPT): Rounds {
   /** In the order of their turns: a tenant moves to the end after its turn. */
   const tenants = new Map<string, Map<string, Job>>()
   let size = 0
@@ -33,7 +34,7 @@ export function createRounds(): Rounds {
     put(job) {
       const own = tenants.get(tenantOf(job)) ?? new Map<string, Job>()
       if (!own.has(job.id)) {
-        if (own.size >= MAX_KEPT) return
+        if (own.size >= maxKept) return
         size += 1
       }
       own.set(job.id, job)

@@ -2,6 +2,7 @@
  * Runs the jobs of one queue until it is closed: connects automatically when the back end was down at the start or goes
  * away, and lets running handlers finish on close.
  */
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Job as StoredJob, UnrecoverableError } from 'bullmq'
 import { BursarError } from '../core/errors.ts'
@@ -32,6 +33,7 @@ const DISCONNECT_MS = 1_000
 export function startWorker(settings: WorkerSettings): JobWorker {
   const { queue, graceMs, log, onError } = settings
   const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal) // Each running handler may listen, and Node warns of more than ten.
   const running = new Set<Promise<void>>()
   let worker: BullWorker | null = null
 

@@ -43,14 +43,29 @@ export type IntentRef = { readonly kind: 'transaction' | 'voucher' | 'signature'
  * be used.
  */
 export class NonceClaimed extends Unavailable {
+  readonly transactionId: string
   readonly nonce: number
+  /** By transaction, the nonces of others that were asked for, as far as they showed. */
+  readonly others: ReadonlyMap<string, number>
 
-  constructor(transactionId: string, nonce: number) {
+  constructor(transactionId: string, nonce: number, others: ReadonlyMap<string, number> = new Map()) {
     super(
       'nonce_claimed',
       `${transactionId} was already signed with nonce ${nonce}: it can only be signed with that nonce.`,
     )
+    this.transactionId = transactionId
     this.nonce = nonce
+    this.others = others
+  }
+}
+
+/** The parties refuse to sign this transaction. They may sign others of the same sender. */
+export class SigningRefused extends Unavailable {
+  readonly transactionId: string
+
+  constructor(transactionId: string, reason: string) {
+    super('mpc_refused', `The parties refuse to sign ${transactionId}: ${reason}.`)
+    this.transactionId = transactionId
   }
 }
 
@@ -109,7 +124,9 @@ export type Signer = {
    * The implementation proves each `sender`: it recovers the sender from the bytes, or derives it from the very key that
    * signed them in this process. It never takes it from the request, or from another process.
    *
-   * @throws NonceClaimed when the first transaction can only be signed with another nonce
+   * @throws NonceClaimed when the first transaction can only be signed with another nonce, or its nonce is that of another
+   *   transaction, which can only be signed with it and may be none of them
+   * @throws SigningRefused for the first transaction
    * @throws Unavailable when not even the first could be signed now: the same call may succeed later
    * @throws RangeError for a field that EIP-1559 cannot hold: a defect of the caller
    */

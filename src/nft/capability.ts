@@ -2,14 +2,17 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
+import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
 import { nftRules } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
 import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
+import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
+import { observeUses, unwindUses } from './tokens/observe-uses.ts'
 import { createSignVoucher } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
 import { nftTransferAggregate } from './transfers/aggregate.ts'
@@ -23,6 +26,7 @@ export const nft: Capability = {
     anyAggregate(tokenAggregate),
   ],
   openingRules: nftRules,
+  effectRules: nftEffects,
   publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   work: [voucherWork],
@@ -40,8 +44,17 @@ export const nft: Capability = {
       },
     },
   ],
-  observe: (needs, chainId) => ({
-    observe: async (blocks) => ({ changes: await observeOwnership(needs, chainId, blocks) }),
-    unwind: (ancestor) => unwindOwnership(needs, chainId, ancestor),
-  }),
+  observe(needs, chainId) {
+    const earlierUses = createEarlierUses(needs, chainId)
+    return {
+      async observe(blocks) {
+        const observing = [observeOwnership(needs, chainId, blocks), observeUses(needs, chainId, blocks), earlierUses()]
+        return { changes: (await Promise.all(observing)).flat() }
+      },
+      async unwind(ancestor) {
+        const unwinding = [unwindOwnership(needs, chainId, ancestor), unwindUses(needs, chainId, ancestor)]
+        return (await Promise.all(unwinding)).flat()
+      },
+    }
+  },
 }

@@ -8,6 +8,7 @@ import type { TokenEvent } from './tokens/token-events.ts'
 import type { NftTransferEvent } from './transfers/events.ts'
 
 const READ_SCOPE = 'nft:read'
+const USE = ['used_as', 'used_by', 'used_hash', 'used_transaction_id', 'used_block'] as const
 const CONTENT = { nft_metadata: { content: 'content' }, nft_pins: 'free' } as const
 
 export const nft = {
@@ -20,10 +21,10 @@ export const nft = {
     nft_mints: { follows: 'stream', grants: readBy(READERS) },
     nft_owners: { follows: 'stream', grants: readBy([...READERS, 'follower']) },
     nft_token_updates: { follows: 'stream', grants: readBy(READERS) },
-    nft_tokens: { follows: 'stream', grants: readBy(READERS) },
+    nft_tokens: { follows: 'stream', grants: readBy([...READERS, 'follower']) },
     nft_transfer_items: { follows: 'stream', grants: readBy(READERS) },
     nft_transfers: { follows: 'stream', grants: readBy(READERS) },
-    nft_vouchers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+    nft_vouchers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'follower']) },
     nft_pins: {
       beside: 'content that the IPFS node confirmed; after an import all content is pinned again',
       grants: readBy(['operator'], { api: 'SELECT, INSERT, UPDATE', dispatcher: 'SELECT, INSERT, UPDATE, DELETE' }),
@@ -53,6 +54,8 @@ export const nft = {
             VoucherSigned: [],
             VoucherRedemptionRequested: [],
             VoucherRevocationRecorded: [],
+            VoucherUsed: [],
+            VoucherUseReorged: [],
           },
         },
         nft_tokens: {
@@ -63,6 +66,8 @@ export const nft = {
             VoucherSigned: [],
             VoucherRedemptionRequested: ['recipient', 'transaction_id'],
             VoucherRevocationRecorded: [],
+            VoucherUsed: [],
+            VoucherUseReorged: [],
           },
         },
         nft_vouchers: {
@@ -72,6 +77,8 @@ export const nft = {
             VoucherSigned: ['signature', 'signed_at'],
             VoucherRedemptionRequested: [],
             VoucherRevocationRecorded: ['revocation_id'],
+            VoucherUsed: USE,
+            VoucherUseReorged: USE,
           },
         },
         ...CONTENT,
@@ -83,6 +90,8 @@ export const nft = {
         VoucherSigned: ['signer'],
         VoucherRedemptionRequested: ['api'],
         VoucherRevocationRecorded: ['api'],
+        VoucherUsed: ['follower'],
+        VoucherUseReorged: ['follower'],
       } satisfies EventWriters<MintEvent>,
     },
     token: {

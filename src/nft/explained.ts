@@ -27,8 +27,17 @@ export const explainedMint = explained(mintAggregate, {
     VoucherRedemptionRequested: ({ recipient, transactionId }) =>
       `redemption for ${recipient} requested: ${transactionId}`,
     VoucherRevocationRecorded: ({ transactionId }) => `revocation requested: ${transactionId}`,
+    VoucherUsed: ({ as, recipient, blockNumber, hash, transactionId }) =>
+      as === 'minted'
+        ? `token minted to ${recipient} in block ${blockNumber}, by ${transactionId ?? foreign(hash)}`
+        : `token id revoked in block ${blockNumber}, by ${transactionId ?? foreign(hash)}`,
+    VoucherUseReorged: ({ as, blockNumber }) => `block ${blockNumber}, in which it was ${as}, left the chain`,
   },
 })
+
+function foreign(hash: string | null): string {
+  return hash === null ? 'a foreign transaction' : `the foreign transaction ${hash}`
+}
 
 export const explainedNftTransfer = explained(nftTransferAggregate, {
   kind: 'nftTransfer',

@@ -1,10 +1,11 @@
 /** What the transactions of NFTs may be: calls of the functions that this service makes, without an amount. Pure. */
+import { EARLIER_FACTORIES, isEarlierCreation } from '../chain/earlier-factories.ts'
+import { deploysFactory } from '../chain/ensure-factory.ts'
 import { addressWord } from '../chain/hex.ts'
 import { callsFunction } from '../chain/nft.ts'
 import {
   createImplementation,
   DEPLOYMENT_PROXY,
-  deployFactory,
   FACTORY_ADDRESS,
   isDeployment,
   STEP_FACTORY_ADDRESS,
@@ -16,7 +17,7 @@ import { callWithoutValue, type OpeningRules } from '../transactions/opening-rul
 import type { nft } from './declaration.ts'
 
 const BOTH = ['ERC721', 'ERC1155'] as const
-const KINDS = ['WHOLE', 'STEPS'] as const
+const FACTORIES = [FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, ...EARLIER_FACTORIES]
 
 export const nftRules: OpeningRules<typeof nft> = {
   CollectionDeployRequested(intent) {
@@ -25,12 +26,11 @@ export const nftRules: OpeningRules<typeof nft> = {
     const { to, data } = intent
     if (sameHex(to, STEP_FACTORY_ADDRESS) && BOTH.some((one) => sameHex(data, createImplementation(one).data)))
       return null
-    if (sameHex(to, FACTORY_ADDRESS) || sameHex(to, STEP_FACTORY_ADDRESS))
+    if (isEarlierCreation(to, data ?? '')) return null
+    if (FACTORIES.some((one) => sameHex(to, one)))
       return isDeployment(data ?? '') ? null : 'it must call deploy of the factory'
     if (!sameHex(to, DEPLOYMENT_PROXY)) return 'a deployment must call the factory, or deploy it'
-    return KINDS.some((kind) => sameHex(data, deployFactory(kind).data))
-      ? null
-      : 'the deployment proxy must deploy the factory, and nothing else'
+    return deploysFactory(data ?? '') ? null : 'the deployment proxy must deploy the factory, and nothing else'
   },
   MintRequested: (intent) => callOf(intent, 'mint', ['mint', 'mintBatch', 'redeem']),
   NftTransferRequested(intent) {

@@ -4,7 +4,7 @@ import { mapValues } from '../core/map-values.ts'
 import { OPENINGS } from '../declarations.ts'
 import type { TransactionEvent } from '../transactions/all-events.ts'
 import type { TransactionAtEvent } from '../transactions/fold-view.ts'
-import { type KnownTransaction, newestAttempt } from '../transactions/state.ts'
+import { hasWorked, type KnownTransaction, newestAttempt } from '../transactions/state.ts'
 import { type Fate, type Outcome, outcomeOf } from './outcome.ts'
 
 export type TransactionSource = PublishSource<TransactionAtEvent, TransactionEvent>
@@ -61,11 +61,11 @@ export function subjectOf({ first }: TransactionSource, type: string): string | 
 function fateOf(transaction: KnownTransaction): Fate {
   const { state, inclusion, failure } = transaction
   const hash = inclusion?.hash ?? newestAttempt(transaction)?.hash ?? null
-  return { state, succeeded: inclusion?.succeeded ?? null, hash, failure }
+  return { state, succeeded: inclusion === null ? null : hasWorked(inclusion), hash, failure }
 }
 
 /** A block with the cancellation is not the outcome. In older logs its state is that of any other block. */
-function outcomeIn(transaction: KnownTransaction): Outcome {
+export function outcomeIn(transaction: KnownTransaction): Outcome {
   const { attempts, inclusion } = transaction
   const mined = attempts.find(({ hash }) => hash === inclusion?.hash)
   return transaction.state === 'mined' && mined?.purpose === 'cancel' ? 'pending' : outcomeOf(fateOf(transaction))

@@ -29,7 +29,7 @@ A request is held when a transaction on chain may be its own and nothing proves 
 its idempotency key was used for something else. Look up the hash that the command prints. If it paid this request, --claim
 with --hash records it; if it did not, --new with --hash records that, and the request is signed.
 
-Exit code 0: every lane was compared and is free to sign; 1: a lane is held, or a signer works on it; 3: no node answered for a lane.
+Exit code 0: every lane was compared and is free to sign; 1: a lane is held, or another process records for it; 3: no node answered for a lane.
 
 JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, busy or unanswered, "reason", "requests_held",
 "waiting", "recovered": [{"transaction_id", "nonce", "hash"}], "next": [{"say", "run"}]}]}; with --claim or --new {"transaction_id",
@@ -138,7 +138,7 @@ function nextSteps({ outcome }: ReconciledLane, subject: string, chain: Operator
         step('If it stays held, see docs/operations.md, "A lane that stays held", for each reason.'),
       ]
     case 'busy':
-      return [step('A signer works on the lane and compares it: check again.', again)]
+      return [step('Compare it again in a few seconds.', again)]
     default:
       return [
         step(

@@ -2,6 +2,7 @@
  * Accepts the request to sign a message or typed data: validates all of it, then records it with its digest, in one
  * append. A refused request leaves no trace. No key is needed or available here.
  */
+import { isCollectionDomain } from '../chain/nft-voucher.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -15,7 +16,7 @@ import { eip191Digest } from '../keys/eip191.ts'
 import { eip712Digest } from '../keys/eip712.ts'
 import { type FindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { signatureAggregate } from './aggregate.ts'
-import type { SignatureRequested, SignedTypedData } from './events.ts'
+import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
 import { type Encoding, readMessage } from './read-message.ts'
 import { readTypedData, type SentTypedData } from './read-typed-data.ts'
 import { spendingTypeIn } from './spending-types.ts'
@@ -35,6 +36,8 @@ export type RequestSignaturePorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly findWallet: FindWallet
+  /** Whether this service sends the transactions of a contract. */
+  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
   /** What is done with typed data that lets somebody else spend. */
   readonly spendingTypedData: 'refuse' | 'allow'
 }
@@ -42,12 +45,12 @@ export type RequestSignaturePorts = {
 /**
  * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data, among them
  *   `typed_data_spends`),
- *   Conflict `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
+ *   Conflict `managed_contract`, `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
  */
 export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>
 
 export function createRequestSignature(ports: RequestSignaturePorts): RequestSignature {
-  const { log, accept, newId, findWallet, spendingTypedData } = ports
+  const { log, accept, newId, findWallet } = ports
   return ({ environment, walletId, wanted }, metadata) =>
     accept(metadata, async (append) => {
       const { tenantId } = metadata
@@ -60,8 +63,7 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
       const now = log.now()
       const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
       const requested = readWanted(wanted, place)
-      if (requested.type === 'TypedDataSignatureRequested' && spendingTypedData === 'refuse')
-        refuseSpending(requested.data.typedData)
+      if (requested.type === 'TypedDataSignatureRequested') await requireHarmless(ports, requested.data)
       const command = { type: 'RequestSignature', requested } as const
       const id = newId('signature')
       const changes = [opened(signatureAggregate, id, command, { metadata, now })]
@@ -73,6 +75,22 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
 function explain(refusal: unknown): unknown {
   if (!(refusal instanceof WalletGuardRefused)) return refusal
   return new Conflict('wallet_archived', 'The wallet is archived: restore it first.')
+}
+
+/** @throws Conflict `managed_contract`; ValidationFailed `typed_data_spends` */
+async function requireHarmless(
+  { isManaged, spendingTypedData }: RequestSignaturePorts,
+  { typedData, chainId }: TypedDataSignatureRequested['data'],
+): Promise<void> {
+  const { verifyingContract } = typedData.domain
+  const isForCollection =
+    isCollectionDomain(typedData.domain) ||
+    (verifyingContract !== undefined && (await isManaged(chainId, verifyingContract)))
+  if (isForCollection) {
+    const rule = `The domain is that of a collection${verifyingContract === undefined ? '' : `, ${verifyingContract}`}: create, redeem and revoke vouchers with the NFT routes.`
+    throw new Conflict('managed_contract', rule)
+  }
+  if (spendingTypedData === 'refuse') refuseSpending(typedData)
 }
 
 /** @throws ValidationFailed `typed_data_spends` */

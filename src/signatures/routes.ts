@@ -44,7 +44,7 @@ const typedData = {
     'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body has the format of `eth_signTypedData_v4`. ' +
     'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. A signature can let others ' +
     'spend what the wallet holds (permits, orders, signed transfers, calls in its name). Unless the operator has set ' +
-    '`SIGN_SPENDING_TYPED_DATA=allow`, or in the sandbox, types of these known forms are refused with `typed_data_spends`. Sign ' +
+    '`SIGN_SPENDING_TYPED_DATA=allow`, or in the sandbox, types of these known forms are refused with `typed_data_spends`. Data for the contract of a collection is always refused, with `managed_contract`: the NFT routes sign vouchers. Sign ' +
     'only what you understand.',
   params: walletParams,
   body: typedDataBody,
@@ -66,7 +66,9 @@ const config = {
   quotas: ['ceremonies'],
   body: SIGNED_BODY,
   waits: 'up to 10 seconds for the signature',
-  refusals: { 409: 'The wallet is archived, or has no address yet.' },
+  refusals: {
+    409: 'The wallet is archived or has no address yet, or the typed data is for the contract of a collection.',
+  },
 } as const
 
 export function signatureRoutes(ports: SignatureRoutePorts): Routes {

@@ -4,6 +4,7 @@
  * Invariant: only recorded data is signed, a signature is recorded only when the wallet's address is recovered from it
  * and the recorded digest, and the first one is kept: a repeated job changes nothing.
  */
+import { isCollectionDomain } from '../chain/nft-voucher.ts'
 import { NotFound } from '../core/errors.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
@@ -36,6 +37,9 @@ export function createSignRecorded({ log, signer, walletOf }: SignRecordedPorts)
     if (wallet.tenantId !== tenantId || wallet.address !== address) {
       throw new WalletUnfit(`${signatureId} was not recorded for wallet ${walletId}.`)
     }
+    // The API refuses them; one from an earlier version or from elsewhere is not signed either.
+    if (state.type === 'typed_data' && isCollectionDomain(state.wish.typedData.domain))
+      throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
     const signature = await sign(signer, wallet.key, signatureId, state)
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
     const metadata = { tenantId, actor: 'worker:signer', causationId: signatureId }

@@ -11,6 +11,7 @@ import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { Fees, Intent } from './events.ts'
 import {
   FINAL_STATES,
+  hasWorked,
   isUnmined,
   type KnownTransaction,
   newestAttempt,
@@ -178,7 +179,7 @@ function toRow(
     hashes: [...transaction.abandoned, ...transaction.attempts].map(({ hash }) => hash),
     block_number: inclusion?.blockNumber ?? null,
     block_hash: inclusion?.blockHash ?? null,
-    succeeded: inclusion?.succeeded ?? null,
+    succeeded: inclusion === null ? null : hasWorked(inclusion),
     fee_estimated: highestFee(transaction).toString(),
     fee_actual: inclusion === null ? null : (inclusion.gasUsed * inclusion.effectiveGasPrice).toString(),
     logs: inclusion?.logs ?? null,

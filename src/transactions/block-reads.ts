@@ -6,8 +6,7 @@ import type { Pool } from 'pg'
 import type { BlockRef } from '../chain/blocks.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { unchangedFor } from './lanes.ts'
-import { isInBlock, isInFlight } from './sql.ts'
+import { isInBlock, isInFlight, unchangedFor } from './sql.ts'
 
 /** Further ones settle with the next step of the follower. */
 const MAX_SETTLED = 5_000

@@ -9,8 +9,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Nodes } from '../chain/agreement.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
+import { atMost } from '../core/at-most.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
@@ -59,11 +60,11 @@ const FREE: Compared = { held: null, unclear: [], from: 0 }
  * @param waiting the requests about to be signed for the first time, in order of acceptance
  * @throws Unavailable when no node answers
  */
-export type CompareLane = (lane: Lane, lease: Lease, waiting: readonly string[]) => Promise<Compared>
+export type CompareLane = (lane: Lane, lease: Fence, waiting: readonly string[]) => Promise<Compared>
 
 export function createCompareLane(ports: CompareLanePorts): CompareLane {
-  const looks = new LRUCache<string, Look>({ max: REMEMBERED_LANES })
-  const proofs: Proofs = new LRUCache({ max: REMEMBERED_PROOFS })
+  const looks = new LRUCache<string, Look>(atMost(REMEMBERED_LANES))
+  const proofs: Proofs = new LRUCache(atMost(REMEMBERED_PROOFS))
   const judge = createJudgeCounts({ now: ports.now, assigned: ports.outside.assigned })
   return async (lane, lease, waiting) => {
     const name = laneName(lane)
@@ -132,7 +133,7 @@ async function lookAtChain(
 async function recover(
   ports: CompareLanePorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   { epoch, proofs, requests, loose }: Search,
 ): Promise<readonly string[]> {
   const { log, outside, keys, untagged } = ports

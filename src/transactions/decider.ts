@@ -20,6 +20,7 @@ import type {
   SignedBytes,
   TakenBy,
 } from './events.ts'
+import { type Settling, settle } from './settle-decider.ts'
 import {
   evolve,
   isUnmined,
@@ -68,12 +69,6 @@ export type TransactionCommand =
     }
   | { readonly type: 'HoldLookalike'; readonly lookalike: Lookalike; readonly now: string }
 
-type Settling = Pick<Failure, 'revertedBy'> & {
-  readonly confirmations: number
-  readonly revertReason: string
-  readonly now: string
-}
-
 /** A worker's command that is invalid in this state: a defect, never a caller's error. */
 export class InvalidTransition extends BursarError {
   override readonly type = 'internal_error'
@@ -117,7 +112,7 @@ function decideKnown(
     case 'RecordSubmission':
       return recordSubmission(command, transaction)
     case 'RecordShortFunds':
-      if (!isUnmined(transaction) || transaction.state === 'awaiting_funds') return []
+      if (!awaitsAnswer(transaction, command.hash) || transaction.state === 'awaiting_funds') return []
       return [{ type: 'TransactionAwaitingFunds', data: { hash: command.hash, refusedAt: command.now } }]
     case 'RecordInclusion':
       return recordInclusion(command.inclusion, transaction)
@@ -172,13 +167,14 @@ function recordReplacement(
   ]
 }
 
+/** Not for bytes that were mined or replaced, or lost their nonce, before the answer of the node arrived. */
+const awaitsAnswer = (one: KnownTransaction, hash: string) => isUnmined(one) && newestAttempt(one)?.hash === hash
+
 function recordSubmission(
   { hash, insteadOf = hash, now }: { readonly hash: string; readonly insteadOf?: string; readonly now: string },
   transaction: KnownTransaction,
 ): readonly TransactionEvent[] {
-  // Submitted again, mined before the response arrived, or replaced meanwhile: no event.
-  if (!isUnmined(transaction) || transaction.state === 'submitted' || newestAttempt(transaction)?.hash !== insteadOf)
-    return []
+  if (!awaitsAnswer(transaction, insteadOf) || transaction.state === 'submitted') return []
   return [{ type: 'TransactionSubmitted', data: { hash, submittedAt: now } }]
 }
 
@@ -205,30 +201,6 @@ function recordReorg(
     return [{ type: 'TransactionReorged', data: { ...block, reorgedAt: now } }]
   const confirmations = Math.max(1, head - blockNumber + 1)
   return [{ type: 'SettlementRevoked', data: { outcome: state, ...block, confirmations, revokedAt: now } }]
-}
-
-function settle(command: Settling, { state, intent, inclusion }: KnownTransaction): readonly TransactionEvent[] {
-  if ((state !== 'mined' && state !== 'cancelling') || inclusion === null) return []
-  const { blockNumber, succeeded, hash } = inclusion
-  const { confirmations, revertReason, now } = command
-  const settled = { blockNumber, confirmations }
-  // Whatever its execution did, it used the nonce.
-  if (state === 'cancelling') return [{ type: 'TransactionCancelled', data: { hash, ...settled, cancelledAt: now } }]
-  if (!succeeded) {
-    const by = command.revertedBy === undefined ? {} : { revertedBy: command.revertedBy }
-    const data = { ...settled, reason: revertReason, ...by, revertedAt: now }
-    return [{ type: 'TransactionReverted', data }]
-  }
-  if (!hasMoved(intent, inclusion)) {
-    const reason = `The contract of ${intent.asset.symbol} accepted the call but logged no transfer from the wallet to the recipient. Check the recipient's balance before you send again.`
-    return [{ type: 'TransactionReverted', data: { ...settled, reason, revertedAt: now, code: 'token_not_moved' } }]
-  }
-  return [{ type: 'TransactionConfirmed', data: { ...settled, confirmedAt: now } }]
-}
-
-/** A token may move another amount than the one sent: the fee that it keeps is reported. */
-function hasMoved({ amount }: Intent, { moved }: Inclusion): boolean {
-  return moved === undefined || amount === 0n || (moved !== null && moved > 0n)
 }
 
 function requestCancellation(now: string, transaction: KnownTransaction): readonly TransactionEvent[] {

@@ -1,12 +1,6 @@
 /** The declaration of transactions: everything that wallets send to a chain. */
 import { READERS, readBy } from '../core/database-roles.ts'
-import {
-  type Declaration,
-  type EventWriters,
-  LANE_LIMITS,
-  MPC_LIMITS,
-  type StepDeclaration,
-} from '../core/declaration.ts'
+import { type Declaration, type EventWriters, LANE_LIMITS, type StepDeclaration } from '../core/declaration.ts'
 import type { LaterEvent, TagKeyAdopted } from './events.ts'
 
 const IN_FLIGHT = ['signed', 'submitted', 'replaced', 'reorged', 'awaiting_funds'] as const
@@ -143,8 +137,8 @@ export const transactions = {
     tagkey: { rows: {}, readScope: '*', events: { TagKeyAdopted: ['signer'] } satisfies EventWriters<TagKeyAdopted> },
   },
   queues: {
-    // A lane has requests to sign.
-    lane: { limits: LANE_LIMITS, mpcLimits: MPC_LIMITS },
+    // Partitions of lanes with requests to sign. Tenants take turns in the process that has them.
+    lane: { limits: LANE_LIMITS, mpcLimits: LANE_LIMITS },
     // Signed transactions wait to be sent.
     submit: { limits: LANE_LIMITS },
   },

@@ -1,5 +1,5 @@
 /** The dependency of a transaction: another one that must have succeeded in a block before this one is signed. */
-import { isUnmined, type TransactionState } from './state.ts'
+import { hasWorked, isUnmined, type TransactionState } from './state.ts'
 
 export type DependencyOutcome =
   | { readonly outcome: 'open' }
@@ -16,7 +16,9 @@ export function outcomeOf(id: string, dependency: TransactionState): DependencyO
   const { state, inclusion, failure } = dependency
   if (isUnmined(dependency) || state === 'cancelling') return { outcome: 'open' }
   if (state === 'mined' || state === 'confirmed') {
-    return inclusion?.succeeded ? { outcome: 'succeeded', blockNumber: inclusion.blockNumber } : { outcome: 'open' }
+    return inclusion !== null && hasWorked(inclusion)
+      ? { outcome: 'succeeded', blockNumber: inclusion.blockNumber }
+      : { outcome: 'open' }
   }
   // In a chain of dependencies each names the one before it; the reason is only shown once.
   const why = failure === null || failure.code === 'dependency_failed' ? '.' : `: ${failure.message}`

@@ -159,6 +159,11 @@ export type Inclusion = {
    */
   readonly moved?: bigint | null
   /**
+   * Of a successful execution of a type with a rule: whether its logs show what the type does. `missing`: for example, no
+   * contract was there. Missing for everything else, and in older events.
+   */
+  readonly effect?: 'logged' | 'missing'
+  /**
    * The logs of the receipt, for types whose declaration says `keepsLogs`; `null` for all others, for cancellations, and
    * in events from before logs were recorded.
    */
@@ -226,7 +231,7 @@ export type TransactionReverted = Event<
     confirmations: number
     reason: string
     revertedAt: string
-    code?: 'token_not_moved'
+    code?: 'token_not_moved' | 'no_effect'
     revertedBy?: string | null
   }
 >
@@ -289,6 +294,8 @@ export type FailureCode =
   | 'token_transfer_refused'
   /** In its block: the execution succeeded, and the token's contract logged no transfer. */
   | 'token_not_moved'
+  /** In its block: the execution succeeded, and the called contract logged nothing of what was requested. */
+  | 'no_effect'
   /** Before signing: no node could simulate it for a day. */
   | 'not_simulated'
 

@@ -11,7 +11,7 @@ import { smallest } from '../core/money.ts'
 import type { NewId } from '../declarations.ts'
 import { notHeld, opened } from '../event-log/aggregate.ts'
 import { HoldRefused } from '../event-log/commit.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { MAX_FILLERS_AN_HOUR } from '../keys/mpc/filler-counts.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -48,7 +48,7 @@ export type FillGapsPorts = {
  * @returns the number of gaps
  * @throws Unavailable
  */
-export type FillGaps = (lane: Lane, lease: Lease, setAside?: readonly string[]) => Promise<number>
+export type FillGaps = (lane: Lane, lease: Fence, setAside?: readonly string[]) => Promise<number>
 
 export function createFillGaps(ports: FillGapsPorts): FillGaps {
   const { log, lanes, replaceAfterMs } = ports

@@ -1,14 +1,27 @@
 /** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
 import { TRANSACTION_TYPES } from '../declarations.ts'
+import type { Change } from '../event-log/aggregate.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
-import { isLaneName, type Lane, laneName, unchangedFor } from './lanes.ts'
-import { isUnmined } from './sql.ts'
+import { isLaneName, type Lane, laneName } from './lanes.ts'
+import { isPartition, partitionSql, workName } from './partitions.ts'
+import { isUnmined, unchangedFor } from './sql.ts'
+import type { TransactionState } from './state.ts'
 
 function signJob(lane: Lane): Job {
   return { queue: 'lane', id: laneName(lane), data: { lane: laneName(lane) } }
+}
+
+/** Found by the sweeper: bytes may be due again, which no other job is about. */
+function stale(job: Job): Job {
+  return told({ ...job, data: { ...job.data, stale: 'true' } })
+}
+
+/** Of a lane whose work no append names: the process that has the lane is told of it. */
+function told(job: Job): Job {
+  return { ...job, data: { ...job.data, told: 'true' } }
 }
 
 function submitJob(lane: Lane): Job {
@@ -41,6 +54,26 @@ const DECIDES: ReadonlySet<string> = new Set([
   'TransactionCancelled',
 ])
 
+/** Whether an event asks for nothing but a job of its own transaction's lane, whose work the wake-up of its append names. */
+export function isOfLaneAlone(type: string): boolean {
+  return ((TO_SIGN.has(type) || TO_SUBMIT.has(type)) && !DECIDES.has(type)) || type === 'TransactionSubmitted'
+}
+
+/** What the changes of transactions mean for their lanes, as wake-ups say it. */
+export function laneWork(changes: readonly Change[]): readonly string[] {
+  return changes.flatMap(({ events, after }) => {
+    if (!events[0]?.streamId.startsWith('transaction-')) return []
+    const state = after.state as TransactionState
+    if (state.state === 'unknown') return []
+    const lane = laneName({ chainId: state.intent.chainId, address: state.intent.from })
+    const hasType = (types: ReadonlySet<string>) => events.some(({ type }) => types.has(type))
+    return [
+      ...(hasType(TO_SIGN) ? [workName('sign', lane)] : []),
+      ...(hasType(TO_SUBMIT) ? [workName('submit', lane)] : []),
+    ]
+  })
+}
+
 /** An event with the lane of its transaction, if it has one, and the lanes of the transaction's dependents. */
 export type LanedEvent = Notice & { readonly lane?: Lane; readonly dependents?: readonly Lane[] }
 
@@ -52,7 +85,7 @@ export function transactionJobs({
 }: Pick<LanedEvent, 'type' | 'lane' | 'dependents'>): readonly Job[] {
   const own =
     lane === undefined ? [] : TO_SIGN.has(type) ? [signJob(lane)] : TO_SUBMIT.has(type) ? [submitJob(lane)] : []
-  return dependents.length === 0 ? own : [...own, ...dependents.map(signJob)]
+  return dependents.length === 0 ? own : [...own, ...dependents.map((one) => told(signJob(one)))]
 }
 
 export type Lanes = {
@@ -151,7 +184,7 @@ export function createFindUnfinishedLanes(
     const jobs: Job[] = []
     for (const row of rows) {
       const lane = { chainId: row.chain_id, address: row.from_address }
-      const own = [...(row.to_sign ? [signJob(lane)] : []), ...(row.to_submit ? [submitJob(lane)] : [])]
+      const own = [...(row.to_sign ? [signJob(lane)] : []), ...(row.to_submit ? [submitJob(lane)] : [])].map(stale)
       if (jobs.length + own.length > limit) return jobs
       jobs.push(...own)
       reached.set(row.tenant_id, laneName(lane))
@@ -161,15 +194,18 @@ export function createFindUnfinishedLanes(
   }
 }
 
-/** Of these lanes those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it. */
+/**
+ * Of these lanes those that have something to sign, or to send, as `createFindUnfinishedLanes` with the same `sentMs` finds it;
+ * of these partitions those with work that has not changed for so long.
+ */
 export async function findOpenLanes(
   pool: Pool,
   queue: 'lane' | 'submit',
   lanes: readonly string[],
   sentMs: number,
 ): Promise<string[]> {
-  // A name that is none is a defect: its job stays.
   const named = lanes.filter(isLaneName)
+  const partitions = lanes.filter(isPartition)
   const { rows } = await pool.query<{ lane: string }>({
     name: `open_${queue}`,
     text: `SELECT lane FROM unnest($1::text[]) AS lane WHERE EXISTS (SELECT FROM transactions
@@ -177,7 +213,26 @@ export async function findOpenLanes(
               AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')})`,
     values: [named, sentMs],
   })
-  return [...lanes.filter((lane) => !isLaneName(lane)), ...rows.map(({ lane }) => lane)]
+  const open = partitions.length === 0 ? [] : await findOpenPartitions(pool, queue, partitions, sentMs)
+  // A name that is none is a defect: its job stays.
+  const others = lanes.filter((name) => !isLaneName(name) && !isPartition(name))
+  return [...others, ...rows.map(({ lane }) => lane), ...open]
+}
+
+async function findOpenPartitions(
+  pool: Pool,
+  queue: 'lane' | 'submit',
+  partitions: readonly string[],
+  sentMs: number,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ partition: string }>({
+    name: `open_partitions_${queue}`,
+    text: `SELECT DISTINCT ${partitionSql('from_address')} AS partition FROM transactions
+            WHERE ${isUnmined('transactions')} AND ${unchangedFor('$2')} AND ${queue === 'lane' ? toSign('$2') : toSubmit('$2')}
+              AND ${partitionSql('from_address')} = ANY ($1::text[])`,
+    values: [partitions, sentMs],
+  })
+  return rows.map(({ partition }) => partition)
 }
 
 /** @param sentMs the parameter of the statement */

@@ -8,6 +8,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { CountsNow, ShownCount } from '../chain/transaction-counts.ts'
+import { atMost } from '../core/at-most.ts'
 import { DOUBT_MINUTES, type HeldCause } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { LaneKnowledge, OutsideReads } from './outside.ts'
@@ -47,7 +48,7 @@ export function createJudgeCounts({
   now,
   assigned,
 }: { readonly now: () => number } & Pick<OutsideReads, 'assigned'>): JudgeCounts {
-  const doubts = new LRUCache<string, number>({ max: REMEMBERED_DOUBTS })
+  const doubts = new LRUCache<string, number>(atMost(REMEMBERED_DOUBTS))
 
   const nameOf = (lane: Lane, { epoch }: LaneKnowledge, who: string) => `${laneName(lane)} ${epoch} ${who}`
 

@@ -1,6 +1,6 @@
 /**
  * An operator's decision on a request that is held because a transaction on chain may be its forgotten signature. It is
- * an event of the request, recorded under the lease of its lane, and nobody decides twice.
+ * an event of the request, and nobody decides twice: of two appends to its stream one is refused.
  *
  * Invariant: a decision holds for the transaction that the operator looked at, and for no other that the request is held
  * for since.
@@ -8,8 +8,9 @@
 import type { Nodes } from '../chain/agreement.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { purposeOf } from './content.ts'
@@ -27,8 +28,10 @@ export type Judged = { readonly transactionId: string; readonly verdict: Verdict
 export type JudgePorts = {
   readonly log: EventLog
   readonly clientOf: (chainId: number) => Nodes
-  /** Runs a task under the lease of a lane. @throws Conflict while a signer works on it */
-  readonly withLane: <T>(lane: Lane, task: (lease: Lease) => Promise<T>) => Promise<T>
+  /** Runs a task under a lease. @throws Conflict `lane_busy` while another process has it */
+  readonly withLane: <T>(lane: Lane, task: (lease: Fence) => Promise<T>) => Promise<T>
+  /** Passed in where time is simulated; by default a random time. */
+  readonly pauseOnConflict?: RepeatOptions['pause']
 }
 
 /**
@@ -45,18 +48,23 @@ export async function judgeLookalike(
   const { log } = ports
   const { intent } = await loadHeld(log, transactionId, hash)
   const lane: Lane = { chainId: intent.chainId, address: intent.from }
-  return ports.withLane(lane, async (lease) => {
-    const { loaded, transaction, held } = await loadHeld(log, transactionId, hash)
-    const now = log.now()
-    const command: TransactionCommand =
-      verdict === 'new'
-        ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
-        : await claim(ports, lane, transaction, held)
-    const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
-    const change = certainChange(transactionAggregate, loaded, command, { metadata, now })
-    await log.append({ changes: [change], guards: { fence: lease } })
-    return { transactionId, verdict, ...held }
-  })
+  return ports.withLane(lane, (lease) =>
+    repeatOnConflict(
+      async () => {
+        const { loaded, transaction, held } = await loadHeld(log, transactionId, hash)
+        const now = log.now()
+        const command: TransactionCommand =
+          verdict === 'new'
+            ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
+            : await claim(ports, lane, transaction, held)
+        const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
+        const change = certainChange(transactionAggregate, loaded, command, { metadata, now })
+        await log.append({ changes: [change], guards: { fence: lease } })
+        return { transactionId, verdict, ...held }
+      },
+      { pause: ports.pauseOnConflict },
+    ),
+  )
 }
 
 async function loadHeld(log: EventLog, transactionId: string, hash: string) {

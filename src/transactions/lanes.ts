@@ -3,9 +3,12 @@
  * order and of concurrency.
  */
 import type { Pool } from 'pg'
+import { gathering } from '../core/gathering.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { hasNonce, isInFlight, isUndecided, isWaiting, UNSENT } from './sql.ts'
+import { createLookAtLane, createToSubmit, type LookAtLane, type ToSubmit } from './lane-look.ts'
+import { isInFlight, isUndecided, isWaiting, unchangedFor } from './sql.ts'
 
 export type Lane = { readonly chainId: number; readonly address: string }
 
@@ -14,10 +17,14 @@ export function laneName({ chainId, address }: Lane): string {
   return `${chainId}-${address}`
 }
 
-const LANE_NAME = /^(\d+)-(0x[0-9a-fA-F]{40})$/
+/** Without leading zeros: a lane has one name, and by its name one pass at a time. */
+const LANE_NAME = /^([1-9]\d*)-(0x[0-9a-fA-F]{40})$/
+/** Columns of chain ids are integers. A wake-up may name any: every login of the database can send one. */
+const MAX_CHAIN_ID = 2_147_483_647
 
 export function isLaneName(name: string): boolean {
-  return LANE_NAME.test(name)
+  const [, chainId] = LANE_NAME.exec(name) ?? []
+  return chainId !== undefined && Number(chainId) <= MAX_CHAIN_ID
 }
 
 /** @throws Error when the name was not created by `laneName` */
@@ -28,6 +35,7 @@ export function parseLane(name: string): Lane {
 }
 
 export type LaneReads = {
+  readonly look: LookAtLane
   /**
    * Transactions that wait for their first signature, in order of acceptance, without those whose dependency is
    * undecided: not in a block, or failed or cancelled in one that is not final yet. @param except ids to leave out too
@@ -36,12 +44,11 @@ export type LaneReads = {
   /** How many are signed and in no block. */
   readonly inFlight: (lane: Lane) => Promise<number>
   /**
-   * The lowest nonces from `from` on that the log has not assigned. They are consecutive, unless a reorg removed a
-   * foreign transaction, or a node was wrong about the account: later transactions then wait for the gap to be filled.
+   * The lowest nonces from `from` on that the log has not assigned, with what `spare` says. They are consecutive, unless a
+   * reorg removed a foreign transaction, or a node was wrong about the account: later transactions then wait for the gap
+   * to be filled.
    */
-  readonly freeNonces: (lane: Lane, from: number, count: number) => Promise<number[]>
-  /** Transactions with a cancel or speed-up request. */
-  readonly wantingReplacement: (lane: Lane) => Promise<string[]>
+  readonly room: (lane: Lane, from: number, count: number) => Promise<{ nonces: number[]; spare: bigint }>
   /** Unchanged for this many milliseconds and still in no block, lowest nonces first: what blocks the lane. */
   readonly stuck: (lane: Lane, unchangedMs: number, limit: number) => Promise<string[]>
   /**
@@ -55,14 +62,7 @@ export type LaneReads = {
   readonly highestInFlight: (lane: Lane, limit: number) => Promise<string[]>
   /** The native balance of the sender minus all holds on it, wei; negative when the balance has fallen since. */
   readonly spare: (lane: Lane) => Promise<bigint>
-  /**
-   * Signed bytes that were not submitted, or that were submitted this many milliseconds ago and may have been dropped,
-   * by nonce.
-   */
-  readonly toSubmit: (
-    lane: Lane,
-    page: { readonly forgottenAfterMs: number; readonly afterNonce: number; readonly limit: number },
-  ) => Promise<string[]>
+  readonly toSubmit: ToSubmit
 }
 
 /** Foreign transactions removed by a reorg: a handful. */
@@ -71,23 +71,12 @@ const MAX_GAPS = 16
 /** More transactions than a lane sends in an hour with a gap in it. */
 const FILLERS_BELOW = 10_000
 
-/**
- * SQL condition: a row last changed at least this many milliseconds ago, by the clock of the database. Rows are stamped
- * by the clocks of processes: a time in the future comes from a clock that was set back since, so the real age is
- * unknown and counts as long.
- *
- * @param milliseconds the parameter of the statement, `$3`
- */
-export function unchangedFor(milliseconds: string): string {
-  const age = `${milliseconds}::double precision * interval '1 millisecond'`
-  return `(updated_at < now() - ${age} OR updated_at > now() + interval '1 minute')`
-}
-
 export function createLaneReads(pool: Pool): LaneReads {
   async function ids(name: string, text: string, values: unknown[]): Promise<string[]> {
     const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({ name, text, values })
     return rows.map((row) => row.transaction_id)
   }
+  const room = gathering((asked: readonly RoomAsked[]) => readRoom(pool, asked), { isShared: isConnectionFailure })
   return {
     waiting: ({ chainId, address }, limit, except = []) =>
       ids(
@@ -108,32 +97,22 @@ export function createLaneReads(pool: Pool): LaneReads {
       })
       return Number(rows[0]?.n ?? 0)
     },
-    async freeNonces({ chainId, address }, from, count) {
-      const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce'] }>({
-        name: 'lane_nonces_given',
-        text: 'SELECT count(*) AS n, max(nonce) AS highest FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce >= $3',
-        values: [chainId, address, from],
-      })
-      const given = Number(rows[0]?.n ?? 0)
-      const next = Number(rows[0]?.highest ?? from - 1) + 1
-      if (given === next - from) return Array.from({ length: count }, (_, index) => next + index)
-      // Of this many numbers at most `given` can be assigned.
+    async room({ chainId, address }, from, count) {
+      const [range] = await room([{ chainId, address, from }])
+      const spare = BigInt(range?.spare ?? 0)
+      const next = Number(range?.highest ?? from - 1) + 1
+      const many = Number(range?.n ?? 0)
+      if (many === next - from) return { nonces: Array.from({ length: count }, (_, index) => next + index), spare }
+      // Of this many numbers at most `many` can be assigned.
       const gaps = await pool.query<{ nonce: string }>({
         name: 'lane_free_nonces',
         text: `SELECT n AS nonce FROM generate_series($3::bigint, $3::bigint + $4::bigint + $5::bigint - 1) AS n
                 WHERE NOT EXISTS (SELECT FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce = n)
                 ORDER BY n LIMIT $5::bigint`,
-        values: [chainId, address, from, given, count],
+        values: [chainId, address, from, many, count],
       })
-      return gaps.rows.map(({ nonce }) => Number(nonce))
+      return { nonces: gaps.rows.map(({ nonce }) => Number(nonce)), spare }
     },
-    wantingReplacement: ({ chainId, address }) =>
-      ids(
-        'lane_attention',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND attention IN ('cancel', 'speed_up')
-          ORDER BY nonce LIMIT 64`,
-        [chainId, address],
-      ),
     stuck: ({ chainId, address }, unchangedMs, limit) =>
       ids(
         'lane_stuck',
@@ -166,25 +145,9 @@ export function createLaneReads(pool: Pool): LaneReads {
           ORDER BY nonce DESC LIMIT $3`,
         [chainId, address, limit],
       ),
-    async spare({ chainId, address }) {
-      const { rows } = await pool.query<{ spare: string }>({
-        name: 'lane_spare',
-        text: `SELECT b.balance - coalesce(h.held, 0) AS spare FROM ${WALLETS} w
-                 JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
-                 LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
-                WHERE w.chain_id = $1 AND lower(w.address) = lower($2) AND w.type <> 'watch'`,
-        values: [chainId, address],
-      })
-      return BigInt(rows[0]?.spare ?? 0)
-    },
-    toSubmit: ({ chainId, address }, { forgottenAfterMs, afterNonce, limit }) =>
-      ids(
-        'lane_to_submit',
-        `SELECT transaction_id FROM transactions WHERE chain_id = $1 AND from_address = $2 AND nonce > $4
-            AND ${hasNonce('transactions')} AND (state IN ${UNSENT} OR (state = 'submitted' AND ${unchangedFor('$3')}))
-          ORDER BY nonce LIMIT $5`,
-        [chainId, address, forgottenAfterMs, afterNonce, limit],
-      ),
+    spare: createSpare(pool),
+    look: createLookAtLane(pool),
+    toSubmit: createToSubmit(pool),
   }
 }
 
@@ -199,4 +162,48 @@ async function countFillers(pool: Pool, { chainId, address }: Lane, from: number
     values: [chainId, address, from],
   })
   return Number(rows[0]?.n ?? 0)
+}
+
+/** What a sender may still spend of a lane `lane`. */
+const SPARE = `(SELECT b.balance - coalesce(h.held, 0) AS spare FROM ${WALLETS} w
+    JOIN balances b ON b.wallet_id = w.wallet_id AND b.asset_id LIKE '%/slip44:%'
+    LEFT JOIN wallet_holds h ON h.wallet_id = b.wallet_id AND h.asset_id = b.asset_id
+   WHERE w.chain_id = lane.chain_id AND lower(w.address) = lower(lane.address) AND w.type <> 'watch' LIMIT 1)`
+
+type RoomAsked = Lane & { readonly from: number }
+
+/** How many nonces from `from` on the log has assigned, the highest of them, and what may be spent. */
+async function readRoom(pool: Pool, asked: readonly RoomAsked[]) {
+  const { rows } = await pool.query<{ n: string; highest: Row<'transactions'>['nonce']; spare: string | null }>({
+    name: 'lane_room',
+    // The order, with a limit that cuts nothing, makes it an index's while statistics are older than most lanes.
+    text: `SELECT given.n, top.highest, own.spare AS spare
+             FROM unnest($1::integer[], $2::text[], $3::bigint[]) WITH ORDINALITY AS lane(chain_id, address, least, n)
+            CROSS JOIN LATERAL (SELECT max(nonce) AS highest FROM transactions
+              WHERE chain_id = lane.chain_id AND from_address = lane.address AND nonce >= lane.least) AS top
+            CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM transactions
+              WHERE chain_id = lane.chain_id AND from_address = lane.address AND nonce >= lane.least
+              ORDER BY nonce LIMIT greatest(0, top.highest - lane.least + 1)) AS each) AS given
+             LEFT JOIN LATERAL ${SPARE} AS own ON true
+            ORDER BY lane.n`,
+    values: [asked.map(({ chainId }) => chainId), asked.map(({ address }) => address), asked.map(({ from }) => from)],
+  })
+  return rows
+}
+
+function createSpare(pool: Pool): LaneReads['spare'] {
+  const read = gathering(
+    async (lanes: readonly Lane[]) => {
+      const { rows } = await pool.query<{ spare: string | null }>({
+        name: 'lane_spare',
+        text: `SELECT own.spare AS spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
+                 LEFT JOIN LATERAL ${SPARE} AS own ON true
+                ORDER BY lane.n`,
+        values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
+      })
+      return rows.map(({ spare }) => BigInt(spare ?? 0))
+    },
+    { isShared: isConnectionFailure },
+  )
+  return async (lane) => (await read([lane]))[0] ?? 0n
 }

@@ -14,6 +14,7 @@ import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
+import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, Intent } from './events.ts'
 import { foreignNonceRows } from './foreign-nonces.ts'
 import { keptLogs } from './kept-logs.ts'
@@ -26,6 +27,8 @@ import { workerMetadata } from './worker-metadata.ts'
 export type ObservePorts = {
   readonly reads: BlockReads
   readonly log: EventLog
+  /** What the logs of a type must show, by the type. */
+  readonly effects: ReadonlyMap<string, EffectRule>
   /** Why a mined transaction failed, decoded; reported to its owner when it is final. */
   readonly revertReason: (
     chainId: number,
@@ -42,7 +45,7 @@ export type ObservedTransactions = { readonly changes: Change[]; readonly rows: 
 
 /** @param looked the nonces that the blocks use, if the caller has looked them up already */
 export async function observeTransactions(
-  { reads, log }: ObservePorts,
+  { reads, log, effects }: ObservePorts,
   chainId: number,
   blocks: readonly Block[],
   looked: Promise<readonly UsedNonce[]> = readUsedNonces(reads, chainId, blocks),
@@ -61,11 +64,25 @@ export async function observeTransactions(
     if (attempt === undefined) return null
     const inclusion = inclusionOf(one, log.now())
     if (attempt.purpose === 'cancel') return { type: 'RecordInclusion', inclusion }
-    const moved = inclusion.succeeded ? movedOf(state.intent, transaction.logs) : {}
+    const shown = inclusion.succeeded
+      ? {
+          ...movedOf(state.intent, transaction.logs),
+          ...effectOf(effects.get(state.type), state.intent, transaction.logs),
+        }
+      : {}
     const logs = LOGGED_TYPES.has(state.type) ? keptLogs(transaction.logs) : null
-    return { type: 'RecordInclusion', inclusion: { ...inclusion, ...moved, logs } }
+    return { type: 'RecordInclusion', inclusion: { ...inclusion, ...shown, logs } }
   })
   return { changes, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
+}
+
+function effectOf(
+  rule: EffectRule | undefined,
+  intent: Intent,
+  logs: readonly ChainLogEntry[],
+): Pick<Inclusion, 'effect'> {
+  const isShown = rule?.(intent, logs) ?? null
+  return isShown === null ? {} : { effect: isShown ? 'logged' : 'missing' }
 }
 
 /** The amount that the transfer moved according to the token's logs; nothing for other transactions. */

@@ -3,6 +3,8 @@
  * refused only by a node that has seen the block.
  */
 import type { Pool } from 'pg'
+import { gathering } from '../core/gathering.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { Lane } from './lanes.ts'
 
@@ -10,13 +12,18 @@ import type { Lane } from './lanes.ts'
 export type ObservedBlock = (lane: Lane) => Promise<number>
 
 export function createObservedBlock(pool: Pool): ObservedBlock {
-  return async ({ chainId, address }) => {
-    const { rows } = await pool.query<{ block: string | null }>({
-      name: 'observed_block',
-      text: `SELECT max(b.block_number) AS block FROM ${WALLETS} w JOIN balances b ON b.wallet_id = w.wallet_id
-              WHERE w.chain_id = $1 AND w.address = $2`,
-      values: [chainId, address],
-    })
-    return Number(rows[0]?.block ?? 0)
-  }
+  const read = gathering(
+    async (lanes: readonly Lane[]) => {
+      const { rows } = await pool.query<{ block: string | null }>({
+        name: 'observed_block',
+        text: `SELECT own.block FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
+                CROSS JOIN LATERAL (SELECT max(b.block_number) AS block FROM ${WALLETS} w JOIN balances b ON b.wallet_id = w.wallet_id
+                  WHERE w.chain_id = lane.chain_id AND lower(w.address) = lower(lane.address)) AS own ORDER BY lane.n`,
+        values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
+      })
+      return rows.map(({ block }) => Number(block ?? 0))
+    },
+    { isShared: isConnectionFailure },
+  )
+  return async (lane) => (await read([lane]))[0] ?? 0
 }

@@ -7,8 +7,10 @@
  */
 import type { Pool } from 'pg'
 import type { BlockRef, BlockTransaction } from '../chain/blocks.ts'
+import { gathering } from '../core/gathering.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { DATABASE_EPOCH } from '../event-log/database-epoch.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { contentOf } from './content.ts'
 import type { Lane } from './lanes.ts'
@@ -94,12 +96,13 @@ function readOutside({ nonce, hash, content, tag }: OutsideColumns): Outside {
   return { nonce: Number(nonce), hash, content, tag: tag === null ? null : Number(tag) }
 }
 
-/** One row. `$1` is the chain, `$2` the sender. */
-const KNOWLEDGE = `SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = $1 AND from_address = $2) AS highest,
-                          c.number AS cursor, c.hash AS cursor_hash, ${DATABASE_EPOCH} AS epoch,
-                          (SELECT max(nonce) FROM outside_transactions WHERE chain_id = $1 AND address = $2) AS outside,
-                          (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = $1 AND address = $2) AS taken
-                     FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = $1`
+/** One row. */
+const knowledgeOf = (chain: string, sender: string) => `
+  SELECT (SELECT max(nonce) FROM transactions WHERE chain_id = ${chain} AND from_address = ${sender}) AS highest,
+         c.number AS cursor, c.hash AS cursor_hash, ${DATABASE_EPOCH} AS epoch,
+         (SELECT max(nonce) FROM outside_transactions WHERE chain_id = ${chain} AND address = ${sender}) AS outside,
+         (SELECT max(nonce) FROM foreign_nonces WHERE chain_id = ${chain} AND address = ${sender}) AS taken
+    FROM (SELECT) AS one LEFT JOIN chain_cursors c ON c.chain_id = ${chain}`
 
 type KnowledgeColumns = {
   readonly highest: Row<'transactions'>['nonce']
@@ -120,23 +123,46 @@ function readKnowledge(row: KnowledgeColumns | undefined): LaneKnowledge {
   }
 }
 
+/**
+ * Bytes have one nonce. The log's own are in the row that has it now; or, if it lost that nonce, in a row with a later one, or
+ * with none. Each is found by an index.
+ */
+const LOOSE = `
+  WITH found AS MATERIALIZED (
+         SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS is_taken FROM outside_transactions o
+           LEFT JOIN LATERAL (SELECT transaction_id, hashes FROM transactions t
+             WHERE t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce OFFSET 0) AS t ON true
+          WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
+            AND (t.hashes IS NULL OR NOT t.hashes::jsonb ? o.hash)),
+       moved AS MATERIALIZED (
+         SELECT jsonb_array_elements_text(h.hashes) AS hash FROM transactions h
+          WHERE h.chain_id = $1 AND h.from_address = $2 AND h.nonce > (SELECT min(nonce) FROM found)
+          UNION ALL
+         SELECT jsonb_array_elements_text(h.hashes) FROM transactions h
+          WHERE h.chain_id = $1 AND h.from_address = $2 AND h.nonce IS NULL AND jsonb_array_length(h.hashes) > 0)
+  SELECT known.*, loose.* FROM (${knowledgeOf('$1', '$2')}) AS known
+    LEFT JOIN (SELECT * FROM found WHERE NOT EXISTS (SELECT FROM moved WHERE moved.hash = found.hash)) AS loose ON true
+   ORDER BY loose.nonce`
+
 export function createOutsideReads(pool: Pool): OutsideReads {
-  return {
-    async knowledge({ chainId, address }) {
-      const values = [chainId, address]
-      const { rows } = await pool.query<KnowledgeColumns>({ name: 'lane_knowledge', text: KNOWLEDGE, values })
-      return readKnowledge(rows[0])
+  const know = gathering(
+    async (lanes: readonly Lane[]) => {
+      const { rows } = await pool.query<KnowledgeColumns>({
+        name: 'lane_knowledge',
+        text: `SELECT known.* FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
+                CROSS JOIN LATERAL (${knowledgeOf('lane.chain_id', 'lane.address')} OFFSET 0) AS known ORDER BY lane.n`,
+        values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
+      })
+      return rows
     },
+    { isShared: isConnectionFailure },
+  )
+  return {
+    knowledge: async (lane) => readKnowledge((await know([lane]))[0]),
     async loose({ chainId, address }, { tags, contents }) {
       const { rows } = await pool.query<KnowledgeColumns & (OutsideColumns | { hash: null }) & { is_taken: boolean }>({
         name: 'loose_outside',
-        text: `SELECT known.*, found.* FROM (${KNOWLEDGE}) AS known LEFT JOIN LATERAL (
-                 SELECT o.nonce, o.hash, o.content, o.tag, t.transaction_id IS NOT NULL AS is_taken FROM outside_transactions o
-                   LEFT JOIN transactions t ON t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce
-                  WHERE o.chain_id = $1 AND o.address = $2 AND (o.tag = ANY ($3::bigint[]) OR o.content = ANY ($4::text[]))
-                    AND NOT EXISTS (SELECT FROM transactions h WHERE h.chain_id = o.chain_id AND h.from_address = o.address
-                                       AND h.hashes::jsonb ? o.hash)) AS found ON true
-                ORDER BY found.nonce`,
+        text: LOOSE,
         values: [chainId, address, tags, contents],
       })
       const loose = rows.flatMap((row) => (row.hash === null ? [] : [{ ...readOutside(row), isTaken: row.is_taken }]))

@@ -3,12 +3,14 @@
  * on whether the account exists: nodes are asked about accounts that may be new, and about everything on a chain whose
  * rules nobody here knows.
  */
-import { gathering } from '../chain/code.ts'
+
+import { patienceWith } from '../chain/asked-together.ts'
 import type { ExistsFinally } from '../chain/existence.ts'
 import type { ForkWatch } from '../chain/fork-watch.ts'
 import { GAS_BOUNDS, type GasRules, rulesOf } from '../chain/forks.ts'
 import { readQuantity, toQuantity } from '../chain/hex.ts'
 import type { RpcReader, RpcResult } from '../chain/json-rpc.ts'
+import { gathering } from '../core/gathering.ts'
 import { largest, smallest } from '../core/money.ts'
 
 export type PlainTransfer = { readonly from: string; readonly to: string; readonly value: bigint }
@@ -36,7 +38,9 @@ const LEAST_VALUE = toQuantity(1n)
 
 export function createPlainGas({ agreed, forks, exists }: PlainGasChain): PlainGasOf {
   // The transfers of a batch are asked about in one exchange.
-  const ask = gathering((pairs) => agreed.batch(pairs.map(toEstimate)))
+  const ask = gathering((pairs: readonly string[]) => agreed.batch(pairs.map(toEstimate)), {
+    patience: patienceWith(String),
+  })
   return async (transfers) => {
     const fork = await forks.fork()
     const rules = rulesOf(fork)

@@ -5,10 +5,10 @@
  * and does something else. The block has the hash that a quorum of this process's own nodes names; the event is a claim.
  */
 import { LRUCache } from 'lru-cache'
-
 import type { Nodes } from '../chain/agreement.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { agreedCounts } from '../chain/transaction-counts.ts'
+import { atMost } from '../core/at-most.ts'
 import { ChainRefused } from '../core/errors.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { buildCall, type Call } from './build-call.ts'
@@ -38,7 +38,7 @@ export type ProveLostPorts = {
 export type ProveLost = (transaction: KnownTransaction, id: string) => Promise<string | null>
 
 export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
-  const proven = new LRUCache<string, true>({ max: REMEMBERED })
+  const proven = new LRUCache<string, true>(atMost(REMEMBERED))
 
   /** What does the same is another program's if the log says so and its bytes do not have the tag of this transaction. */
   async function isForeign(

@@ -6,6 +6,7 @@ import { batchLookups } from '../event-log/batch-lookups.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
+import type { LaterEvent } from './events.ts'
 import { isWaiting, MINED_OR_FINAL } from './sql.ts'
 import { AMOUNT_COLUMNS, type TransactionView, toView, VIEW_COLUMNS, type ViewRow, type WaitingRow } from './view.ts'
 
@@ -48,6 +49,22 @@ const SELECT = `SELECT to_json(found) AS found FROM transactions t LEFT JOIN cha
   CROSS JOIN LATERAL (SELECT ${columnsOf('t')}, c.number AS head, CASE WHEN ${isWaiting('t')} THEN
     (SELECT json_build_object('reason', u.reason, 'since', u.since) FROM unsimulated_transactions u
       WHERE u.transaction_id = t.transaction_id AND u.seen_at > now() - interval '15 minutes') END AS unsimulated) AS found`
+
+/** Events after which a transaction is no longer `requested`. */
+const LEAVE_REQUESTED: ReadonlySet<string> = new Set<LaterEvent['type']>([
+  'TransactionSigned',
+  'TransactionMined',
+  'TransactionFailed',
+  'TransactionCancelled',
+])
+/** Events after which it is in a block, or has ended. */
+const END_OR_MINED: ReadonlySet<string> = new Set<LaterEvent['type']>([
+  'TransactionMined',
+  'TransactionConfirmed',
+  'TransactionReverted',
+  'TransactionFailed',
+  'TransactionCancelled',
+])
 
 /** One transaction can have events of 100 kB. */
 const MAX_TRANSACTIONS = 64
@@ -114,6 +131,8 @@ export function createTransactionReads(settings: {
     },
     untilSigned: createWaitUntil({
       wakeUps,
+      types: LEAVE_REQUESTED,
+      looksAtOnce: false,
       async find(ids) {
         const { rows } = await pool.query<FoundRow>({
           name: 'signed_transactions',
@@ -126,6 +145,7 @@ export function createTransactionReads(settings: {
     }),
     untilMined: createWaitUntil({
       wakeUps,
+      types: END_OR_MINED,
       async find(ids) {
         const { rows } = await pool.query<{ id: string }>({
           name: 'mined_transactions',

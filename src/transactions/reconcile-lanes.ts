@@ -2,13 +2,15 @@
  * Compares lanes with their chains on demand, with the same code as signers: what the chain has of a waiting or signed
  * request is recorded as its own. Signs nothing.
  *
- * Invariant: a lane is compared under its lease, so no signer works on it meanwhile.
+ * A signer may work on the lane meanwhile: of two appends to a request one is refused, and the lane is compared again.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
+import { FenceLost, StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { heldText } from './held-cause.ts'
@@ -18,17 +20,21 @@ import { isUnmined } from './sql.ts'
 
 /** Requests compared at once. */
 const PAGE = 256
-/** A signer releases a lane within seconds when nothing waits in it, unless it hangs. */
+/** Longer than another `reconcile` takes for a lane, or its lease lasts if it died. */
 const LEASE_TRIES = 40
 const LEASE_PAUSE_MS = 250
+const OTHER = 'Another process records for the lane at the moment'
 
 export type Recovered = { readonly transactionId: string; readonly nonce: number; readonly hash: string }
 
 export type ReconciledLane = {
   readonly lane: Lane
-  /** `busy`: a signer is working on it, and compares it itself. `unanswered`: no node has the required answer. */
+  /**
+   * `busy`: another `reconcile` works on it, or others changed it whenever something was to be recorded. `unanswered`: no
+   * node has the required answer.
+   */
   readonly outcome: 'compared' | 'held' | 'busy' | 'unanswered'
-  /** Why it is held or unanswered. */
+  /** Why it is held, busy or unanswered. */
   readonly reason: string | null
   /** Why requests of the lane are held. */
   readonly unclear: readonly string[]
@@ -48,7 +54,7 @@ export type ReconcileLanesPorts = Omit<JudgePorts, 'withLane'> & {
 export type ReconcileLanes = {
   /** Lanes with transactions that are in no block, or the named one of them, in any case. */
   readonly find: (only: Lane | null) => Promise<readonly Lane[]>
-  /** @throws Conflict `signer_required` for a database user that cannot take lane leases */
+  /** @throws Conflict `signer_required` for a database user that cannot take the leases of signers */
   readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
   /** @throws the errors of `judgeLookalike` */
   readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
@@ -72,7 +78,7 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
         onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
       })
       const lease = await take(ports.leases, lane)
-      if (lease === null) return { lane, outcome: 'busy', reason: null, unclear: [], waiting: 0, recovered }
+      if (lease === null) return { lane, outcome: 'busy', reason: OTHER, unclear: [], waiting: 0, recovered }
       try {
         const compared = await compareAll(ports, compare, lane, lease)
         const unclear = [...reasons].filter((reason) => reason !== compared.reason)
@@ -93,7 +99,7 @@ export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes
 
 async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await take(leases, lane)
-  if (lease === null) throw new Conflict('lane_busy', 'A signer works on the lane: try again in a few seconds.')
+  if (lease === null) throw new Conflict('lane_busy', `${OTHER}: try again in a few seconds.`)
   try {
     return await lease.during(() => task(lease))
   } finally {
@@ -103,11 +109,11 @@ async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => P
 
 async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
   for (let tries = 1; ; tries += 1) {
-    const lease = await leases.acquire(`sign-${laneName(lane)}`).catch((error: unknown) => {
+    const lease = await leases.acquire(`sign-reconcile-${laneName(lane)}`).catch((error: unknown) => {
       if (!isForbidden(error)) throw error
       throw new Conflict(
         'signer_required',
-        'The user of DATABASE_URL has no permission to hold lanes: connect as the database user of the signers.',
+        'The user of DATABASE_URL has no permission to record for lanes: connect as the database user of the signers.',
       )
     })
     if (lease !== null || tries === LEASE_TRIES) return lease
@@ -118,29 +124,44 @@ async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
 type Compared = Pick<ReconciledLane, 'outcome' | 'reason' | 'waiting'>
 
 async function compareAll(
-  { lanes }: Pick<ReconcileLanesPorts, 'lanes'>,
+  ports: Pick<ReconcileLanesPorts, 'lanes' | 'pauseOnConflict'>,
   compare: CompareLane,
   lane: Lane,
   lease: Lease,
 ): Promise<Compared> {
+  const { lanes } = ports
   const seen: string[] = []
   for (;;) {
     const ids = await lanes.waiting(lane, PAGE, seen)
     seen.push(...ids)
-    const held = await compareOnce(compare, lane, lease, ids)
+    const held = await compareOnce(ports, compare, lane, lease, ids)
     if (held === null && ids.length === PAGE && (await lease.renew())) continue
     const waiting = (await lanes.waiting(lane, seen.length + PAGE)).length
     return { ...(held ?? { outcome: 'compared', reason: null }), waiting }
   }
 }
 
-async function compareOnce(compare: CompareLane, lane: Lane, lease: Lease, ids: readonly string[]) {
+async function compareOnce(
+  { pauseOnConflict: pause }: Pick<ReconcileLanesPorts, 'pauseOnConflict'>,
+  compare: CompareLane,
+  lane: Lane,
+  lease: Lease,
+  ids: readonly string[],
+) {
   try {
-    const { held } = await lease.during(() => compare(lane, lease, ids))
+    const { held } = await lease.during(() =>
+      repeatOnConflict(() => compare(lane, lease, ids), { isConflict: isOfOthers, pause }),
+    )
     return held === null ? null : ({ outcome: 'held', reason: heldText(held) } as const)
   } catch (error) {
+    if (error instanceof FenceLost || isOfOthers(error)) return { outcome: 'busy', reason: OTHER } as const
     if (!(error instanceof Unavailable || error instanceof ChainRefused)) throw error
     if (error instanceof Unavailable && error.code.startsWith('database')) throw error
     return { outcome: 'unanswered', reason: error.message } as const
   }
+}
+
+/** A signer, or the follower, has recorded something of the same request, or has given its nonce. */
+function isOfOthers(error: unknown): boolean {
+  return error instanceof StreamConflict || error instanceof UniqueRuleBroken
 }

@@ -5,13 +5,15 @@
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
+import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
 import { checkLane, type Sound } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
+import type { LaneLook } from './lane-look.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { NeededGas } from './needed-gas.ts'
 import type { EmptyGas } from './plain-gas.ts'
@@ -25,9 +27,6 @@ import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
 import { withinFunds } from './within-funds.ts'
 import { workerMetadata } from './worker-metadata.ts'
 
-/** The lowest nonces block all others: only these are bumped in one round. */
-const MAX_BUMPS = 16
-
 export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
   readonly lanes: LaneReads
@@ -40,8 +39,6 @@ export type ReplacePorts = SignBatchPorts & {
   readonly neededGas: NeededGas
   /** Whether a recorded transaction may be signed. */
   readonly check: CheckRecorded
-  /** How long bytes may stay unmined before their fee is bumped. */
-  readonly replaceAfterMs: number
   readonly keys: TagKeys
   readonly onCapReached: (transactionId: string) => void
   /**
@@ -51,17 +48,15 @@ export type ReplacePorts = SignBatchPorts & {
   readonly onFundsReached: (transactionId: string) => void
 }
 
+type Wanted = Pick<LaneLook, 'wantingReplacement' | 'stuck'>
+
 /** Returns whether a transaction of the lane is stuck. */
-export type ReplaceInLane = (lane: Lane, lease: Lease) => Promise<boolean>
+export type ReplaceInLane = (lane: Lane, lease: Fence, look: Wanted) => Promise<boolean>
 
 export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
-  const { log, lanes, replaceAfterMs } = ports
-  return async (lane, lease) => {
-    const [wanted, stuck] = await Promise.all([
-      lanes.wantingReplacement(lane),
-      lanes.stuck(lane, replaceAfterMs, MAX_BUMPS),
-    ])
-    const ids = [...new Set([...wanted, ...stuck])]
+  const { log, lanes } = ports
+  return async (lane, lease, { wantingReplacement, stuck }) => {
+    const ids = [...new Set([...wantingReplacement, ...stuck])]
     if (ids.length === 0) return false
     const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
     if (quote === null) return stuck.length > 0
@@ -72,7 +67,7 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
       async (funds) => {
         const purse = createPurse(funds)
         const changes: Change[] = decided(
-          await lease.during(() => Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))),
+          await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse }))),
         )
         if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
       },
@@ -107,7 +102,13 @@ async function replacement(
     return null
   }
   purse.take(transaction, call, fees)
-  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce])
+  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce]).catch(
+    (error: unknown) => {
+      if (!(error instanceof SigningRefused)) throw error
+      ports.onRefused(loaded.id, error.message)
+      return []
+    },
+  )
   if (signed === undefined) return null
   return change(
     transactionAggregate,

@@ -21,6 +21,7 @@ import { recoveredAddress } from '../keys/recovered-address.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { QuietTransaction, SentBy } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
+import { missingAlone } from './effect-rules.ts'
 import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
 import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
 import { outsideOf, outsideRow } from './outside.ts'
@@ -184,7 +185,8 @@ async function settle(
       if ([null, blockHash].includes(await ports.walkedHash(chainId, blockNumber))) walked.add(id)
     const lost = strangersOf(log, loaded, consumers, walked, finalized)
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
-    const { changes: found } = await observeTransactions(ports, chainId, standing)
+    const missed = { ...ports, effects: missingAlone(ports.effects) }
+    const { changes: found } = await observeTransactions(missed, chainId, standing)
     const changes = [...lost, ...found]
     const rows = forgottenOf(chainId, loaded, consumers, walked)
     if (changes.length + rows.length > 0) await log.append({ changes, rows, guards: { fence: lease } })

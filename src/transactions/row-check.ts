@@ -3,7 +3,9 @@
  * that somebody wrote to the database, or forged the stream without its row: nothing is signed then.
  */
 import type { Pool } from 'pg'
+import { gathering } from '../core/gathering.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionState } from './state.ts'
@@ -33,14 +35,20 @@ export type RecordedRow = Pick<Row<'transactions'>, 'version' | (typeof COLUMNS)
 export type RowsOf = (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, RecordedRow>>
 
 export function createRowsOf(pool: Pool): RowsOf {
-  return async (transactionIds) => {
-    const { rows } = await pool.query<RecordedRow & Pick<Row<'transactions'>, 'transaction_id'>>({
-      name: 'recorded_rows',
-      text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
-      values: [transactionIds],
-    })
-    return new Map(rows.map((row) => [row.transaction_id, row]))
-  }
+  const read = gathering(
+    async (ids: readonly string[]) => {
+      const { rows } = await pool.query<RecordedRow & Pick<Row<'transactions'>, 'transaction_id'>>({
+        name: 'recorded_rows',
+        text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
+        values: [ids],
+      })
+      const found = new Map(rows.map((row) => [row.transaction_id, row]))
+      return ids.map((id) => found.get(id))
+    },
+    { isShared: isConnectionFailure },
+  )
+  return async (ids) =>
+    new Map((await read(ids)).flatMap((row) => (row === undefined ? [] : [[row.transaction_id, row] as const])))
 }
 
 /**

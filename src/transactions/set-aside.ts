@@ -1,6 +1,6 @@
 /**
- * Transactions of lanes that are set aside because no node could simulate them, so that others continue. In memory: a
- * new process tries them with the others.
+ * Transactions of lanes that are set aside because no node could simulate them, or because parties refuse them and not the
+ * others, so that others continue. In memory: a new process tries them with the others.
  *
  * Invariant: nothing is given up here. A transaction set aside is tried again, after a pause that doubles up to ten
  * minutes. `unsimulated.ts` says when one ends.
@@ -14,7 +14,7 @@ const LONGEST_PAUSE_MS = 600_000
 const MAX_REMEMBERED = 10_000
 
 export type SetAside = {
-  /** Transactions of a lane set aside and not simulated since. */
+  /** Transactions of a lane set aside, and neither simulated nor signed since. */
   readonly of: (lane: Lane) => readonly string[]
   /** Those of them whose pause is over. */
   readonly due: (lane: Lane) => readonly string[]

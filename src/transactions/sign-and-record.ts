@@ -7,7 +7,7 @@
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
-import type { Lease } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
@@ -38,8 +38,13 @@ export type Round = {
   readonly refused: readonly Refused[]
 }
 
-/** `unpaid`: those whose tag the wallet cannot pay for. */
-export type RoundResult = { readonly appended: number; readonly signed: number; readonly unpaid: readonly Ready[] }
+/** `unpaid`: those whose tag the wallet cannot pay for. `left`: those that the signer refused while it signed others. */
+export type RoundResult = {
+  readonly appended: number
+  readonly signed: number
+  readonly unpaid: readonly Ready[]
+  readonly left: readonly Ready[]
+}
 
 /**
  * What is refused is recorded before anything is signed: mpc parties may have signed it before, and give its nonce to the
@@ -48,7 +53,7 @@ export type RoundResult = { readonly appended: number; readonly signed: number; 
 export async function signAndRecord(
   ports: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   { ready, nonces, spare, refused }: Round,
 ): Promise<RoundResult> {
   let timely = ready
@@ -57,9 +62,14 @@ export async function signAndRecord(
     const purse = createPurse(funds)
     const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
-    const signed = await lease.during(async () => (payable.length === 0 ? [] : signBatch(ports, lane, payable, nonces)))
+    const left: Ready[] = []
+    const onLeft = (item: Ready, reason: string) => {
+      left.push(item)
+      ports.onRefused(item.loaded.id, reason)
+    }
+    const signed = payable.length === 0 ? [] : await signBatch(ports, lane, payable, nonces, onLeft)
     const recorded = await recordSigned(ports, lane, lease, signed)
-    return { appended: ended + recorded, signed: signed.length, unpaid }
+    return { appended: ended + recorded, signed: signed.length, unpaid, left }
   }
   const inTime = async (funds: bigint): Promise<RoundResult> => {
     for (;;) {
@@ -82,7 +92,7 @@ export async function signAndRecord(
 function recordEnded(
   { log, onSetAside }: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   ended: readonly Refused[],
 ): Promise<number> {
   const changes = ended.map(({ loaded, command }) =>
@@ -94,7 +104,7 @@ function recordEnded(
 function recordSigned(
   { log, onSetAside }: SignAndRecordPorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   signed: readonly Signed<Ready>[],
 ): Promise<number> {
   const changes = signed.map(({ item: { loaded, quote }, bytes }) =>

@@ -4,7 +4,13 @@
  */
 import { type Clock, toInstant } from '../core/ids.ts'
 import { sameHex } from '../keys/coverage.ts'
-import { NonceClaimed, type SignedTransaction, type Signer, type UnsignedTransaction } from '../keys/signer.ts'
+import {
+  NonceClaimed,
+  type SignedTransaction,
+  type Signer,
+  SigningRefused,
+  type UnsignedTransaction,
+} from '../keys/signer.ts'
 import type { SigningWallet } from '../wallets/signing-wallet.ts'
 import { type Call, unsigned } from './build-call.ts'
 import type { Fees, SignedBytes } from './events.ts'
@@ -28,18 +34,82 @@ export type Signable = {
 
 export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
 
-/** As `signUnder`; if the first transaction was signed before and can only have that nonce, it gets it. */
+/** How many of a batch may be refused before the others are tried in vain: each costs some tries of the parties. */
+const MOST_REFUSED = 3
+
+/**
+ * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
+ * that could not record it, and saw others than those that wait now: these get the nonces that are left.
+ *
+ * One that parties refuse, or that they bound to a nonce that is not free any more, is left out: those behind it go on.
+ *
+ * @param onLeft called for what was refused while others were signed
+ * @throws errors of `Signer.signTransactions`, of the first transaction
+ */
 export async function signBatch<Item extends Signable>(
   ports: SignBatchPorts,
   lane: Lane,
   ready: readonly Item[],
   nonces: readonly number[],
+  onLeft: (item: Item, reason: string) => void = () => undefined,
+): Promise<readonly Signed<Item>[]> {
+  const refusals: (SigningRefused | NonceClaimed)[] = []
+  for (;;) {
+    try {
+      const signed = await signInTurn(ports, lane, ready.slice(refusals.length), nonces)
+      for (const [index, { message }] of refusals.entries()) onLeft(ready[index] as Item, message)
+      return signed
+    } catch (error) {
+      if (!isRefusal(error)) throw refusals[0] ?? error
+      refusals.push(error)
+      if (refusals.length > Math.min(MOST_REFUSED, ready.length - 1)) throw refusals[0]
+    }
+  }
+}
+
+function isRefusal(error: unknown): error is SigningRefused | NonceClaimed {
+  return error instanceof SigningRefused || error instanceof NonceClaimed
+}
+
+/** @param moved those that were moved to the front before: parties that disagree must not do it for ever */
+async function signInTurn<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+  moved: readonly string[] = [],
 ): Promise<readonly Signed<Item>[]> {
   const signed = await signUnder(ports, lane, ready, nonces).catch((error: unknown) => {
-    if (error instanceof NonceClaimed && nonces[0] !== error.nonce) return error
+    if (error instanceof NonceClaimed && !moved.includes(error.transactionId)) return error
     throw error
   })
-  return signed instanceof NonceClaimed ? signBatch(ports, lane, ready, withFirst(nonces, signed.nonce)) : signed
+  if (!(signed instanceof NonceClaimed)) return signed
+  const { transactionId, nonce, others } = signed
+  const place = ready.findIndex(({ loaded }) => loaded.id === transactionId)
+  if (place === -1 || (place === 0 && nonce === nonces[0])) throw signed
+  const bound = new Map([...others, [transactionId, nonce]])
+  const next = arranged(ready, withFirst(nonces, nonce).slice(0, ready.length), bound)
+  return signInTurn(ports, lane, next.items, next.nonces, [...moved, transactionId])
+}
+
+/** Each nonce with what is bound to it; the others in order with those that are left. The first nonce stays the first. */
+function arranged<Item extends Signable>(
+  ready: readonly Item[],
+  nonces: readonly number[],
+  bound: ReadonlyMap<string, number>,
+): { readonly items: readonly Item[]; readonly nonces: readonly number[] } {
+  const owners = new Map<number, Item>()
+  for (const item of ready) {
+    const own = bound.get(item.loaded.id)
+    if (own !== undefined && nonces.includes(own)) owners.set(own, item)
+  }
+  const placed = new Set(owners.values())
+  const others = ready.filter((item) => !placed.has(item))
+  const pairs = nonces.flatMap((nonce) => {
+    const item = owners.get(nonce) ?? others.shift()
+    return item === undefined ? [] : [{ item, nonce }]
+  })
+  return { items: pairs.map(({ item }) => item), nonces: pairs.map(({ nonce }) => nonce) }
 }
 
 /**

@@ -44,3 +44,15 @@ export const TRANSACTIONS = `(SELECT transaction_id, tenant_id, wallet_id, netwo
 
 /** What is held of each balance. */
 export const HOLDS = '(SELECT wallet_id, asset_id, held FROM wallet_holds)'
+
+/**
+ * SQL condition: a row last changed at least this many milliseconds ago, by the clock of the database. Rows are stamped
+ * by the clocks of processes: a time in the future comes from a clock that was set back since, so the real age is
+ * unknown and counts as long.
+ *
+ * @param milliseconds the parameter of the statement, `$3`
+ */
+export function unchangedFor(milliseconds: string): string {
+  const age = `${milliseconds}::double precision * interval '1 millisecond'`
+  return `(updated_at < now() - ${age} OR updated_at > now() + interval '1 minute')`
+}

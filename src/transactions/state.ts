@@ -103,6 +103,11 @@ export function highestOffer({ attempts }: KnownTransaction): Pick<Fees, 'maxFee
   return { maxFeePerGas: highest('maxFeePerGas'), maxPriorityFeePerGas: highest('maxPriorityFeePerGas') }
 }
 
+/** Whether the execution did what its type does, as far as its logs are judged. */
+export function hasWorked({ succeeded, effect }: Pick<Inclusion, 'succeeded' | 'effect'>): boolean {
+  return succeeded && effect !== 'missing'
+}
+
 export function isUnmined(transaction: KnownTransaction): boolean {
   return (UNMINED_STATES as readonly TransactionStateName[]).includes(transaction.state)
 }

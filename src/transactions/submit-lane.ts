@@ -4,9 +4,10 @@
  */
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
-import type { Lease, Leases } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
@@ -24,7 +25,6 @@ export type SubmitLanePorts = SendPorts & {
   /** Passed in where time is simulated. */
   readonly pauseOnConflict?: RepeatOptions['pause']
   readonly log: EventLog
-  readonly leases: Leases
   readonly lanes: LaneReads
   /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
   readonly rebroadcastAfterMs: number
@@ -40,21 +40,18 @@ export type SubmitLanePorts = SendPorts & {
   readonly onLeft: (chainId: number, transactionId: string) => void
 }
 
-export type SubmitLane = (lane: Lane) => Promise<void>
+/** One pass: everything that waits to be sent. */
+export type SubmitLane = (lane: Lane, lease: Fence) => Promise<Passed>
 
 export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
-  return async (lane) => {
-    const lease = await ports.leases.acquire(`submit-${laneName(lane)}`)
-    if (lease === null) return // Another submitter holds the lane, and has been notified of more work.
-    try {
-      do {
-        let afterNonce: number | null = -1
-        while (afterNonce !== null && (await lease.renew()))
-          afterNonce = await submitNext(ports, lane, lease, afterNonce)
-      } while ((await lease.release()) === 'wanted')
-    } catch (error) {
-      await lease.release({ force: true })
-      throw error
+  return async (lane, lease) => {
+    let passed: Passed = 'done'
+    for (let afterNonce = -1; ; ) {
+      const sent = await submitNext(ports, lane, lease, afterNonce)
+      if (sent === null) return passed
+      if (sent.isLeft) passed = 'waits'
+      if (sent.isLast) return passed
+      afterNonce = sent.highest
     }
   }
 }
@@ -66,14 +63,15 @@ type Unsent = {
 }
 
 /**
- * Submits the next batch above a nonce; returns its highest nonce, or `null` when the lane has nothing more to submit.
+ * Submits the next batch above a nonce. `isLeft`: some of it waits for funds, or for what an operator must change; `null`
+ * when the lane has nothing more to submit.
  */
 async function submitNext(
   ports: SubmitLanePorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   afterNonce: number,
-): Promise<number | null> {
+): Promise<{ readonly highest: number; readonly isLeft: boolean; readonly isLast: boolean } | null> {
   const { log, lanes, rebroadcastAfterMs: forgottenAfterMs } = ports
   const ids = await lanes.toSubmit(lane, { forgottenAfterMs, afterNonce, limit: MAX_BATCH })
   const unsent = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded): Unsent[] => {
@@ -106,7 +104,11 @@ async function submitNext(
       'rpc_unavailable',
       'The node did not accept every transaction. The submitter sends them again.',
     )
-  return Math.max(...unsent.map(({ attempt }) => attempt.nonce))
+  return {
+    highest: Math.max(...unsent.map(({ attempt }) => attempt.nonce)),
+    isLeft: outcomes.some((sent) => sent.outcome === 'wait' || isShort(sent)),
+    isLast: ids.length < MAX_BATCH,
+  }
 }
 
 async function withTooLittleGas(
@@ -209,7 +211,7 @@ function interpret({ attempt }: Unsent, { outcome }: Answer, now: string): Trans
 async function record(
   { log, pauseOnConflict }: SubmitLanePorts,
   lane: Lane,
-  lease: Lease,
+  lease: Fence,
   outcomes: readonly Sent[],
 ): Promise<void> {
   const recorded = outcomes.filter((sent): sent is Answered => typeof sent.outcome !== 'string')

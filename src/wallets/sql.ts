@@ -13,7 +13,8 @@ export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id
 export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, external_id, status, key_ref,
   notifications, created_at FROM wallets)`
 
-/** The owner of the wallet behind each lane of `$1`. */
+/** The owner of the wallet behind each lane of `$1`. In other letters a name is that of no lane. */
 export const OWNERS_OF_LANES = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL
   (SELECT tenant_id, type FROM wallets WHERE chain_id = split_part(lane.name, '-', 1)::int
-      AND lower(address) = lower(split_part(lane.name, '-', 2)) AND type <> 'watch' LIMIT 1) AS w`
+      AND lower(address) = lower(split_part(lane.name, '-', 2)) AND address = split_part(lane.name, '-', 2)
+      AND type <> 'watch' LIMIT 1) AS w`

@@ -49,11 +49,7 @@ export async function benchClosed(subject: Subject): Promise<Figure[]> {
     metadata: { name: 'Bench', image: 'https://example.com/token.png' },
   }
   const native = (connections: number, count: number, size: number, more: Partial<Loop> = {}): Loop => ({
-    name: `${connections} ${connections === 1 ? 'caller' : 'callers'}, ${size} ${size === 1 ? 'wallet' : 'wallets'}`,
-    paths: transferPaths(wallets.slice(0, size)),
-    body: TRANSFER,
-    connections,
-    count,
+    ...nativeLoop(wallets.slice(0, size), connections, count),
     ...more,
   })
   const loops: readonly Loop[] = [
@@ -72,12 +68,30 @@ export async function benchClosed(subject: Subject): Promise<Figure[]> {
   return figures
 }
 
+/** Native transfers with the queues in Redis. */
+export async function benchClosedRedis(subject: Subject): Promise<Figure[]> {
+  await countStatements(subject)
+  const wallets = await manyWallets(subject, TOKEN_WALLETS)
+  await settle(subject, nativeLoop(wallets, 32, WARM_UP))
+  const one = wallets.slice(0, 1)
+  const figures: Figure[] = []
+  for (const loop of [nativeLoop(one, 1, 200), nativeLoop(one, 32, 2_000), nativeLoop(wallets, 32, 2_000)])
+    figures.push(...(await measure(subject, { ...loop, name: `Redis, ${loop.name}` })))
+  return figures
+}
+
 /** Transfers from mpc wallets with three parties, once the pool of keys is full. */
 export async function benchClosedMpc(subject: Subject): Promise<Figure[]> {
   await countStatements(subject)
   const paths = transferPaths(await fundedMpcWallets(subject))
   const name = `mpc, 16 callers, ${paths.length} wallets`
   return measure(subject, { name, paths, body: TRANSFER, connections: 16, count: 400 })
+}
+
+function nativeLoop(wallets: readonly string[], connections: number, count: number): Loop {
+  const [callers, sources] = [connections === 1 ? 'caller' : 'callers', wallets.length === 1 ? 'wallet' : 'wallets']
+  const name = `${connections} ${callers}, ${wallets.length} ${sources}`
+  return { name, paths: transferPaths(wallets), body: TRANSFER, connections, count }
 }
 
 async function manyWallets(subject: Subject, count: number): Promise<string[]> {

@@ -9,9 +9,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startTestRedis } from '../support/redis.ts'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
 import { benchAudit } from './audit.ts'
-import { benchClosed, benchClosedMpc } from './closed.ts'
+import { benchClosed, benchClosedMpc, benchClosedRedis } from './closed.ts'
 import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFeed } from './feed.ts'
@@ -44,6 +45,7 @@ const FEED_EVENTS = 100_000
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   closed: {},
   'closed-mpc': { MPC_PARTIES: '3' },
+  'closed-redis': {},
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   feed: { MAX_EVENT_STREAMS_PER_KEY: '1000', QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
@@ -62,6 +64,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   status: benchStatus,
   'end-to-end': benchEndToEnd,
   closed: benchClosed,
+  'closed-redis': benchClosedRedis,
   'closed-mpc': benchClosedMpc,
   cpu: benchCpu,
   'cpu-mpc': benchCpuMpc,
@@ -122,7 +125,10 @@ for (const line of brokenLimits(figures)) {
 async function measure(names: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Figure[]> {
   if (names.length === 0) return []
   const profiles = values.profile ? await mkdtemp(join(tmpdir(), 'bursar-profiles-')) : null
-  const subject = await startSubject({ ...env, ...(profiles === null ? {} : profiling(profiles)) })
+  const redis = names.includes('closed-redis') ? await startTestRedis() : null
+  if (names.includes('closed-redis') && redis === null) return []
+  const queues = redis === null ? {} : { REDIS_URL: redis.url }
+  const subject = await startSubject({ ...env, ...queues, ...(profiles === null ? {} : profiling(profiles)) })
   const { processes } = subject.service.state()
   const measured: Figure[] = []
   try {
@@ -132,6 +138,7 @@ async function measure(names: readonly string[], env: Readonly<Record<string, st
     }
   } finally {
     await subject.close()
+    await redis?.close()
   }
   if (profiles !== null) {
     process.stdout.write(`${await profileTable(profiles, processes)}\n\n`)

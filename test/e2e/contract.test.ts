@@ -9,6 +9,7 @@ import { checkHostile } from './checks/hostile.ts'
 import { checkIdempotentRoutes } from './checks/idempotent-routes.ts'
 import { checkMpc } from './checks/mpc.ts'
 import { checkNft } from './checks/nft.ts'
+import { checkVoucherRaces } from './checks/nft-races.ts'
 import { checkVouchers } from './checks/nft-vouchers.ts'
 import { checkOnce } from './checks/once.ts'
 import { checkReference } from './checks/reference.ts'
@@ -29,6 +30,7 @@ const CHECKS = {
   mpc: ['mpc wallets', checkMpc],
   nft: ['collections and mints', checkNft],
   vouchers: ['vouchers, and tokens that change', checkVouchers],
+  races: ['races for a voucher', checkVoucherRaces],
   swaps: ['swaps', checkSwaps],
   once: ['idempotency', checkOnce],
   idempotent: ['every route that takes an Idempotency-Key', checkIdempotentRoutes],

@@ -93,6 +93,7 @@ function changeOf(
   const events = lines.map(({ transaction_id: _, ...line }) => ({
     streamId,
     streamVersion: line.stream_version,
+    type: line.type,
     canonical: JSON.stringify(line),
     hash: line.hash,
   }))

@@ -1,6 +1,5 @@
 /** What a contract call holds while it is open, and what it leaves alone. */
 import { randomBytes } from 'node:crypto'
-import { Interface } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { formatAmount } from '../../src/core/money.ts'
@@ -13,7 +12,6 @@ import { compileSolidity, contractIn } from '../support/solidity.ts'
 const CALLEE = contractIn(compileSolidity('Callee.sol'), 'Callee')
 const ABI = JSON.parse(CALLEE.abi.formatJson()) as readonly object[]
 const FEE_TOKEN = contractIn(compileSolidity('FeeToken.sol'), 'FeeToken')
-const NFT = new Interface(['function setApprovalForAll(address operator, bool approved)'])
 const TOKEN = 10n ** 18n
 
 const stage = await withNftStage(t)
@@ -105,23 +103,21 @@ t.test(
 )
 
 t.test(
-  'a call that would move a token of an open transfer is refused, and collections are called by the NFT routes alone',
+  'a call that would move or burn a token of an open transfer is refused, and only the NFT routes mint',
   async (t) => {
     const collection = await stage.collection(wallet)
     await stage.mint(collection, wallet.address)
     await settle()
     t.strictSame(await stage.owners(collection), [`1 ${wallet.address} 1`])
-    const approval = NFT.encodeFunctionData('setApprovalForAll', [callee, true])
-    const direct = { contract_address: collection.contract, function_signature: 'setApprovalForAll(address,bool)' }
-    t.match(await call({ ...direct, args: [callee, true] }), {
+    const direct = (signature: string, ...args: unknown[]) => ({
+      ...{ contract_address: collection.contract, function_signature: signature, args },
+    })
+    t.match(await call(direct('revoke(uint256)', '2')), {
       status: 409,
       body: { errors: [{ code: 'managed_contract' }] },
     })
-
-    // The owner approved it with the same key elsewhere.
-    await rpc('anvil_impersonateAccount', wallet.address)
-    await minedBy(wallet.address, { to: collection.contract, data: approval })
-    await rpc('anvil_stopImpersonatingAccount', wallet.address)
+    await accepted(direct('setApprovalForAll(address,bool)', callee, true))
+    await settle()
     const take = { function: 'take', args: [collection.contract, '1'] }
     t.match(await call({ ...take, mode: 'simulate' }), { status: 200, body: { data: { success: true } } })
     await service.stopWorker('signer')
@@ -132,10 +128,11 @@ t.test(
       to: STRANGER,
     })
     t.equal(sending.status, 202)
-    t.match(await call(take), {
-      status: 409,
-      body: { errors: [{ code: 'token_in_transfer', details: { transfer_id: sending.body.data.transfer_id } }] },
-    })
+    for (const moving of [take, direct('burn(uint256)', '1')])
+      t.match(await call(moving), {
+        status: 409,
+        body: { errors: [{ code: 'token_in_transfer', details: { transfer_id: sending.body.data.transfer_id } }] },
+      })
     const beside = await accepted({ function: 'count', args: ['1', ''] })
     await service.startWorker('signer')
     await settle()

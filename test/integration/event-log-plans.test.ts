@@ -20,10 +20,16 @@ import {
   readWholeLog,
 } from '../../src/event-log/read-logged.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
+import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
+import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
-import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
+import { createObservedBlock } from '../../src/transactions/observed-block.ts'
+import { createOutsideReads } from '../../src/transactions/outside.ts'
+import { PARTITIONS } from '../../src/transactions/partitions.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
@@ -34,53 +40,19 @@ import {
   insertTransfers,
   insertWallets,
 } from '../support/many-rows.ts'
+import { mostRead, noting, type Plan, readWhole } from '../support/plans.ts'
 
 const WALLETS = 50_000
 /** Sequential scans of these cost more with every wallet, transaction or event. */
 const GROWING = ['wallets', 'transactions', 'balances', 'events', 'wallet_holds', 'observed_transfers']
 const ADDRESS = `0x1${(7).toString(16).padStart(39, '0')}`
 const LANE = { chainId: TEST_CHAIN, address: ADDRESS }
-
-type Statement = { readonly name?: string; readonly text: string; readonly values?: unknown[] }
-type Plan = {
-  readonly 'Node Type': string
-  readonly 'Relation Name'?: string
-  readonly 'Rows Removed by Filter'?: number
-  readonly 'Actual Rows'?: number
-  readonly 'Actual Loops'?: number
-  readonly Plans?: readonly Plan[]
-}
-
-/** A pool that records each named statement. */
-function noting(pool: Pool) {
-  const noted = new Map<string, Statement>()
-  const spy = new Proxy(pool, {
-    get(target, key) {
-      if (key !== 'query') return Reflect.get(target, key)
-      return (statement: Statement | string, values?: unknown[]) => {
-        const asked = typeof statement === 'string' ? { text: statement, ...(values ? { values } : {}) } : statement
-        noted.set(asked.name ?? asked.text, asked)
-        return target.query(asked)
-      }
-    },
-  })
-  return { spy, noted }
-}
-
-function readWhole(plan: Plan): string[] {
-  const own = plan['Node Type'] === 'Seq Scan' ? [plan['Relation Name'] ?? ''] : []
-  return [...own, ...(plan.Plans ?? []).flatMap(readWhole)].filter((name) => GROWING.includes(name))
-}
+/** What a pass of a signer looks for. */
+const LOOK = { unchangedMs: 60_000, maxInFlight: 64, limit: 256, except: [] }
 
 /** Rows that were read and are no part of the result. */
 function readInVain(plan: Plan): number {
   return (plan.Plans ?? []).reduce((sum, one) => sum + readInVain(one), plan['Rows Removed by Filter'] ?? 0)
-}
-
-/** Rows of the node that read the most, with those that it left out. */
-function mostRead(plan: Plan): number {
-  const own = ((plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0)) * (plan['Actual Loops'] ?? 1)
-  return Math.max(own, ...(plan.Plans ?? []).map(mostRead))
 }
 
 const BLOCK: Block = {
@@ -103,6 +75,29 @@ const BLOCK: Block = {
     logs: [],
     authorizations: [],
   })),
+}
+
+/** What passes over a lane read. */
+async function readLane(spy: Pool): Promise<void> {
+  const lanes = createLaneReads(spy)
+  await lanes.waiting(LANE, 256)
+  await lanes.inFlight(LANE)
+  await lanes.room(LANE, 0, 5)
+  await lanes.look(LANE, LOOK)
+  await lanes.spare(LANE)
+  await lanes.stuck(LANE, 60_000, 16)
+  await Promise.all([lanes.gaps(LANE, 0, 60_000), lanes.fillersOfHour(LANE, 0)])
+  await lanes.highestInFlight(LANE, 8)
+  await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
+  for (const step of ['sign', 'submit'] as const) {
+    await ownersOf(spy, step, [laneName(LANE)])
+    for (const isStale of [false, true]) await findLanes(spy, step, PARTITIONS, isStale)
+  }
+  const outside = createOutsideReads(spy)
+  await outside.knowledge(LANE)
+  await outside.assigned(LANE, 0, 5)
+  await outside.overtaken(LANE)
+  await createObservedBlock(spy)(LANE)
 }
 
 t.test('no statement of a block, a lane, a sweep or a read goes through a whole table', async (t) => {
@@ -145,15 +140,10 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await blocks.recordedBlocks(TEST_CHAIN, 1_990)
   await blocks.quiet(TEST_CHAIN, 60_000)
   await hasInFlight(spy, TEST_CHAIN)
-  const lanes = createLaneReads(spy)
-  await lanes.waiting(LANE, 256)
-  await lanes.inFlight(LANE)
-  await lanes.freeNonces(LANE, 0, 5)
-  await lanes.wantingReplacement(LANE)
-  await lanes.stuck(LANE, 60_000, 16)
-  await Promise.all([lanes.gaps(LANE, 0, 60_000), lanes.fillersOfHour(LANE, 0)])
-  await lanes.highestInFlight(LANE, 8)
-  await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 256 })
+  await readLane(spy)
+  await createRowsOf(spy)(['tx00000001'])
+  await log.loadMany(transactionAggregate, ['tx00000001'])
+  await log.loadChecked(transactionAggregate, ['tx00000001'])
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)
   await createLanesOf(spy)(['tx00000001'], ['tx00000001'])
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
@@ -177,7 +167,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     const now = await pool.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
     // Named statements are planned once for all values.
     const forAll = await pool.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`)
-    for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan), [], name)
+    for (const { rows } of [now, forAll]) t.strictSame(readWhole(rows[0]['QUERY PLAN'][0].Plan, GROWING), [], name)
   }
 })
 
@@ -193,9 +183,11 @@ t.test('the work of a lane is found without reading what waits, or what was mine
   t.equal((await lanes.waiting(LANE, 256))[0], 'w00000001')
   t.equal(await lanes.inFlight(LANE), 64)
   t.equal((await lanes.stuck(LANE, 60_000, 16)).length, 16)
+  const looked = await lanes.look(LANE, { ...LOOK, maxInFlight: 100 })
+  t.strictSame([looked.inFlight, looked.waiting.length, looked.stuck.length], [64, 36, 16])
   t.equal((await lanes.highestInFlight(LANE, 8))[0], 's00000064')
   t.equal((await lanes.toSubmit(LANE, { forgottenAfterMs: 60_000, afterNonce: -1, limit: 32 })).length, 32)
-  t.equal(noted.size, 5)
+  t.equal(noted.size, 6)
   for (const [name, { text, values }] of noted) {
     await pool.query('SET plan_cache_mode = force_generic_plan')
     const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)

@@ -1,5 +1,6 @@
 /** A collection's contract has the predicted address, the given configuration, and belongs only to its owner. */
 import t from 'tap'
+import { ensureFactory } from '../../src/chain/ensure-factory.ts'
 import { COLLECTION_ABI, FACTORY_ABI, STEP_FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
 import {
   type CollectionConfig,
@@ -8,6 +9,7 @@ import {
   deployCollection,
   deployFactory,
   FACTORY_ADDRESS,
+  factoryAddress,
   IMPLEMENTATION_ADDRESS,
   MAX_SUPPLY_LIMIT,
   predictCollectionAddress,
@@ -96,6 +98,31 @@ t.test(
     t.not(event?.args[0], address)
   },
 )
+
+t.test('a factory is deployed by all who need it, in any order, and the later ones change nothing', async (t) => {
+  const chain = await withNftChain(t)
+  const codeOf = (address: string) => callRpc(chain.url, 'eth_getCode', [address, 'latest'])
+  const salts = ['a', 'b', 'c'].map(collectionSalt)
+  for (const kind of ['WHOLE', 'STEPS'] as const) {
+    const place = factoryAddress(kind)
+    const code = kind === 'WHOLE' ? await codeOf(place) : undefined
+    if (kind === 'WHOLE') await callRpc(chain.url, 'anvil_setCode', [place, '0x'])
+    if (kind === 'WHOLE') await callRpc(chain.url, 'anvil_setNonce', [place, '0x0'])
+    for (const address of kind === 'WHOLE' ? Object.values(IMPLEMENTATION_ADDRESS) : []) {
+      await callRpc(chain.url, 'anvil_setCode', [address, '0x'])
+      await callRpc(chain.url, 'anvil_setNonce', [address, '0x0'])
+    }
+    const tight = { ...ensureFactory(kind, collectionSalt('tight')), gas: kind === 'WHOLE' ? '0x200000' : '0x50000' }
+    t.notOk((await chain.send(chain.bob, tight)).ok, 'with too little gas it fails')
+    t.equal(await codeOf(place), '0x')
+    for (const salt of salts) t.ok((await chain.send(chain.bob, ensureFactory(kind, salt))).ok)
+    t.not(await codeOf(place), '0x')
+    if (code !== undefined) t.equal(await codeOf(place), code)
+    const copied = ensureFactory(kind, salts[0] ?? '')
+    t.ok((await chain.send(chain.alice, copied)).ok, 'as do the bytes of a pending deployment that somebody copied')
+    t.ok((await chain.send(chain.bob, copied)).ok)
+  }
+})
 
 t.test('the factory in steps takes only its own implementations, once, and makes the same collections', async (t) => {
   const chain = await withNftChain(t)

@@ -8,9 +8,10 @@ import t, { type Test } from 'tap'
 import { encodeMint, encodeMintBatch, encodeRevoke, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import type { TokenStandard } from '../../src/chain/nft-collection.ts'
 import { type MovedTokens, parseNftTransferLog } from '../../src/chain/nft-logs.ts'
-import { encodeRedeem, voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { createRandom, type Random } from '../support/load-random.ts'
 import { type Collection, digestOf, type NftChain, withNftChain } from '../support/nft-chain.ts'
+import { encodeRedeem } from '../support/redeem-call.ts'
 
 const CALLS = 250
 const IDS = 40

@@ -4,10 +4,12 @@
 import { verifyTypedData } from 'ethers/hash'
 import { type HDNodeWallet, Wallet } from 'ethers/wallet'
 import t from 'tap'
-import { encodeRevoke } from '../../src/chain/nft.ts'
-import { encodeRedeem, type Voucher, voucherHash, voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import { toQuantity } from '../../src/chain/hex.ts'
+import { encodeMint, encodeRevoke } from '../../src/chain/nft.ts'
+import { type Voucher, voucherHash, voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Collection, digestOf, type NftChain, strangerOf, withNftChain } from '../support/nft-chain.ts'
+import { encodeRedeem } from '../support/redeem-call.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 
 const BOTH = ['ERC721', 'ERC1155'] as const
@@ -77,6 +79,46 @@ t.test('a voucher is redeemed once, and its id is used for every other mint', as
     t.match(await chain.refusal(chain.alice, minted), /^(TokenIdUsed|MaxSupplyExceeded)/)
     const third = await redemption(chain, collection, voucherFor(3), chain.alice)
     t.equal(await chain.refusal(chain.alice, third), 'MaxSupplyExceeded(total: 3, maxSupply: 2)')
+  }
+})
+
+t.test('a mint by the owner ends the open voucher of its id, also in its own block and after a burn', async (t) => {
+  const chain = await withNftChain(t)
+  for (const standard of BOTH) {
+    const collection = await chain.collection({ standard })
+    const voucher = voucherFor(1, { amount: standard === 'ERC721' ? 1n : 25n })
+    const thief = await redemption(chain, collection, voucher, chain.bob)
+    t.equal(await chain.refusal(chain.bob, thief), null)
+    const { recipient: _, ...terms } = voucher
+    const mint = encodeMint(standard, voucher.tokenId, { ...terms, recipient: chain.alice })
+    await callRpc(chain.url, 'evm_setAutomine', [false])
+    const send = (from: string, data: string, tip: number) =>
+      callRpc(chain.url, 'eth_sendTransaction', [
+        {
+          from,
+          to: collection.address,
+          data,
+          gas: '0x50000',
+          maxPriorityFeePerGas: toQuantity(tip),
+          maxFeePerGas: '0x3b9aca0000',
+        },
+      ])
+    const hashes = [await send(chain.owner, mint, 2_000_000_000), await send(chain.bob, thief.data, 1_000_000_000)]
+    await callRpc(chain.url, 'evm_mine')
+    await callRpc(chain.url, 'evm_setAutomine', [true])
+    const receipts = (await Promise.all(
+      hashes.map((hash) => callRpc(chain.url, 'eth_getTransactionReceipt', [hash])),
+    )) as Record<string, string>[]
+    t.strictSame(
+      receipts.map(({ status }) => status),
+      ['0x1', '0x0'],
+    )
+    t.equal(receipts[0]?.blockNumber, receipts[1]?.blockNumber)
+    t.equal(await holds(collection, chain.alice, 1), voucher.amount)
+    const burn = standard === 'ERC721' ? ['burn', 1] : ['burn', chain.alice, 1, voucher.amount]
+    t.ok((await chain.send(chain.alice, collection.request(...(burn as [string, ...unknown[]])))).ok)
+    t.equal(await chain.refusal(chain.bob, thief), 'TokenIdUsed(tokenId: 1)')
+    t.equal(await chain.refusal(chain.owner, thief), 'TokenIdUsed(tokenId: 1)', 'nor by the owner')
   }
 })
 

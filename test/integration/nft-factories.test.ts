@@ -49,6 +49,23 @@ t.test(
   },
 )
 
+t.test('a wallet waits for no factory of another one, which may never be paid for', async (t) => {
+  for (const fork of ['osaka', 'amsterdam'] as const) {
+    const { calls, collection } = await withNftApi(t, { hasFactory: false, fork })
+    await collection({ name: 'One' })
+    const { walletId } = await calls.wallet()
+    await collection({ name: 'Two', wallet_id: walletId })
+    const { rows } = await calls.pool.query<{ depends: string | null; wallet: string; data: string }>(
+      `SELECT d.wallet_id AS depends, x.wallet_id AS wallet, e.data->>'data' AS data FROM transactions x
+         JOIN events e ON e.stream_id = 'transaction-' || x.transaction_id AND e.type = 'CollectionDeployRequested'
+         LEFT JOIN transactions d ON d.transaction_id = x.depends_on ORDER BY x.transaction_id`,
+    )
+    t.equal(rows.length, fork === 'osaka' ? 4 : 6)
+    for (const { depends, wallet } of rows) t.ok(depends === null || depends === wallet, 'only on its own')
+    t.equal(new Set(rows.map(({ data }) => data)).size, fork === 'osaka' ? 4 : 5, 'each factory has a salt of its own')
+  }
+})
+
 t.test('an installation from before Amsterdam is kept, and one in steps is used as far as it stands', async (t) => {
   const kept = await withNftApi(t, { fork: 'amsterdam' })
   await kept.collection()

@@ -52,6 +52,19 @@ t.test('metadata is answered without a key, byte for byte as it was hashed', asy
   })
 })
 
+t.test('metadata is no document whose scripts run, whatever the answer', async (t: Test) => {
+  const { get } = await withRoute(t)
+  const answers = [
+    await get(TOWER.cid),
+    await get(TOWER.cid, {}, 'HEAD'),
+    await get(TOWER.cid, { 'if-none-match': '*' }),
+  ]
+  for (const { statusCode, headers } of [...answers, await get(NEVER_MINTED), await get('x')]) {
+    const policy = "default-src 'none'; sandbox"
+    t.match(headers, { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' }, String(statusCode))
+  }
+})
+
 t.test('text that does not have its CID is not published', async (t: Test) => {
   const { get, pool } = await withRoute(t)
   await pool.query(`UPDATE nft_metadata SET content = content || ' '`)

@@ -11,12 +11,15 @@ import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { type Answer, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
 import { ASYNC, type Data, DEAF_CONTRACT, type NftApi, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
+import { recordUse } from '../support/recorded-use.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, testSigner } from '../support/wallet-parts.ts'
 
 const OTHER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const dataOf = (answer: Answer) =>
   (answer.body.data ?? {}) as Data & { voucher: Data & { revocation: Data | null }; last_update: Data }
+
+type Signed = { readonly signature: string; readonly message: { readonly digest: string } }
 
 async function withLazy(t: Test, collectionBody: object = {}) {
   const api = await withNftApi(t)
@@ -90,8 +93,12 @@ t.test('a voucher is redeemed once, and its state follows the chain', async (t) 
   const transactionId = String(dataOf(accepted).transaction_id)
   t.match(await rowOf(calls, transactionId), { type: 'NFT_MINT', to_address: contract_address, subject_id: mint_id })
   const { state } = await calls.log.load(transactionAggregate, transactionId)
-  const call = COLLECTION_ABI.ERC721.parseTransaction({ data: (state.state !== 'unknown' && state.intent.data) || '' })
-  t.strictSame([call?.name, call?.args[0][0], call?.args[2]], ['redeem', 2n, OTHER])
+  const data = (state.state !== 'unknown' && state.intent.data) || ''
+  const call = COLLECTION_ABI.ERC721.parseTransaction({ data })
+  t.strictSame([call?.name, call?.args[0], call?.args[1]], ['mint', OTHER, 2n])
+  const { signature, message } = (await read(mint_id)).voucher as unknown as Signed
+  t.equal(call?.args[2], message.digest)
+  t.notOk(data.includes(signature.slice(2, 66)), 'the transaction shows nobody the signature')
   const again = await act(mint_id, 'redeem', { recipient: OTHER }, { 'idempotency-key': 'once' })
   t.strictSame([again.status, again.headers['idempotency-replayed']], [202, 'true'])
   t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
@@ -144,21 +151,61 @@ t.test('a revoked voucher and an expired one are not redeemed, and a revoked one
 })
 
 t.test('a redemption by another sender makes the mint MINTED, and its revocation fails', async (t) => {
-  const { calls, lazy, act, read, collection_id, contract_address } = await withLazy(t)
-  const { mint_id, voucher } = dataOf(await lazy({ recipient: undefined }))
+  const { calls, lazy, act, read } = await withLazy(t)
+  const { mint_id } = dataOf(await lazy({ recipient: undefined }))
   const revoking = dataOf(await act(mint_id, 'revoke'))
-  const { chainId } = voucher.domain as { chainId: number }
-  await calls.pool.query(
-    `INSERT INTO nft_owners (chain_id, contract, token_id, owner, amount, block_number, collection_id)
-     VALUES ($1, $2, 1, $3, 1, 7, $4)`,
-    [chainId, contract_address, OTHER, collection_id],
-  )
-  t.match(await read(mint_id), { status: 'MINTED', owner: OTHER })
+  await recordUse(calls, mint_id, OTHER)
+  const minted = {
+    status: 'MINTED',
+    owner: OTHER,
+    outcome: 'BY_HOLDER',
+    transaction_hash: '0xe1',
+    transaction_id: null,
+  }
+  t.match(await read(mint_id), minted)
   const transactionId = String(revoking.voucher.revocation?.transaction_id)
   await mine(calls, transactionId, 0, false)
   await settle(calls, transactionId)
   t.match(await read(mint_id), { status: 'MINTED', voucher: { revocation: { status: 'FAILED' } } })
   t.strictSame(told(await act(mint_id, 'redeem', { recipient: OTHER })), ['- already_redeemed'])
+})
+
+t.test('a redemption that a holder of the voucher overtook is an error that says who has the token', async (t) => {
+  const { calls, lazy, act, read } = await withLazy(t)
+  const overtaken = async (owner: string, recipient: string) => {
+    const { mint_id, token_id } = dataOf(await lazy({ recipient: undefined }))
+    const redeem = () => act(mint_id, 'redeem', { recipient }, { 'idempotency-key': String(mint_id) })
+    const transactionId = String(dataOf(await redeem()).transaction_id)
+    await recordUse(calls, mint_id, owner)
+    await mine(calls, transactionId, Number(token_id), false)
+    return { answer: await redeem(), mint: await read(mint_id), transactionId, token_id, mint_id }
+  }
+  const stolen = await overtaken(OTHER, RECIPIENT)
+  t.strictSame([stolen.answer.status, ...told(stolen.answer)], [409, '- minted_to_another'], stolen.answer.text)
+  const { mint_id, token_id, transactionId: transaction_id } = stolen
+  const details = { owner: OTHER, recipient: RECIPIENT, mint_id, token_id, transaction_id }
+  t.match(stolen.answer.body.errors, [{ details }])
+  const { mint } = stolen
+  t.match(mint, { status: 'MINTED', owner: OTHER, outcome: 'BY_HOLDER', transaction_hash: '0xe1', failure: null })
+  t.equal(mint.transaction_id, null, 'the transaction that failed minted nothing')
+  const own = await overtaken(RECIPIENT, RECIPIENT)
+  t.equal(own.answer.status, 200, 'the recipient redeemed the voucher itself')
+  t.match(dataOf(own.answer), { status: 'MINTED', owner: RECIPIENT, outcome: 'AS_REQUESTED' })
+})
+
+t.test('a revocation that a redemption overtook is an error, and a redemption that failed is open', async (t) => {
+  const api = await withLazy(t)
+  const { calls, lazy, act } = api
+  const { mint_id } = dataOf(await lazy())
+  const failing = () => act(mint_id, 'redeem', {}, { 'idempotency-key': 'redeem' })
+  await fail(api, String(dataOf(await failing()).transaction_id))
+  t.match([(await failing()).status, dataOf(await failing())], [202, { status: 'LAZY', outcome: null }])
+  const revoke = () => act(mint_id, 'revoke', {}, { 'idempotency-key': 'revoke' })
+  const { revocation } = dataOf(await revoke()).voucher
+  await recordUse(calls, mint_id, RECIPIENT)
+  await mine(calls, String(revocation?.transaction_id), 0, false)
+  t.strictSame(told(await revoke()), ['- already_redeemed'])
+  t.equal((await failing()).status, 200, 'the token belongs to the recipient of the redemption')
 })
 
 t.test('a repeated signature job changes nothing, and a lost one is found', async (t) => {

@@ -203,9 +203,18 @@ async function signing(t: Test, stage: OperatorStage, found: Found): Promise<voi
     const wallet = await stage.wallet()
     await old(stage, () => stage.request(wallet))
     t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder'])
-    await holdLease(pool, `sign-${TEST_CHAIN}-${wallet.address}`, 600_000)
+    const partition = wallet.address.charAt(2).toLowerCase()
+    // That of another kind of key, and of another partition: neither is about this lane.
+    await holdLease(pool, `sign-mpc-${partition}`, 600_000)
+    await holdLease(pool, `sign-${partition === '0' ? '1' : '0'}`, 600_000)
+    t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder'])
+    await holdLease(pool, `sign-${partition}`, 600_000)
+    const lane = JSON.parse((await run(`lane ethereum ${wallet.address} --json`)).out)
+    t.match(lane.leases, { sign: { name: `sign-${partition}` }, submit: null })
     t.strictSame(await kindsOf(found, wallet.address), ['lane_not_signing'])
-    await pool.query(`UPDATE leases SET expires_at = now() - interval '1 minute' WHERE name LIKE 'sign-%'`)
+    await pool.query(`UPDATE leases SET expires_at = now() - interval '1 minute' WHERE name = 'sign-' || $1`, [
+      partition,
+    ])
     t.strictSame(await kindsOf(found, wallet.address), ['lane_without_holder', 'lease_expired'])
     node.baseFee = 600n * GWEI
     t.ok((await found()).told.includes('fee_over_cap ethereum'))

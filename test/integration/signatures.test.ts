@@ -3,56 +3,26 @@
  */
 
 import { hashMessage, TypedDataEncoder, verifyMessage, verifyTypedData } from 'ethers'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
-import { type Environ, loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { buildSignatures } from '../../src/signatures/build.ts'
 import { signatureWork } from '../../src/signatures/jobs.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
-import { openingRoutes } from '../../src/wallets/opening-routes.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
-import { PRODUCTION } from '../support/config.ts'
-import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { type Answer, KEYS, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { dataOf, LETTER, withSigning } from '../support/signing-stage.ts'
 import { MAIL } from '../support/typed-data.ts'
 import { CREATE, UNKNOWN_ID, WATCH } from '../support/wallet-api.ts'
-import { anotherLog, beat, makeWallet, runSigner, testSigner, withWallets } from '../support/wallet-parts.ts'
+import { anotherLog, beat, makeWallet, runSigner, testSigner } from '../support/wallet-parts.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 const STRANGER = { authorization: `Bearer ${KEYS.cold}` }
 const READER = { authorization: `Bearer ${KEYS.reader}` }
 
-/** The example mail of EIP-712 on the chain of the wallet, as a wallet would be asked to sign it. */
-const LETTER = { ...MAIL, domain: { ...MAIL.domain, chainId: TEST_CHAIN }, primaryType: 'Mail' }
 const { EIP712Domain: _, ...TYPES } = MAIL.types
-
-type Data = Readonly<Record<string, string | number | null>>
-const dataOf = ({ body }: Answer) => (body.data ?? {}) as Data
-
-async function withSigning(t: Test, { signer = true, env = {} as Environ } = {}) {
-  const parts = await withWallets(t)
-  if (signer) await runSigner(t, parts)
-  const config = loadConfig({ ...PRODUCTION, ...env })
-  const routes = [openingRoutes(parts), walletRoutes(parts), buildSignatures({ ...parts, newId, config })]
-  const { send } = await startTestApp({
-    routes: (app) => {
-      for (const add of routes) add(app)
-    },
-  })
-  const post = (url: string, payload: object, headers = {}) => send({ method: 'POST', url, payload, headers })
-  const get = (url: string, headers = {}) => send({ method: 'GET', url, headers })
-  const wallet = async () => {
-    const { wallet_id, address } = dataOf(await post('/v1/wallets/create', CREATE))
-    return { path: `/v1/wallets/${wallet_id}`, walletId: String(wallet_id), address: String(address) }
-  }
-  const events = async () =>
-    (await parts.pool.query("SELECT type, data FROM events WHERE stream_id LIKE 'signature-%' ORDER BY position")).rows
-  return { parts, send, post, get, wallet, events }
-}
 
 t.test('a message is signed as wallets sign it, and the signature can be read again', async (t) => {
   const { post, get, wallet } = await withSigning(t)

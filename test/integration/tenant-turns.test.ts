@@ -125,7 +125,14 @@ function useCases({ log, pool, newId }: Kernel) {
     mpcTerms: QUICK,
   })
   const findWallet = createFindWallet(createWalletFacts(pool))
-  const requestSignature = createRequestSignature({ log, accept, newId, findWallet, spendingTypedData: 'refuse' })
+  const requestSignature = createRequestSignature({
+    log,
+    accept,
+    newId,
+    findWallet,
+    isManaged: async () => false,
+    spendingTypedData: 'refuse',
+  })
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>
     Number((await pool.query<{ n: string }>(text, [ids])).rows[0]?.n)
@@ -193,7 +200,7 @@ async function countAhead(t: Test, where: Where, { queue, backlog, fails = false
 }
 
 async function jobsInTurn(t: Test, place: JobPlace): Promise<void> {
-  for (const queue of ['lane', 'mpc-signature'] as const) {
+  for (const queue of ['wallet', 'mpc-signature'] as const) {
     await t.test(`${queue}: a tenant's job is among the next, however many of another tenant wait`, async (t) => {
       const { window, atOnce } = QUEUE_LIMITS[queue]
       const ahead = await countAhead(t, await place.fresh(), { queue, backlog: 200 })
@@ -201,8 +208,8 @@ async function jobsInTurn(t: Test, place: JobPlace): Promise<void> {
     })
   }
   await t.test("a tenant's job is among the next while the jobs of another tenant fail again and again", async (t) => {
-    const { window, failing } = QUEUE_LIMITS.lane
-    const ahead = await countAhead(t, await place.fresh(), { queue: 'lane', backlog: 600, fails: true })
+    const { window, failing } = QUEUE_LIMITS.wallet
+    const ahead = await countAhead(t, await place.fresh(), { queue: 'wallet', backlog: 600, fails: true })
     t.ok(ahead <= 2 * window + failing + HANDLERS + 1, `at most two windows of attempts run first: ${ahead}`)
   })
 }

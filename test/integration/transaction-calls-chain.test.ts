@@ -8,13 +8,14 @@ import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { CallRequest } from '../../src/transactions/prepare-call.ts'
 import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts'
+import { createSignLane } from '../../src/transactions/sign-lane.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
+import { createDrainLane } from '../support/drain-lane.ts'
 import { osakaPlainGas, osakaRules } from '../support/gas.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { TAG_KEYS } from '../support/recorded-transactions.ts'
@@ -43,9 +44,8 @@ async function withChain(t: Test, calls: Calls) {
   const clients = createChainClients({ chains: [settings], timeoutMs: 60_000, now: Date.now, log: silent })
   t.after(() => clients.close())
   const { client, code, fees } = clients.get(settings)
-  const drain = createDrainLane({
+  const pass = createSignLane({
     log: calls.log,
-    leases: createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }),
     lanes: calls.lanes,
     signer: testSigner(),
     check: composeCheckRecorded(
@@ -57,6 +57,7 @@ async function withChain(t: Test, calls: Calls) {
       throw new Error(`${id}: ${reason}`)
     },
     replace: async () => false,
+    replaceAfterMs: 60_000,
     compare: async ({ address }) => ({
       held: null,
       unclear: [],
@@ -80,6 +81,7 @@ async function withChain(t: Test, calls: Calls) {
       observedBlock: async () => 0,
     }),
   })
+  const drain = createDrainLane(createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }), pass)
   const rpc = (method: string, ...params: unknown[]) => rpcCall(client, method, params)
   /** Submits the signed bytes to the chain and mines them. Returns the receipt. */
   const send = async (id: string) => {

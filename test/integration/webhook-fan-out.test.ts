@@ -41,7 +41,7 @@ async function withFanOut(t: Test) {
   }
   const execute = async (id: string, command: WebhookCommand, tenantId = 'acme') => {
     await log.execute(webhookAggregate, id, command, { metadata: { tenantId, actor: 'test' } })
-    wakeUps.announce()
+    wakeUps.announce(['WebhookCreated'])
   }
   return {
     ...stage,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { FOUND, HONEST, MUTANTS, type Mutant } from '../simulation/mutants.ts'
 import { LawBroken, simulate } from '../simulation/world.ts'
 
-const SCHEDULES = 300
+const SCHEDULES = 1_000
 
 /** The first schedule that shows it. */
 async function caught(mutant: Mutant, from: number): Promise<{ seed: number; message: string } | null> {

@@ -9,33 +9,30 @@ import { countsNow } from '../../src/chain/transaction-counts.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
-import type { QueueName } from '../../src/declarations.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { type CompareLane, createCompareLane } from '../../src/transactions/compare-lane.ts'
-import { createDrainLane } from '../../src/transactions/drain-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { heldText } from '../../src/transactions/held-cause.ts'
-import { type Lane, parseLane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
+import { createSignLane } from '../../src/transactions/sign-lane.ts'
 import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
 import { osakaRules } from '../support/gas.ts'
 import { oneNode } from '../support/one-node.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
 import { runDispatcher, runSweeper } from './dispatching.ts'
+import { runEngine } from './engine.ts'
 import { runFollower } from './following.ts'
 import { type Node, nodeOf } from './node.ts'
 import { createOutsidePort } from './outside-port.ts'
 import { runOwner } from './owner.ts'
-import { createLanePort, createLeasesPort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
+import { createLanePort, createLogPort, createRowsPort, type PortsOf } from './ports.ts'
 import type { Actor } from './scheduler.ts'
 import { createSimulatedSigner, simulatedWallet } from './signer.ts'
 import {
   CONFIRMATIONS,
   FEE_CAP_WEI,
-  isExpected,
-  LEASE_MS,
   MAX_IN_FLIGHT,
   MIN_TIP_WEI,
   REBROADCAST_AFTER_MS,
@@ -62,16 +59,10 @@ export type Run = (world: World, ports: PortsOf, isStopped: () => boolean) => Pr
 export type Roles = readonly (readonly [string, Run])[]
 
 export const ROLES: Roles = [
-  ['signer 1', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
-  ['signer 2', (world, ports, isStopped) => runWorker(world, ports, 'lane', createSigner(world, ports), isStopped)],
-  [
-    'submitter 1',
-    (world, ports, isStopped) => runWorker(world, ports, 'submit', createSubmitter(world, ports), isStopped),
-  ],
-  [
-    'submitter 2',
-    (world, ports, isStopped) => runWorker(world, ports, 'submit', createSubmitter(world, ports), isStopped),
-  ],
+  ['signer 1', runSigner],
+  ['signer 2', runSigner],
+  ['submitter 1', runSubmitter],
+  ['submitter 2', runSubmitter],
   ['follower 1', runFollower],
   ['follower 2', runFollower],
   ['dispatcher', runDispatcher],
@@ -92,6 +83,7 @@ export function startActors(world: World, roles: Roles = ROLES): Actors {
       scheduler,
       store,
       now: () => toInstant(world.wallClock()),
+      tell: world.hints.tell,
       ...ageClock(world),
     }
     void run(world, ports, () => stopped).catch((error: unknown) =>
@@ -140,28 +132,12 @@ export function startActors(world: World, roles: Roles = ROLES): Actors {
   }
 }
 
-/** Takes jobs of a queue one after the other; failed jobs are put back, like the queue's own retries. */
-async function runWorker(
-  world: World,
-  ports: PortsOf,
-  queue: QueueName,
-  handle: (lane: Lane) => Promise<void>,
-  isStopped: () => boolean,
-): Promise<void> {
-  const { scheduler, queues, random } = world
-  while (!isStopped()) {
-    const isReady = () => queues.has(queue)
-    const wait = { actor: ports.actor, label: `take ${queue}`, weight: 1, fallible: false, isReady }
-    const job = await scheduler.call(wait, () => queues.take(queue))
-    if (job === null) continue
-    try {
-      await handle(parseLane(job.data.lane ?? ''))
-    } catch (error) {
-      scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`)
-      if (!isExpected(error)) throw error
-      if (random.chance(0.8)) queues.add([job])
-    }
-  }
+function runSigner(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
+  return runEngine(world, ports, { queue: 'lane', pass: createSigner(world, ports) }, isStopped)
+}
+
+function runSubmitter(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
+  return runEngine(world, ports, { queue: 'submit', pass: createSubmitter(world, ports) }, isStopped)
 }
 
 function createSigner(world: World, ports: PortsOf) {
@@ -169,6 +145,7 @@ function createSigner(world: World, ports: PortsOf) {
   const log = createLogPort(ports)
   const lanes = mutantLanes(world, createLanePort(ports))
   const node = nodeOf(world, ports)
+  const nodes = oneNode(node)
   const check = createCheckRecorded({
     log,
     rowsOf: createRowsPort(ports),
@@ -177,7 +154,7 @@ function createSigner(world: World, ports: PortsOf) {
     keys: world.tagKeys(),
     proveLost: createProveLost({
       keys: world.tagKeys(),
-      chainOf: () => ({ client: oneNode(node), confirmations: CONFIRMATIONS }),
+      chainOf: () => ({ client: nodes, confirmations: CONFIRMATIONS }),
     }),
     swapsOf: () => undefined,
   })
@@ -197,9 +174,9 @@ function createSigner(world: World, ports: PortsOf) {
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
   }
   const { knowledge } = createOutsidePort(ports)
-  return createDrainLane({
+  return createSignLane({
     ...shared,
-    leases: createLeasesPort(ports, LEASE_MS),
+    replaceAfterMs: REPLACE_AFTER_MS,
     maxInFlight: MAX_IN_FLIGHT,
     compare: compareOf(world, ports, log, node),
     monotonicNow: world.databaseNow,
@@ -212,7 +189,6 @@ function createSigner(world: World, ports: PortsOf) {
       capOf: () => FEE_CAP_WEI,
       emptyGas: async () => EMPTY_TRANSFER_GAS,
       neededGas: async () => null,
-      replaceAfterMs: REPLACE_AFTER_MS,
       onCapReached: () => undefined,
       onFundsReached: () => undefined,
     }),
@@ -224,7 +200,7 @@ function createSigner(world: World, ports: PortsOf) {
       emptyGas: async () => EMPTY_TRANSFER_GAS,
       async nonceOf(lane) {
         const asked = { address: lane.address, block: (await knowledge(lane)).cursor, isFirst: false }
-        return (await countsNow(oneNode(node), asked)).agreed
+        return (await countsNow(nodes, asked)).agreed
       },
       newId: () => `tx_9${world.newNumber()}`,
       replaceAfterMs: REPLACE_AFTER_MS,
@@ -242,6 +218,7 @@ function createSigner(world: World, ports: PortsOf) {
 }
 
 function compareOf(world: World, ports: PortsOf, log: EventLog, node: Node): CompareLane {
+  const nodes = oneNode(node)
   return brokenCompare(
     world,
     log,
@@ -251,7 +228,7 @@ function compareOf(world: World, ports: PortsOf, log: EventLog, node: Node): Com
       outside: brokenReads(world, createOutsidePort(ports)),
       keys: world.tagKeys(),
       untagged: async () => world.untagged(),
-      clientOf: () => oneNode(node),
+      clientOf: () => nodes,
       now: world.databaseNow,
       refusal: async () => null,
       onHeld: (_lane, cause) => world.scheduler.note(`  signer: held: ${heldText(cause)}`),
@@ -271,7 +248,10 @@ function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>
   if (!mutant.forgetsNonces) return lanes
   return {
     ...lanes,
-    freeNonces: async (_lane, from, count) => Array.from({ length: count }, (_, index) => from + index),
+    room: async (lane, from, count) => ({
+      ...(await lanes.room(lane, from, count)),
+      nonces: Array.from({ length: count }, (_, index) => from + index),
+    }),
   }
 }
 
@@ -280,7 +260,6 @@ function createSubmitter(world: World, ports: PortsOf) {
   const node = nodeOf(world, ports)
   return createSubmitLane({
     log,
-    leases: createLeasesPort(ports, LEASE_MS),
     lanes: createLanePort(ports),
     clientOf: () => ({
       ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),

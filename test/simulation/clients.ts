@@ -204,7 +204,7 @@ function withLane(
     for (let tries = 0; lease === null && tries < LEASE_TRIES; tries += 1) {
       // A signer that is asked for the lane looks for work once more: asked all the time, it would never end.
       await pause()
-      lease = await leases.acquire(`sign-${laneName(lane)}`)
+      lease = await leases.acquire(`sign-reconcile-${laneName(lane)}`)
     }
     if (lease === null) throw Object.assign(new Error('a signer works on the lane'), { code: 'lane_busy' })
     try {

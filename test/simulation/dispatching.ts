@@ -2,15 +2,22 @@
 import type { Job } from '../../src/jobs/queues.ts'
 import { type LanedEvent, type Lanes, transactionJobs, withLanes } from '../../src/transactions/jobs.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
-import { IN_FLIGHT, isOlder, type PortsOf } from './ports.ts'
+import { createPartitionJobs } from '../../src/transactions/partition-jobs.ts'
+import { partitionOf } from '../../src/transactions/partitions.ts'
+import { clockworkOf } from './engine.ts'
+import { caller, IN_FLIGHT, isOlder, type PortsOf } from './ports.ts'
+import { LANES } from './signer.ts'
 import type { Store } from './store.ts'
-import { REBROADCAST_AFTER_MS, type World } from './terms.ts'
+import { CHAIN_ID, REBROADCAST_AFTER_MS, type World } from './terms.ts'
 
 const QUIET_MS = 5_000
+/** Of the mutant that loses its jobs. */
+const LOST_PARTITION = partitionOf(laneName({ chainId: CHAIN_ID, address: LANES[0] ?? '' }))
 
 export async function runDispatcher(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
   const { scheduler, store, queues } = world
   const { actor } = ports
+  const add = partitionJobs(world, ports)
   // A restarted dispatcher continues from its checkpoint, so it handles some events twice.
   while (!isStopped()) {
     const isReady = () => store.events.length > queues.checkpoint()
@@ -24,12 +31,27 @@ export async function runDispatcher(world: World, ports: PortsOf, isStopped: () 
       Promise.resolve(findLanes(store, ids, decided))
     for await (const batch of withLanes(once({ events }), lanesOf)) {
       const jobs = batch.events.flatMap((event: LanedEvent) => transactionJobs(event))
-      await scheduler
-        .call({ actor, label: `queue ${jobs.length} jobs`, weight: 1, fallible: true }, () => queues.add(jobs))
-        .catch(() => undefined)
+      await add(jobs).catch(() => undefined)
       queues.commit(from + events.length)
     }
   }
+}
+
+/** Production's, of one process: jobs of lanes become jobs of their partitions. */
+function partitionJobs(world: World, ports: PortsOf): (jobs: readonly Job[]) => Promise<void> {
+  const { queues, hints, mutant } = world
+  const isLost = ({ data }: Job) => mutant.dropsPartition && data.partition === LOST_PARTITION
+  return createPartitionJobs({
+    add: (jobs) =>
+      caller(ports)(`queue ${jobs.map(({ queue, id }) => `${queue} ${id}`).join(', ')}`, () =>
+        queues.add(jobs.filter((job) => !isLost(job))),
+      ),
+    tell: hints.tell,
+    onError: (error) =>
+      world.scheduler.note(`  ${ports.actor.name}: ${error instanceof Error ? error.message : error}`),
+    signal: new AbortController().signal,
+    time: clockworkOf(world, ports),
+  }).add
 }
 
 async function* once<T>(item: T): AsyncGenerator<T> {
@@ -49,11 +71,11 @@ function findLanes(store: Store, ids: readonly string[], decided: readonly strin
 }
 
 export async function runSweeper(world: World, ports: PortsOf, isStopped: () => boolean): Promise<void> {
-  const { scheduler, queues } = world
+  const add = partitionJobs(world, ports)
   while (!isStopped()) {
-    await scheduler.call({ actor: ports.actor, label: 'sweep', weight: 0.1, fallible: false }, () =>
-      queues.add(findUnfinished(ports)),
-    )
+    const wait = { actor: ports.actor, label: 'sweep', weight: 0.1, fallible: false }
+    const jobs = await world.scheduler.call(wait, () => findUnfinished(ports))
+    if (jobs.length > 0) await add(jobs).catch(() => undefined)
   }
 }
 
@@ -64,7 +86,8 @@ function findUnfinished(ports: PortsOf): Job[] {
     const unfinished = row.state === 'requested' || IN_FLIGHT.includes(row.state)
     if (!unfinished || !isOlder(row, QUIET_MS, ports)) continue
     const lane = laneName({ chainId: row.chain_id, address: row.from_address })
-    const add = (queue: 'lane' | 'submit') => jobs.set(`${queue} ${lane}`, { queue, id: lane, data: { lane } })
+    const add = (queue: 'lane' | 'submit') =>
+      jobs.set(`${queue} ${lane}`, { queue, id: lane, data: { lane, stale: 'true', told: 'true' } })
     const isLate = isOlder(row, REBROADCAST_AFTER_MS, ports)
     if (row.state === 'requested' || row.attention !== null || isLate) add('lane')
     if (row.state !== 'requested' && (row.state !== 'submitted' || isLate)) add('submit')

@@ -176,5 +176,10 @@ function partsOf(world: World, ports: PortsOf) {
 }
 
 function observePorts({ lanes }: World, ports: PortsOf) {
-  return { reads: createBlockPort(ports, lanes), log: createLogPort(ports), revertReason: async () => 'it reverts' }
+  return {
+    reads: createBlockPort(ports, lanes),
+    log: createLogPort(ports),
+    effects: new Map(),
+    revertReason: async () => 'it reverts',
+  }
 }

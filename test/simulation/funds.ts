@@ -11,6 +11,8 @@ import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, ROLES, startActors } from './actors.ts'
 import { SimulatedChain, UNIT_WEI } from './chain.ts'
+import { createHints } from './hints.ts'
+import { checkHolders } from './holders.ts'
 import { checkAccounts, checkDeadlines, checkFunds } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
@@ -83,6 +85,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     (commit) => {
       checkAccounts(world, commit)
       checkDeadlines(world, commit)
+      checkHolders(world, commit)
       checkFunds(world)
       for (const { canonical } of commit.changes.flatMap(({ events }) => events))
         if (canonical.includes('"type":"TransactionAwaitingFunds"'))
@@ -95,6 +98,8 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
     store: { ...store, append: (commit) => countRefused(time, commit, store.append) },
     chain: new SimulatedChain(random, CONFIRMATIONS, () => time.now),
     queues: createQueues(random, () => time.storm),
+    hints: createHints(random, scheduler, () => time.storm),
+    atOnce: random.between(1, 2),
     mutant,
     lanes: LANES.slice(0, 1),
     requests: random.between(...REQUESTS),

@@ -33,6 +33,8 @@ export function leaseTable(rows: Map<string, LeaseRow>, now: () => number, start
       const row = rows.get(name)
       return row === undefined || !isHeld(row)
     },
+    /** Whether nobody has taken it since. */
+    isNewest: (name: string, fence: bigint) => rows.get(name)?.fence === fence,
     renew(name: string, fence: bigint, leaseMs: number): boolean {
       const row = rows.get(name)
       if (!isOf(row, fence)) return false

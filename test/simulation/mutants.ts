@@ -37,6 +37,10 @@ export type Mutant = {
   readonly tagsIds: boolean
   /** What does the same with the nonce of a request counts as its newer bytes. */
   readonly takesOwnNonce: boolean
+  /** The jobs of one partition are lost, whoever finds its work. */
+  readonly dropsPartition: boolean
+  /** All lanes are worked on as those of one tenant. */
+  readonly takesNoTurns: boolean
 }
 
 export const HONEST: Mutant = {
@@ -57,6 +61,8 @@ export const HONEST: Mutant = {
   skipsLook: false,
   tagsIds: false,
   takesOwnNonce: false,
+  dropsPartition: false,
+  takesNoTurns: false,
 }
 
 /** Deliberately broken laws. */
@@ -71,6 +77,9 @@ export const MUTANTS: readonly Mutant[] = [
   { ...HONEST, name: 'orphaned blocks are not undone', keepsOrphans: true },
   { ...HONEST, name: 'a timeout is taken for a lost nonce', trustsSilence: true },
   { ...HONEST, name: 'bytes are sent before they are recorded', sendsUnlogged: true },
+  { ...HONEST, name: 'two holders of a partition sign its lane', laws: { ...HONEST.laws, fences: false } },
+  { ...HONEST, name: 'nobody takes a partition', dropsPartition: true },
+  { ...HONEST, name: 'tenants do not take turns', takesNoTurns: true },
   { ...HONEST, name: 'a nonce is given twice', laws: { ...HONEST.laws, nonces: false }, forgetsNonces: true },
 ]
 

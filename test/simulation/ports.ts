@@ -9,6 +9,7 @@ import type { Lease, Leases } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { repeatOnConflict } from '../../src/event-log/repeat-on-conflict.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
+import { laneWork } from '../../src/transactions/jobs.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
 import { IN_FLIGHT_STATES, UNSENT_STATES } from '../../src/transactions/state.ts'
@@ -31,6 +32,8 @@ export type PortsOf = {
   readonly databaseNow: () => number
   /** Rows changed later than now by more than this count as old. */
   readonly futureMs: number
+  /** Wakes all processes. */
+  readonly tell: (work: readonly string[]) => void
 }
 
 type Ages = Pick<PortsOf, 'databaseNow' | 'futureMs'>
@@ -64,11 +67,12 @@ export function createLogPort(ports: PortsOf): EventLog {
     return { id, state, version: stored.length, hash: stored.at(-1)?.hash ?? '' }
   }
 
-  const append: EventLog['append'] = (commit) => {
+  const append: EventLog['append'] = async (commit) => {
     const types = commit.changes.map(({ events }) =>
       events.map(({ canonical }) => JSON.parse(canonical).type).join('+'),
     )
-    return call(`append ${types.join(' ') || 'rows'}`, () => store.append(commit))
+    await call(`append ${types.join(' ') || 'rows'}`, () => store.append(commit))
+    ports.tell(laneWork(commit.changes))
   }
   const load: EventLog['load'] = (aggregate, id) => call(`load ${id}`, () => fold(aggregate, id))
   const readStream = <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>
@@ -161,43 +165,47 @@ export function createLanePort(ports: PortsOf): LaneReads {
     return dependency.state !== 'mined' || dependency.succeeded === true
   }
   const flying = (lane: Lane) => ofLane(store, lane).filter((row) => IN_FLIGHT.includes(row.state))
+  const waiting = (lane: Lane, limit: number, except: readonly string[]) =>
+    idsOf(
+      ofLane(store, lane)
+        .filter((row) => row.state === 'requested' && !except.includes(row.transaction_id))
+        .filter((row) => row.depends_on === null || isDecided(row.depends_on))
+        .sort(byId),
+      limit,
+    )
+  const stuck = (lane: Lane, unchangedMs: number, limit: number) =>
+    idsOf(
+      flying(lane)
+        .filter((row) => isOlder(row, unchangedMs, ports))
+        .sort(byNonce),
+      limit,
+    )
+  const spare = ({ address }: Lane) => {
+    const account = `${address} ${NATIVE}`
+    return (store.balances.get(account) ?? 0n) - (store.held.get(account) ?? 0n)
+  }
   return {
-    waiting: (lane, limit, except = []) =>
-      call('waiting', () =>
-        idsOf(
-          ofLane(store, lane)
-            .filter((row) => row.state === 'requested' && !except.includes(row.transaction_id))
-            .filter((row) => row.depends_on === null || isDecided(row.depends_on))
-            .sort(byId),
-          limit,
-        ),
-      ),
+    waiting: (lane, limit, except = []) => call('waiting', () => waiting(lane, limit, except)),
     inFlight: (lane) => call('in flight', () => flying(lane).length),
-    freeNonces: (lane, from, count) =>
-      call('free nonces', () => {
+    room: (lane, from, count) =>
+      call('room', () => {
         const taken = new Set(ofLane(store, lane).map(({ nonce }) => nonce))
-        const free: number[] = []
-        for (let nonce = from; free.length < count; nonce += 1) if (!taken.has(nonce)) free.push(nonce)
-        return free
+        const nonces: number[] = []
+        for (let nonce = from; nonces.length < count; nonce += 1) if (!taken.has(nonce)) nonces.push(nonce)
+        return { nonces, spare: spare(lane) }
       }),
-    wantingReplacement: (lane) =>
-      call('wanting', () =>
-        idsOf(
-          ofLane(store, lane)
-            .filter((row) => row.attention !== null)
-            .sort(byNonce),
-          64,
-        ),
-      ),
-    stuck: (lane, unchangedMs, limit) =>
-      call('stuck', () =>
-        idsOf(
-          flying(lane)
-            .filter((row) => isOlder(row, unchangedMs, ports))
-            .sort(byNonce),
-          limit,
-        ),
-      ),
+    look: (lane, { unchangedMs, maxInFlight, limit, except }) =>
+      call('look at the lane', () => {
+        const inFlight = flying(lane).length
+        const wishes = ofLane(store, lane).filter(({ attention }) => attention === 'cancel' || attention === 'speed_up')
+        return {
+          inFlight,
+          waiting: waiting(lane, Math.max(0, Math.min(limit, maxInFlight - inFlight)), except),
+          wantingReplacement: idsOf(wishes.sort(byNonce), 64),
+          stuck: stuck(lane, unchangedMs, 16),
+        }
+      }),
+    stuck: (lane, unchangedMs, limit) => call('stuck', () => stuck(lane, unchangedMs, limit)),
     gaps: (lane, from, unchangedMs) =>
       call('gaps', () => {
         const ours = ofLane(store, lane)
@@ -209,11 +217,7 @@ export function createLanePort(ports: PortsOf): LaneReads {
     fillersOfHour: async () => 0,
     highestInFlight: (lane, limit) =>
       call('highest in flight', () => idsOf(flying(lane).sort(byNonce).reverse(), limit)),
-    spare: ({ address }) =>
-      call('spare', () => {
-        const account = `${address} ${NATIVE}`
-        return (store.balances.get(account) ?? 0n) - (store.held.get(account) ?? 0n)
-      }),
+    spare: (lane) => call('spare', () => spare(lane)),
     toSubmit: (lane, { forgottenAfterMs, afterNonce, limit }) =>
       call('to submit', () =>
         idsOf(

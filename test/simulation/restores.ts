@@ -11,6 +11,7 @@ import { ROLES, type Roles, startActors } from './actors.ts'
 import { GAS_USED, SimulatedChain, UNIT_WEI, type Wire } from './chain.ts'
 import { clientsWait, createClients, createOperator, type Service } from './clients.ts'
 import { createFacts, type Fact, type Facts } from './facts.ts'
+import { createHints } from './hints.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
 import { checkAppended, checkPayments } from './restore-laws.ts'
@@ -128,6 +129,8 @@ function createScene(seed: number, mutant: Mutant, problems: string[]): Scene {
     store,
     chain,
     queues: createQueues(random, () => time.storm),
+    hints: createHints(random, scheduler, () => time.storm),
+    atOnce: random.between(1, 2),
     mutant,
     lanes: LANES.slice(0, 1),
     requests,

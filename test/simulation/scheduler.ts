@@ -26,6 +26,8 @@ type Fate = 'done' | 'died_before' | 'died_after' | 'answer_lost' | 'not_heard'
 export type Scheduler = {
   /** Waits to be selected, then applies the effect unless a fault occurs. */
   readonly call: <T>(call: PortCall, effect: () => T) => Promise<T>
+  /** Runs an effect without faults when it is selected. Returns a function that takes it back. */
+  readonly later: (call: PortCall, effect: () => void) => () => void
   /** Lets one waiting call continue, and waits until all processes wait again. False when none waits. */
   readonly step: (faults: boolean) => Promise<boolean>
   readonly kill: (actor: Actor) => void
@@ -68,6 +70,15 @@ export function createScheduler(random: Random): Scheduler {
     throw new Unavailable('simulated', `the answer to ${label} was lost`)
   }
 
+  function later(request: PortCall, effect: () => void): () => void {
+    if (!request.actor.alive) return () => undefined
+    const own: Waiting = { ...request, proceed: effect }
+    waiting.push(own)
+    return () => {
+      waiting = waiting.filter((other) => other !== own)
+    }
+  }
+
   async function step(faults: boolean): Promise<boolean> {
     const ready = waiting.filter(({ isReady }) => isReady?.() ?? true)
     const picked = ready[pickByWeight(random, ready)]
@@ -76,12 +87,13 @@ export function createScheduler(random: Random): Scheduler {
     const fate = faults && picked.fallible ? fateOf(random) : 'done'
     note(`${picked.actor.name}: ${picked.label}${fate === 'done' ? '' : ` [${fate}]`}`)
     picked.proceed(fate)
-    // Everything that needs no further port runs in microtasks: when this turn runs, all processes wait again.
+    // Everything that needs no further port runs in microtasks: when this turn runs, all processes wait again. Questions that
+    // are asked together follow in the same turn, after the next step was selected: in an order that the seed decides too.
     await new Promise((resolve) => setImmediate(resolve))
     return true
   }
 
-  return { call, step, kill, note, trace }
+  return { call, later, step, kill, note, trace }
 }
 
 /** Numbers for ids in ascending order. */

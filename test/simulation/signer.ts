@@ -10,12 +10,18 @@ import { CHAIN_ID, type World } from './terms.ts'
 
 export const TAG_KEYS: TagKeys = [Buffer.alloc(32, 7)]
 
+/** Of these the first and the last are of one partition. */
 const KEYS = new Map(
-  [1, 2].map((byte) => new HdKey(Buffer.alloc(32, byte))).map((key) => [key.address.toLowerCase(), key]),
+  [4, 1, 10].map((byte) => new HdKey(Buffer.alloc(32, byte))).map((key) => [key.address.toLowerCase(), key]),
 )
 
 /** The addresses of the wallets, in lower case. */
 export const LANES: readonly string[] = [...KEYS.keys()]
+
+/** Who has each lane, as far as turns go. */
+export const OWNERS: ReadonlyMap<string, string> = new Map(
+  LANES.map((address, index) => [address, index === 1 ? 'zeta' : 'acme']),
+)
 
 export function createSimulatedSigner(world: World, { actor, scheduler }: PortsOf): Signer {
   const refuse = () => Promise.reject(new Error('the simulation signs transactions alone'))

@@ -5,6 +5,7 @@ import type { GasRequest } from '../../src/transactions/estimate-gas.ts'
 import type { TagKeys } from '../../src/transactions/tags.ts'
 import type { Random } from '../support/load-random.ts'
 import { type SimulatedChain, UNIT_WEI, type Wire } from './chain.ts'
+import type { Hints } from './hints.ts'
 import type { Mutant } from './mutants.ts'
 import type { Queues } from './queues.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -25,6 +26,9 @@ export type World = {
   readonly store: Store
   readonly chain: SimulatedChain
   readonly queues: Queues
+  readonly hints: Hints
+  /** Passes at once of one process. */
+  readonly atOnce: number
   readonly mutant: Mutant
   readonly lanes: readonly string[]
   readonly requests: number
@@ -62,6 +66,7 @@ export function isExpected(error: unknown): boolean {
     'rpc_error',
     'already_mined',
     'already_failed',
+    'pass_hangs',
   ]
   return error instanceof Unavailable || codes.includes((error as { code?: string }).code ?? '')
 }

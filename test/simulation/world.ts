@@ -5,6 +5,8 @@
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, startActors } from './actors.ts'
 import { GAS_USED, SimulatedChain, UNIT_WEI } from './chain.ts'
+import { createHints } from './hints.ts'
+import { checkHolders } from './holders.ts'
 import { checkAccounts, checkDeadlines, checkRest, checkWire } from './invariants.ts'
 import { HONEST, type Mutant } from './mutants.ts'
 import { createQueues } from './queues.ts'
@@ -86,10 +88,13 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
       (commit) => {
         checkAccounts(world, commit)
         checkDeadlines(world, commit)
+        checkHolders(world, commit)
       },
     ),
     chain: new SimulatedChain(random, CONFIRMATIONS, () => time.now),
     queues: createQueues(random, () => time.storm),
+    hints: createHints(random, scheduler, () => time.storm),
+    atOnce: random.between(1, 2),
     mutant,
     lanes: LANES.slice(0, random.between(1, LANES.length)),
     requests: random.between(...REQUESTS),

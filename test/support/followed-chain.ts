@@ -16,6 +16,7 @@ import { createChainClients } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
 import type { ChainSettings } from '../../src/chain/settings.ts'
 import { composeObservers } from '../../src/compose/block-observers.ts'
+import { EFFECT_RULES } from '../../src/compose/capabilities.ts'
 import { pause } from '../../src/event-log/lead.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
@@ -107,7 +108,7 @@ function follow(
     const lease = await createLeases({ pool, holder: 'test', leaseMs: 600_000 }).acquire('follow')
     if (lease === null) throw new Error('nobody else follows')
     const kernel = { pool, log, clock: Date.now, logger: pino({ level: 'silent' }), metrics: createMetrics('test') }
-    const transactions = { reads: createBlockReads(pool), log, revertReason: async () => '' }
+    const transactions = { reads: createBlockReads(pool), log, effects: EFFECT_RULES, revertReason: async () => '' }
     const observing = composeObservers(kernel, { settings }, balances, transactions)
     const walked = createWalkedBlocks(pool)
     const alone = { inTurn: <Result>(task: () => Promise<Result>) => task() }

@@ -7,7 +7,7 @@ import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { RESTORES } from './golden-restores.ts'
-import { OBSERVED_TRANSFERS } from './golden-transfers.ts'
+import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
 
 type Step = readonly [
   stream: string,
@@ -247,6 +247,7 @@ const HISTORY: readonly Commit[] = [
   [['webhook-whk_2', 'WebhookReplayRequested.v1', {}, key('replay')]],
   ...RESTORES,
   [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
+  ...VOUCHER_USES,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

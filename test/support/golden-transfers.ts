@@ -1,4 +1,4 @@
-/** The part of the golden log about observed transfers. Append new types and versions to `golden-history.ts`. */
+/** The parts of the golden log about observed transfers and uses of vouchers. Append new types and versions to `golden-history.ts`. */
 
 type Step = readonly [stream: string, event: string, patch?: Readonly<Record<string, unknown>>]
 
@@ -17,4 +17,12 @@ export const OBSERVED_TRANSFERS: readonly (readonly Step[])[] = [
   [[transfer(2), 'TransferObserved.v1', { walletId: 'wal_3', notices: ['incoming', 'large_transfer'] }]],
   [[transfer(2), 'TransferConfirmed.v1']],
   [[transfer(3), 'TransferObserved.v1', { ...outgoing, walletId: 'wal_3' }]],
+]
+
+export const VOUCHER_USES: readonly (readonly Step[])[] = [
+  // Redeemed by somebody else, in a block that left the chain and came back; and one that is revoked.
+  [['mint-mint_2', 'VoucherUsed.v1']],
+  [['mint-mint_2', 'VoucherUseReorged.v1']],
+  [['mint-mint_2', 'VoucherUsed.v1', { blockNumber: 105 }]],
+  [['mint-mint_3', 'VoucherUsed.v1', { as: 'revoked', recipient: null, transactionId: 'tx_9' }]],
 ]

@@ -10,17 +10,20 @@ import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
+import type { Signer } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
-import { createDrainLane, type DrainLane } from '../../src/transactions/drain-lane.ts'
 import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { Intent } from '../../src/transactions/events.ts'
-import { createLaneReads } from '../../src/transactions/lanes.ts'
+import type { FillGaps } from '../../src/transactions/fill-gaps.ts'
+import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import type { NeededGas } from '../../src/transactions/needed-gas.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
+import { createSignLane } from '../../src/transactions/sign-lane.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import { loginAs } from './database-login.ts'
+import { createDrainLane, type DrainLane } from './drain-lane.ts'
 import { osakaRules } from './gas.ts'
 import { NATIVE, newTransactionId, seedWallet, TEST_CHAIN, transferIntent, withLog } from './log.ts'
 import { TAG_KEYS } from './recorded-transactions.ts'
@@ -28,6 +31,8 @@ import { TAG_KEYS } from './recorded-transactions.ts'
 const GWEI = 10n ** 9n
 const LANE = { chainId: TEST_CHAIN, address: transferIntent().from }
 const METADATA = { tenantId: 'acme', actor: 'test' }
+
+type Asked = Parameters<Signer['signTransactions']>[0]
 
 /** What happens while the lane works; each may be replaced at any time. */
 export type Meanwhile = {
@@ -37,7 +42,10 @@ export type Meanwhile = {
   readonly forkSince: string | null
   readonly neededGas: NeededGas
   /** Before bytes are signed. */
-  readonly signing: () => Promise<unknown>
+  readonly signing: (requests: Asked) => Promise<unknown>
+  readonly fillGaps: FillGaps
+  /** How many of a batch the signer signs. */
+  readonly signedAtOnce: number
   /** Of pauses, ms. */
   readonly monotonicNow: () => number
 }
@@ -49,7 +57,10 @@ export type LaneStage = {
   /** @throws HoldRefused */
   readonly accept: (overrides?: Partial<Intent>) => Promise<string>
   readonly command: (id: string, command: TransactionCommand) => Promise<unknown>
+  /** Once more when something was accepted meanwhile, as its wake-up asks. */
   readonly drain: () => Promise<void>
+  /** One drain by a process of an older version, which holds a lease for the lane itself. */
+  readonly drainAsBefore: () => Promise<void>
   /** The ids of what the lane left alone. */
   readonly short: readonly string[]
   readonly read: (id: string) => Promise<KnownTransaction>
@@ -71,10 +82,13 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
     forkSince: null,
     neededGas: async () => null,
     signing: async () => undefined,
+    signedAtOnce: Number.POSITIVE_INFINITY,
+    fillGaps: async () => 0,
     monotonicNow: () => performance.now(),
   }
   const short: string[] = []
   const lane = createLane(signer, meanwhile, short)
+  let isWoken = false
   const read = async (id: string) => {
     const { state } = await owner.load(transactionAggregate, id)
     if (state.state === 'unknown') throw new Error(`${id} is unknown`)
@@ -93,10 +107,17 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
       const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
       const change = opened(transactionAggregate, id, command, { metadata: METADATA, now: api.log.now() })
       await api.log.append({ changes: [change] })
+      isWoken = true
       return id
     },
     command: (id, command) => api.log.execute(transactionAggregate, id, command, { metadata: METADATA }),
-    drain: () => lane(LANE),
+    async drain() {
+      do {
+        isWoken = false
+        await lane(LANE)
+      } while (isWoken)
+    },
+    drainAsBefore: () => lane(LANE, `sign-${laneName(LANE)}`),
     async held() {
       const { rows } = await pool.query<{ held: string }>('SELECT held FROM wallet_holds WHERE asset_id = $1', [
         NATIVE.assetId,
@@ -121,8 +142,9 @@ function createLane(
     lanes: createLaneReads(login),
     check: soundOf(log),
     signer: {
-      async signTransactions(requests: readonly unknown[]) {
-        await meanwhile.signing()
+      async signTransactions(wanted: Asked) {
+        const requests = wanted.slice(0, meanwhile.signedAtOnce)
+        await meanwhile.signing(requests)
         return requests.map(() => ({ hash: hex(32), rawTransaction: hex(100), sender: LANE.address }))
       },
     },
@@ -136,16 +158,15 @@ function createLane(
     capOf: () => 500n * GWEI,
     emptyGas: async () => EMPTY_TRANSFER_GAS,
     neededGas: (transaction) => meanwhile.neededGas(transaction),
-    replaceAfterMs: 60_000,
     onCapReached: () => undefined,
     onFundsReached: (id) => void short.push(id),
   })
-  return createDrainLane({
+  const pass = createSignLane({
     ...shared,
     replace,
-    leases: createLeases({ pool: login, holder: 'test', leaseMs: 60_000 }),
+    replaceAfterMs: 60_000,
     compare: async () => ({ held: null, unclear: [], from: 0 }),
-    fillGaps: async () => 0,
+    fillGaps: (...asked) => meanwhile.fillGaps(...asked),
     maxInFlight: 64,
     monotonicNow: () => meanwhile.monotonicNow(),
     onSigned: () => undefined,
@@ -162,6 +183,7 @@ function createLane(
       observedBlock: async () => 0,
     }),
   })
+  return createDrainLane(createLeases({ pool: login, holder: 'test', leaseMs: 60_000 }), pass)
 }
 
 /** Every transaction of the log may be signed with the key of the wallet. */

@@ -3,8 +3,9 @@ import { concat } from 'ethers/utils'
 import { Wallet } from 'ethers/wallet'
 import { encodeMintBatch, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import type { CollectionConfig, TokenStandard } from '../../src/chain/nft-collection.ts'
-import { encodeRedeem, voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { digestOf, type NftChain, type Receipt, strangerOf } from './nft-chain.ts'
+import { encodeRedeem } from './redeem-call.ts'
 import { type CompiledContract, compileSolidity, contractIn } from './solidity.ts'
 
 const BATCH = 100
@@ -21,6 +22,7 @@ export const GAS_COLUMNS = [
   'batchToHolder',
   'batchToNewHolders',
   'transfer',
+  'redemptionByOwner',
   'redeem',
 ] as const
 
@@ -43,11 +45,13 @@ export async function gasOfCollection(chain: NftChain, given: Partial<Collection
     batchToHolder: (await batch(101, Array<string>(BATCH).fill(chain.alice))) / BATCH,
     batchToNewHolders: (await batch(201, strangers(100))) / BATCH,
     transfer: used(await chain.send(chain.alice, { to: address, data: encodeSafeTransfer(config.standard, transfer) })),
+    // The id of a voucher: the service redeems by a mint.
+    redemptionByOwner: used(await collection.mint(399, strangerOf(2))),
     redeem: used(await redeem(chain, address)),
   }
 }
 
-/** A voucher without a recipient, redeemed by an account without tokens. */
+/** A voucher without a recipient, redeemed by a holder of it that has no tokens. */
 async function redeem(chain: NftChain, address: string): Promise<Receipt> {
   const voucher = { tokenId: 400n, recipient: null, amount: 1n, digest: digestOf(400), validUntil: 4_000_000_000 }
   const { domain, types, message } = voucherTypedData(chain.chainId, address, voucher)
@@ -96,6 +100,7 @@ async function gasOfBaseline(
     batchToHolder: (await batch(101, Array<string>(BATCH).fill(chain.alice))) / BATCH,
     batchToNewHolders: (await batch(201, strangers(100))) / BATCH,
     transfer: used(await chain.send(chain.alice, { to, data: transfer })),
+    redemptionByOwner: null,
     redeem: null,
   }
 }

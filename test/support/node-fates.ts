@@ -22,6 +22,8 @@ export type Fate =
     }
   /** The same answer, although the node executed the calls. */
   | { readonly type: 'answer after'; readonly method: string; readonly answer: Answer }
+  /** The real answers, this much later. */
+  | { readonly type: 'late'; readonly ms: number }
   /** Answered like a replica that is this many blocks behind the head. */
   | { readonly type: 'behind'; readonly blocks: number }
 

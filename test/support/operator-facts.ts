@@ -137,5 +137,5 @@ export const unsigned = {
   ids: ids({ ready: NEXT_ID }),
   ages: ages({ ready: 31_000 }),
 }
-export const lease = (expiresInMs: number) => ({ holder: 'signer@h:9', expiresInMs, fence: '4' })
+export const lease = (expiresInMs: number, name = 'sign-7') => ({ name, holder: 'signer@h:9', expiresInMs, fence: '4' })
 export const down = { down: 'connect ECONNREFUSED 127.0.0.1:5432' }

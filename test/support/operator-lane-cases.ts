@@ -38,7 +38,18 @@ const refused = {
 
 export const LANE_CASES = {
   lane_without_holder: [
-    [() => lane(unsigned), `ethereum ${ADDRESS}`, /2 requests to be signed, .* no signer holds/, /--scale signer=4/],
+    [
+      () => lane(unsigned),
+      `ethereum ${ADDRESS}`,
+      /2 requests to be signed, .* no signer holds its partition/,
+      /a job brings the partition to a signer/,
+    ],
+    [
+      () => lane({ ...unsigned, wallet: { id: 'wal_1', label: 'joint', type: 'mpc', tenantId: 'acme' } }),
+      `ethereum ${ADDRESS}`,
+      /no signer holds/,
+      /jobs -- failed mpc-lane/,
+    ],
     [
       () => lane({ ...unsigned, signLease: lease(-5_000) }),
       `ethereum ${ADDRESS}`,
@@ -50,8 +61,8 @@ export const LANE_CASES = {
     [
       () => lane({ ...unsigned, signLease: lease(5_000) }),
       `ethereum ${ADDRESS}`,
-      /signer@h:9 holds/,
-      /jobs -- failed lane/,
+      /signer@h:9 holds its partition \(lease sign-7\) but does not sign it/,
+      /jobs -- failed lane[\s\S]*--scale signer=4/,
     ],
   ],
   not_sent: [
@@ -161,9 +172,9 @@ export const LANE_CASES = {
   ],
   lease_expired: [
     [
-      () => lane({ counts: waits({ unsent: 1 }), submitLease: lease(-21_000) }),
+      () => lane({ counts: waits({ unsent: 1 }), submitLease: lease(-21_000, 'submit-7') }),
       `ethereum ${ADDRESS}`,
-      /signer@h:9 died or hangs while it held the lane to submit/,
+      /signer@h:9 died or hangs while it held the partition of the lane to submit \(lease submit-7\)/,
       /--detach submitter/,
     ],
   ],

@@ -179,14 +179,34 @@ export async function publicEvents(): Promise<PublicEvent[]> {
   return rendered.flat().map(({ event }) => event)
 }
 
-/** The content of a golden file. */
+/** The first event of a type by the publisher that declares it; others can repeat it. */
+function firstOfType(events: readonly PublicEvent[], type: string): PublicEvent | undefined {
+  const declared = CATALOGUE.types.find((one) => one.type === type)
+  return events.find((event) => event.type === type && event.id.startsWith(`evt_${declared?.publisher.category}-`))
+}
+
+/**
+ * What golden files hold, by name: of each type the first event of the publisher that declares it, and of each that repeats it,
+ * such as `nft.mint.minted.mint` of the log of the contract.
+ */
+export function goldenEvents(events: readonly PublicEvent[]): ReadonlyMap<string, PublicEvent | undefined> {
+  const named = new Map(CATALOGUE.types.map(({ type }) => [type, firstOfType(events, type)]))
+  for (const { category, repeats, events: caused } of new Set(CATALOGUE.types.map(({ publisher }) => publisher)))
+    for (const type of repeats.filter((one) => Object.values(caused).flat().includes(one)))
+      named.set(
+        `${type}.${category}`,
+        events.find((event) => event.type === type && event.id.startsWith(`evt_${category}-`)),
+      )
+  return named
+}
+
 /** Ids of the golden log are short; those of the service, and so those of examples, have a UUID. */
 const SHORT_ID = /\b(tx|wal|col|mint|nftx|obs|whk|whs|rpl|sig|key|exp|rfr)_(\d{1,3})\b/g
 const DERIVED = ['obs']
 
 /** The examples of the API reference, by type: the golden events with ids as the service has them. */
 export function eventExamples(events: readonly PublicEvent[]): Readonly<Record<string, unknown>> {
-  const first = CATALOGUE.types.map(({ type }) => events.find((event) => event.type === type))
+  const first = CATALOGUE.types.map(({ type }) => firstOfType(events, type))
   const text = JSON.stringify(Object.fromEntries(first.map((event) => [event?.type, event])))
   const withIds = text.replace(SHORT_ID, (_, prefix: string, number: string) => {
     const version = DERIVED.includes(prefix) ? '8c3e' : '7c3e'
@@ -195,6 +215,7 @@ export function eventExamples(events: readonly PublicEvent[]): Readonly<Record<s
   return JSON.parse(withIds)
 }
 
+/** The content of a golden file. */
 export function goldenBytes(event: PublicEvent): string {
   return `${JSON.stringify(event, null, 2)}\n`
 }

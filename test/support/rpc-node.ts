@@ -32,6 +32,8 @@ export type RpcNode = {
   oversized: 'cut' | '413'
   /** Replaces the default result, which is `{ method, params }`. */
   answer: (request: RpcRequest) => unknown
+  /** Whether a body with this request gets no answer. */
+  hangsAt: (request: RpcRequest) => boolean
   /** All requests except probes (chain id and head). */
   readonly asked: RpcRequest[]
   /** Bodies received, including probes. */
@@ -64,6 +66,7 @@ export async function startRpcNode(t: Test, options: { port?: number; chainId?: 
     maxBodyBytes: Number.POSITIVE_INFINITY,
     oversized: 'cut',
     answer: ({ method, params }) => ({ method, params }),
+    hangsAt: () => false,
     asked: [],
     bodies: 0,
     connections: 0,
@@ -104,7 +107,7 @@ function reply(node: RpcNode, text: string, response: http.ServerResponse): void
   const socket = response.socket
   const isKept = socket !== null && served.has(socket)
   if (socket !== null) served.add(socket)
-  if (node.fault === 'hang') return
+  if (node.fault === 'hang' || messages.some(node.hangsAt)) return
   if (node.fault === 'stale' && isKept) return void socket?.destroy()
   if (node.fault === 'refuse') return void response.socket?.destroy()
   if (node.fault === 'status 502') return void response.writeHead(502).end('<html>Bad Gateway</html>')

@@ -1,6 +1,7 @@
 /** A node proxy that injects false answers: a real node answers, and a test decides what is passed on, and how. */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Fate, Message, RpcCall } from './node-fates.ts'
 import { askStale } from './stale-replica.ts'
@@ -91,6 +92,7 @@ async function exchange(
   const answers =
     fate.type === 'behind' ? await askStale(ask, calls, fate.blocks) : await answer(ask, calls, fate, lied)
   if (fate.type === 'silence after') return
+  if (fate.type === 'late') await sleep(fate.ms, undefined, { ref: false })
   const json = JSON.stringify(Array.isArray(body) ? answers : answers[0])
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(json) })
   if (fate.type !== 'cut') return void response.end(json)

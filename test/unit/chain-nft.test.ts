@@ -33,8 +33,9 @@ import {
   predictCollectionAddress,
 } from '../../src/chain/nft-collection.ts'
 import { parseNftTransferLog, TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../src/chain/nft-logs.ts'
-import { encodeRedeem, voucherHash, voucherTypedData } from '../../src/chain/nft-voucher.ts'
+import { voucherHash, voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { decodeRevert } from '../../src/chain/revert-reason.ts'
+import { encodeRedeem } from '../support/redeem-call.ts'
 
 const ALICE = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
 const BOB = '0x1111111111111111111111111111111111111111'

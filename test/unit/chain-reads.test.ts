@@ -228,31 +228,38 @@ t.test(
   },
 )
 
-t.test('contracts are cached; accounts, delegated ones too, only for a while; the cache is bounded', async (t) => {
-  const code: Record<string, string> = { '0xa': '0x6001', '0xb': '0x', '0xc': `0xef0100${'11'.repeat(20)}` }
-  let now = 0
-  const client = reader(({ params }) => code[String(params[0])] ?? '0x')
-  const lookup = createCodeLookup({ client, now: () => now, accountTtlMs: 10, maxEntries: 3 })
-  t.strictSame(await lookup.haveCode(['0xA', '0xb', '0xc', '0xa']), [true, false, true, true])
-  t.equal(client.asked.length, 3, 'each contract is read once')
-  t.strictSame(await lookup.haveCode(['0xa', '0xb', '0xc']), [true, false, true])
-  t.equal(client.asked.length, 3, 'a cached contract is not read again')
-  now = 10
-  await lookup.haveCode(['0xa', '0xb', '0xc'])
-  t.strictSame(
-    client.asked.slice(3).map(({ params }) => params[0]),
-    ['0xb', '0xc'],
-  )
-  await lookup.haveCode(['0xd', '0xe'])
-  await lookup.haveCode(['0xe', '0xd'])
-  t.equal(client.asked.length, 7)
-  await lookup.haveCode(['0xa'])
-  t.equal(client.asked.length, 8, 'the cache drops the least recently used entry')
-  t.strictSame(await lookup.haveCode([]), [])
-  await t.rejects(createCodeLookup({ client: reader(() => SILENCE), now: () => 0 }).haveCode(['0xa']), {
-    code: 'rpc_unavailable',
-  })
-})
+t.test(
+  'contracts are cached longer than accounts, delegated ones too, and not for ever; the cache is bounded',
+  async (t) => {
+    const code: Record<string, string> = { '0xa': '0x6001', '0xb': '0x', '0xc': `0xef0100${'11'.repeat(20)}` }
+    let now = 0
+    const client = reader(({ params }) => code[String(params[0])] ?? '0x')
+    const lookup = createCodeLookup({ client, now: () => now, accountTtlMs: 10, contractTtlMs: 100, maxEntries: 3 })
+    t.strictSame(await lookup.haveCode(['0xA', '0xb', '0xc', '0xa']), [true, false, true, true])
+    t.equal(client.asked.length, 3, 'each contract is read once')
+    t.strictSame(await lookup.haveCode(['0xa', '0xb', '0xc']), [true, false, true])
+    t.equal(client.asked.length, 3, 'a cached contract is not read again')
+    now = 10
+    await lookup.haveCode(['0xa', '0xb', '0xc'])
+    t.strictSame(
+      client.asked.slice(3).map(({ params }) => params[0]),
+      ['0xb', '0xc'],
+    )
+    await lookup.haveCode(['0xd', '0xe'])
+    await lookup.haveCode(['0xe', '0xd'])
+    t.equal(client.asked.length, 7)
+    await lookup.haveCode(['0xa'])
+    t.equal(client.asked.length, 8, 'the cache drops the least recently used entry')
+    code['0xa'] = '0x'
+    t.strictSame(await lookup.haveCode(['0xa']), [true])
+    now = 110
+    t.strictSame(await lookup.haveCode(['0xa']), [false], 'a contract that a reorg removed')
+    t.strictSame(await lookup.haveCode([]), [])
+    await t.rejects(createCodeLookup({ client: reader(() => SILENCE), now: () => 0 }).haveCode(['0xa']), {
+      code: 'rpc_unavailable',
+    })
+  },
+)
 
 t.test(
   'a chain is found by network and environment, and one that is not configured by the name of its setting',

@@ -202,3 +202,12 @@ t.test('a voucher of other terms, by another key or of no lazy mint is not', (te
   test.match(askVoucher(voucher, mintAggregate.initialState), /does not have this mint/)
   test.end()
 })
+
+t.test('a voucher that was recorded as plain typed data is not covered', (test) => {
+  const terms = { tokenId: 1n, recipient: null, amount: 1n, digest: `0x${'2e'.repeat(32)}`, validUntil: null }
+  const { domain, types, message: voucher } = voucherTypedData(typed.data.chainId, OTHER, terms)
+  const data = { ...typed.data, typedData: { domain, types, message: voucher } }
+  const asked = askTyped(data.typedData, data.address, { type: typed.type, data } as SignatureEvent)
+  test.match(asked, /collection/)
+  test.end()
+})

@@ -27,6 +27,7 @@ const IN_NO_ERROR = new Set([
   'execution_reverted',
   'nonce_conflict_external',
   'token_not_moved',
+  'no_effect',
   'not_simulated',
   'first_transfer_to_recipient',
   'recipient_cannot_receive',

@@ -8,6 +8,7 @@ import type { QueueLoad, TenantLoad } from '../../src/jobs/jobs.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
+import { LANE_QUEUES, PARTITIONS } from '../../src/transactions/partitions.ts'
 
 const jobOf = (tenant: string, n: number, queue: QueueName = 'lane'): Job => ({
   queue,
@@ -134,6 +135,14 @@ t.test('a tenant has a bounded number of jobs for the parties at once, each tena
   t.equal(countOf('acme'), atOnce)
   await turns.add(crowdOf('globex', 3, 'mpc-signature'))
   t.strictSame([countOf('acme'), countOf('globex')], [atOnce, 3])
+})
+
+t.test('every partition of lanes gets its job, while workers keep the jobs of all others', async (t) => {
+  for (const queue of LANE_QUEUES) {
+    const { turns, held } = scene()
+    await turns.add(PARTITIONS.map((partition) => ({ queue, id: partition, data: { partition } })))
+    t.strictSame(held.map(({ id }) => id).toSorted(), PARTITIONS, queue)
+  }
 })
 
 t.test('a tenant whose jobs fail gets no more turns for them, and the others go on', async (t) => {

@@ -1,5 +1,6 @@
 /** An operator's decision is for the transaction on chain that the operator looked at. */
 import t from 'tap'
+import { StreamConflict } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
@@ -12,17 +13,27 @@ const held = (hash: string): TransactionEvent => ({
   data: { hash, nonce: 5, why: 'no_tag', heldAt: '' },
 })
 
-function stage(events: readonly TransactionEvent[]) {
+/** @param conflicts of the first appends */
+function stage(events: readonly TransactionEvent[], conflicts: readonly Error[] = []) {
   const state = fold([requested, ...events])
   const appended: unknown[] = []
+  const left = [...conflicts]
   const log = {
     now: () => '2026-11-21T12:00:00.000Z',
     loadChecked: async () => [{ id: 'tx_1', state, version: 2, hash: '', broken: null, tenantId: 'acme' }],
-    append: async (commit: unknown) => appended.push(commit),
+    async append(commit: unknown) {
+      const error = left.shift()
+      if (error !== undefined) throw error
+      appended.push(commit)
+    },
   } as unknown as EventLog
   const withLane = async <T>(_lane: unknown, task: (lease: never) => Promise<T>) => task({} as never)
   const clientOf = () => oneNode({ batch: async () => [] })
-  return { appended, judge: (hash: string) => judgeLookalike({ log, clientOf, withLane }, 'tx_1', 'new', hash) }
+  return {
+    appended,
+    judge: (hash: string) =>
+      judgeLookalike({ log, clientOf, withLane, pauseOnConflict: async () => undefined }, 'tx_1', 'new', hash),
+  }
 }
 
 t.test('a decision on a hash that the request is no longer held for changes nothing', async (t) => {
@@ -38,4 +49,10 @@ t.test('a held request that was cancelled is not judged any more', async (t) => 
   const { judge, appended } = stage([held(FIRST), cancelled])
   await t.rejects(judge(FIRST), { code: 'not_held' })
   t.strictSame(appended, [])
+})
+
+t.test('after a signer wrote to the request, the decision is made again on what it is then', async (t) => {
+  const { judge, appended } = stage([held(FIRST)], [new StreamConflict('transaction-tx_1')])
+  t.match(await judge(FIRST), { hash: FIRST, verdict: 'new' })
+  t.equal(appended.length, 1)
 })

@@ -127,3 +127,71 @@ t.test('the sender of a transaction is recovered from its bytes, whoever signed 
   t.equal(await senderBy((digest) => stranger.sign(digest)), stranger.address.toLowerCase())
   t.equal(await senderBy(() => ({ signature: new Uint8Array(64), recoveryId: 0 })), null)
 })
+
+t.test(
+  'of a nonce that parties gave to another transaction that one is named, whether it was asked for or not',
+  async (t) => {
+    const wanted = {
+      ...item,
+      intent: { kind: 'transaction', id: 'tx_1' } as const,
+      subject: {
+        kind: 'transaction',
+        transaction: {
+          ...{ chainId: 1, nonce: 5, to: address, value: 1n, data: '0x' },
+          ...{ gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n },
+        },
+      } as const,
+    }
+    const refused: Refusal = { kind: 'nonce_claimed', party: null, reason: 'why' }
+    const answer = async (...said: readonly Refusal[]) => {
+      const { sign } = jointly(() => SIGNED, {
+        coordinator: {
+          reachable: () => [1, 2, 3],
+          ask: async (signers) =>
+            new Map(
+              signers.map((party, index) => [party, [{ ok: false, refusal: said[index % said.length] as Refusal }]]),
+            ),
+        },
+      })
+      return sign([wanted])
+    }
+    const held = { ...refused, holder: 'tx_2' }
+    const stalled: Refusal = { kind: 'stalled', party: 2, reason: 'why' }
+    await t.rejects(answer(held), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
+    // Other refusals tell less, its own nonce tells more.
+    await t.rejects(answer(stalled, held), { code: 'nonce_claimed', transactionId: 'tx_2', nonce: 5 })
+    await t.rejects(answer({ ...refused, nonce: 4 }, held), { code: 'nonce_claimed', transactionId: 'tx_1', nonce: 4 })
+    await t.rejects(answer(refused), { code: 'mpc_refused' }, 'parties of an older version do not name it')
+  },
+)
+
+t.test('one signature waits for a session of each other call, not for all that they ask for', async (t) => {
+  const begun: string[] = []
+  const waiting: (() => void)[] = []
+  const { sign } = jointly(() => SIGNED, {
+    coordinator: {
+      reachable: () => [2, 3],
+      ask: async (signers, begin) => {
+        const items = begin.ceremony === 'sign' ? begin.items : []
+        begun.push(items[0]?.intent.id ?? '')
+        await new Promise<void>((resolve) => waiting.push(resolve))
+        return new Map(signers.map((party) => [party, items.map(() => SIGNED)]))
+      },
+    },
+    jointKeysOf: async (ids) => new Map(ids.map((keyId) => [keyId, { ...key, keyId }])),
+  })
+  const of = (id: string, count: number) =>
+    sign(Array.from({ length: count }, () => ({ ...item, keyId: id, intent: { kind: 'signature', id } as const })))
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
+  const others = Array.from({ length: 8 }, (_, n) => of(`flood_${n}`, 4))
+  await settled()
+  const own = of('one', 1)
+  for (let n = 0; n < 100; n += 1) {
+    await settled()
+    waiting.shift()?.()
+  }
+  await Promise.all([...others, own])
+  const place = begun.indexOf('one')
+  t.equal(begun.length, 33)
+  t.ok(place <= 12, `after ${place} sessions of others, of which 4 run when it comes`)
+})

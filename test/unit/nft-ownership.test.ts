@@ -183,6 +183,22 @@ t.test('moves are read from the logs of both standards, block by block, and of f
   )
 })
 
+t.test('one call that names an id thousands of times is one move, and one to oneself is none', (t) => {
+  const word = (value: bigint | number) => BigInt(value).toString(16).padStart(64, '0')
+  const batch = (from: string, to: string, count: number) => ({
+    address: CONTRACT.toLowerCase(),
+    topics: [TRANSFER_BATCH_TOPIC, ...[from, from, to].map((one) => `0x${word(BigInt(one))}`)],
+    data: `0x${[64, 64 + 32 * (count + 1)].map(word).join('')}${`${word(count)}${word(1).repeat(count)}`.repeat(2)}`,
+    logIndex: 0,
+  })
+  const logs = [batch(ALICE, ALICE, 2_000), batch(ALICE, BOB, 2_000), batch(ALICE, BOB, 3)]
+  const transactions = [{ hash: '0x01', logs }]
+  const one = { number: 7, hash: '0xb7', transactions } as unknown as Block
+  const moves = movesIn([one], PLACE.chainId, [CONTRACT]).get(CONTRACT)?.[0]?.moves
+  t.strictSame(moves, [{ tokenId: '1', from: ALICE, to: BOB, amount: '2003' }])
+  t.end()
+})
+
 t.test('recorded events of every version are read', async (t) => {
   const state = ['TokensMoved', 'OwnershipReorged'].map((type) => {
     const golden = JSON.parse(readFileSync(new URL(`../golden/events/${type}.v1.json`, import.meta.url), 'utf8'))

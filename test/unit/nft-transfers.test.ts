@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
+import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
 import { nftTransferAggregate } from '../../src/nft/transfers/aggregate.ts'
@@ -11,6 +12,7 @@ import type { HeldToken } from '../../src/nft/transfers/find-holdings.ts'
 import { planCalls } from '../../src/nft/transfers/plan-calls.ts'
 import { type NftTransferRequest, readFields } from '../../src/nft/transfers/read-fields.ts'
 import { requireHeld } from '../../src/nft/transfers/require-held.ts'
+import { type SimulationPorts, simulate } from '../../src/nft/transfers/simulate.ts'
 import { toTransferView } from '../../src/nft/transfers/view.ts'
 import { OSAKA } from '../support/gas.ts'
 
@@ -173,4 +175,27 @@ t.test('recorded events of every version are read, and their rows carry the plac
   ])
   if (recorded === null) throw new Error('the transfer produced no event')
   t.throws(() => change(nftTransferAggregate, recorded.after, command, context), { code: 'transfer_exists' })
+})
+
+t.test('a receiver that reverts with the error of the collection says nothing about the sender', async (t) => {
+  const [from, to] = ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8', '0x5FbDB2315678afecb367f032d93F642f64180aa3']
+  const lie = COLLECTION_ABI.ERC1155.encodeErrorResult('ERC1155InsufficientBalance', [from, 0, 1, 1])
+  const balance = (units: number) => ({ ok: true as const, value: `0x${units.toString(16).padStart(64, '0')}` })
+  const reverted = { ok: false as const, error: { code: 3, message: 'execution reverted', data: lie } }
+  const tried = (units: number) => {
+    const client = {
+      batch: async (calls: readonly { readonly params: readonly unknown[] }[]) =>
+        calls.map(({ params: [call] }) =>
+          (call as { data: string }).data.startsWith('0x00fdd58e') ? balance(units) : reverted,
+        ),
+    }
+    const ports = { client, code: { haveCode: async () => [true] } } as unknown as SimulationPorts
+    const request = { collectionId: 'col_1', from, transferType: 'SAFE' as const, items: [] }
+    const call = { to, items: [0], data: '0x01020304', gasLimit: 100_000n, dependsOn: null }
+    const fields = { from, items: [{ tokenId: '1', to, amount: 1n }] }
+    return simulate(ports, request, fields, { contract: to, standard: 'ERC1155' }, [call])
+  }
+  const refused = (units: number) => tried(units).catch((error: unknown) => error)
+  t.match(await refused(5), { items: [{ field: 'to', code: 'unsafe_recipient' }] })
+  t.match(await refused(0), { items: [{ field: 'from', code: 'not_holder' }] })
 })

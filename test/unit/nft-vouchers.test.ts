@@ -37,7 +37,7 @@ function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('Vo
   return fold([{ type, data: { ...data, mintingType: 'LAZY', tokens } }, golden('VoucherRequested'), ...more])
 }
 
-const UNTOUCHED: VoucherFacts = { redemption: null, revocation: null, held: false }
+const UNTOUCHED: VoucherFacts = { redemption: null, revocation: null, used: null }
 const redeem = (state: MintState, recipient: string | null, facts: Partial<VoucherFacts> = {}, now = NOW) =>
   refusal(() =>
     mintAggregate.decide(
@@ -63,7 +63,7 @@ t.test('a voucher is redeemed for the recipient that it names, or that the redem
 })
 
 t.test('a voucher is redeemed once, and not after its end, its revocation or before its signature', (t) => {
-  for (const facts of [{ held: true }, { redemption: 'done' }, { redemption: 'pending' }] as const) {
+  for (const facts of [{ used: 'minted' }, { redemption: 'done' }, { redemption: 'pending' }] as const) {
     t.match(redeem(lazy(NAMED), null, facts), { type: 'conflict', code: 'already_redeemed' })
     t.match(revoke(lazy(NAMED), facts), { type: 'conflict', code: 'already_redeemed' })
   }

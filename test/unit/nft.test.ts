@@ -230,6 +230,10 @@ t.test('a mint is pending until the last token is decided, and failed when one o
     revocation_state: null,
     revocation_succeeded: null,
     revocation_hash: null,
+    used_as: null,
+    used_by: null,
+    used_hash: null,
+    used_transaction_id: null,
     holder: null,
   })
   const views = (first: TokenRow, ...rows: TokenRow[]) => toMint(toTokens([first, ...rows], 4), first)
@@ -247,11 +251,12 @@ t.test('a mint is pending until the last token is decided, and failed when one o
   t.match(lazily({ state: 'signed' }), { status: 'PENDING', owner: RECIPIENT })
   t.match(lazily({ state: 'failed' }), { status: 'LAZY', owner: null }, 'a failed redemption leaves the voucher unused')
   t.match(lazily({ state: 'mined', succeeded: true }), { status: 'MINTED', owner: RECIPIENT })
-  t.match(lazily({ holder: '0xaa' }), { status: 'MINTED', owner: '0xaa' }, 'a token redeemed elsewhere is minted')
+  const used = { used_as: 'minted', used_by: '0xaa' } as const
+  t.match(lazily(used), { status: 'MINTED', owner: '0xaa' }, 'a token redeemed elsewhere is minted')
   const revoking = { revocation_id: 'tx_9', revocation_state: 'signed' }
   t.match(lazily(revoking), { status: 'LAZY', voucher: { revocation: { status: 'PENDING', transaction_id: 'tx_9' } } })
   t.match(lazily({ ...revoking, revocation_state: 'mined', revocation_succeeded: true }), { status: 'REVOKED' })
-  t.match(lazily({ ...revoking, holder: '0xaa' }), { status: 'MINTED' }, 'the redemption preceded the revocation')
+  t.match(lazily({ ...revoking, ...used }), { status: 'MINTED' }, 'the redemption preceded the revocation')
   const all = views(minted, failed, pending)
   t.strictSame(
     all.tokens.map(({ status, edition }) => [status, edition]),

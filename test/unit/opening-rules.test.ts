@@ -1,5 +1,7 @@
 /** What an initial event of each kind may ask for: a signer signs nothing else in its name. */
 import t, { type Test } from 'tap'
+import { EARLIER_FACTORIES } from '../../src/chain/earlier-factories.ts'
+import { ensureFactory } from '../../src/chain/ensure-factory.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import {
   encodeErc721Transfer,
@@ -8,6 +10,7 @@ import {
   encodeRevoke,
   encodeTransferOwnership,
 } from '../../src/chain/nft.ts'
+import { FACTORY_ABI } from '../../src/chain/nft-artefact.ts'
 import { DEPLOYMENT_PROXY, deployFactory, FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { deployGuard } from '../../src/chain/swap-guard.ts'
 import { encodeUnwrap, encodeWrap } from '../../src/chain/swap-router.ts'
@@ -180,11 +183,16 @@ t.test('a swap sells what it records, and calls a token only to wrap or unwrap',
   ])
 })
 
+const DEPLOY = FACTORY_ABI.getFunction('deploy')?.selector ?? ''
+
 t.test('transactions of NFTs call only the functions of their kind, without an amount', async (test) => {
   const nft = { from, to: THIEF, tokenId: 7n, amount: 1n }
   const digest = `0x${'ab'.repeat(32)}`
   const own: readonly (readonly [Opening, Partial<Intent>])[] = [
     ['CollectionDeployRequested', deployFactory()],
+    ['CollectionDeployRequested', ensureFactory('WHOLE', `0x${'ab'.repeat(32)}`)],
+    ['CollectionDeployRequested', ensureFactory('STEPS', `0x${'ab'.repeat(32)}`)],
+    ...EARLIER_FACTORIES.map((to) => ['CollectionDeployRequested', { to, data: DEPLOY }] as const),
     ['MintRequested', { data: encodeMint('ERC721', 7n, { recipient: THIEF, amount: 1n, digest }) }],
     ['MintRequested', { data: encodeMint('ERC1155', 7n, { recipient: THIEF, amount: 1n, digest }) }],
     ['NftTransferRequested', { data: encodeErc721Transfer(nft) }],
@@ -218,5 +226,7 @@ t.test('transactions of NFTs call only the functions of their kind, without an a
     { to: FACTORY_ADDRESS, data: deployFactory().data },
     { to: DEPLOYMENT_PROXY, data: `${deployFactory().data}00` },
     { to: TOKEN, data: deployFactory().data },
+    { to: DEPLOYMENT_PROXY, data: `${ensureFactory('WHOLE', `0x${'ab'.repeat(32)}`).data}00` },
+    { to: DEPLOYMENT_PROXY, data: ensureFactory('WHOLE', `0x${'ab'.repeat(31)}`).data },
   ])
 })

@@ -134,7 +134,6 @@ async function submitted(
   const appended: Change[] = []
   const loads = [state, later ?? state]
   let overtaken = later !== undefined
-  const lease = { renew: async () => true, release: async () => 'done' }
   const submitLane = createSubmitLane({
     ...ports,
     log: {
@@ -150,7 +149,6 @@ async function submitted(
       },
     },
     pauseOnConflict: async () => undefined,
-    leases: { acquire: async () => lease },
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
     },
@@ -159,7 +157,8 @@ async function submitted(
     onRefused: () => undefined,
     onLeft: () => undefined,
   } as unknown as SubmitLanePorts)
-  await submitLane({ chainId: CHAIN, address: '0x0000000000000000000000000000000000000001' })
+  const lane = { chainId: CHAIN, address: '0x0000000000000000000000000000000000000001' }
+  await submitLane(lane, { name: 'submit-0', fence: 1n })
   return appended.flatMap(({ events }) => events.map(({ canonical }): string => JSON.parse(canonical).type))
 }
 

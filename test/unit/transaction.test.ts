@@ -106,6 +106,10 @@ t.test('a block may be seen before the answer of the node', async (test) => {
   given(requested, signed, mined).when(recordSubmission).expect(test)
 })
 
+t.test('a node that misses funds for bytes whose nonce was lost meanwhile holds nothing up', async (test) => {
+  given(requested, signed, consumedNow).when({ type: 'RecordShortFunds', hash, now: NOW }).expect(test)
+})
+
 t.test('a failed execution is reported as reverted once it is final', async (test) => {
   const reverted: TransactionEvent = { ...mined, data: { ...mined.data, succeeded: false } }
   given(requested, signed, submitted, reverted)

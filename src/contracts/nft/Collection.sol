@@ -23,6 +23,8 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
     /// ERC-165 identifier of https://eips.ethereum.org/EIPS/eip-4906
     bytes4 private constant ERC4906_ID = 0x49064906;
     uint256 private constant BPS = 10_000;
+    /// How many ids a mint of a SERIES may skip. Without a bound one mint of the last id would end it.
+    uint256 private constant MAX_SKIPPED = 1_000_000;
 
     // These two share the slot of the owner, which a mint reads anyway. Without a limit and a sequence nothing is
     // counted.
@@ -50,6 +52,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
     error InvalidBatchLength(uint256 recipients, uint256 amounts, uint256 digests);
     error MaxSupplyExceeded(uint256 total, uint256 maxSupply);
     error NotInSequence(uint256 tokenId, uint256 lastTokenId);
+    error TooManySkipped(uint256 tokenId, uint256 lastTokenId);
     error NotASeries();
     error NotDynamic();
 
@@ -161,6 +164,7 @@ abstract contract Collection is Ownable, IERC2981, IERC5192, IERC7572 {
     function _releaseInSequence(uint256 firstId, uint256 count, uint256 minted) private {
         uint256 last = _lastInSeries;
         if (firstId <= last) revert NotInSequence(firstId, last);
+        if (firstId - last - 1 > MAX_SKIPPED) revert TooManySkipped(firstId, last);
         _lastInSeries = SafeCast.toUint48(firstId + count - 1);
         if (firstId != last + 1) _skipped.push(uint48(firstId), uint208(firstId - 1 - minted));
     }

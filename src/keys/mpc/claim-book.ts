@@ -30,7 +30,7 @@ export function createClaimBook() {
   /** By chain and address. Never decreases, even when entries are forgotten. */
   const highest = new Map<string, number>()
   let size = 0
-  const holderOf = (entry: ClaimEntry) => byNonce.get(keyOf(entry))?.at(-1)
+  const holderOf = (entry: Omit<ClaimEntry, 'transactionId'>) => byNonce.get(keyOf(entry))?.at(-1)
 
   function leave(entry: ClaimEntry): void {
     const before = byNonce.get(keyOf(entry)) ?? []
@@ -50,6 +50,8 @@ export function createClaimBook() {
     highestOf: (chainId: number, address: string): number => highest.get(`${chainId}:${address.toLowerCase()}`) ?? -1,
     knows: (transactionId: string) => byTransaction.has(transactionId),
     has: (entry: ClaimEntry) => holderOf(entry)?.transactionId === entry.transactionId,
+    /** The transaction that was signed with a nonce; `null` for none. */
+    holderOf: (nonce: Omit<ClaimEntry, 'transactionId'>): string | null => holderOf(nonce)?.transactionId ?? null,
 
     /**
      * @param released nonces of the same address that the transaction lost
@@ -94,6 +96,6 @@ export function createClaimBook() {
   }
 }
 
-function keyOf({ chainId, address, nonce }: ClaimEntry): string {
+function keyOf({ chainId, address, nonce }: Omit<ClaimEntry, 'transactionId'>): string {
   return `${chainId}:${address}:${nonce}`
 }

@@ -117,7 +117,7 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
     const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []
     return { ...item, address: keys.get(item.keyId)?.address ?? '', signedNonces }
   })
-  const coverage = await ports.coverageOf(asked)
+  const [coverage, holders] = await Promise.all([ports.coverageOf(asked), holdersOf(ports, asked)])
   return Promise.all(
     items.map(async (item, index): Promise<Judged> => {
       const key = keys.get(item.keyId)
@@ -136,6 +136,8 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
         ports.onNotCovered(item, rule)
         return refuse('not_covered', rule)
       }
+      const holder = holders[index] ?? null
+      if (holder !== null) return { refusal: usedFor(holder) }
       try {
         const signedNonces = asked[index]?.signedNonces ?? []
         const [digest, share] = [digestOf(item.subject), await ports.shares.numberOf(key)]
@@ -145,6 +147,31 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
       }
     }),
   )
+}
+
+/**
+ * Who has the nonces of the items. A nonce that is another's is refused before the other signers claim it: they would be bound
+ * to it, and help to sign the transaction with no other one.
+ */
+async function holdersOf(
+  { journal, endedOf, unknownOf }: PartySignPorts,
+  asked: readonly AskedSignature[],
+): Promise<readonly (string | null)[]> {
+  const holders = asked.map(({ intent, subject, address }) => {
+    if (subject.kind !== 'transaction') return null
+    const { chainId, nonce } = subject.transaction
+    const holder = journal.holderOf({ chainId, address, nonce })
+    return holder === intent.id ? null : holder
+  })
+  const named = [...new Set(holders.filter((holder) => holder !== null))]
+  if (named.length === 0) return holders
+  const free = (await Promise.all([endedOf(named), unknownOf(named)])).flat()
+  return holders.map((holder) => (holder === null || free.includes(holder) ? null : holder))
+}
+
+function usedFor(holder: string): Refusal {
+  const reason = `this party already signed the nonce for ${holder}`
+  return { kind: 'nonce_claimed', party: null, reason, holder }
 }
 
 function unfitSigners(key: JointKey, signers: readonly number[]): Refusal | null {
@@ -189,13 +216,7 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
       if (item !== undefined) ports.onNotCovered(item, rule)
       return { kind: 'not_covered', party: null, reason: rule }
     }
-    if (answer.reason === 'nonce_used') {
-      return {
-        kind: 'nonce_claimed',
-        party: null,
-        reason: `this party already signed the nonce for ${answer.transactionId}`,
-      }
-    }
+    if (answer.reason === 'nonce_used') return usedFor(answer.transactionId)
     const { nonce } = answer
     return {
       kind: 'nonce_claimed',

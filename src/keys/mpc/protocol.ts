@@ -90,6 +90,8 @@ export type Refusal = {
   readonly reason: string
   /** For `nonce_claimed`: the only nonce with which this party helps to sign the transaction. */
   readonly nonce?: number
+  /** For `nonce_claimed`: the transaction that has the nonce. */
+  readonly holder?: string
 }
 
 /** The outcome of each item of a session in order, at one party. Only the finisher has a result. */
@@ -201,6 +203,7 @@ const OutcomeSchema = Type.Array(
             party: Type.Union([Party, Type.Null()]),
             reason: Type.String({ maxLength: 2_000 }),
             nonce: Type.Optional(Type.Integer({ minimum: 0 })),
+            holder: Type.Optional(Name),
           },
           strict,
         ),

@@ -5,7 +5,7 @@
 import { Unavailable } from '../../core/errors.ts'
 import type { RecoverableSignature } from '../recoverable-signature.ts'
 import { recoveredAddress } from '../recovered-address.ts'
-import { NonceClaimed } from '../signer.ts'
+import { NonceClaimed, SigningRefused } from '../signer.ts'
 import type { JointKey, JointKeysOf } from './ceremonies.ts'
 import type { Answers, Coordinator } from './coordinator.ts'
 import { createLimit } from './limit.ts'
@@ -14,7 +14,10 @@ import { type ItemOutcome, MAX_ITEMS, type Refusal, type SigningItem } from './p
 import { createSignerChoice } from './signer-choice.ts'
 import { MAX_INSTANCES } from './signing-guard.ts'
 
-/** Concurrent sessions: while some wait for messages, others compute. */
+/**
+ * Concurrent sessions: while some wait for messages, others compute. Calls take turns: a short one does not wait for all of a
+ * long one.
+ */
 const SESSIONS_AT_ONCE = 4
 /** Refusals after which other parties are preferred. */
 const ITS_FAULT: ReadonlySet<Refusal['kind']> = new Set([
@@ -115,6 +118,7 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
   return async (items) => {
     const signed = new Map<number, RecoverableSignature>()
     let first: Refusal | null = null
+    const bound = new Map<string, number>()
     for (let tries = 0; tries < MAX_TRIES && signed.size < items.length; tries += 1) {
       const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
       const open = items.flatMap((item, place): Entry[] => {
@@ -124,17 +128,20 @@ export function createSignJointly(ports: SignJointlyPorts): SignJointly {
       })
       const results = await Promise.all(
         sessionsOf(open, choice.choose).map(({ signers, entries }) =>
-          pairLimit({ signers, keys: entries.map(({ key }) => key) }, () => limit(() => runSession(signers, entries))),
+          pairLimit({ signers, keys: entries.map(({ key }) => key) }, () =>
+            limit(() => runSession(signers, entries), items),
+          ),
         ),
       )
       for (const [place, result] of results.flatMap((each) => [...each])) {
+        note(bound, items[place] as JointSignature, result)
         if (result.ok) signed.set(place, result.signature)
-        else if (place === 0 && first?.nonce === undefined) first = result.refusal
+        else if (place === 0) first = moreTelling(first, result.refusal)
       }
     }
     const prefix = items.findIndex((_, place) => !signed.has(place))
     const whole = prefix === -1 ? items.length : prefix
-    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first)
+    if (whole === 0 && items.length > 0) throw failed(items[0] as JointSignature, first, bound)
     return items.slice(0, whole).map((_, place) => signed.get(place) as RecoverableSignature)
   }
 }
@@ -190,7 +197,14 @@ function mostTelling(answers: Answers, index: number): Refusal | undefined {
     const item = outcome[index]
     return item === undefined || item.ok ? [] : [item.refusal]
   })
-  return refusals.find(({ nonce }) => nonce !== undefined) ?? refusals.find(({ kind }) => kind !== 'given_up')
+  const telling = refusals.filter(({ kind }) => kind !== 'given_up')
+  return telling.length === 0 ? undefined : telling.reduce(moreTelling)
+}
+
+/** What names a nonce, or who has it, tells what to do; of others the newer counts. */
+function moreTelling(before: Refusal | null, refusal: Refusal): Refusal {
+  const rank = (of: Refusal | null) => (of?.nonce !== undefined ? 2 : of?.holder !== undefined ? 1 : 0)
+  return before !== null && rank(before) > rank(refusal) ? before : refusal
 }
 
 /** 65 bytes that recover to the key's address; anything else is not a signature. */
@@ -211,10 +225,25 @@ function invalid(reason: string): Refusal {
   return { kind: 'refused', party: null, reason }
 }
 
-function failed({ intent }: SigningItem, refusal: Refusal | null): Unavailable {
-  if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce)
+/** Notes which nonce a transaction has, or who has the one that was wanted for it. */
+function note(bound: Map<string, number>, { intent, subject }: SigningItem, result: Signed): void {
+  if (subject.kind !== 'transaction') return
+  const { nonce } = subject.transaction
+  if (result.ok) bound.set(intent.id, nonce)
+  else if (result.refusal.nonce !== undefined) bound.set(intent.id, result.refusal.nonce)
+  else if (result.refusal.holder !== undefined) bound.set(result.refusal.holder, nonce)
+}
+
+function failed(
+  { intent, subject }: SigningItem,
+  refusal: Refusal | null,
+  bound: ReadonlyMap<string, number>,
+): Unavailable {
+  if (refusal?.nonce !== undefined) return new NonceClaimed(intent.id, refusal.nonce, bound)
+  if (refusal?.holder !== undefined && subject.kind === 'transaction')
+    return new NonceClaimed(refusal.holder, subject.transaction.nonce, bound)
   if (refusal?.kind === 'not_covered' || refusal?.kind === 'nonce_claimed') {
-    return new Unavailable('mpc_refused', `The parties refuse to sign ${intent.id}: ${refusal.reason}.`)
+    return new SigningRefused(intent.id, refusal.reason)
   }
   return new Unavailable('mpc_sign_failed', `Could not sign ${intent.id}: ${refusal?.reason ?? 'no party answered'}.`)
 }

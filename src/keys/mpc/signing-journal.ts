@@ -45,6 +45,8 @@ export type SigningJournal = {
   readonly forget: (transactionIds: readonly string[]) => Promise<void>
   /** The nonces with which a transaction was signed. */
   readonly noncesOf: (transactionId: string) => readonly number[]
+  /** The transaction that was signed with a nonce of an address in any case; `null` for none. */
+  readonly holderOf: (nonce: Omit<ClaimEntry, 'transactionId'>) => string | null
   /** The highest nonce of an address with which anything was signed; -1 when the journal has none. */
   readonly highestOf: (chainId: number, address: string) => number
   /** The transactions in the journal. */
@@ -147,6 +149,7 @@ export async function openSigningJournal({
     },
     forget: async (transactionIds) => void (await request(transactionIds, [])),
     noncesOf: state.book.noncesOf,
+    holderOf: (nonce) => state.book.holderOf({ ...nonce, address: nonce.address.toLowerCase() }),
     highestOf: state.book.highestOf,
     transactions: state.book.transactions,
     async close() {

@@ -1,5 +1,7 @@
-/** Which contracts this service sends the transactions of: collections of any tenant, their factory and its parts. */
+/** Which calls this service sends itself: those of the collections of any tenant, of their factory and of its parts. */
 import type { Pool } from 'pg'
+import { EARLIER_FACTORIES, EARLIER_IMPLEMENTATIONS } from '../../chain/earlier-factories.ts'
+import { callsFunction } from '../../chain/nft.ts'
 import {
   FACTORY_ADDRESS,
   IMPLEMENTATION_ADDRESS,
@@ -10,7 +12,28 @@ import {
 const DEPLOYED: readonly string[] = [
   ...[FACTORY_ADDRESS, ...Object.values(IMPLEMENTATION_ADDRESS)],
   ...[STEP_FACTORY_ADDRESS, ...Object.values(STEP_IMPLEMENTATION_ADDRESS)],
+  ...[...EARLIER_FACTORIES, ...EARLIER_IMPLEMENTATIONS],
 ]
+
+/** What any holder may do with its tokens: blocks show it, and the service needs no record of its own to know it. */
+const OF_HOLDERS = [
+  ...['approve', 'setApprovalForAll', 'burn', 'burnBatch'],
+  ...['transferFrom', 'safeTransferFrom', 'safeBatchTransferFrom'],
+]
+
+/**
+ * Whether only the routes for NFTs may make this call: it would mint, redeem, revoke, update or change the owner without a
+ * record.
+ *
+ * @param to EIP-55
+ */
+export async function isManagedCall(
+  pool: Pool,
+  chainId: number,
+  { to, data }: { readonly to: string; readonly data: string },
+): Promise<boolean> {
+  return !callsFunction(data, OF_HOLDERS) && isManagedContract(pool, chainId, to)
+}
 
 /** @param address EIP-55 */
 export async function isManagedContract(pool: Pool, chainId: number, address: string): Promise<boolean> {

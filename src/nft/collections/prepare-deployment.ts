@@ -1,9 +1,11 @@
 /**
  * The transactions that deploy a collection's contract. Its factory has the same address on every chain; if it is
- * missing, it is deployed first, once, and the collection waits for it.
+ * missing, it is deployed first, by a transaction of the same wallet: whoever else deploys it, and whether they can pay,
+ * holds nothing up.
  */
 import type { Pool } from 'pg'
 import type { CodeLookup } from '../../chain/code.ts'
+import { ensureFactory } from '../../chain/ensure-factory.ts'
 import { type GasRules, MAX_EXECUTION_GAS } from '../../chain/forks.ts'
 import {
   type CollectionConfig,
@@ -11,9 +13,9 @@ import {
   createImplementation,
   DEPLOYMENT_PROXY,
   deployCollection,
-  deployFactory,
   FACTORY_ADDRESS,
   type FactoryKind,
+  factoryAddress,
   STEP_FACTORY_ADDRESS,
   STEP_IMPLEMENTATION_ADDRESS,
   type TokenStandard,
@@ -96,34 +98,36 @@ export async function prepareDeployment(
   }
   let dependsOn: string | null = null
   if (!hasFactory) {
-    dependsOn = await findFactoryDeployment(ports, chainId, kind)
+    dependsOn = await findFactoryDeployment(ports, sender.walletId, kind)
     if (dependsOn === null) {
       await requireProxy(ports, sender)
-      dependsOn = await first(deployFactory(kind), factoryGas(rules, kind), null)
+      const call = ensureFactory(kind, salt)
+      dependsOn = await first(call, factoryGas(rules, kind, call), null)
     }
   }
   if (!hasImplementation) {
     const gas = contractGas(rules, createImplementation(config.standard).data)
     dependsOn =
-      (await findImplementation(ports, chainId, config.standard)) ??
+      (await findImplementation(ports, sender.walletId, config.standard)) ??
       (await first(createImplementation(config.standard), gas, dependsOn))
   }
   const request = { ...common, ...deployCollection(config, salt, kind), gasLimit: deployGas(rules, config), dependsOn }
   return { prepared: [...before, await prepareCall(ports, request, metadata)], kind }
 }
 
-function factoryGas(rules: GasRules, kind: FactoryKind): bigint {
-  return kind === 'WHOLE' ? rules.nft.wholeFactory : contractGas(rules, deployFactory('STEPS').data)
+/** With the contract without code that has it created. */
+function factoryGas(rules: GasRules, kind: FactoryKind, { data }: ContractRequest): bigint {
+  return kind === 'WHOLE' ? rules.nft.wholeFactory : contractGas(rules, data) + rules.nft.contract.base
 }
 
 /**
- * A pending deployment of the factory, whoever pays for it, or one so recent that this process has not seen its code. One of
+ * A pending deployment of the factory by the same wallet, or one so recent that this process has not seen its code. One of
  * the other kind, from before a fork, is none: calls of a factory without code succeed and create nothing. The collection
  * that it was made for calls the factory that it deploys.
  */
 async function findFactoryDeployment(
   { pool }: DeploymentPorts,
-  chainId: number,
+  walletId: string,
   kind: FactoryKind,
 ): Promise<string | null> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
@@ -132,10 +136,10 @@ async function findFactoryDeployment(
              FROM ${TRANSACTIONS} x
              JOIN nft_collections c ON c.collection_id = x.subject_id
              JOIN ${TRANSACTIONS} d ON d.transaction_id = c.transaction_id
-            WHERE x.chain_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
+            WHERE x.wallet_id = $1 AND x.type = 'NFT_DEPLOY' AND x.to_address = '${DEPLOYMENT_PROXY}' AND NOT ${FAILED_IN_SQL}
               AND d.to_address = $2
             ORDER BY x.transaction_id LIMIT 1`,
-    values: [chainId, kind === 'WHOLE' ? FACTORY_ADDRESS : STEP_FACTORY_ADDRESS],
+    values: [walletId, factoryAddress(kind)],
   })
   return rows[0]?.transaction_id ?? null
 }
@@ -143,7 +147,7 @@ async function findFactoryDeployment(
 /** The same for an implementation: a call of the factory that is not the deployment of its collection. */
 async function findImplementation(
   { pool }: DeploymentPorts,
-  chainId: number,
+  walletId: string,
   standard: TokenStandard,
 ): Promise<string | null> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
@@ -151,10 +155,10 @@ async function findImplementation(
     text: `SELECT x.transaction_id
              FROM nft_collections c
              JOIN ${TRANSACTIONS} x ON x.subject_type = 'collection' AND x.subject_id = c.collection_id
-            WHERE c.chain_id = $1 AND c.standard = $2 AND x.transaction_id <> c.transaction_id
+            WHERE c.wallet_id = $1 AND c.standard = $2 AND x.transaction_id <> c.transaction_id
               AND x.to_address = '${STEP_FACTORY_ADDRESS}' AND NOT ${FAILED_IN_SQL}
             ORDER BY x.transaction_id LIMIT 1`,
-    values: [chainId, standard],
+    values: [walletId, standard],
   })
   return rows[0]?.transaction_id ?? null
 }

@@ -7,6 +7,7 @@ import type { Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { ReadOrWrittenRow } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
+import { WALLETS } from '../../wallets/sql.ts'
 import { FATE, type Fate } from '../outcome.ts'
 import type { CollectionType, PublishedCollection, Standard } from './events.ts'
 
@@ -23,6 +24,12 @@ export type CollectionRow = Omit<
   'version'
 > &
   Fate
+
+/** What a holder of its tokens uses of a collection. All of it is on chain. */
+export type HeldCollection = Pick<
+  CollectionRow,
+  (typeof HELD_COLUMNS)[number] | 'collection_id' | 'tenant_id' | 'contract_address'
+>
 
 /** Omitted fields match everything. */
 export type CollectionFilter = {
@@ -46,6 +53,13 @@ export type CollectionReads = {
    * change, and a mint depends on the deployment in its lane, also if a reorg removes it.
    */
   readonly recall: (owner: Owner, collectionId: string) => Promise<CollectionRow>
+  /**
+   * As `read`; of another owner's collection the public facts, as long as a wallet of this one holds tokens of it: whoever
+   * holds a token may transfer it.
+   *
+   * @param holder the address of the wallet, in any case
+   */
+  readonly readHeld: (owner: Owner, collectionId: string, holder: string) => Promise<HeldCollection>
   /** Newest first. */
   readonly list: (owner: Owner, filter: CollectionFilter) => Promise<CollectionRow[]>
 }
@@ -54,6 +68,8 @@ export type CollectionReads = {
 const FRESH_MS = 5_000
 /** About a kilobyte each. */
 const REMEMBERED = 2_000
+
+const HELD_COLUMNS = ['network', 'environment', 'chain_id', 'standard', 'transferable'] as const
 
 const SELECT = `SELECT c.*, ${FATE}
                   FROM nft_collections c JOIN ${TRANSACTIONS} x ON x.transaction_id = c.transaction_id`
@@ -77,6 +93,19 @@ export function createCollectionReads(pool: Pool): CollectionReads {
     async recall(owner, collectionId) {
       const known = remembered.get(collectionId)
       return known === undefined ? read(owner, collectionId) : requireOwned(known, owner)
+    },
+    async readHeld(owner, collectionId, holder) {
+      const { rows } = await pool.query<HeldCollection>({
+        name: 'read_held_collection',
+        text: `SELECT c.collection_id, c.tenant_id, c.contract_address, ${HELD_COLUMNS.map((column) => `c.${column}`).join(', ')}
+                 FROM nft_collections c
+                WHERE c.collection_id = $1 AND c.tenant_id <> $2 AND c.environment = $3
+                  AND EXISTS (SELECT FROM ${WALLETS} w JOIN nft_owners o ON o.chain_id = w.chain_id AND o.owner = w.address
+                               WHERE w.tenant_id = $2 AND w.chain_id = c.chain_id AND lower(w.address) = lower($4)
+                                 AND o.contract = c.contract_address AND o.amount > 0)`,
+        values: [collectionId, owner.tenantId, owner.environment, holder],
+      })
+      return rows[0] ?? read(owner, collectionId)
     },
     async list({ tenantId, environment }, filter) {
       const { network, standard, collectionType, walletId, before, limit } = filter

@@ -72,10 +72,10 @@ export function createRequestCollection(ports: RequestCollectionPorts): RequestC
       await ports.pinMetadata([content])
       const wanted = { ...request, royaltyRecipient: recipient, document, content }
       const record = () => recordCollection(ports, wanted, { owner, sender, metadata }, append)
-      // Of two concurrent first collections on a chain, the second waits for the first one's factory and deploys none
+      // Of two concurrent first collections of a wallet, the second waits for the first one's factory and deploys none
       // itself.
       const { hasFactory, hasImplementation } = await findFactory(ports, sender.chainId, request.standard)
-      return hasFactory && hasImplementation ? record() : inTurn(String(sender.chainId), record)
+      return hasFactory && hasImplementation ? record() : inTurn(sender.walletId, record)
     })
 }
 

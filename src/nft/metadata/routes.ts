@@ -49,6 +49,8 @@ export function metadataRoutes({ readContent }: { readonly readContent: ReadCont
       },
       async (request, reply) => {
         reply.header('access-control-allow-origin', '*')
+        // Images in it can contain scripts.
+        reply.header('content-security-policy', "default-src 'none'; sandbox")
         const cid = canonicalCid(request.params.cid)
         if (cid === null) throw malformed()
         const content = await readContent(cid)

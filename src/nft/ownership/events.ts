@@ -14,7 +14,7 @@ export type TokenMove = {
   readonly amount: string
 }
 
-/** All moves of a collection in one block, in log order. */
+/** The moves of a collection in one block, in the order of their first logs; equal ones are added up. */
 export type MovesOfBlock = {
   readonly chainId: number
   readonly contract: string

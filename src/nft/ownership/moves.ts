@@ -39,7 +39,8 @@ export function movesIn(
       moves.push(...movesOf(log, checksummed))
       ofBlock.set(contract, moves)
     }
-    for (const [contract, moves] of ofBlock) {
+    for (const [contract, single] of ofBlock) {
+      const moves = sumOf(single)
       if (moves.length === 0) continue
       const { number: blockNumber, hash: blockHash } = block
       const all = moved.get(contract) ?? []
@@ -56,6 +57,22 @@ function logsOf(blocks: readonly Block[]): ChainLogEntry[] {
       logs.filter(({ topics }) => topics.length === TOPICS_OF_NFT && TOPICS.includes(topics[0])),
     ),
   )
+}
+
+/**
+ * Equal moves of a block as one, and none from a holder to itself: one call of ERC-1155 can name the same id thousands of
+ * times, and the log would keep each.
+ */
+function sumOf(moves: readonly TokenMove[]): TokenMove[] {
+  const sums = new Map<string, TokenMove>()
+  for (const move of moves) {
+    const { tokenId, from, to, amount } = move
+    if (from === to) continue
+    const key = `${tokenId} ${from} ${to}`
+    const sum = BigInt(sums.get(key)?.amount ?? 0) + BigInt(amount)
+    sums.set(key, { ...move, amount: sum.toString() })
+  }
+  return [...sums.values()]
 }
 
 /** Moves of zero units are left out: they change no holder. */

@@ -1,4 +1,4 @@
-/** The HTTP route of the tokens that a wallet holds in its tenant's collections. */
+/** The HTTP route of the tokens that a wallet holds in collections of this service. */
 
 import { Type } from '@sinclair/typebox'
 import { ValidationFailed } from '../../core/errors.ts'
@@ -37,7 +37,10 @@ const tokenSchema = named(
     ),
     name: nullable(Type.String({ description: 'The name in the metadata.', examples: ['Example #1'] })),
     image: nullable(
-      Type.String({ description: 'The image in the metadata.', examples: ['https://example.com/1.png'] }),
+      Type.String({
+        description: "The image in the metadata. Null for a `data:` image in a collection that is not the caller's.",
+        examples: ['https://example.com/1.png'],
+      }),
     ),
   }),
 )
@@ -47,8 +50,8 @@ const list = {
   operationId: 'listWalletNfts',
   summary: 'List the NFTs of a wallet',
   description:
-    'Lists the tokens of your collections that a wallet holds, as of the newest block. Tokens that were moved without this API are ' +
-    'included. The newest collection comes first, and in it the highest token id.',
+    'Lists the tokens that a wallet holds in collections that this service deployed, also those of others, as of the newest block. ' +
+    'Tokens that were moved without this API are included. The newest collection comes first, and in it the highest token id.',
   params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
   querystring: closedObject({
     ...pageQuery,

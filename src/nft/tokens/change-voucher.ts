@@ -4,9 +4,8 @@
  */
 import { parseRecipient } from '../../chain/address.ts'
 import type { GasRules } from '../../chain/forks.ts'
-import { encodeRevoke } from '../../chain/nft.ts'
-import { redeemGas } from '../../chain/nft-gas.ts'
-import { encodeRedeem } from '../../chain/nft-voucher.ts'
+import { encodeMint, encodeRevoke } from '../../chain/nft.ts'
+import { mintGas } from '../../chain/nft-gas.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
@@ -16,6 +15,7 @@ import type { EventLog } from '../../event-log/log.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
+import { digestOf } from '../metadata/cid.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { MintState } from './mint-state.ts'
 import {
@@ -27,7 +27,6 @@ import {
   type VoucherFacts,
 } from './voucher-decider.ts'
 import type { FactsOf } from './voucher-facts.ts'
-import { chainVoucher } from './voucher-terms.ts'
 
 export type ChangeVoucherPorts = PreparePorts & {
   readonly log: Pick<EventLog, 'load' | 'now'>
@@ -104,22 +103,24 @@ async function tryPerform(
   return append({ id, commit: { changes: [prepared.change, recorded], guards }, explain, made: null })
 }
 
+/**
+ * A mint by the owner, which uses the id, and not a call that shows the signature: whoever saw an open voucher in a
+ * mempool could redeem it first.
+ */
 function planRedemption(
   mint: LazyMint,
   { standard, collection_type: kind }: CollectionRow,
   facts: VoucherFacts,
   { wanted, now, rules }: { readonly wanted: string | null; readonly now: string; readonly rules: GasRules },
 ): Plan {
-  const { recipient, signature } = requireRedeemable(mint, wanted, facts, now)
-  const { voucher } = mint
-  const { validUntil } = voucher
-  const terms = chainVoucher({ ...onlyToken(mint), recipient: voucher.recipient, validUntil })
+  const recipient = requireRedeemable(mint, wanted, facts, now)
+  const { tokenId, amount, cid } = onlyToken(mint)
   return {
     call: {
       kind: 'MintRequested',
-      data: encodeRedeem(terms, signature, recipient),
-      gasLimit: redeemGas(rules, standard, kind),
-      validUntil,
+      data: encodeMint(standard, BigInt(tokenId), { recipient, amount: BigInt(amount), digest: digestOf(cid) }),
+      gasLimit: mintGas(rules, standard, kind, 1),
+      validUntil: mint.voucher.validUntil,
     },
     command: (transactionId, now) => ({ type: 'RequestRedemption', recipient, transactionId, facts, now }),
   }

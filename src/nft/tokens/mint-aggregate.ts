@@ -18,6 +18,8 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables>
     VoucherSigned: { version: 1, upcasters: [] },
     VoucherRedemptionRequested: { version: 1, upcasters: [] },
     VoucherRevocationRecorded: { version: 1, upcasters: [] },
+    VoucherUsed: { version: 1, upcasters: [] },
+    VoucherUseReorged: { version: 1, upcasters: [] },
   },
   // Redeeming and revoking a voucher open a transaction, which takes the key.
   opens: opensItself<MintEvent>('MintRecorded'),
@@ -64,6 +66,11 @@ function voucherRows(voucher: Voucher | null, { id, version }: ProjectionContext
     signature: voucher.signature,
     signed_at: voucher.signedAt,
     revocation_id: voucher.revocationId,
+    used_as: voucher.use?.as ?? null,
+    used_by: voucher.use?.recipient ?? null,
+    used_hash: voucher.use?.hash ?? null,
+    used_transaction_id: voucher.use?.transactionId ?? null,
+    used_block: voucher.use?.blockNumber ?? null,
     created_at: voucher.requestedAt,
     version,
   }

@@ -1,6 +1,6 @@
 /**
- * The events of a mint. Whether its tokens were minted is no event: it follows from the transaction of each. Token ids
- * and amounts are decimal digits in strings.
+ * The events of a mint. Whether a token was minted follows from its transaction; only a voucher, which anybody can redeem, has
+ * events for it. Token ids and amounts are decimal digits in strings.
  */
 import type { Event } from '../../core/messages.ts'
 
@@ -60,9 +60,34 @@ export type VoucherRevocationRecorded = Event<
   'VoucherRevocationRecorded',
   { readonly transactionId: string; readonly requestedAt: string }
 >
+/**
+ * The contract's own log used the token id of the voucher, whoever sent the transaction: it is `minted`, also if it is burnt
+ * later, or `revoked`.
+ */
+export type VoucherUsed = Event<'VoucherUsed', VoucherUse & { readonly observedAt: string }>
+/** The block with the use left the chain. */
+export type VoucherUseReorged = Event<
+  'VoucherUseReorged',
+  VoucherUse & { readonly ancestorNumber: number; readonly observedAt: string }
+>
+
+export type VoucherUse = {
+  readonly as: 'minted' | 'revoked'
+  /** Who got the token, EIP-55; `null` for a revocation. */
+  readonly recipient: string | null
+  /** `null` where only the recorded moves of the collection show the use, from before uses were recorded. */
+  readonly hash: string | null
+  /** The transaction of this service with that hash; `null` for anybody else's. */
+  readonly transactionId: string | null
+  readonly blockNumber: number
+  readonly blockHash: string
+}
+
 export type MintEvent =
   | MintRecorded
   | VoucherRequested
   | VoucherSigned
   | VoucherRedemptionRequested
   | VoucherRevocationRecorded
+  | VoucherUsed
+  | VoucherUseReorged

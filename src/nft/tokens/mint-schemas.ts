@@ -128,13 +128,14 @@ export const tokenParams = closedObject({
   }),
 })
 
+const OUTCOMES = ['AS_REQUESTED', 'BY_HOLDER'] as const
 const STATUSES = ['PENDING', 'MINTED', 'LAZY', 'REVOKED', 'FAILED'] as const
 
 const tokenFields = {
   token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
   transaction_hash: nullable(
     Type.String({
-      description: 'The hash of the transaction. Null until it is signed.',
+      description: 'The hash of the transaction that mints the token, whoever sent it. Null until it is signed.',
       examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],
     }),
   ),
@@ -147,6 +148,14 @@ const tokenFields = {
     examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
   }),
   status: oneOf(STATUSES, { description: 'The status of the token.', examples: ['MINTED'] }),
+  outcome: nullable(
+    oneOf(OUTCOMES, {
+      description:
+        'How the token was minted: `AS_REQUESTED`, to the recipient of the mint or of its redemption, or `BY_HOLDER`: a holder of the ' +
+        'voucher redeemed it for an address that no request named. Null until it is minted.',
+      examples: ['AS_REQUESTED'],
+    }),
+  ),
   amount: Type.String({ description: 'How many units of the token. Always 1 for ERC721.', examples: ['1'] }),
   edition: nullable(
     Type.Integer({
@@ -157,7 +166,8 @@ const tokenFields = {
   transaction_id: nullable(
     idSchema(
       'transaction',
-      "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one.",
+      "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one. Null of a voucher that " +
+        'is not redeemed, or that a holder redeemed.',
     ),
   ),
   failure: failureSchema,

@@ -1,5 +1,5 @@
 /** The state of a mint: the fold of its events. */
-import type { Mint, MintEvent, VoucherTerms } from './mint-events.ts'
+import type { Mint, MintEvent, VoucherTerms, VoucherUse } from './mint-events.ts'
 
 export type Voucher = VoucherTerms & {
   /**
@@ -11,6 +11,8 @@ export type Voucher = VoucherTerms & {
   readonly signedAt: string | null
   /** The newest transaction to revoke it. */
   readonly revocationId: string | null
+  /** What the chain did with its token id; `null` while nothing did. */
+  readonly use: VoucherUse | null
 }
 
 export type KnownMint = {
@@ -29,7 +31,10 @@ export function evolve(before: MintState, event: MintEvent): MintState {
   const { mint, voucher } = before
   if (event.type === 'VoucherRequested') {
     const recipient = mint.tokens[0]?.recipient ?? null
-    return { ...before, voucher: { ...event.data, recipient, signature: null, signedAt: null, revocationId: null } }
+    return {
+      ...before,
+      voucher: { ...event.data, recipient, signature: null, signedAt: null, revocationId: null, use: null },
+    }
   }
   if (voucher === null) return before
   switch (event.type) {
@@ -44,6 +49,12 @@ export function evolve(before: MintState, event: MintEvent): MintState {
     }
     case 'VoucherRevocationRecorded':
       return { ...before, voucher: { ...voucher, revocationId: event.data.transactionId } }
+    case 'VoucherUsed': {
+      const { observedAt: _, ...use } = event.data
+      return { ...before, voucher: { ...voucher, use } }
+    }
+    case 'VoucherUseReorged':
+      return { ...before, voucher: { ...voucher, use: null } }
     default:
       return event satisfies never
   }

@@ -5,6 +5,7 @@ import { type Outcome, outcomeOf } from '../outcome.ts'
 import type { Mint } from './mint-events.ts'
 import type { mintSchema, tokenDetailSchema, tokenSchema } from './mint-schemas.ts'
 import type { TokenRow } from './token-rows.ts'
+import { voucherStatus } from './voucher-status.ts'
 import { voucherOf } from './voucher-view.ts'
 
 export type MintView = View<typeof mintSchema>
@@ -26,12 +27,10 @@ type TokenStatus = MintedToken['status']
 const STATUS = { pending: 'PENDING', done: 'MINTED', failed: 'FAILED' } as const
 
 function tokenStatus(row: TokenRow): TokenStatus {
-  const minting = fateOf(row.state, row.succeeded)
-  if (row.minting_type !== 'LAZY') return STATUS[minting ?? 'pending']
-  if (minting === 'done' || row.holder !== null) return 'MINTED'
-  if (fateOf(row.revocation_state, row.revocation_succeeded) === 'done') return 'REVOKED'
-  // A failed redemption has not used the voucher.
-  return minting === 'pending' ? 'PENDING' : 'LAZY'
+  const redemption = fateOf(row.state, row.succeeded)
+  if (row.minting_type !== 'LAZY') return STATUS[redemption ?? 'pending']
+  const revocation = fateOf(row.revocation_state, row.revocation_succeeded)
+  return voucherStatus({ used: row.used_as ?? (row.holder === null ? null : 'minted'), redemption, revocation })
 }
 
 /** `null` when there is no transaction. */
@@ -39,12 +38,26 @@ function fateOf(state: string | null, succeeded: boolean | null): Outcome | null
   return state === null ? null : outcomeOf({ state, succeeded })
 }
 
-/** The actual or intended recipient of the token. For a voucher redeemed elsewhere only the chain knows. */
-function ownerOf(row: TokenRow, status: TokenStatus): string | null {
-  if (row.minting_type !== 'LAZY') return row.recipient
-  if (status === 'PENDING') return row.recipient
-  if (status !== 'MINTED') return row.named
-  return fateOf(row.state, row.succeeded) === 'done' ? row.recipient : (row.named ?? row.holder)
+/** Who got the token, or shall get it, and by which transaction. */
+type Made = Pick<MintedToken, 'owner' | 'transaction_id' | 'transaction_hash' | 'failure'>
+
+function madeBy(row: TokenRow, status: TokenStatus): Made {
+  const requested = { transaction_id: row.transaction_id, transaction_hash: row.hash, failure: row.failure }
+  if (row.minting_type !== 'LAZY' || status === 'PENDING') return { ...requested, owner: row.recipient }
+  if (status !== 'MINTED') return { ...requested, owner: row.named }
+  // What the contract logged, whoever sent the transaction.
+  if (row.used_as !== null) {
+    const { used_by: owner, used_transaction_id: transaction_id, used_hash: transaction_hash } = row
+    return { owner, transaction_id, transaction_hash, failure: null }
+  }
+  const isOwn = fateOf(row.state, row.succeeded) === 'done'
+  return { ...requested, owner: isOwn ? row.recipient : (row.holder ?? row.named) }
+}
+
+/** Whether a minted token went to whom the request named; otherwise a holder of its voucher redeemed it. */
+function mintedAs(row: TokenRow, status: TokenStatus, owner: string | null): MintedToken['outcome'] {
+  if (status !== 'MINTED') return null
+  return owner !== null && owner === row.recipient ? 'AS_REQUESTED' : 'BY_HOLDER'
 }
 
 /**
@@ -58,16 +71,18 @@ export function toTokens(rows: readonly TokenRow[], before: number): readonly To
   return rows.map((row) => {
     const status = tokenStatus(row)
     if (status !== 'FAILED') ordinal += 1
+    const { owner, transaction_id, transaction_hash, failure } = madeBy(row, status)
     return {
       token_id: row.token_id,
-      transaction_hash: row.hash,
-      owner: ownerOf(row, status),
+      transaction_hash,
+      owner,
       metadata_uri: `${row.base_uri}${row.cid}`,
       status,
+      outcome: mintedAs(row, status, owner),
       amount: row.amount,
       edition: row.collection_type === 'SERIES' && status !== 'FAILED' ? ordinal : null,
-      transaction_id: row.transaction_id,
-      failure: row.failure,
+      transaction_id,
+      failure,
       collection_id: row.collection_id,
       mint_id: row.mint_id,
       created_at: row.created_at.toISOString(),
@@ -159,6 +174,10 @@ function recordedToken(
     revocation_state: null,
     revocation_succeeded: null,
     revocation_hash: null,
+    used_as: null,
+    used_by: null,
+    used_hash: null,
+    used_transaction_id: null,
     holder: null,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Mints as public events: their request, the signature of a voucher, and what became of each of their transactions. An
- * event of a transaction shows the tokens that this transaction mints.
+ * Mints as public events: their request, the signature and the use of a voucher, and what became of each of their transactions.
+ * An event of a transaction shows the tokens that this transaction mints.
  */
 import { Type } from '@sinclair/typebox'
 import { type EventSource, type FirstEvent, published } from '../../capability.ts'
@@ -9,19 +9,18 @@ import { named } from '../../http/components.ts'
 import { nullable } from '../../http/schemas.ts'
 import { transactionFold } from '../../transactions/fold-view.ts'
 import type { CollectionEvent } from '../collections/events.ts'
-import type { Fate } from '../outcome.ts'
-import { type OutcomeChange, outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
+import { outcomeChange, outcomeEvents, subjectOf } from '../outcome-change.ts'
 import { mintAggregate } from './mint-aggregate.ts'
-import type { MintRecorded, MintToken } from './mint-events.ts'
+import type { MintEvent, MintRecorded, MintToken } from './mint-events.ts'
 import { mintSchema } from './mint-schemas.ts'
-import type { MintView } from './mint-view.ts'
+import { fateView, isToldByVoucher, statusOf, toldBy, transactionsOf } from './published-voucher.ts'
 
 type Recorded = MintRecorded
 type FirstOf = EventSource['firstOf']
 
 const { mint_id, collection_id, minting_type, created_at, tokens, status, ...fields } = mintSchema.properties
 const { transaction_id, transaction_hash, failure } = fields
-const token = Type.Omit(tokens.items, ['edition', 'status', 'transaction_id', 'transaction_hash', 'failure'])
+const token = Type.Omit(tokens.items, ['edition', 'status', 'outcome', 'transaction_id', 'transaction_hash', 'failure'])
 /** A mint as far as one of its transactions. What needs other transactions is missing: editions, and later owners. */
 const schema = named(
   'NftMintAtEvent',
@@ -44,8 +43,13 @@ const schema = named(
   }),
 )
 
-const STATUS = { done: 'MINTED', failed: 'FAILED', reorged: 'PENDING' } as const
 const RESOURCE = { resource: 'nft.mint', scope: 'nft:read' } as const
+const TYPES = {
+  'nft.mint.minted': 'Tokens were minted in a block. The voucher of a LAZY mint can be redeemed by anybody who has it.',
+  'nft.mint.revoked': 'The token id of the voucher of a LAZY mint was revoked in a block.',
+  'nft.mint.failed': 'A transaction that mints tokens failed. The voucher of a LAZY mint is not used.',
+  'nft.mint.reorged': 'The block with a transaction of a mint left the chain.',
+} as const
 
 export const publishedMints = [
   published(mintAggregate, {
@@ -53,7 +57,9 @@ export const publishedMints = [
     types: {
       'nft.mint.requested': 'Tokens will be minted, or a voucher will be signed.',
       'nft.mint.voucher_signed': 'The voucher of a LAZY mint was signed: it can be redeemed.',
+      ...TYPES,
     },
+    repeats: Object.keys(TYPES) as (keyof typeof TYPES)[],
     events: {
       MintRecorded: ['nft.mint.requested'],
       VoucherRequested: [],
@@ -61,22 +67,21 @@ export const publishedMints = [
       // Their transactions follow.
       VoucherRedemptionRequested: [],
       VoucherRevocationRecorded: [],
+      VoucherUsed: ['nft.mint.minted', 'nft.mint.revoked'],
+      VoucherUseReorged: ['nft.mint.reorged'],
     },
     schema,
     related: ({ first }) => (first.type === 'MintRecorded' ? [collectionOf(first)] : []),
-    render({ id, first, event, firstOf }, type) {
+    earlier: ({ event, after }) => (event.type === 'VoucherUseReorged' ? transactionsOf(after) : []),
+    render(source, type) {
+      const { id, first, event, firstOf } = source
       if (first.type !== 'MintRecorded') return null
-      const view = viewOf(first, { id, firstOf, tokens: first.data.tokens })
-      if (view === null) return null
-      const isLazy = first.data.mintingType === 'LAZY'
-      const isSigned = type === 'nft.mint.voucher_signed'
-      const data = {
-        ...view,
-        ...fateView(null, REQUESTED),
-        status: isLazy ? ('LAZY' as const) : ('PENDING' as const),
-        voucher_signature: isSigned && event.type === 'VoucherSigned' ? event.data.signature : null,
-      }
-      return { resourceId: id, data }
+      if (event.type === 'VoucherUsed' && (type === 'nft.mint.minted') !== (event.data.as === 'minted')) return null
+      const told = toldBy(source)
+      const { owner } = told
+      const tokens = first.data.tokens.map((one) => (owner === null ? one : { ...one, recipient: owner }))
+      const view = viewOf(first, { id, firstOf, tokens })
+      return view === null ? null : { resourceId: id, data: { ...view, ...told.fields } }
     },
   }),
   published(transactionFold, {
@@ -84,12 +89,7 @@ export const publishedMints = [
     firstIndex: 1,
     subject: 'mint',
     mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.mint),
-    types: {
-      'nft.mint.minted': 'A transaction that mints tokens is in a block.',
-      'nft.mint.revoked': 'The transaction that revokes the voucher of a LAZY mint is in a block.',
-      'nft.mint.failed': 'A transaction that mints tokens failed. The voucher of a LAZY mint is not used.',
-      'nft.mint.reorged': 'The block with a transaction of a mint left the chain.',
-    },
+    types: TYPES,
     events: outcomeEvents({
       done: ['nft.mint.minted', 'nft.mint.revoked'],
       failed: ['nft.mint.failed'],
@@ -100,6 +100,11 @@ export const publishedMints = [
       const stream = `mint-${subjectOf(source, 'mint')}`
       const recorded = source.firstOf(stream) as Recorded | undefined
       return recorded === undefined ? [stream] : [stream, collectionOf(recorded)]
+    },
+    earlier(source) {
+      const stream = `mint-${subjectOf(source, 'mint')}`
+      const recorded = source.firstOf(stream) as Recorded | undefined
+      return recorded?.data.mintingType === 'LAZY' && outcomeChange(source) !== null ? [stream] : []
     },
     render(source, type) {
       const changed = outcomeChange(source)
@@ -113,6 +118,7 @@ export const publishedMints = [
       )
         return null
       const isLazy = recorded.data.mintingType === 'LAZY'
+      if (isLazy && isToldByVoucher(source, source.earlierOf(`mint-${id}`) as readonly MintEvent[])) return null
       const own = recorded.data.tokens.filter(({ transactionId }) => isLazy || transactionId === source.id)
       const view = viewOf(recorded, { id, firstOf: source.firstOf, tokens: own })
       if (view === null || own.length === 0) return null
@@ -126,20 +132,8 @@ export const publishedMints = [
   }),
 ]
 
-function statusOf(
-  change: OutcomeChange,
-  { isLazy, revokes }: { readonly isLazy: boolean; readonly revokes: boolean },
-): MintView['status'] {
-  if (revokes) return change === 'done' ? 'REVOKED' : 'LAZY'
-  return isLazy && change === 'failed' ? 'LAZY' : STATUS[change]
-}
-
 function collectionOf({ data }: Recorded): string {
   return `collection-${data.collectionId}`
-}
-
-function fateView(transactionId: string | null, { hash, failure }: Fate) {
-  return { transaction_id: transactionId, transaction_hash: hash, failure, voucher_signature: null }
 }
 
 /** Null without the collection, which every mint has. */

@@ -5,7 +5,7 @@
  * Against redemptions outside Bursar the contract decides: it uses a token id once.
  */
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
-import type { MintEvent } from './mint-events.ts'
+import type { MintEvent, VoucherUse } from './mint-events.ts'
 import type { KnownMint, MintState, Voucher } from './mint-state.ts'
 
 type Fate = 'pending' | 'done' | 'failed'
@@ -14,8 +14,8 @@ type Fate = 'pending' | 'done' | 'failed'
 export type VoucherFacts = {
   readonly redemption: Fate | null
   readonly revocation: Fate | null
-  /** The token exists, whoever redeemed it. */
-  readonly held: boolean
+  /** What the contract logged of its token id, whoever sent the transaction. */
+  readonly used: VoucherUse['as'] | null
 }
 
 export type VoucherCommand =
@@ -34,6 +34,9 @@ export type VoucherCommand =
       readonly facts: VoucherFacts
       readonly now: string
     }
+  | { readonly type: 'RecordUse'; readonly use: VoucherUse; readonly now: string }
+  /** The blocks above the ancestor left the chain. */
+  | { readonly type: 'RecordUseReorg'; readonly ancestorNumber: number; readonly now: string }
 
 export function decideVoucher(command: VoucherCommand, state: MintState): MintEvent[] {
   const known = requireLazy(state)
@@ -43,13 +46,24 @@ export function decideVoucher(command: VoucherCommand, state: MintState): MintEv
       if (known.voucher.signature !== null) return []
       return [{ type: 'VoucherSigned', data: { signature: command.signature, signedAt: now } }]
     case 'RequestRedemption': {
-      const { recipient } = requireRedeemable(known, command.recipient, command.facts, now)
+      const recipient = requireRedeemable(known, command.recipient, command.facts, now)
       const { transactionId } = command
       return [{ type: 'VoucherRedemptionRequested', data: { recipient, transactionId, requestedAt: now } }]
     }
     case 'RequestRevocation':
       requireUnused(command.facts)
       return [{ type: 'VoucherRevocationRecorded', data: { transactionId: command.transactionId, requestedAt: now } }]
+    case 'RecordUse': {
+      const { use } = known.voucher
+      // Nothing uses an id twice.
+      return use === null ? [{ type: 'VoucherUsed', data: { ...command.use, observedAt: now } }] : []
+    }
+    case 'RecordUseReorg': {
+      const { use } = known.voucher
+      const { ancestorNumber } = command
+      if (use === null || use.blockNumber <= ancestorNumber) return []
+      return [{ type: 'VoucherUseReorged', data: { ...use, ancestorNumber, observedAt: now } }]
+    }
     default:
       return command satisfies never
   }
@@ -67,7 +81,7 @@ export function requireLazy(state: MintState): LazyMint {
 }
 
 /**
- * The recipient of the token, and the signature that the contract needs.
+ * The recipient of the token.
  *
  * @param recipient EIP-55; `null` for the voucher's recipient
  * @throws Conflict `already_redeemed`, `voucher_revoked`, `voucher_expired`, `voucher_not_signed`; ValidationFailed
@@ -78,7 +92,7 @@ export function requireRedeemable(
   recipient: string | null,
   facts: VoucherFacts,
   now: string,
-): { readonly recipient: string; readonly signature: string } {
+): string {
   requireUnused(facts)
   const { validUntil, signature } = voucher
   if (validUntil !== null && now > validUntil) {
@@ -86,7 +100,7 @@ export function requireRedeemable(
     throw new Conflict('voucher_expired', message, { valid_until: validUntil })
   }
   const to = recipientOf(voucher, recipient)
-  if (signature !== null) return { recipient: to, signature }
+  if (signature !== null) return to
   throw new Conflict('voucher_not_signed', 'The voucher is not signed yet: try again in a moment.')
 }
 
@@ -102,12 +116,15 @@ function recipientOf(voucher: Voucher, recipient: string | null): string {
 }
 
 /** @throws Conflict `already_redeemed`, `voucher_revoked` */
-export function requireUnused({ redemption, revocation, held }: VoucherFacts): void {
-  if (held || redemption === 'done') throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
+export function requireUnused({ redemption, revocation, used }: VoucherFacts): void {
+  if (used === 'minted' || redemption === 'done')
+    throw new Conflict('already_redeemed', 'The voucher was already redeemed.')
+  if (used === 'revoked' || revocation === 'done') {
+    throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
+  }
   if (redemption === 'pending') {
     throw new Conflict('already_redeemed', 'A redemption of the voucher is pending: read the mint for its status.')
   }
-  if (revocation === 'done') throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
   if (revocation === 'pending') {
     throw new Conflict('voucher_revoked', 'A revocation of the voucher is pending: read the mint for its status.')
   }

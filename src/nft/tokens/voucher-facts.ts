@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import type { OrNull } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { outcomeOf, type TransactionFate } from '../outcome.ts'
+import { USED_AS } from './token-rows.ts'
 import type { VoucherFacts } from './voucher-decider.ts'
 
 /** @returns no facts for an unknown mint */
@@ -14,8 +15,7 @@ export function createFactsOf(pool: Pool): FactsOf {
       name: 'voucher_facts',
       text: `SELECT x.state AS redemption_state, x.succeeded AS redemption_succeeded, r.state AS revocation_state,
                     r.succeeded AS revocation_succeeded,
-                    EXISTS (SELECT FROM nft_owners n WHERE n.chain_id = v.chain_id AND n.contract = v.contract
-                              AND n.token_id = t.token_id AND n.amount > 0) AS held
+                    ${USED_AS} AS used
                FROM nft_vouchers v JOIN nft_tokens t ON t.mint_id = v.mint_id
                LEFT JOIN ${TRANSACTIONS} x ON x.transaction_id = t.transaction_id
                LEFT JOIN ${TRANSACTIONS} r ON r.transaction_id = v.revocation_id
@@ -26,7 +26,7 @@ export function createFactsOf(pool: Pool): FactsOf {
     return {
       redemption: fateOf(row?.redemption_state, row?.redemption_succeeded),
       revocation: fateOf(row?.revocation_state, row?.revocation_succeeded),
-      held: row?.held ?? false,
+      used: row?.used ?? null,
     }
   }
 }
@@ -36,7 +36,7 @@ type FactsRow = OrNull<{
   redemption_succeeded: TransactionFate['succeeded']
   revocation_state: TransactionFate['state']
   revocation_succeeded: TransactionFate['succeeded']
-}> & { readonly held: boolean }
+}> & { readonly used: VoucherFacts['used'] }
 
 function fateOf(state: string | null | undefined, succeeded: boolean | null | undefined) {
   return state ? outcomeOf({ state, succeeded: succeeded ?? null }) : null

@@ -1,5 +1,7 @@
 /** HTTP routes that redeem and revoke vouchers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { parseRecipient } from '../../chain/address.ts'
+import { Conflict } from '../../core/errors.ts'
 import { successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
@@ -7,6 +9,7 @@ import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import type { ChangeVoucher } from './change-voucher.ts'
 import { mintParams, mintSchema } from './mint-schemas.ts'
+import type { MintView } from './mint-view.ts'
 import type { MintReads } from './read-mints.ts'
 import { redeemBody } from './voucher-schemas.ts'
 
@@ -23,13 +26,14 @@ const redeem = {
   operationId: 'redeemNftVoucher',
   summary: 'Redeem a voucher',
   description:
-    "Mints the token of a LAZY mint with a transaction of the collection's wallet, which pays the gas. A voucher can be redeemed " +
-    'once, because the contract accepts each token id once. If the transaction fails, the mint is LAZY again.',
+    "Mints the token of a LAZY mint with a transaction of the collection's wallet, which pays the gas. The transaction does not show " +
+    'the signature of the voucher, and its holders can redeem it no longer once it is in a block. If a holder redeemed it first, for ' +
+    'another address, the response is 409 `minted_to_another`. If the transaction fails, the mint is LAZY again.',
   params: mintParams,
   body: redeemBody,
   response: {
-    200: successOf(mintSchema, 'The token is minted.'),
-    202: successOf(mintSchema, 'The redemption is accepted. Its transaction is not in a block yet.'),
+    200: successOf(mintSchema, 'The token is minted to the recipient.'),
+    202: successOf(mintSchema, 'The redemption is accepted, and its token is not minted, or its transaction failed.'),
   },
 }
 
@@ -43,7 +47,7 @@ const revoke = {
   params: mintParams,
   response: {
     200: successOf(mintSchema, 'The voucher is revoked.'),
-    202: successOf(mintSchema, 'The revocation is accepted. Its transaction is not in a block yet.'),
+    202: successOf(mintSchema, 'The revocation is accepted, and not in a block, or its transaction failed.'),
   },
 }
 
@@ -63,15 +67,16 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
           quotas: ['transactions_waiting'],
           waits,
           refusals: {
-            409: 'The mint is not LAZY, its voucher was redeemed or revoked, has expired or is not signed yet, or the wallet is archived.',
+            409: 'The mint is not LAZY, its voucher was redeemed, also by somebody else while this request waited, or revoked, has expired or is not signed yet, or the wallet is archived.',
             503: unavailable,
           },
         },
       },
       (request, reply) =>
-        change(ports, request, reply, request.params.mint_id, (target) =>
-          changeVoucher.redeem(target, request.body.recipient ?? null),
-        ),
+        change(ports, request, reply, request.params.mint_id, {
+          ask: (target) => changeVoucher.redeem(target, request.body.recipient ?? null),
+          isDone: (view, transactionId) => isRedeemed(view, transactionId, request.body.recipient),
+        }),
     )
 
     app.post(
@@ -84,14 +89,35 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
           quotas: ['transactions_waiting'],
           waits,
           refusals: {
-            409: 'The mint is not LAZY, its voucher was already redeemed or revoked, or the wallet is archived.',
+            409: 'The mint is not LAZY, its voucher was redeemed, also while this request waited, or revoked, or the wallet is archived.',
             503: unavailable,
           },
         },
       },
-      (request, reply) => change(ports, request, reply, request.params.mint_id, changeVoucher.revoke),
+      (request, reply) =>
+        change(ports, request, reply, request.params.mint_id, { ask: changeVoucher.revoke, isDone: isRevoked }),
     )
   }
+}
+
+/** @throws Conflict `minted_to_another`, `voucher_revoked` */
+function isRedeemed(view: MintView, transactionId: string, named: string | undefined): boolean {
+  if (view.status === 'REVOKED') throw new Conflict('voucher_revoked', 'The voucher was revoked: create a new mint.')
+  if (view.status !== 'MINTED') return false
+  const { owner, mint_id, token_id, voucher } = view
+  const recipient = named === undefined ? (voucher?.recipient ?? null) : parseRecipient(named, 'recipient')
+  if (owner === recipient) return true
+  throw new Conflict(
+    'minted_to_another',
+    `Token ${token_id} was minted to ${owner ?? 'an unknown address'}, not to ${recipient}: a holder of the voucher redeemed it first, and transaction ${transactionId} minted nothing.`,
+    { owner, recipient, mint_id, token_id, transaction_id: transactionId },
+  )
+}
+
+/** @throws Conflict `already_redeemed` */
+function isRevoked({ status, owner }: MintView): boolean {
+  if (status !== 'MINTED') return status === 'REVOKED'
+  throw new Conflict('already_redeemed', `The voucher was redeemed first: ${owner} has the token.`, { owner })
 }
 
 function change(
@@ -99,15 +125,19 @@ function change(
   request: FastifyRequest,
   reply: FastifyReply,
   mintId: string,
-  ask: ChangeVoucher['revoke'],
+  {
+    ask,
+    isDone,
+  }: { readonly ask: ChangeVoucher['revoke']; readonly isDone: (view: MintView, transactionId: string) => boolean },
 ) {
   const { tenantId, environment } = request.caller
   return replyAccepted(request, reply, {
     accept: (metadata) => ask({ environment, mintId, metadata }),
     async answer({ id: transactionId }, waitMs) {
       const limitMs = waitMs ?? MINED_WAIT_MS
-      const mined = limitMs > 0 && (await untilMined(transactionId, limitMs)) !== null
-      return { code: mined ? 200 : 202, view: await reads.read({ tenantId, environment }, mintId) }
+      if (limitMs > 0) await untilMined(transactionId, limitMs)
+      const view = await reads.read({ tenantId, environment }, mintId)
+      return { code: isDone(view, transactionId) ? 200 : 202, view }
     },
   })
 }

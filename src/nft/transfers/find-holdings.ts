@@ -22,6 +22,8 @@ export type HeldToken = {
 
 export type HoldingsQuery = {
   readonly collectionId: string
+  /** The collection whose pending mints count; `null` for another tenant's, whose mints are not known. */
+  readonly mintsOf: string | null
   readonly chainId: number
   readonly contract: string
   readonly from: string
@@ -62,13 +64,13 @@ export async function findHoldings(pool: Pool, query: HoldingsQuery): Promise<He
                                  WHERE i.collection_id = $1 AND i.token_id = wanted.token_id AND i.from_address = $4
                                  ORDER BY i.sequence DESC LIMIT 1) AS before ON true
              LEFT JOIN LATERAL (SELECT k.transaction_id, k.amount FROM nft_tokens k JOIN ${TRANSACTIONS} t USING (transaction_id)
-                                 WHERE k.collection_id = $1 AND k.recipient = $4 AND ${UNDER_WAY}
+                                 WHERE k.collection_id = $6 AND k.recipient = $4 AND ${UNDER_WAY}
                                    AND k.token_id = CASE WHEN wanted.token_id < 2::numeric ^ 63 THEN wanted.token_id::bigint END
                                ) AS minting ON true
              LEFT JOIN LATERAL (SELECT o.owner FROM nft_owners o WHERE o.chain_id = $2 AND o.contract = $3
                                    AND o.token_id = wanted.token_id AND o.amount > 0 LIMIT 1) AS other ON true
             ORDER BY wanted.n`,
-    values: [query.collectionId, query.chainId, query.contract, query.from, query.tokenIds],
+    values: [query.collectionId, query.chainId, query.contract, query.from, query.tokenIds, query.mintsOf],
   })
   return rows.map(toHeld)
 }

@@ -28,6 +28,7 @@ import { notTransferable, type Simulated, type SimulationPorts, simulate } from 
 /** The fields of a collection that transfers use. */
 export type TransferCollection = {
   readonly collection_id: string
+  readonly tenant_id: string
   readonly network: Network
   readonly environment: Environment
   readonly chain_id: number
@@ -39,8 +40,12 @@ export type TransferCollection = {
 export type NftTransferPorts = PreparePorts & {
   readonly pool: Pool
   readonly accept: Accept
-  /** @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch` */
-  readonly readCollection: (owner: Owner, collectionId: string) => Promise<TransferCollection>
+  /**
+   * Of the owner, or one whose tokens this holder, a wallet of the owner, has.
+   *
+   * @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch`
+   */
+  readonly readCollection: (owner: Owner, collectionId: string, holder: string) => Promise<TransferCollection>
   readonly nodeOf: (chainId: number) => SimulationPorts
 }
 
@@ -67,7 +72,8 @@ export function createRequestNftTransfer(ports: NftTransferPorts): RequestNftTra
   const inTurn = createInTurn()
   return (request, metadata, environment) => {
     const attempt = async (append: AppendPrepared) => {
-      const collection = await ports.readCollection({ tenantId: metadata.tenantId, environment }, request.collectionId)
+      const owner = { tenantId: metadata.tenantId, environment }
+      const collection = await ports.readCollection(owner, request.collectionId, request.from)
       const fields = readFields(request, collection.standard)
       if (!collection.transferable) throw notTransferable()
       const walletId = await findSender(ports, fields, collection, metadata)
@@ -90,6 +96,7 @@ async function record(ports: NftTransferPorts, accepting: Accepting, append: App
   const { standard, contract_address: contract, chain_id: chainId } = collection
   const held = await findHoldings(ports.pool, {
     collectionId: collection.collection_id,
+    mintsOf: collection.tenant_id === metadata.tenantId ? collection.collection_id : null,
     chainId,
     contract,
     from: fields.from,

@@ -5,7 +5,7 @@
 
 import type { CodeLookup } from '../../chain/code.ts'
 import { GAS_BOUNDS } from '../../chain/forks.ts'
-import { toQuantity } from '../../chain/hex.ts'
+import { readData, toQuantity, wordAt } from '../../chain/hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../chain/nft.ts'
 import { COLLECTION_ABI } from '../../chain/nft-artefact.ts'
@@ -32,8 +32,6 @@ type Refusal = { readonly name: string; readonly reason: string }
 /** A receiver that would refuse the tokens of a call. */
 type Unwilling = { readonly call: PlannedCall; readonly reason: string }
 
-/** Errors of the collection's contract; any other is the receiver's. */
-const OF_SENDER = ['ERC721IncorrectOwner', 'ERC721NonexistentToken', 'ERC1155InsufficientBalance']
 const LOCKED = 'TokenLocked'
 
 /**
@@ -76,10 +74,11 @@ async function simulateReady(
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )
+  if (standard === 'ERC1155') await requireUnits({ client, contract }, fields, ready)
   return probes.flatMap(({ call, asks }, n) => {
     const refusal = refusalOf(answers[n], standard)
     if (refusal === null) return []
-    if (asks === 'sender' || isOfSender(refusal)) throw senderRefused(fields, call, refusal)
+    if (asks === 'sender') throw senderRefused(fields, call, refusal)
     return [{ call, reason: refusal.reason }]
   })
 }
@@ -107,8 +106,9 @@ async function askReceivers(
 type Probe = { readonly call: PlannedCall; readonly asks: 'sender' | 'receiver'; readonly data: string }
 
 /**
- * For ERC-721 the plain transfer checks the sender, the safe one the receiver too. Accounts are checked like contracts,
- * since the cached information on their code may be outdated.
+ * For ERC-721 the plain transfer checks the sender, the safe one the receiver too. A receiver can revert with the errors of the
+ * collection: only a call that it has no part in says something about the sender. Accounts are checked like contracts, since
+ * the cached information on their code may be outdated.
  */
 function probesOf(call: PlannedCall, { from, items }: Fields, standard: TokenStandard): Probe[] {
   if (standard === 'ERC1155') return [{ call, asks: 'receiver', data: call.data }]
@@ -134,8 +134,24 @@ function refusalOf(answer: RpcResult | undefined, standard: TokenStandard): Refu
   return null
 }
 
-function isOfSender({ name }: Refusal): boolean {
-  return name === LOCKED || OF_SENDER.includes(name)
+/** ERC-1155 has no transfer without the receiver: the balances say whether the sender has the units. */
+async function requireUnits(
+  { client, contract }: { readonly client: RpcReader; readonly contract: string },
+  fields: Fields,
+  ready: readonly PlannedCall[],
+): Promise<void> {
+  const places = ready.flatMap((call) => call.items.flatMap((place) => ({ call, item: fields.items[place] })))
+  const answers = await client.batch(
+    places.map(({ item }) => {
+      const data = COLLECTION_ABI.ERC1155.encodeFunctionData('balanceOf', [fields.from, item?.tokenId ?? '0'])
+      return { method: 'eth_call', params: [{ to: contract, data }, 'latest'] }
+    }),
+  )
+  for (const [n, { call, item }] of places.entries()) {
+    const units = wordAt(readData(resultValue(answers[n], 'eth_call'), 'a balance'), 0) ?? 0n
+    if (item === undefined || units >= item.amount) continue
+    throw senderRefused(fields, call, { name: '', reason: `it holds ${units} units of token ${item.tokenId}` })
+  }
 }
 
 function senderRefused({ from, items }: Fields, call: PlannedCall, { name, reason }: Refusal): ValidationFailed {
@@ -155,7 +171,7 @@ function unsafe(request: NftTransferRequest, unwilling: readonly Unwilling[]): V
     placesOf(request, unwilling).map(({ field, to, reason }) => ({
       field,
       code: 'unsafe_recipient',
-      message: `${field} is ${to}, a contract that does not accept the token (${reason}): use another recipient.`,
+      message: `${field} is ${to}, a contract whose call reverts in a simulation, so it does not accept the token now. It says: ${reason}. Use another recipient.`,
       details: { recipient: to, reason },
     })),
   )

@@ -105,7 +105,7 @@ function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
             `If it is a swap: it is sent only to the private relays that ${context.chain.relaySetting} named when it was requested. Check that they answer and that every submitter has them, or cancel it: a cancellation also goes to the nodes.`,
           ),
         ]),
-    step('Check whether the job failed, and why.', 'npm run jobs -- failed submit'),
+    step('Check whether the lane failed, and why.', 'npm run jobs -- failed submit'),
     step(
       'Read the error of the node in the log of the submitter.',
       `docker compose logs --since 10m submitter | grep ${id}`,
@@ -125,28 +125,30 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
   if (inFlight >= limits.maxInFlightPerLane || isOverCap(chain)) return
   const waiting = `${count(lane.counts.waiting - lane.counts.dependent, 'request')} to be signed, ${id} for ${duration(since)}`
   const why = step(
-    'Check whether the job failed, and why: it names a transaction that no node can simulate.',
-    'npm run jobs -- failed lane',
+    'Check whether the lane failed, and why: the reason names a transaction that no node can simulate.',
+    `npm run jobs -- failed ${lane.wallet?.type === 'mpc' ? 'mpc-lane' : 'lane'}`,
   )
   if (lane.signLease !== null && lane.signLease.expiresInMs > 0) {
     add(
       'lane_not_signing',
       since,
-      `${waiting}: ${lane.signLease.holder} holds the lane but signs nothing.`,
+      `${waiting}: ${lane.signLease.holder} holds its partition (lease ${lane.signLease.name}) but does not sign it.`,
       why,
       ...ofParties(lane, chain),
       step("Read the signer's log.", 'docker compose logs --since 10m signer'),
+      step(
+        'If most lanes wait, the signers are too busy: start more. They share the partitions.',
+        `${startProcess('signer')} --scale signer=4`,
+      ),
     )
     return
   }
   add(
     'lane_without_holder',
     since,
-    `${waiting}, but no signer holds the lane.`,
-    live?.signer === 0
-      ? step('No signer is running: start one.', startProcess('signer'))
-      : step('Signers are running: add more if all of them are busy.', `${startProcess('signer')} --scale signer=4`),
-    step('Check that the queue and the dispatcher work.', bursar('queues')),
+    `${waiting}, but no signer holds its partition.`,
+    ...(live?.signer === 0 ? [step('No signer is running: start one.', startProcess('signer'))] : []),
+    step('Check that the queue and the dispatcher work: a job brings the partition to a signer.', bursar('queues')),
     why,
     ...ofParties(lane, chain),
   )
@@ -173,9 +175,9 @@ function judgeLeases(lane: LaneNow, { limits }: LaneContext, add: Add): void {
     add(
       'lease_expired',
       -lease.expiresInMs,
-      `${lease.holder} died or hangs while it held the lane to ${what}, and no other ${process} has taken over.`,
-      step(`Start a ${process}: it takes over the lane within seconds.`, startProcess(process)),
-      step('Check that the queue works: it delivers the job of the lane.', bursar('queues')),
+      `${lease.holder} died or hangs while it held the partition of the lane to ${what} (lease ${lease.name}), and no other ${process} has taken over.`,
+      step(`Start a ${process}: it takes over the partition within seconds.`, startProcess(process)),
+      step('Check that the queue works: it delivers the job of the partition.', bursar('queues')),
     )
   }
 }

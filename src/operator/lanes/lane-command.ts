@@ -21,9 +21,10 @@ export function laneCommand(within: Within<OperatorPorts>): CliCommand {
   return {
     name: 'lane',
     summary: 'one lane in detail: each transaction in progress, gaps, leases, the next step',
-    details: `Reads only. Exit code 0: nothing is stuck in it; 1: something is; 3: no node of its chain answers, and the rest is printed.
+    details: `Reads only. A process signs, or sends, for all lanes of a partition at once: the leases are those of the lane's partition.
+Exit code 0: nothing is stuck in it; 1: something is; 3: no node of its chain answers, and the rest is printed.
 
-JSON: {"lane": as in lanes, "pending_nonce", "base_fee_per_gas_wei", "gaps", "leases": {"sign", "submit"},
+JSON: {"lane": as in lanes, "pending_nonce", "base_fee_per_gas_wei", "gaps", "leases": {"sign", "submit"} of {"name", "holder", "fence", "expires_in_ms"},
 "transactions": [{"transaction_id", "nonce", "state", "for_ms", "hash", "purpose", "bytes", "max_fee_per_gas_wei",
 "max_priority_fee_per_gas_wei", "under_base_fee", "depends_on"}], "findings": as in stuck}.`,
     arguments: [
@@ -115,7 +116,7 @@ function toJson({ lane, chain, pendingNonce, transactions, findings }: Shown) {
 function leaseJson(lease: LeaseNow | null) {
   return lease === null
     ? null
-    : { holder: lease.holder, fence: lease.fence, expires_in_ms: Math.round(lease.expiresInMs) }
+    : { name: lease.name, holder: lease.holder, fence: lease.fence, expires_in_ms: Math.round(lease.expiresInMs) }
 }
 
 function toText({ lane, chain, pendingNonce, transactions, findings }: Shown, { table, paint }: CliIo): string {
@@ -160,6 +161,7 @@ function offer(item: Unfinished, chain: ChainNow): string {
 
 function describeLease(lease: LeaseNow | null): string {
   if (lease === null) return 'none'
-  if (lease.expiresInMs > 0) return `${lease.holder}, for another ${duration(lease.expiresInMs)} (fence ${lease.fence})`
-  return `none: the lease of ${lease.holder} expired ${duration(-lease.expiresInMs)} ago (fence ${lease.fence})`
+  const which = `lease ${lease.name}, fence ${lease.fence}`
+  if (lease.expiresInMs > 0) return `${lease.holder}, for another ${duration(lease.expiresInMs)} (${which})`
+  return `none: the lease of ${lease.holder} expired ${duration(-lease.expiresInMs)} ago (${which})`
 }

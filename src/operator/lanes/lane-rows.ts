@@ -1,14 +1,20 @@
-/** Every lane with its waiting transactions and lease holder, in one query. Read only. */
+/** Every lane with its waiting transactions and the holders of its partition, in one query. Read only. */
 import type { Pool } from 'pg'
 import { sqlList } from '../../core/sql-list.ts'
 import { LEASES } from '../../event-log/sql.ts'
 import type { Lane } from '../../transactions/lanes.ts'
+import { partitionLeaseSql } from '../../transactions/partitions.ts'
 import { isInFlight, isUndecided, isUnmined, TRANSACTIONS } from '../../transactions/sql.ts'
 import { UNSENT_STATES } from '../../transactions/state.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 
 /** A lease; ages by the clock of the database. */
-export type LeaseNow = { readonly holder: string; readonly expiresInMs: number; readonly fence: string }
+export type LeaseNow = {
+  readonly name: string
+  readonly holder: string
+  readonly expiresInMs: number
+  readonly fence: string
+}
 
 export type LaneRow = {
   readonly lane: Lane
@@ -32,6 +38,7 @@ export type LaneRow = {
   /** The highest nonce ever assigned. */
   readonly highestNonce: number | null
   readonly headNonce: number | null
+  /** The lease of its partition, in which a process signs for all lanes. */
   readonly signLease: LeaseNow | null
   readonly submitLease: LeaseNow | null
 }
@@ -50,7 +57,7 @@ const UNSENT = sqlList(UNSENT_STATES.filter((state) => state !== 'awaiting_funds
 const READY = `(t.state = 'requested' AND (d.state IS NULL OR NOT ${isUndecided('d')}))`
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since}) * 1000`
 const lease = (prefix: string) =>
-  `CASE WHEN ${prefix}.holder IS NOT NULL THEN jsonb_build_object('holder', ${prefix}.holder, 'fence', ${prefix}.fence::text,
+  `CASE WHEN ${prefix}.holder IS NOT NULL THEN jsonb_build_object('name', ${prefix}.name, 'holder', ${prefix}.holder, 'fence', ${prefix}.fence::text,
      'expiresInMs', extract(epoch FROM ${prefix}.expires_at - clock_timestamp()) * 1000) END AS ${prefix}_lease`
 
 const SELECT = `
@@ -91,8 +98,9 @@ SELECT n.chain_id, n.address, w.waiting, w.dependent, w.unsent, w.submitted, w.a
   LEFT JOIN LATERAL (SELECT jsonb_build_object('id', wallet_id, 'label', label, 'type', type, 'tenantId', tenant_id) AS wallet
       FROM ${WALLETS} AS wallets WHERE chain_id = n.chain_id AND lower(address) = lower(n.address) AND type <> 'watch'
      ORDER BY status = 'archived', wallet_id LIMIT 1) AS owner ON true
-  LEFT JOIN ${LEASES} s ON s.name = 'sign-' || n.chain_id || '-' || n.address
-  LEFT JOIN ${LEASES} b ON b.name = 'submit-' || n.chain_id || '-' || n.address
+  LEFT JOIN ${LEASES} s ON s.name = CASE WHEN owner.wallet->>'type' = 'mpc' THEN ${partitionLeaseSql('mpc-lane', 'n.address')}
+       ELSE ${partitionLeaseSql('lane', 'n.address')} END
+  LEFT JOIN ${LEASES} b ON b.name = ${partitionLeaseSql('submit', 'n.address')}
  ORDER BY w.waiting_since NULLS LAST, n.chain_id, n.address LIMIT $4`
 
 type Row = Readonly<

@@ -40,6 +40,14 @@ export async function checkVouchers(t: Test, sandbox: Sandbox): Promise<void> {
   const redeemed = await client.post(`/v1/nft/mints/${mint_id}/redeem`, { recipient: holder }, AS_LONG_AS_MAY_BE)
   t.match([redeemed.status, redeemed.body.data.status], [200, 'MINTED'], redeemed.text)
   t.equal(await read('ownerOf', BigInt(token_id)), holder)
+  t.match(redeemed.body.data, { owner: holder, outcome: 'AS_REQUESTED' })
+  const hash = redeemed.body.data.transaction_hash
+  const sent = (await sandbox.rpc('ethereum', 'eth_getTransactionByHash', [hash])) as { input: string }
+  t.notOk(sent.input.includes(voucher.signature.slice(2, 66)), 'what everybody sees contains no signature')
+  const { domain, message } = voucher
+  const typed = { domain, types: TYPES, primaryType: 'Voucher', message: { ...message, tokenId: '9' } }
+  const { wallet_id } = created.body.data
+  t.strictSame(told(await client.post(`/v1/wallets/${wallet_id}/sign/typed-data`, typed)), ['- managed_contract'])
   t.strictSame(told(await client.post(`/v1/nft/mints/${mint_id}/redeem`, { recipient: holder })), [
     '- already_redeemed',
   ])

@@ -6,7 +6,9 @@
  */
 import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Lease, Leases } from '../event-log/leases.ts'
+import type { Fence } from '../event-log/leases.ts'
+import type { Passed } from '../jobs/drain.ts'
+import { NonceClaimed, SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { checkLane } from './check-lane.ts'
 import type { CheckRecorded } from './check-recorded.ts'
@@ -21,12 +23,12 @@ import {
   type Waiting,
 } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
-import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { Lane, LaneReads } from './lanes.ts'
 import { quoteUnderCap } from './quote-under-cap.ts'
 import { apartUnpayable, type Unpayable } from './raised-gas.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
 import { createSetAside, type SetAside } from './set-aside.ts'
-import { type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
+import { type Round, type RoundResult, type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
 import { newestAttempt } from './state.ts'
 import { givenUpMessage, isGivenUp, type Unsimulated } from './unsimulated.ts'
 
@@ -41,8 +43,7 @@ export type LaneChain = ExaminingChain & {
   readonly quote: () => Promise<FeeQuote>
 }
 
-export type DrainLanePorts = SignAndRecordPorts & {
-  readonly leases: Leases
+export type SignLanePorts = SignAndRecordPorts & {
   readonly lanes: LaneReads
   readonly chainOf: (chainId: number) => LaneChain
   /** Whether a recorded transaction may be signed. */
@@ -51,6 +52,8 @@ export type DrainLanePorts = SignAndRecordPorts & {
   /** Compares the lane with the sender's transactions on nodes before the first signature. */
   readonly compare: CompareLane
   readonly maxInFlight: number
+  /** How long bytes may stay unmined before their fee is bumped. */
+  readonly replaceAfterMs: number
   readonly fillGaps: FillGaps
   /** A monotonic clock, ms. Passed in where time is simulated. */
   readonly monotonicNow?: () => number
@@ -60,38 +63,54 @@ export type DrainLanePorts = SignAndRecordPorts & {
   readonly onNotSimulated: (chainId: number, transactionId: string, unsimulated: Unsimulated) => void
 }
 
-export type DrainLane = (lane: Lane) => Promise<void>
+/** One pass: a batch of what waits, and what is due. */
+export type SignLane = (lane: Lane, lease: Fence) => Promise<Passed>
 
-/** @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again */
-export function createDrainLane(ports: DrainLanePorts): DrainLane {
-  const { leases, replace, fillGaps, monotonicNow = () => performance.now() } = ports
+/**
+ * @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again
+ * @throws SigningRefused when parties refuse one: what is due, and what fills gaps, is signed before
+ */
+export function createSignLane(ports: SignLanePorts): SignLane {
+  const { lanes, replace, replaceAfterMs, fillGaps, maxInFlight, monotonicNow = () => performance.now() } = ports
   const setAside = createSetAside(monotonicNow)
-  return async (lane) => {
-    const lease = await leases.acquire(`sign-${laneName(lane)}`)
-    if (lease === null) return // Another signer holds the lane, and has been notified of more work.
+  return async (lane, lease) => {
     const unjudged: Unjudged[] = []
-    const work: Work = { ...ports, lane, lease, setAside, unclear: new Set(), unjudged }
-    try {
-      do {
-        const isStuck = await replace(lane, lease)
-        while ((await lease.renew()) && (await signNext(work, 0)));
-        await signDue(work)
-        const gaps = isStuck ? await fillGaps(lane, lease, setAside.of(lane)) : 0
-        if (gaps > 0) await signNext(work, gaps)
-      } while ((await lease.release()) === 'wanted')
-    } catch (error) {
-      await lease.release({ force: true })
-      throw error
+    const work: Work = {
+      ...ports,
+      lane,
+      lease,
+      setAside,
+      unclear: new Set(),
+      unjudged,
+      refusals: [],
+      done: { appended: 0, ended: 0, left: 0 },
     }
+    const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
+    const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
+    const isStuck = await replace(lane, lease, look)
+    let isMoved = await signThese(work, look.waiting)
+    const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
+    // What was left alone made room for what waits behind it.
+    if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
+    await signDue(work)
+    const left = [...setAside.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
+    const gaps = isStuck ? await fillGaps(lane, lease, left) : 0
+    if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
+    const [refusal] = work.refusals
+    if (refusal !== undefined) throw refusal
+    // More waits than was read or signed, or was freed by what ended. Each such pass has appended something: there is an end.
+    if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
     const [first] = unjudged
     if (first !== undefined) throw notSimulated(first, unjudged.length)
+    if (work.unclear.size > 0 || setAside.of(lane).length > 0) return 'waits'
+    return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
   }
 }
 
 /** One pass over a lane. */
-type Work = DrainLanePorts & {
+type Work = SignLanePorts & {
   readonly lane: Lane
-  readonly lease: Lease
+  readonly lease: Fence
   readonly setAside: SetAside
   /**
    * Requests that wait, so that others are signed: a transaction on chain may fulfil them, they may not be signed, or they
@@ -100,6 +119,13 @@ type Work = DrainLanePorts & {
   readonly unclear: Set<string>
   /** Transactions that this pass could not judge. */
   readonly unjudged: Unjudged[]
+  /** Of parties, one for each batch at most: of the first that could not be left out. */
+  readonly refusals: (SigningRefused | NonceClaimed)[]
+  /**
+   * Transactions that this pass wrote to the log, those of them that ended unsigned, on which others may depend, and those that
+   * the signer left for the next pass.
+   */
+  readonly done: { appended: number; ended: number; left: number }
 }
 
 function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable {
@@ -124,10 +150,15 @@ async function signNext(work: Work, gaps: number): Promise<boolean> {
 
 /** Retries transactions that could not be simulated, separately, so that others do not wait for them. */
 async function signDue(work: Work): Promise<void> {
-  const { lanes, lane, lease, maxInFlight, setAside } = work
+  const { lanes, lane, maxInFlight, setAside } = work
   const due = setAside.due(lane)
-  if (due.length === 0 || !(await lease.renew())) return
-  await signThese(work, due.slice(0, Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))))
+  if (due.length === 0) return
+  const room = Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))
+  const these = due.slice(0, room)
+  await signThese(work, these).catch((error: unknown) => {
+    for (const id of these) setAside.add(lane, id)
+    throw error
+  })
 }
 
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
@@ -146,13 +177,13 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     setAside.forget(id)
     work.unclear.add(id)
   }
-  const { ready, refused, unjudged } = await lease.during(() => examineWaiting(waiting, chain, quote, log.now()))
+  const { ready, refused, unjudged } = await examineWaiting(waiting, chain, quote, log.now())
   const givenUp = leaveAlone(work, unjudged)
-  const [nonces, spare] = await Promise.all([lanes.freeNonces(lane, from, ready.length), lanes.spare(lane)])
+  const { nonces, spare } = await lanes.room(lane, from, ready.length)
   const { payable, unpayable } = apartUnpayable(ready, spare)
   const { needed, idle, unknown } = await sortFillers(work, payable, nonces)
   for (const { loaded } of unknown) work.unclear.add(loaded.id)
-  const { appended, signed, unpaid } = await signAndRecord(work, lane, lease, {
+  const recorded = await signUnlessRefused(work, {
     ready: needed,
     nonces,
     spare,
@@ -163,14 +194,33 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
       ...idle.map((item) => notNeeded(item, log.now())),
     ],
   })
+  if (recorded === null) return false
+  const { appended, signed, unpaid, left: aside } = recorded
   for (const { loaded } of unpaid) {
     work.unclear.add(loaded.id)
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
-  for (const { loaded } of [...ready, ...refused, ...givenUp]) setAside.forget(loaded.id)
+  for (const { loaded } of [...ready, ...refused, ...givenUp])
+    if (!aside.some((item) => item.loaded.id === loaded.id)) setAside.forget(loaded.id)
+  for (const { loaded } of aside) setAside.add(lane, loaded.id)
+  work.done.appended += appended
+  work.done.ended += refused.length + givenUp.length + unpayable.length
+  work.done.left += needed.length - unpaid.length - aside.length - signed
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + left.length + unknown.length + unpaid.length > 0
+}
+
+/** `null` when parties refuse the batch: what is set aside is tried nevertheless, and may have the nonce that others lack. */
+async function signUnlessRefused(work: Work, round: Round): Promise<RoundResult | null> {
+  try {
+    return await signAndRecord(work, work.lane, work.lease, round)
+  } catch (error) {
+    if (!(error instanceof SigningRefused || error instanceof NonceClaimed)) throw error
+    work.unclear.add(error.transactionId)
+    work.refusals.push(error)
+    return null
+  }
 }
 
 type Sorted = { readonly needed: readonly Ready[]; readonly idle: readonly Ready[]; readonly unknown: readonly Ready[] }
@@ -225,7 +275,7 @@ function leaveAlone({ log, lane, setAside, unjudged, onNotSimulated }: Work, ite
 const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
 
 /** The waiting transactions that may be signed, with the outcomes of their dependencies. */
-async function loadWaiting(ports: DrainLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
+async function loadWaiting(ports: SignLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
   const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
   const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))
   const dependencies = named.size === 0 ? [] : await ports.log.loadChecked(transactionAggregate, [...named])
