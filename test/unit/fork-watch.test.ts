@@ -95,5 +95,5 @@ t.test('a node that never answers makes the first caller wait for a second, and 
   const { forks } = watch(node)
   const started = performance.now()
   t.match(await forks.status(), { fork: 'unknown', source: 'nothing' })
-  t.ok(performance.now() - started < 1_500)
+  t.ok(performance.now() - started < 9_000, 'less than the deadline of a node')
 })

@@ -144,9 +144,8 @@ t.test('recursive types, and types with too many references, are refused before 
   t.match(refused({ types: { A: fields('bool'), B: fields('C'), C: fields('B') }, message: {} }), [/recursive_type$/])
   const names = Array.from({ length: 40 }, (_, n) => `T${n}`)
   const dense = Object.fromEntries(names.map((name, n) => [name, fields('bool', ...names.slice(n + 1))]))
-  const start = performance.now()
+  // Walked once for each reference, this would not end.
   t.strictSame(refused({ types: dense, message: {} }), ['types types_too_complex'])
-  t.ok(performance.now() - start < 500, 'the check takes less than 500 ms: it walks each type once')
   const many = Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`T${n}`, fields('bool')]))
   t.strictSame(refused({ types: many, message: {} }), ['types too_many'])
   t.end()
