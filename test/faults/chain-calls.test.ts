@@ -4,17 +4,18 @@
  */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
-import { createOpenCalls } from '../support/open-calls.ts'
+import type { OpenCall } from '../support/open-calls.ts'
 import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
+import { openContractCalls } from './open-contract-calls.ts'
 
 // The sweeper runs too late to help: a lane is woken by the event that it waits for.
 const stage = await withStage(t, { env: { SWEEP_INTERVAL_MS: '600000' } })
 const { service, mine, send, read, until, settle } = stage
 const { kernel, api } = service
 
-const open = createOpenCalls(kernel)
+const open = (wallet: LoadWallet, ...calls: readonly OpenCall[]) => openContractCalls(kernel, wallet, ...calls)
 
 const statesOf = async (wallet: LoadWallet, ids: readonly string[]) =>
   Promise.all(ids.map(async (id) => (await read(wallet, id)).state))
@@ -32,21 +33,20 @@ t.test('dependents of a transaction are signed once it is mined, in order, witho
   )
   const [first, second, third, fourth] = ids as [string, string, string, string]
   const transfer = await send(wallet, '0.000001')
-  t.match(await until(wallet, first, 'submitted'), { nonce: 0, type: 'NFT_MINT', to, amount: '0', asset: 'ETH' })
+  t.match(await until(wallet, first, 'submitted'), { nonce: 0, type: 'CONTRACT', to, amount: '0', asset: 'ETH' })
   t.match(await until(wallet, transfer, 'submitted'), { nonce: 1 })
   t.strictSame(await statesOf(wallet, [second, third, fourth]), ['requested', 'requested', 'requested'])
   await mine()
   t.match(await until(wallet, second, 'submitted'), {
     nonce: 2,
     depends_on: first,
-    subject: { type: 'mint', id: 'mint_1' },
   })
   t.match(await until(wallet, third, 'submitted'), { nonce: 3 })
   t.match(await read(wallet, fourth), { state: 'requested', nonce: null, hash: null })
   await settle()
   t.strictSame(await statesOf(wallet, [...ids, transfer]), Array(5).fill('confirmed'))
   t.strictSame(await register.entries(), [1, 2, 3, 4])
-  const { body } = await api.insist({ path: `/v1/wallets/${wallet.id}/transactions?type=NFT_MINT` })
+  const { body } = await api.insist({ path: `/v1/wallets/${wallet.id}/transactions?type=CONTRACT` })
   t.strictSame(
     body.data.transactions.map((one: { transaction_id: string }) => one.transaction_id),
     ids.toReversed(),

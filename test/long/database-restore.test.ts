@@ -187,7 +187,7 @@ t.test('reconcile needs the database user of a signer, and a network with an add
   t.match(await reconcile('operator', ''), {
     code: 1,
     out: '',
-    err: /^The user of DATABASE_URL has no permission to hold lanes: .*\n$/,
+    err: /^The user of DATABASE_URL has no permission to record for lanes: .*\n$/,
   })
   t.match(await reconcile('signer', 'ethereum'), { code: 2 })
   t.match(await reconcile('signer', `goerli ${payer.address}`), { code: 2, err: /goerli is not a configured network/ })

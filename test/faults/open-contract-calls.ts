@@ -1,0 +1,42 @@
+/** Contract calls that depend on each other, opened on a running service: no route opens such. */
+import type { Kernel } from '../../src/compose/kernel.ts'
+import type { CallRecord } from '../../src/transactions/events.ts'
+import { prepareCall } from '../../src/transactions/prepare-call.ts'
+import type { PreparedTransaction, PreparePorts } from '../../src/transactions/prepare-transaction.ts'
+import { createFindWallet, withAddress } from '../../src/wallets/find-wallet.ts'
+import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import type { LoadWallet } from '../support/load.ts'
+import type { OpenCall } from '../support/open-calls.ts'
+
+/** What a call records whose arguments nobody decodes. */
+function recordOf(data: string): CallRecord {
+  const selector = data.slice(0, 10)
+  return { function: null, signature: null, selector, args: null, events: [], errors: [], spends: [] }
+}
+
+/** Opens calls in one commit. Unlike NFT transactions, they succeed without a log. Returns their ids. */
+export async function openContractCalls(
+  { pool, log, newId, chainOf }: Kernel,
+  { id: walletId }: LoadWallet,
+  ...calls: readonly OpenCall[]
+): Promise<string[]> {
+  const findWallet = createFindWallet(createWalletFacts(pool))
+  const ports: PreparePorts = {
+    log,
+    newId,
+    findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
+    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
+    gasRules: (chainId) => chainOf(chainId).forks.rules(),
+    completionMs: () => 1_000,
+  }
+  const owner = { tenantId: 'acme', environment: 'mainnet' } as const
+  const prepared: PreparedTransaction[] = []
+  for (const { to, data, dependsOn: on = null } of calls) {
+    const dependsOn = typeof on === 'number' ? (prepared[on]?.transactionId ?? null) : on
+    const request = { owner, walletId, kind: 'ContractCallRequested', to, data, gasLimit: 120_000n, dependsOn } as const
+    const metadata = { tenantId: owner.tenantId, actor: 'test' }
+    prepared.push(await prepareCall(ports, { ...request, call: recordOf(data), subject: null }, metadata))
+  }
+  await log.append({ changes: prepared.map(({ change }) => change), guards: prepared[0]?.guards ?? {} })
+  return prepared.map(({ transactionId }) => transactionId)
+}
