@@ -16,6 +16,7 @@ import { webhookRoutes } from '../webhooks/routes.ts'
 import { createSeal } from '../webhooks/seal.ts'
 import { createSecretStore } from '../webhooks/secrets.ts'
 import { createSendWaiting } from '../webhooks/send-waiting.ts'
+import { createUntilChanged } from '../webhooks/terms.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -52,7 +53,13 @@ export async function composeWebhookRoutes(
     clock,
   })
   return [
-    webhookRoutes({ manage, reads, sendWaiting: createSendWaiting(pool), clock }),
+    webhookRoutes({
+      manage,
+      reads,
+      sendWaiting: createSendWaiting(pool),
+      untilChanged: createUntilChanged(pool),
+      clock,
+    }),
     deliveryRoutes({ webhooks: reads, deliveries, replays, requests }),
   ]
 }

@@ -138,7 +138,8 @@ async function resume(pool: Pool, events: readonly LoggedEvent[]): Promise<void>
   )
   if (resumed.length === 0) return
   await pool.query(
-    'UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL WHERE webhook_id = ANY ($1)',
+    `UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL, refused = 0, refused_types = '{}'
+      WHERE webhook_id = ANY ($1)`,
     [resumed],
   )
 }

@@ -24,8 +24,8 @@ export type DeliveryReads = {
   /** With its attempts. @throws NotFound `delivery_not_found` */
   readonly read: (webhookId: string, deliveryId: string) => Promise<DeliveryDetail>
   /**
-   * Queues a delivery again whatever became of it: it is attempted at once, after the earlier events of its resource.
-   * Repeating this changes nothing more. @throws NotFound `delivery_not_found`
+   * Has a delivery sent again at once, whatever became of it: also while its webhook pauses, or earlier events of its resource
+   * wait. Repeating this before it was sent changes nothing more. @throws NotFound `delivery_not_found`
    */
   readonly retry: (webhookId: string, deliveryId: string, now: Date) => Promise<void>
 }
@@ -65,12 +65,12 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
   }
 }
 
-// One that was given up was counted as a gap, and is none any more. The pause after failures ends: its owner wants an attempt now.
+// One that was given up was counted as a gap, and is none any more.
 const RETRY = `WITH before AS (
     SELECT delivery_id, state FROM webhook_deliveries WHERE delivery_id = $1 AND webhook_id = $2 FOR UPDATE
   ), health AS (
-    UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
+    UPDATE webhook_health SET gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
      WHERE webhook_id = $2 AND EXISTS (SELECT FROM before)
   )
-  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL FROM before
+  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL, is_asked = true FROM before
    WHERE d.webhook_id = $2 AND d.delivery_id = before.delivery_id`

@@ -18,12 +18,14 @@ import {
   webhookWithSecretSchema,
 } from './schemas.ts'
 import type { SendWaiting } from './send-waiting.ts'
+import type { UntilChanged } from './terms.ts'
 import type { WebhookView } from './view.ts'
 
 export type WebhookRoutePorts = {
   readonly manage: ManageWebhooks
   readonly reads: WebhookReads
   readonly sendWaiting: SendWaiting
+  readonly untilChanged: UntilChanged
   readonly clock: () => number
 }
 
@@ -177,7 +179,7 @@ function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
   )
 }
 
-function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRoutePorts): void {
+function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock }: WebhookRoutePorts): void {
   /** Only the owner's, so that nobody else learns that it exists. */
   const find = async (caller: Caller, webhookId: string) => void (await reads.read(caller, webhookId))
 
@@ -190,6 +192,7 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
       const { wallet_ids, ...terms } = body
       const revision = wallet_ids === undefined ? terms : { ...terms, walletIds: wallet_ids }
       await manage.change(params.webhook_id, revision, caller, metadataOf(request))
+      await untilChanged(params.webhook_id)
       if (body.url !== undefined) await sendWaiting(params.webhook_id, new Date(clock()))
       return success(await reads.read(caller, params.webhook_id))
     },
@@ -199,6 +202,7 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     const { caller, params } = request
     await reads.read(caller, params.webhook_id, { deleted: true })
     await manage.remove(params.webhook_id, metadataOf(request))
+    await untilChanged(params.webhook_id)
     return success(await reads.read(caller, params.webhook_id, { deleted: true }))
   })
 
@@ -220,12 +224,15 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
       accept: (metadata) => manage.disable({ id: params.webhook_id, environment: caller.environment }, metadata),
-      answer: async () => ({ code: 200, view: await reads.read(caller, params.webhook_id) }),
+      async answer() {
+        await untilChanged(params.webhook_id)
+        return { code: 200, view: await reads.read(caller, params.webhook_id) }
+      },
     })
   })
 }
 
-function addRotation(app: App, { manage, reads }: WebhookRoutePorts): void {
+function addRotation(app: App, { manage, reads, untilChanged }: WebhookRoutePorts): void {
   app.post(
     '/v1/webhooks/:webhook_id/rotate-secret',
     {
@@ -243,6 +250,7 @@ function addRotation(app: App, { manage, reads }: WebhookRoutePorts): void {
       return replyAccepted(request, reply, {
         accept: (metadata) => manage.rotate(params.webhook_id, body.overlap_hours, metadata),
         async answer({ made }) {
+          await untilChanged(params.webhook_id)
           return { code: 200, view: withSecret(await reads.read(caller, params.webhook_id), made) }
         },
       })

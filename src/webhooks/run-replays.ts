@@ -10,6 +10,7 @@ import { findLogged, type LoggedEvent, type LogOwner, readTenantRange } from '..
 import { EVENTS } from '../event-log/sql.ts'
 import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
+import { replaysOf } from './line.ts'
 import { beginReplays, loadOpenReplays, type OpenReplay } from './open-replays.ts'
 import { MOST_PENDING, PENDING } from './sql.ts'
 import { mayWant, TEST, wants } from './targets.ts'
@@ -22,8 +23,8 @@ export type RunReplaysPorts = {
   readonly render: RenderEvents
   readonly newId: NewId
   readonly clock: Clock
-  /** Tells the senders of webhooks that have something to be sent. A hint: it may be lost. */
-  readonly tell: (webhookIds: Iterable<string>) => void
+  /** Tells the senders of lines that have something to be sent. A hint: it may be lost. */
+  readonly tell: (lines: Iterable<string>) => void
 }
 
 /**
@@ -41,7 +42,7 @@ export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): P
       if (signal.aborted) break
       try {
         const moved = replay.row.only_failed ? await retryFailed(ports, replay) : await addPart(ports, replay)
-        if (moved) tell([replay.row.webhook_id])
+        if (moved) tell([replay.row.only_failed ? replay.row.webhook_id : replaysOf(replay.row.webhook_id)])
         goesOn ||= moved
       } catch (error) {
         errors.push(error)

@@ -31,7 +31,7 @@ import { PARTITIONS } from '../../src/transactions/partitions.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
-import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
+import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,
@@ -212,8 +212,9 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   await add('one', 40_001, 50_000, 'pending')
   const { spy, noted } = noting(pool)
   const deliveries = createDeliveries({ pool: spy, clock: Date.now, random: Math.random })
-  t.strictSame(await findDueWebhooks(spy, new Date()), ['one'])
-  const due = await deliveries.next('one', 256)
+  t.strictSame(await findDueLines(spy, new Date()), ['one'])
+  const line = { webhookId: 'one', isReplay: false }
+  const { deliveries: due } = await deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
   t.equal(due.length, 256)
   const posted = {
     outcome: 'delivered',
@@ -225,9 +226,9 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   } as const
   await deliveries.record(
     'one',
-    due.map((delivery) => ({ delivery, posted })),
+    due.map((delivery) => ({ delivery, posted, isRefused: false })),
   )
-  t.equal(noted.size, 3)
+  t.equal(noted.size, 5)
   await pool.query('SET plan_cache_mode = force_generic_plan')
   for (const [name, { text, values }] of noted) {
     const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)

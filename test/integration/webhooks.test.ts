@@ -5,7 +5,7 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { InvalidSetting } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { findDueWebhooks, readOldestPending } from '../../src/webhooks/due-webhooks.ts'
+import { findDueLines, readOldestPending } from '../../src/webhooks/due-webhooks.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { told } from '../support/http.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
@@ -73,7 +73,7 @@ t.test('a webhook is created, listed, read, changed, disabled, enabled and delet
     [created.webhook_id],
   )
   const waiting = async () => [
-    (await findDueWebhooks(stage.pool, new Date())).length,
+    (await findDueLines(stage.pool, new Date())).length,
     (await readOldestPending(stage.pool, Date.now() + 60_000)) > 0,
   ]
   t.strictSame(await waiting(), [1, true])
