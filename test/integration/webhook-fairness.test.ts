@@ -117,39 +117,7 @@ t.test('slow receivers of two tenants do not delay those of others', async (t) =
   const slow = await stage.hook('/slow')
   const quick = await stage.hook('/quick')
   stage.receiver.answer('/slow', null)
-  const names = [
-    'webhook_id',
-    'tenant_id',
-    'environment',
-    'url',
-    'description',
-    'types',
-    'wallet_ids',
-    'payload',
-    'signatures',
-    'public_key',
-    'secrets',
-    'status',
-    'disabled_reason',
-    'created_at',
-    'updated_at',
-    'version',
-  ]
-  const copied = names.map(
-    (name) => ({ webhook_id: `webhook_id || '-' || n`, tenant_id: `'slow-' || n % 2` })[name] ?? name,
-  )
-  await stage.pool.query(
-    `INSERT INTO webhooks (${names}) SELECT ${copied} FROM webhooks, generate_series(1, 90) AS n WHERE webhook_id = '${slow.webhook_id}'`,
-  )
-  await stage.pool.query(`INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at)
-    SELECT secret_id || '-' || n, webhook_id || '-' || n, sealed, created_at FROM webhook_secrets, generate_series(1, 90) AS n WHERE webhook_id = '${slow.webhook_id}'`)
-  await stage.pool.query(`UPDATE webhooks SET secrets = jsonb_build_array((secrets -> 0) || jsonb_build_object('secret_id', (secrets #>> '{0,secret_id}') || substr(webhook_id, length('${slow.webhook_id}') + 1)))
-    WHERE webhook_id LIKE '${slow.webhook_id}-%'`)
-  await stage.pool.query(
-    `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
-     SELECT 'dlv_1', webhook_id, tenant_id, $1, 'webhook.created', 'made', '5', 1, 0, now(), now() FROM webhooks WHERE tenant_id <> 'acme'`,
-    [`evt_webhook-${slow.webhook_id}.1`],
-  )
+  await stage.addCopies(slow.webhook_id, 90, ['slow-1', 'slow-2'])
   const at = (path: string) => stage.receiver.all.filter((one) => one.path === path)
   await stage.startSender()
   await stage.receiver.until(() => at('/slow').length >= 56)
@@ -159,4 +127,25 @@ t.test('slow receivers of two tenants do not delay those of others', async (t) =
   t.strictSame(await attempted(stage), [], 'before a slow receiver has answered')
   await stage.receiver.until(() => at('/slow').length >= 90)
   t.strictSame(await attempted(stage), [], 'and each slow one was tried meanwhile')
+})
+
+t.test('two senders share the webhooks, and each delivery is sent once', async (t) => {
+  const stage = await withWebhookSender(t)
+  const { webhook_id: id } = await stage.hook('/', { types: ['wallet.created'] })
+  await stage.startSender('first')
+  await stage.startSender('second')
+  let answer: (status: number) => void = () => undefined
+  const later = new Promise<number>((resolve) => {
+    answer = resolve
+  })
+  stage.receiver.answer('/', () => later)
+  await stage.addCopies(id, 60, ['one', 'two', 'three'])
+  await stage.receiver.until((all) => all.length === 60)
+  const { rows } = await stage.pool.query(
+    `SELECT holder, count(*)::integer AS held FROM leases WHERE name LIKE 'webhook-whk%' GROUP BY holder ORDER BY holder`,
+  )
+  t.match(rows, [{ holder: /first/ }, { holder: /second/ }])
+  answer(204)
+  await eventually(async () => (await attempted(stage, 1, 'delivered')).length === 60)
+  t.equal(stage.receiver.all.length, 60)
 })

@@ -12,10 +12,14 @@ export type SenderStage = WebhookStage & {
   readonly receiver: Receiver
   /** @param name tells it from other senders */
   readonly startSender: (name?: string) => Promise<{ readonly stop: () => Promise<void> }>
+  /** The settings of a sender that runs as a process. */
+  readonly env: Readonly<Record<string, string>>
   /** A webhook whose deliveries the receiver verifies and counts under this path. */
   readonly hook: (path: string, terms?: object) => Promise<WebhookData>
   /** A new wallet, whose creation is an event. */
   readonly wallet: () => Promise<string>
+  /** As many more like it, of these tenants in turn, each with one delivery. */
+  readonly addCopies: (webhookId: string, count: number, tenants: readonly string[]) => Promise<void>
   /** Adds deliveries of the event that created the webhook, each of a resource of its own. */
   readonly addDeliveries: (webhookId: string, count: number, replayId?: string) => Promise<void>
 }
@@ -23,17 +27,19 @@ export type SenderStage = WebhookStage & {
 export async function withWebhookSender(t: Test): Promise<SenderStage> {
   const stage = await withWebhooks(t, LOCAL_RECEIVERS)
   const receiver = await withReceiver(t)
-  const config = loadConfig({
+  const env = {
     ...LOCAL_RECEIVERS,
     DATABASE_URL: stage.url,
     WEBHOOK_IDENTITY: stage.identity,
     LOG_LEVEL: 'fatal',
     LEASE_MS: '5000',
     SHUTDOWN_GRACE_MS: '100',
-  })
+  }
+  const config = loadConfig(env)
   return {
     ...stage,
     receiver,
+    env,
     async startSender(name = 'sender') {
       const { stop } = await runWorker(composeKernel(config, 'webhook-sender', name), startWebhookSender)
       t.after(stop)
@@ -45,6 +51,25 @@ export async function withWebhookSender(t: Test): Promise<SenderStage> {
       return data
     },
     wallet: () => makeWallet(stage, {}, ACME),
+    async addCopies(webhookId, count, tenants) {
+      await stage.pool.query(
+        `WITH copied AS (
+           INSERT INTO webhooks
+           SELECT (jsonb_populate_record(w, jsonb_build_object('webhook_id', w.webhook_id || '-' || n,
+                     'tenant_id', ($3::text[])[1 + n % cardinality($3::text[])],
+                     'secrets', jsonb_build_array((w.secrets -> 0) || jsonb_build_object('secret_id', (w.secrets #>> '{0,secret_id}') || '-' || n))))).*
+             FROM webhooks AS w, generate_series(1, $2::integer) AS n WHERE w.webhook_id = $1
+           RETURNING webhook_id, tenant_id
+         ), secrets AS (
+           INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at)
+           SELECT secret_id || '-' || n, webhook_id || '-' || n, sealed, created_at FROM webhook_secrets, generate_series(1, $2::integer) AS n
+            WHERE webhook_id = $1
+         )
+         INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
+         SELECT 'dlv_1', webhook_id, tenant_id, 'evt_webhook-' || $1 || '.1', 'webhook.created', 'made', '5', 1, 0, now(), now() FROM copied`,
+        [webhookId, count, tenants],
+      )
+    },
     async addDeliveries(webhookId, count, replayId) {
       await stage.pool.query(
         `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
