@@ -8,7 +8,7 @@ import type { Line } from './line.ts'
 import { createNextDeliveries, type NextDeliveries, type Pending } from './next-deliveries.ts'
 import type { Posted } from './post.ts'
 import { nextDelayMs } from './retry-schedule.ts'
-import { MOST_PENDING, MOST_REFUSED, PENDING } from './sql.ts'
+import { LIVE, MOST_PENDING, MOST_REFUSED, REPLAYED } from './sql.ts'
 
 export type Attempt = {
   readonly delivery: Pending
@@ -82,8 +82,7 @@ export function createDeliveries({
       const { rowCount } = await pool.query({
         name: isReplay ? 'rest_replays' : 'rest_webhook',
         text: `UPDATE webhook_health SET ${isReplay ? 'replays_rest_until' : 'paused_until'} = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
-                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${PENDING}
-                     AND d.replay_id IS ${isReplay ? 'NOT ' : ''}NULL LIMIT ${MOST_PENDING}) AS waiting)`,
+                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE} LIMIT ${MOST_PENDING}) AS waiting)`,
         values: [webhookId, new Date(clock() + REST_MS)],
       })
       return rowCount === 1

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { replaysOf } from './line.ts'
-import { ASKED, isDue, isUntried, MOST_REFUSED, PENDING } from './sql.ts'
+import { ASKED, isDue, isUntried, LIVE, MOST_REFUSED, PENDING, REPLAYED } from './sql.ts'
 
 /**
  * The lines of enabled webhooks with a delivery that is due, unless they are paused after failures; and those whose owner
@@ -13,9 +13,9 @@ export async function findDueLines(pool: Pool, now: Date): Promise<string[]> {
     name: 'due_webhooks',
     text: `SELECT * FROM (
              SELECT w.webhook_id, ${of(ASKED)} OR CASE WHEN ${isUntil('h.paused_until')} THEN h.refused >= ${MOST_REFUSED} AND ${of(isUntried('h'))}
-                      ELSE ${of(`d.replay_id IS NULL AND ${isDue('$1')}`)} END AS is_live,
+                      ELSE ${of(`${LIVE} AND ${isDue('$1')}`)} END AS is_live,
                     NOT ${isUntil('h.paused_until')} AND NOT ${isUntil('h.replays_rest_until')}
-                      AND ${of(`d.replay_id IS NOT NULL AND ${isDue('$1')}`)} AS is_replay
+                      AND ${of(`${REPLAYED} AND ${isDue('$1')}`)} AS is_replay
                FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id) WHERE w.status = 'enabled') AS found
             WHERE is_live OR is_replay`,
     values: [now],

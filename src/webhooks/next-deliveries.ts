@@ -7,7 +7,7 @@
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Line } from './line.ts'
-import { ASKED, isDue, isNext, isUntried, MOST_PENDING, PENDING, TRIED } from './sql.ts'
+import { ASKED, isDue, isNext, isUntried, LIVE, MOST_PENDING, REPLAYED, TRIED } from './sql.ts'
 
 export type Pending = Pick<
   Row<'webhook_deliveries'>,
@@ -43,7 +43,7 @@ const COLUMNS =
   "d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked OR (d.type = 'webhook.test' AND d.attempts = 0) AS is_asked"
 const PLACE = 'd.transaction_id, d.position, d.part'
 const of = ({ isReplay }: Line) =>
-  `FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND d.replay_id IS ${isReplay ? 'NOT ' : ''}NULL`
+  `FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE}`
 
 export function createNextDeliveries(pool: Pool, clock: () => number): NextDeliveries {
   async function read({ webhookId, isReplay }: Line, name: string, text: string, ...values: readonly unknown[]) {
@@ -85,7 +85,7 @@ const freshOf = (line: Line) =>
 /** The first delivery of each resource, if it is due, with what is chosen by. */
 const firstsOf = (line: Line) => `WITH pending AS (
     SELECT ${COLUMNS}, d.state, d.due_at, ${PLACE}, row_number() OVER (PARTITION BY d.stream_id ORDER BY ${PLACE}) AS n
-      FROM (SELECT d.* ${of(line)} AND ${PENDING} ORDER BY ${PLACE} LIMIT ${MOST_PENDING}) AS d
+      FROM (SELECT d.* ${of(line)} ORDER BY ${PLACE} LIMIT ${MOST_PENDING}) AS d
   ), d AS MATERIALIZED (SELECT * FROM pending WHERE n = 1 AND ${isDue('$2')})`
 
 /** The planner looks first whether there is any. */

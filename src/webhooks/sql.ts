@@ -10,6 +10,10 @@ export const PENDING = `state = 'pending'`
 /** Of these, one that failed before: it is not due before its time, and holds back the later events of its resource. */
 export const TRIED = `${PENDING} AND attempts > 0`
 
+/** Of these, an event as it happened, or one of a replay: neither line reads past the other. */
+export const LIVE = `${PENDING} AND replay_id IS NULL`
+export const REPLAYED = `${PENDING} AND replay_id IS NOT NULL`
+
 /** Is due at a time, an expression of SQL. */
 export const isDue = (time: string) => `${PENDING} AND (attempts = 0 OR due_at <= ${time})`
 
@@ -32,8 +36,7 @@ export const ASKED = `${PENDING} AND (is_asked OR (type = 'webhook.test' AND att
 export const MOST_REFUSED = 8
 
 /** A delivery of a type that the webhook `h`, which refuses everything that it was sent, was not sent yet. */
-export const isUntried = (health: string) =>
-  `${PENDING} AND attempts = 0 AND replay_id IS NULL AND type <> ALL (${health}.refused_types)`
+export const isUntried = (health: string) => `${LIVE} AND attempts = 0 AND type <> ALL (${health}.refused_types)`
 
 /** How many webhooks the tenant `$1` has. */
 export const WEBHOOKS_OF_TENANT = `SELECT count(*) FROM webhooks WHERE tenant_id = $1 AND ${KNOWN}`

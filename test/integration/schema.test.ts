@@ -69,9 +69,11 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   wallets_address_once: "status <> 'archived'",
   wallets_requested_of_tenant: wallets.REQUESTED,
   wallets_waiting_for_address: wallets.REQUESTED,
+  webhook_deliveries_asked: webhooks.ASKED,
   webhook_deliveries_failed: "state = 'failed'",
-  webhook_deliveries_next: webhooks.PENDING,
+  webhook_deliveries_live: webhooks.LIVE,
   webhook_deliveries_oldest: webhooks.PENDING,
+  webhook_deliveries_replayed: webhooks.REPLAYED,
   webhook_deliveries_waiting: webhooks.TRIED,
   webhooks_of_tenant: webhooks.KNOWN,
 }
