@@ -59,8 +59,8 @@ const retry = {
   operationId: 'retryWebhookDelivery',
   summary: 'Retry a delivery',
   description:
-    'Attempts a delivery again at once, whatever its state, with the same event id and the same body. Earlier events of the same ' +
-    'resource that wait are sent first. A delivery that was given up gets one more attempt.',
+    'Attempts exactly this delivery again at once, whatever its state, with the same event id and the same body: also while the webhook ' +
+    'pauses, or earlier events of the same resource wait. A delivery that was given up gets one more attempt.',
   params: deliveryParams,
   response: { 200: successOf(deliveryDetailSchema, 'The delivery, which is pending again.') },
 }
@@ -70,7 +70,7 @@ const test = {
   operationId: 'testWebhook',
   summary: 'Test a webhook',
   description:
-    'Sends an event of type `webhook.test` to this webhook alone, whatever its filters. It is delivered like every other event.',
+    'Sends an event of type `webhook.test` to this webhook alone, whatever its filters, at once, also while it pauses.',
   params: webhookParams,
   response: { 202: successOf(testSchema, 'The event is recorded, and will be sent.') },
 }

@@ -83,7 +83,7 @@ const remove = {
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
   description:
-    'Deletes the webhook. Nothing is sent to it any more, including events that wait for their delivery. This cannot be undone. ' +
+    'Deletes the webhook. After the response no delivery begins any more, also of events that wait. This cannot be undone. ' +
     'Deleting it again returns the same response.',
   params: webhookParams,
   response: answer,
@@ -117,7 +117,7 @@ const disable = {
   operationId: 'disableWebhook',
   summary: 'Disable a webhook',
   description:
-    'Sends nothing until the webhook is enabled. Events wait, for at most 30 days. A webhook that is disabled already does not change.',
+    'After the response no delivery begins until the webhook is enabled. Events wait, for at most 30 days. A webhook that is disabled already does not change.',
   params: webhookParams,
   response: answer,
 }
