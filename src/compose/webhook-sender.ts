@@ -42,7 +42,9 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
   ])
   const tell = createTellSenders(jobs, { running, signal, log: logger })
   const places = createPlaces({
-    send: (line, place) => drain(line, place, signal),
+    async send(line, place) {
+      if (await drain(line, place, signal)) tell([line])
+    },
     onError: (line, error) => logger.warn({ err: error, line }, 'cannot send to a webhook; it is found again'),
   })
   const tenantOf = createTenantOf(pool)

@@ -5,14 +5,13 @@
  */
 import type { Leases } from '../event-log/leases.ts'
 import type { Attempt, Deliveries } from './deliveries.ts'
-import type { DisableReason, Payload } from './events.ts'
+import type { DisableReason } from './events.ts'
 import { type Line, leaseOfLine, parseLine } from './line.ts'
 import type { Choice } from './next-deliveries.ts'
 import type { Place } from './places.ts'
-import type { Post } from './post.ts'
+import type { Receiver } from './receiver-of.ts'
 import type { RunningDrains } from './running-drains.ts'
-import { sendDeliveries } from './send-deliveries.ts'
-import type { SigningKeys } from './signature.ts'
+import { type SendPorts, sendDeliveries } from './send-deliveries.ts'
 
 /** After this time a round ends, and with it the turn of the webhook if others wait for its place. */
 const ROUND_MS = 500
@@ -21,39 +20,11 @@ const TURN_MS = 10_000
 /** After this time without one success a webhook is disabled. */
 const FAILING_MS = 5 * 24 * 60 * 60_000
 
-export type Receiver = {
-  readonly webhookId: string
-  /** Of its stream: it changes with everything about it, its secrets too. */
-  readonly version: number
-  readonly tenantId: string
-  readonly url: string
-  readonly payload: Payload
-  /** When its owner last changed or enabled it. */
-  readonly updatedAt: Date
-  readonly pausedUntil: Date | null
-  /** Whether nothing succeeded since its last failure. */
-  readonly isFailing: boolean
-  /** Whether it has answered, and refused many in a row. */
-  readonly refusesAll: boolean
-  readonly replaysRestUntil: Date | null
-  /** Whether a delivery waits for its next attempt: it holds back the later ones of its resource. */
-  readonly isWaiting: boolean
-  /** Whether its owner asked for a delivery. */
-  readonly isAsked: boolean
-}
-
-export type DrainPorts = {
+export type DrainPorts = SendPorts & {
   readonly leases: Leases
   readonly running: RunningDrains
   readonly deliveries: Deliveries
-  /** `null` for a webhook that is disabled or deleted. */
-  readonly receiverOf: (webhookId: string) => Promise<Receiver | null>
-  readonly keysOf: (receiver: Pick<Receiver, 'webhookId' | 'version'>) => Promise<SigningKeys>
-  /** The bodies of public events, as they were at their time: the same bytes for each attempt. */
-  readonly bodiesOf: (eventIds: readonly string[], payload: Payload) => Promise<ReadonlyMap<string, string>>
-  readonly post: Post
   readonly disable: (receiver: Receiver, reason: DisableReason) => Promise<void>
-  readonly clock: () => number
   readonly onAttempts: (attempts: readonly Attempt[]) => void
 }
 

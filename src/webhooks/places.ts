@@ -44,8 +44,7 @@ export function createPlaces({
   onError,
   time = REAL_TIME,
 }: {
-  /** @returns whether more is to be sent */
-  readonly send: (line: string, place: Place) => Promise<boolean>
+  readonly send: (line: string, place: Place) => Promise<void>
   readonly onError: (line: string, error: unknown) => void
   readonly time?: Pick<Clockwork, 'after'>
 }): Places {
@@ -88,12 +87,9 @@ export function createPlaces({
       isWanted: () => lines[own.kind].size() > 0,
       during: (work) => timed(line, own, work),
     }
-    const isMore = await send(line, place).catch((error: unknown) => {
-      onError(line, error)
-      return false
-    })
+    await send(line, place).catch((error: unknown) => onError(line, error))
     running.delete(line)
-    if (isMore || own.again) put(line, own.tenantId)
+    if (own.again) put(line, own.tenantId)
     else start()
   }
 

@@ -3,10 +3,34 @@ import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { atMost } from '../core/at-most.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
-import type { DrainPorts } from './drain-webhook.ts'
 import type { Payload } from './events.ts'
 import { ASKED, MOST_REFUSED, TRIED } from './sql.ts'
 
+export type Receiver = {
+  readonly webhookId: string
+  /** Of its stream: it changes with everything about it, its secrets too. */
+  readonly version: number
+  readonly tenantId: string
+  readonly url: string
+  readonly payload: Payload
+  /** When its owner last changed or enabled it. */
+  readonly updatedAt: Date
+  readonly pausedUntil: Date | null
+  /** Whether nothing succeeded since its last failure. */
+  readonly isFailing: boolean
+  /** Whether it has answered, and refused many in a row. */
+  readonly refusesAll: boolean
+  readonly replaysRestUntil: Date | null
+  /** Whether a delivery waits for its next attempt: it holds back the later ones of its resource. */
+  readonly isWaiting: boolean
+  /** Whether its owner asked for a delivery. */
+  readonly isAsked: boolean
+}
+
+/** `null` for a webhook that is disabled or deleted. */
+export type ReceiverOf = (webhookId: string) => Promise<Receiver | null>
+
+/** Webhooks whose tenant is kept in memory. */
 const REMEMBERED = 50_000
 
 type ReceiverRow = Pick<
@@ -18,7 +42,7 @@ type ReceiverRow = Pick<
     readonly is_asked: boolean
   }
 
-export function createReceiverOf(pool: Pool): DrainPorts['receiverOf'] {
+export function createReceiverOf(pool: Pool): ReceiverOf {
   return async (webhookId) => {
     const { rows } = await pool.query<ReceiverRow>({
       name: 'receiver_of_webhook',

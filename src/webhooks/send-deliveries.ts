@@ -1,9 +1,11 @@
 /** Sends the deliveries of one round to their receiver, several at once, and those of a resource one after the other. */
+
+import type { Bodies } from './bodies.ts'
 import type { Attempt } from './deliveries.ts'
-import type { DrainPorts, Receiver } from './drain-webhook.ts'
 import type { Pending } from './next-deliveries.ts'
-import { isRefusal, type Posted } from './post.ts'
-import { SecretUnusable } from './secrets.ts'
+import { isRefusal, type Post, type Posted } from './post.ts'
+import type { Receiver, ReceiverOf } from './receiver-of.ts'
+import { SecretUnusable, type SigningKeysOf } from './secrets.ts'
 import { type SigningKeys, signDelivery } from './signature.ts'
 import { TERMS_MS } from './terms.ts'
 
@@ -13,7 +15,14 @@ const MOST_FAILURES = 8
 const AT_ONCE = 8
 const REPLAYS_AT_ONCE = 4
 
-type SendPorts = Pick<DrainPorts, 'receiverOf' | 'keysOf' | 'bodiesOf' | 'post' | 'clock'>
+export type SendPorts = {
+  readonly receiverOf: ReceiverOf
+  readonly keysOf: SigningKeysOf
+  /** The bodies of public events, as they were at their time: the same bytes for each attempt. */
+  readonly bodiesOf: Bodies['bodiesOf']
+  readonly post: Post
+  readonly clock: () => number
+}
 
 /** What was read of the receiver, and when the reading began, by the clock of the process. */
 type Terms = { readonly receiver: Receiver; readonly readAt: number }
