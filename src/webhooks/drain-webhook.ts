@@ -11,7 +11,7 @@ import type { Choice } from './next-deliveries.ts'
 import type { Place } from './places.ts'
 import type { Receiver } from './receiver-of.ts'
 import type { RunningDrains } from './running-drains.ts'
-import { type SendPorts, sendDeliveries } from './send-deliveries.ts'
+import { type SendPorts, sendDeliveries, type Until } from './send-deliveries.ts'
 
 /** After this time a round ends, and with it the turn of the webhook if others wait for its place. */
 const ROUND_MS = 500
@@ -44,7 +44,8 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
       const ms = performance.now() - startedAt
       return signal.aborted || ms >= TURN_MS || (ms >= ROUND_MS && place.isWanted())
     }
-    const round = () => lease.during(() => place.during(() => sendRound(ports, parseLine(name), isOver)))
+    const until: Until = { isOver, isStopped: () => signal.aborted }
+    const round = () => lease.during(() => place.during(() => sendRound(ports, parseLine(name), until)))
     let isMore = true
     try {
       do {
@@ -71,7 +72,7 @@ export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
 /** What is left after a round: `blocked` is for a webhook that is disabled or pauses. */
 type Left = 'more' | 'nothing' | 'blocked'
 
-async function sendRound(ports: DrainPorts, line: Line, isOver: () => boolean): Promise<Left> {
+async function sendRound(ports: DrainPorts, line: Line, { isStopped, isOver }: Until): Promise<Left> {
   const { deliveries, clock, onAttempts } = ports
   const { webhookId } = line
   const readAt = performance.now()
@@ -85,6 +86,7 @@ async function sendRound(ports: DrainPorts, line: Line, isOver: () => boolean): 
   const isRoundOver = () => isOver() || performance.now() - readAt >= ROUND_MS
   const attempts = await sendDeliveries(ports, { receiver, readAt }, due, {
     isReplay: line.isReplay,
+    isStopped,
     isOver: isRoundOver,
   })
   if (attempts.length === 0) return 'more'

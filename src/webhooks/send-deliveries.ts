@@ -11,6 +11,8 @@ import { TERMS_MS } from './terms.ts'
 
 /** After as many failures without a success a round ends: a receiver that is down costs few requests. */
 const MOST_FAILURES = 8
+/** An answer within this time holds up nothing. */
+const PROMPT_MS = 250
 /** Requests to one receiver at once, and more for replays. */
 const AT_ONCE = 8
 const REPLAYS_AT_ONCE = 4
@@ -27,12 +29,18 @@ export type SendPorts = {
 /** What was read of the receiver, and when the reading began, by the clock of the process. */
 type Terms = { readonly receiver: Receiver; readonly readAt: number }
 
-/** @param isOver whether no delivery is begun any more */
+export type Until = {
+  /** Whether no delivery is begun any more. */
+  readonly isStopped: () => boolean
+  /** Whether the round is to end: what is answered at once goes on while another request holds it up. */
+  readonly isOver: () => boolean
+}
+
 export async function sendDeliveries(
   ports: SendPorts,
   { receiver, readAt }: Terms,
   due: readonly Pending[],
-  { isReplay, isOver }: { readonly isReplay: boolean; readonly isOver: () => boolean },
+  { isReplay, isStopped, isOver }: Until & { readonly isReplay: boolean },
 ): Promise<Attempt[]> {
   const [keys, bodies] = await Promise.all([
     keysOrWhyNot(ports, receiver),
@@ -49,12 +57,17 @@ export async function sendDeliveries(
   let isDown = false
   const isFailing = () =>
     attempts.filter(({ isRefused }) => !isRefused).length >= MOST_FAILURES && !attempts.some(isDelivered)
+  const sending = new Set<{ readonly at: number }>()
+  const isHeldUp = () => [...sending].some(({ at }) => performance.now() - at > PROMPT_MS)
   const sendOne = async (delivery: Pending): Promise<Attempt> => {
     const { event_id: eventId } = delivery
     const body = bodies.get(eventId)
     if (body === undefined)
       return { delivery, posted: notSent(`the log does not contain the event ${eventId}`), isRefused: true }
+    const begun = { at: performance.now() }
+    sending.add(begun)
     const posted = await ports.post(receiver.url, signDelivery(terms.keys, eventId, ports.clock(), body), body)
+    sending.delete(begun)
     const isRefused = isRefusal(posted)
     // Without a response the rest of the round would only wait for the same time-out; and some receivers ask for a pause.
     if (posted.status === null || (posted.outcome === 'failed' && !isRefused && posted.retryAfterMs !== null))
@@ -63,12 +76,15 @@ export async function sendDeliveries(
   }
   const chains = chainsOf(due)
   const sendChains = async (): Promise<void> => {
+    let isPrompt = true
     for (let chain = chains.shift(); chain !== undefined; chain = chains.shift()) {
       for (const delivery of chain) {
         while (!terms.areCurrent() && !terms.haveChanged) await terms.read()
-        if (terms.haveChanged || isDown || isFailing() || isOver()) return
+        if (terms.haveChanged || isDown || isFailing() || isStopped()) return
+        if (isOver() && !(isPrompt && isHeldUp())) return
         const attempt = await sendOne(delivery)
         attempts.push(attempt)
+        isPrompt = attempt.posted.durationMs <= PROMPT_MS
         // Later events of a resource wait for this one.
         if (!isDelivered(attempt)) break
       }

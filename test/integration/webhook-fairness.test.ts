@@ -7,6 +7,9 @@ import { ACME } from '../support/wallet-parts.ts'
 import type { Delivered } from '../support/webhook-receiver.ts'
 import { type SenderStage, withWebhookSender } from '../support/webhook-sender-stage.ts'
 
+/** A receiver far away answers after this time. */
+const ROUND_TRIP_MS = 40
+
 const isOf = (type: string) => (one: Delivered) => one.event.type === type
 const countOf = ({ receiver }: SenderStage, type: string) => receiver.all.filter(isOf(type)).length
 
@@ -148,4 +151,28 @@ t.test('two senders share the webhooks, and each delivery is sent once', async (
   answer(204)
   await eventually(async () => (await attempted(stage, 1, 'delivered')).length === 60)
   t.equal(stage.receiver.all.length, 60)
+})
+
+t.test('an event that is not answered holds back its resource alone', async (t) => {
+  const stage = await withWebhookSender(t)
+  const { webhook_id: id } = await stage.hook('/', { types: ['webhook.test'] })
+  let isFirst = true
+  let answer: (status: number) => void = () => undefined
+  const later = new Promise<number>((resolve) => {
+    answer = resolve
+  })
+  stage.receiver.answer('/', async () => {
+    if (isFirst) {
+      isFirst = false
+      return later
+    }
+    await new Promise((resolve) => setTimeout(resolve, ROUND_TRIP_MS))
+    return 204
+  })
+  await stage.addDeliveries(id, 250)
+  await stage.startSender()
+  await stage.receiver.until((all) => all.length === 250)
+  answer(204)
+  await eventually(async () => (await attempted(stage, 1, 'delivered')).length === 250)
+  t.strictSame(await attempted(stage, 2, 'delivered'), [], 'each was attempted once')
 })
