@@ -35,7 +35,7 @@ export type WebhookState = { readonly status: 'unknown' } | KnownWebhook
 
 export type WebhookCommand =
   | { readonly type: 'CreateWebhook'; readonly webhook: WebhookCreated['data'] }
-  | { readonly type: 'ChangeWebhook'; readonly change: Partial<WebhookTerms>; readonly now: string }
+  | { readonly type: 'ChangeWebhook'; readonly terms: WebhookTerms; readonly now: string }
   | {
       readonly type: 'RotateSecret'
       readonly secretId: string
@@ -88,10 +88,9 @@ function decideKnown(
     case 'ChangeWebhook': {
       const { url, description, types, walletIds, payload } = webhook
       const before: WebhookTerms = { url, description, types, walletIds, payload }
-      const after = { ...before, ...command.change }
-      return canonicalJson(before) === canonicalJson(after)
+      return canonicalJson(before) === canonicalJson(command.terms)
         ? []
-        : [{ type: 'WebhookChanged', data: { ...after, changedAt: command.now } }]
+        : [{ type: 'WebhookChanged', data: { ...command.terms, changedAt: command.now } }]
     }
     case 'RotateSecret': {
       const { secretId, publicKey, overlapEndsAt, now } = command

@@ -2,6 +2,7 @@
  * Creates and changes the webhooks of a tenant. A secret is in no event: what a request returns of it cannot be returned
  * again, so a repeated request returns the webhook without its secret.
  */
+import { NotFound } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -10,8 +11,8 @@ import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
 import { acceptChange } from '../event-log/accept-change.ts'
 import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { webhookAggregate } from './aggregate.ts'
-import type { WebhookCommand } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import { type Reader, type RequireTerms, requireSignatures, termsOf } from './require-terms.ts'
 import { createSecret, type SecretStore } from './secrets.ts'
@@ -63,19 +64,20 @@ export type ManageWebhooks = {
 
 export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
   const { log, requireTerms } = ports
-  const execute = async (webhookId: string, command: WebhookCommand, metadata: Metadata) => {
-    await log.execute(webhookAggregate, webhookId, command, { metadata })
-  }
   return {
     create: createCreate(ports),
     rotate: createRotate(ports),
 
-    async change(webhookId, revision, reader, metadata) {
-      const { state } = await log.load(webhookAggregate, webhookId)
-      const terms =
-        state.status === 'unknown' ? revision : await requireTerms({ ...termsOf(state), ...revision }, reader)
-      await execute(webhookId, { type: 'ChangeWebhook', change: terms, now: log.now() }, metadata)
-    },
+    // What was checked is what is appended: after a concurrent change the terms are read and checked again.
+    change: (webhookId, revision, reader, metadata) =>
+      repeatOnConflict(async () => {
+        const loaded = await log.load(webhookAggregate, webhookId)
+        if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+        const terms = await requireTerms({ ...termsOf(loaded.state), ...revision }, reader)
+        const now = log.now()
+        const changed = change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })
+        if (changed !== null) await log.append({ changes: [changed] })
+      }),
 
     enable: (webhook, metadata) =>
       acceptChange(ports, webhookAggregate, webhook, { type: 'EnableWebhook', now: log.now() }, metadata),
@@ -87,7 +89,9 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
         { type: 'DisableWebhook', reason: 'requested', now: log.now() },
         metadata,
       ),
-    remove: (webhookId, metadata) => execute(webhookId, { type: 'DeleteWebhook', now: log.now() }, metadata),
+    async remove(webhookId, metadata) {
+      await log.execute(webhookAggregate, webhookId, { type: 'DeleteWebhook', now: log.now() }, { metadata })
+    },
   }
 }
 
