@@ -81,8 +81,8 @@ const replay = {
   summary: 'Replay events to a webhook',
   description:
     'Sends past events again, of any age, with the same ids and bodies, and in order for each resource. It starts at `after` or ' +
-    '`from`, or else at the oldest event, and ends at `to`, or else at this request. It sends what the webhook would get today, ' +
-    'including events from before it was created. New events are sent at the same time: compare `resource.version`.',
+    '`from`, or else at the oldest event, and ends at `to`, or else at this request. It sends what the webhook gets at the time of this ' +
+    'request, including events from before it was created. New events are sent at the same time: compare `resource.version`.',
   params: webhookParams,
   body: replayBody,
   response: {

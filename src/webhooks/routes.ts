@@ -71,8 +71,9 @@ const update = {
   operationId: 'updateWebhook',
   summary: 'Update a webhook',
   description:
-    'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. Events that wait for their ' +
-    'delivery are sent to the new URL at once. The API key must be allowed to read what is sent, as for a new webhook.',
+    'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. `types`, `wallet_ids` and ' +
+    '`payload` count for the events after the change in the log: those before it are sent as you had chosen, also if they wait. ' +
+    'Events that wait for their delivery are sent to the new URL at once. The API key must be allowed to read what is sent, as for a new webhook.',
   params: webhookParams,
   body: updateBody,
   response: answer,

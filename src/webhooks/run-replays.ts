@@ -92,7 +92,7 @@ type Part = {
 /** @returns false when another process has gone further */
 async function save(
   { pool, newId, clock }: RunReplaysPorts,
-  { row, place: before }: OpenReplay,
+  { row, place: before, target }: OpenReplay,
   { wanted, place, isOver }: Part,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ saved: boolean }>({
@@ -116,6 +116,7 @@ async function save(
       wanted.map(({ logged }) => logged.place.transactionId.toString()),
       wanted.map(({ logged }) => logged.place.position.toString()),
       wanted.map(({ one }) => one.index),
+      target.payload,
     ],
   })
   return rows[0]?.saved ?? false
@@ -158,8 +159,8 @@ const ADD = `WITH saved AS (
      WHERE replay_id = $1 AND transaction_id = $7::xid8 AND position = $8::bigint AND ended_at IS NULL
     RETURNING replay_id
   ), added AS (
-    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
-    SELECT d.delivery_id, $9::text, $10::text, d.event_id, d.type, d.stream_id, d.transaction_id, d.position, d.part, $1, $6, $6
+    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, payload, replay_id, due_at, created_at)
+    SELECT d.delivery_id, $9::text, $10::text, d.event_id, d.type, d.stream_id, d.transaction_id, d.position, d.part, $18::text, $1, $6, $6
       FROM unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::xid8[], $16::bigint[], $17::integer[])
         AS d(delivery_id, event_id, type, stream_id, transaction_id, position, part)
      WHERE EXISTS (SELECT FROM saved))
