@@ -6,13 +6,14 @@
  */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
+import type { Payload } from './events.ts'
 import type { Line } from './line.ts'
 import { ASKED, isDue, isNext, isUntried, LIVE, MOST_PENDING, REPLAYED, TRIED } from './sql.ts'
 
 export type Pending = Pick<
   Row<'webhook_deliveries'>,
   'delivery_id' | 'event_id' | 'stream_id' | 'attempts' | 'type' | 'is_asked'
->
+> & { readonly payload: Payload }
 
 /** What is sent beside what the owner asked for: nothing; one, to try the receiver; types that it was not sent yet; or all. */
 export type Choice = {
@@ -39,8 +40,11 @@ const TRIED_AT_ONCE = 64
 /** Requests that an owner can have sent at once. */
 const ASKED_AT_ONCE = 8
 
-const COLUMNS =
-  "d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked OR (d.type = 'webhook.test' AND d.attempts = 0) AS is_asked"
+/** Deliveries of earlier versions have no payload of their own. */
+const COLUMNS = `d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type,
+  d.is_asked OR (d.type = 'webhook.test' AND d.attempts = 0) AS is_asked,
+  coalesce(d.payload, (SELECT w.payload FROM webhooks AS w WHERE w.webhook_id = $1)) AS payload`
+const CHOSEN = 'd.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked, d.payload'
 const PLACE = 'd.transaction_id, d.position, d.part'
 const of = ({ isReplay }: Line) =>
   `FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE}`
@@ -90,7 +94,7 @@ const firstsOf = (line: Line) => `WITH pending AS (
 
 /** The planner looks first whether there is any. */
 const untriedOf = (line: Line) => `${firstsOf(line)}
-  SELECT d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked FROM webhook_health AS h CROSS JOIN d
+  SELECT ${CHOSEN} FROM webhook_health AS h CROSS JOIN d
    WHERE h.webhook_id = $1 AND d.attempts = 0 AND d.type <> ALL (h.refused_types)
      AND EXISTS (SELECT FROM webhook_health AS h JOIN webhook_deliveries AS any_untried USING (webhook_id) WHERE h.webhook_id = $1 AND ${isUntried('h')})
    ORDER BY ${PLACE} LIMIT ${ROUND}`
@@ -99,6 +103,6 @@ const untriedOf = (line: Line) => `${firstsOf(line)}
 const probeOf = (line: Line) => `${firstsOf(line)}, turns AS (
     SELECT type, row_number() OVER (ORDER BY type) - 1 AS turn, count(*) OVER () AS types FROM (SELECT DISTINCT type FROM d) AS due_types
   )
-  SELECT d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked FROM d JOIN turns USING (type)
+  SELECT ${CHOSEN} FROM d JOIN turns USING (type)
    WHERE turn = coalesce((SELECT failures FROM webhook_health WHERE webhook_id = $1), 0) % types
    ORDER BY d.attempts, d.due_at, ${PLACE} LIMIT 1`

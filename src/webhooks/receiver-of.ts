@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { atMost } from '../core/at-most.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
-import type { Payload } from './events.ts'
 import { ASKED, MOST_REFUSED, TRIED } from './sql.ts'
 
 export type Receiver = {
@@ -12,7 +11,6 @@ export type Receiver = {
   readonly version: number
   readonly tenantId: string
   readonly url: string
-  readonly payload: Payload
   /** When its owner last changed or enabled it. */
   readonly updatedAt: Date
   readonly pausedUntil: Date | null
@@ -33,10 +31,7 @@ export type ReceiverOf = (webhookId: string) => Promise<Receiver | null>
 /** Webhooks whose tenant is kept in memory. */
 const REMEMBERED = 50_000
 
-type ReceiverRow = Pick<
-  Row<'webhooks', { payload: Payload }>,
-  'webhook_id' | 'version' | 'tenant_id' | 'url' | 'payload' | 'updated_at'
-> &
+type ReceiverRow = Pick<Row<'webhooks'>, 'webhook_id' | 'version' | 'tenant_id' | 'url' | 'updated_at'> &
   OrNull<Pick<Row<'webhook_health'>, 'paused_until' | 'failing_since' | 'refused' | 'replays_rest_until'>> & {
     readonly is_waiting: boolean
     readonly is_asked: boolean
@@ -46,7 +41,7 @@ export function createReceiverOf(pool: Pool): ReceiverOf {
   return async (webhookId) => {
     const { rows } = await pool.query<ReceiverRow>({
       name: 'receiver_of_webhook',
-      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.payload, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_rest_until,
+      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_rest_until,
                     EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${ASKED}) AS is_asked,
                     EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${TRIED}) AS is_waiting
                FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
@@ -60,7 +55,6 @@ export function createReceiverOf(pool: Pool): ReceiverOf {
       version: row.version,
       tenantId: row.tenant_id,
       url: row.url,
-      payload: row.payload,
       updatedAt: row.updated_at,
       pausedUntil: row.paused_until,
       isFailing: row.failing_since !== null,

@@ -44,10 +44,7 @@ export async function sendDeliveries(
 ): Promise<Attempt[]> {
   const [keys, bodies] = await Promise.all([
     keysOrWhyNot(ports, receiver),
-    ports.bodiesOf(
-      due.map(({ event_id }) => event_id),
-      receiver.payload,
-    ),
+    ports.bodiesOf(due.map(({ event_id }) => event_id)),
   ])
   // One attempt says why, to the owner too.
   if (keys instanceof SecretUnusable)
@@ -60,8 +57,8 @@ export async function sendDeliveries(
   const sending = new Set<{ readonly at: number }>()
   const isHeldUp = () => [...sending].some(({ at }) => performance.now() - at > PROMPT_MS)
   const sendOne = async (delivery: Pending): Promise<Attempt> => {
-    const { event_id: eventId } = delivery
-    const body = bodies.get(eventId)
+    const { event_id: eventId, payload } = delivery
+    const body = bodies.get(eventId)?.(payload)
     if (body === undefined)
       return { delivery, posted: notSent(`the log does not contain the event ${eventId}`), isRefused: true }
     const begun = { at: performance.now() }

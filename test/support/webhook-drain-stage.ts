@@ -13,7 +13,7 @@ export const START = Date.parse('2026-11-24T00:00:00.000Z')
 /** The id of an event that the log does not contain. */
 export const LOST = 'lost.1'
 
-type Sent = { readonly webhook: string; readonly event: string }
+type Sent = { readonly webhook: string; readonly event: string; readonly payload: string | null }
 
 export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | Partial<Posted>) {
   const { pool } = await withLog(t)
@@ -40,7 +40,6 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
         version: 1,
         tenantId: 'acme',
         url: `https://${webhookId}.example`,
-        payload: 'full',
         updatedAt: new Date(START),
         pausedUntil: rows[0]?.paused_until ?? null,
         isFailing: rows[0]?.failing_since != null,
@@ -51,9 +50,11 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
       }
     },
     keysOf: async () => ({ secrets: [Buffer.alloc(24)], ed25519: [] }),
-    bodiesOf: async (ids) => new Map(ids.filter((id) => id !== LOST).map((id) => [id, JSON.stringify({ id })])),
+    bodiesOf: async (ids) =>
+      new Map(ids.filter((id) => id !== LOST).map((id) => [id, (payload) => JSON.stringify({ id, payload })])),
     post: async (url, _headers, body) => {
-      const one = { webhook: new URL(url).hostname.replace('.example', ''), event: JSON.parse(body).id as string }
+      const { id: event, payload } = JSON.parse(body) as { readonly id: string; readonly payload: string | null }
+      const one = { webhook: new URL(url).hostname.replace('.example', ''), event, payload }
       sent.push(one)
       const answered = answer(one)
       return typeof answered === 'string' ? posted(answered) : { ...posted('failed'), ...answered }
