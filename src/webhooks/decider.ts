@@ -28,6 +28,8 @@ export type KnownWebhook = Omit<WebhookCreated['data'], 'secretId'> & {
   /** `null` unless it is disabled. */
   readonly disabledReason: DisableReason | null
   readonly updatedAt: string
+  /** The types that it was ever to send with their data, which it may still send; `null` for all. */
+  readonly everFull: readonly string[] | null
   /** The last one that was requested. */
   readonly replay: WebhookReplayRequested['data'] | null
 }
@@ -73,6 +75,7 @@ export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent>
         status: 'enabled',
         disabledReason: null,
         updatedAt: created.createdAt,
+        everFull: withFull([], created),
         replay: null,
       }
     }
@@ -120,7 +123,7 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
   switch (event.type) {
     case 'WebhookChanged': {
       const { changedAt: updatedAt, ...terms } = event.data
-      return { ...before, ...terms, updatedAt }
+      return { ...before, ...terms, everFull: withFull(before.everFull, terms), updatedAt }
     }
     case 'WebhookSecretRotated': {
       const { publicKey, rotatedAt: updatedAt } = event.data
@@ -141,6 +144,14 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
     default:
       return assertNever(event)
   }
+}
+
+function withFull(
+  before: KnownWebhook['everFull'],
+  { types, payload }: Pick<WebhookTerms, 'types' | 'payload'>,
+): KnownWebhook['everFull'] {
+  if (payload === 'thin' || before === null) return before
+  return types === null ? null : [...new Set([...before, ...types])]
 }
 
 /** No secret signs for longer than it did before. */

@@ -123,8 +123,7 @@ async function deliveriesOf(
   events: readonly LoggedEvent[],
   targetsOf: TargetsOf,
 ): Promise<Delivery[]> {
-  const targetsAt = (logged: LoggedEvent) =>
-    targetsOf(logged).filter((target) => isInForce(target, logged.place))
+  const targetsAt = (logged: LoggedEvent) => targetsOf(logged).filter((target) => isInForce(target, logged.place))
   const concerned = events.filter((logged) => targetsAt(logged).length > 0)
   if (concerned.length === 0) return []
   const rendered = await render(concerned, (publisher, logged) =>

@@ -14,7 +14,14 @@ import type { EventLog } from '../event-log/log.ts'
 import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { webhookAggregate } from './aggregate.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
-import { type Reader, type RequireTerms, requireSignatures, termsOf } from './require-terms.ts'
+import {
+  everSent,
+  type Reader,
+  type RequireReadable,
+  type RequireTerms,
+  requireSignatures,
+  termsOf,
+} from './require-terms.ts'
 import { createSecret, type SecretStore } from './secrets.ts'
 
 const HOUR_MS = 3_600_000
@@ -32,6 +39,7 @@ export type ManagePorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly requireTerms: RequireTerms
+  readonly requireReadable: RequireReadable
   readonly secrets: SecretStore
 }
 
@@ -51,11 +59,17 @@ export type ManageWebhooks = {
   /**
    * A new secret; those before it sign as well for some hours.
    *
-   * @throws NotFound; Conflict `too_many_secrets`; IdempotencyKeyReused; Unavailable `webhooks_not_configured`
+   * @throws NotFound; PermissionDenied `event_scope_missing`; Conflict `too_many_secrets`; IdempotencyKeyReused;
+   *   Unavailable `webhooks_not_configured`
    */
-  readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
-  /** Deliveries are sent from now on. @throws NotFound, IdempotencyKeyReused */
-  readonly enable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
+  readonly rotate: (
+    webhookId: string,
+    overlapHours: number,
+    reader: Reader,
+    metadata: Metadata,
+  ) => Promise<Accepted<ShownSecret>>
+  /** Deliveries are sent from now on. @throws NotFound; PermissionDenied `event_scope_missing`; IdempotencyKeyReused */
+  readonly enable: (webhookId: string, reader: Reader, metadata: Metadata) => Promise<Accepted>
   /** Deliveries wait from now on. @throws NotFound, IdempotencyKeyReused */
   readonly disable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
   /** What is not sent yet will not be sent. @throws NotFound for an unknown one */
@@ -63,7 +77,7 @@ export type ManageWebhooks = {
 }
 
 export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
-  const { log, requireTerms } = ports
+  const { log, requireTerms, requireReadable } = ports
   return {
     create: createCreate(ports),
     rotate: createRotate(ports),
@@ -74,13 +88,21 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
         const loaded = await log.load(webhookAggregate, webhookId)
         if (loaded.state.status === 'unknown') throw new NotFound('webhook')
         const terms = await requireTerms({ ...termsOf(loaded.state), ...revision }, reader)
+        if (terms.url !== loaded.state.url) requireReadable(everSent(loaded.state), reader)
         const now = log.now()
         const changed = change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })
         if (changed !== null) await log.append({ changes: [changed] })
       }),
 
-    enable: (webhook, metadata) =>
-      acceptChange(ports, webhookAggregate, webhook, { type: 'EnableWebhook', now: log.now() }, metadata),
+    enable: (id, reader, metadata) =>
+      acceptChange(
+        ports,
+        webhookAggregate,
+        { id, environment: reader.environment },
+        { type: 'EnableWebhook', now: log.now() },
+        metadata,
+        (state) => state.status !== 'unknown' && requireReadable(everSent(state), reader),
+      ),
     disable: (webhook, metadata) =>
       acceptChange(
         ports,
@@ -115,14 +137,15 @@ function createCreate({ log, accept, newId, requireTerms, secrets }: ManagePorts
     )
 }
 
-function createRotate({ log, accept, newId, secrets }: ManagePorts): ManageWebhooks['rotate'] {
-  return (webhookId, overlapHours, metadata) =>
+function createRotate({ log, accept, newId, requireReadable, secrets }: ManagePorts): ManageWebhooks['rotate'] {
+  return (webhookId, overlapHours, reader, metadata) =>
     accept(
       metadata,
       async (append) => {
         const loaded = await log.load(webhookAggregate, webhookId)
-        const signatures = loaded.state.status === 'unknown' ? [] : loaded.state.signatures
-        const { secret, publicKey, plaintext } = createSecret(signatures)
+        if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+        requireReadable(loaded.state, reader)
+        const { secret, publicKey, plaintext } = createSecret(loaded.state.signatures)
         const secretId = newId('webhookSecret')
         const now = log.now()
         const overlapEndsAt = toInstant(Date.parse(now) + overlapHours * HOUR_MS)

@@ -9,6 +9,7 @@ import {
   toDeliveryDetail,
   toDeliveryView,
 } from './delivery-view.ts'
+import type { Payload, WebhookTerms } from './events.ts'
 
 /** Omitted fields match everything. */
 export type DeliveryFilter = {
@@ -23,6 +24,8 @@ export type DeliveryReads = {
   readonly list: (webhookId: string, filter: DeliveryFilter) => Promise<DeliveryView[]>
   /** With its attempts. @throws NotFound `delivery_not_found` */
   readonly read: (webhookId: string, deliveryId: string) => Promise<DeliveryDetail>
+  /** What an attempt sends. @throws NotFound `delivery_not_found` */
+  readonly sentBy: (webhookId: string, deliveryId: string) => Promise<Pick<WebhookTerms, 'types' | 'payload'>>
   /**
    * Has a delivery sent again at once, whatever became of it: also while its webhook pauses, or earlier events of its resource
    * wait. Repeating this before it was sent changes nothing more. @throws NotFound `delivery_not_found`
@@ -52,6 +55,18 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
       const [row] = rows
       if (row === undefined) throw new NotFound('delivery')
       return toDeliveryDetail(row)
+    },
+
+    async sentBy(webhookId, deliveryId) {
+      const { rows } = await pool.query<{ type: string; payload: Payload }>({
+        name: 'sent_by_delivery',
+        text: `SELECT d.type, coalesce(d.payload, w.payload) AS payload FROM webhook_deliveries AS d JOIN webhooks AS w USING (webhook_id)
+                WHERE d.delivery_id = $1 AND d.webhook_id = $2`,
+        values: [deliveryId, webhookId],
+      })
+      const [row] = rows
+      if (row === undefined) throw new NotFound('delivery')
+      return { types: [row.type], payload: row.payload }
     },
 
     async retry(webhookId, deliveryId, now) {

@@ -68,17 +68,22 @@ t.test('a receiver that answers 410 is disabled, and the event stays pending', a
   t.strictSame(rows, [{ state: 'pending', attempts: 1 }])
 })
 
-t.test('each delivery is sent with the payload of its place in the log, and one of an earlier version as the webhook says now', async (t) => {
-  const { pool, sent, drain } = await withDrain(t, () => 'delivered')
-  await enqueue(pool, 'one', ['a.1', 'b.1', 'c.1'])
-  await pool.query(`UPDATE webhook_deliveries SET payload = CASE event_id WHEN 'a.1' THEN 'full' WHEN 'b.1' THEN 'thin' END`)
-  await pool.query(
-    `INSERT INTO webhooks (webhook_id, tenant_id, environment, url, payload, signatures, secrets, status, created_at, updated_at, version)
+t.test(
+  'each delivery is sent with the payload of its place in the log, and one of an earlier version as the webhook says now',
+  async (t) => {
+    const { pool, sent, drain } = await withDrain(t, () => 'delivered')
+    await enqueue(pool, 'one', ['a.1', 'b.1', 'c.1'])
+    await pool.query(
+      `UPDATE webhook_deliveries SET payload = CASE event_id WHEN 'a.1' THEN 'full' WHEN 'b.1' THEN 'thin' END`,
+    )
+    await pool.query(
+      `INSERT INTO webhooks (webhook_id, tenant_id, environment, url, payload, signatures, secrets, status, created_at, updated_at, version)
      VALUES ('one', 'acme', 'mainnet', 'https://one.example', 'thin', '["v1"]', '[]', 'enabled', now(), now(), 1)`,
-  )
-  await drain('one')
-  t.strictSame(sent.map(({ event, payload }) => `${event} ${payload}`).sort(), ['a.1 full', 'b.1 thin', 'c.1 thin'])
-})
+    )
+    await drain('one')
+    t.strictSame(sent.map(({ event, payload }) => `${event} ${payload}`).sort(), ['a.1 full', 'b.1 thin', 'c.1 thin'])
+  },
+)
 
 t.test('a sender that dies before it records a response sends the same event again', async (t) => {
   const { pool, sent, deliveries, drain } = await withDrain(t, () => 'delivered')
