@@ -16,6 +16,7 @@ import { createReadEvents } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
 import { runReplays } from '../webhooks/run-replays.ts'
 import { createRunningDrains } from '../webhooks/running-drains.ts'
+import { tellGivenUp } from '../webhooks/tell-given-up.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
 import { FORGET_INTERVAL_MS, forgetDone, OPEN_WEBHOOKS } from './forget-done.ts'
@@ -89,6 +90,7 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
       signal,
       onError,
     }),
+    repeat(() => tellGivenUp(kernel, signal), { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => forgetDone(kernel, OPEN_WEBHOOKS), { intervalMs: FORGET_INTERVAL_MS, signal, onError }),
     repeat(findDue, { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => removeOld(pool, clock(), signal), { intervalMs: RETENTION_INTERVAL_MS, signal, onError }),

@@ -248,6 +248,7 @@ const HISTORY: readonly Commit[] = [
   ...RESTORES,
   [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
   ...VOUCHER_USES,
+  [['delivery-dlv_1', 'WebhookDeliveryGivenUp.v1']],
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')
