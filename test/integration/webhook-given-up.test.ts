@@ -1,4 +1,5 @@
 /** That a delivery was given up is an event: once, whoever dies, and never about itself. */
+import type { QueryConfig } from 'pg'
 import t, { type Test } from 'tap'
 import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
@@ -138,6 +139,25 @@ t.test('each delivery that is given up is told once, and once more after a retry
       [2, MAX_ATTEMPTS + 1],
     ],
   )
+})
+
+t.test('a sender that dies between the event and its row tells of it no second time', async (t) => {
+  const { create, transfers, fanOutUntil, giveUp, told, tell, pool, log } = await withSending(t)
+  await create('w', ['transaction.requested'])
+  await transfers(3)
+  await fanOutUntil('w', 3)
+  await giveUp('w')
+  const dying = Object.create(pool) as typeof pool
+  dying.query = ((statement: QueryConfig) => {
+    if (statement.name === 'mark_told_deliveries') throw new Error('killed')
+    return pool.query(statement)
+  }) as typeof pool.query
+  await t.rejects(tellGivenUp({ pool: dying, log }, NEVER), { message: 'killed' })
+  t.equal((await told()).length, 3)
+  await tell()
+  t.equal((await told()).length, 3)
+  const { rows } = await pool.query('SELECT DISTINCT told_attempts FROM webhook_deliveries')
+  t.strictSame(rows, [{ told_attempts: MAX_ATTEMPTS }], 'and is not looked at again')
 })
 
 t.test('the event reaches all webhooks that want it, and giving that up in turn tells nothing', async (t) => {
