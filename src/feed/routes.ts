@@ -6,6 +6,7 @@ import type { Caller } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { AuthenticationFailed } from '../http/http-errors.ts'
 import type { Routes } from '../http/request.ts'
+import { onceOver, overOf } from '../http/request-end.ts'
 import type { View } from '../http/view.ts'
 import type { Catalogue } from './catalogue.ts'
 import { eventStream, type StreamTimes } from './event-stream.ts'
@@ -73,7 +74,7 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
         return success(pageOf(caller, { events, hasMore, id: id ?? start.id }))
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
-      const over = AbortSignal.any([draining.signal, closeOf(reply)])
+      const over = AbortSignal.any([draining.signal, overOf(reply)])
       const awaited = await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
       if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
@@ -131,7 +132,7 @@ function stream(
     onStall: () => request.raw.destroy(),
     ...(ports.times ? { times: ports.times } : {}),
   })
-  reply.raw.once('close', () => {
+  onceOver(reply, () => {
     close()
     blocks.destroy()
   })
@@ -153,11 +154,4 @@ function wantsStream({ headers }: FastifyRequest): boolean {
 function lastEventId({ headers }: FastifyRequest): string | undefined {
   const id = headers['last-event-id']
   return typeof id === 'string' && id !== '' ? id : undefined
-}
-
-/** Aborts when the connection closes. */
-function closeOf(reply: FastifyReply): AbortSignal {
-  const closed = new AbortController()
-  reply.raw.once('close', () => closed.abort())
-  return closed.signal
 }

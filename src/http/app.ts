@@ -25,6 +25,7 @@ import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import type { App, Routes } from './request.ts'
+import { closePipelined } from './request-end.ts'
 import { requestIdMaker } from './request-id.ts'
 import { observeRequests } from './request-observation.ts'
 import { enforceRouteRules } from './route-rules.ts'
@@ -84,6 +85,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   app.setNotFoundHandler(pathBook.reply)
   acceptJsonOnly(app)
   decorateRequests(app)
+  closePipelined(app)
   addCommonHeaders(app, settings.sandbox)
   app.addHook('onRequest', refuseRepeatedHeaders)
   app.addHook('onRequest', pathBook.refuseUndeclared)

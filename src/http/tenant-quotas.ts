@@ -16,6 +16,7 @@ import {
   type RateQuota,
 } from '../core/quotas.ts'
 import type { App } from './request.ts'
+import { onceOver } from './request-end.ts'
 import { metadataOf } from './request-metadata.ts'
 import { createTenantRates } from './tenant-rates.ts'
 
@@ -177,8 +178,8 @@ function createInFlight(quotas: TenantQuotas) {
       if (!parts.has(request)) {
         inFlight.set(tenantId, used + 1)
         parts.set(request, new Set(['answer']))
-        // A client that leaves in the middle of a stream gets no onResponse.
-        reply.raw.once('close', () => end(request, 'answer'))
+        // A response that cannot be sent has no onResponse.
+        onceOver(reply, () => end(request, 'answer'))
       }
       done()
     },

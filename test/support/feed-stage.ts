@@ -10,10 +10,11 @@ import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
+import type { Routes } from '../../src/http/request.ts'
 import { createLogger } from '../../src/logging.ts'
 import { type AuditStage, withAudit } from './audit.ts'
 import { type FeedEvent, type FeedStream, readStream } from './event-stream.ts'
-import { KEYS, startTestApp, type TestApp } from './http.ts'
+import { KEYS, startTestApp, type TestApp, type TestAppOptions } from './http.ts'
 
 export type FeedPage = {
   readonly events: readonly FeedEvent[]
@@ -45,6 +46,7 @@ export async function serveFeed(
   t: Test,
   { pool, url }: Pick<AuditStage, 'pool' | 'url'>,
   limits: Partial<FeedLimits> = {},
+  more: Pick<TestAppOptions, 'quotas'> & { readonly routes?: Routes } = {},
 ): Promise<FeedApi> {
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
@@ -56,7 +58,14 @@ export async function serveFeed(
   const clock = { laterMs: 0 }
   const kernel = { pool, wakeUps, clock: () => Date.now() + clock.laterMs, logger, metrics }
   const { routes, problem } = await composeFeed(kernel, { ...authenticator, verify }, { streams: STREAMS, ...limits })
-  const { app, send } = await startTestApp({ routes, metrics })
+  const { app, send } = await startTestApp({
+    metrics,
+    ...more,
+    routes(app) {
+      routes(app)
+      more.routes?.(app)
+    },
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
