@@ -114,6 +114,12 @@ async function apart(streaming: Streaming, work: (streaming: Streaming) => Promi
 
 async function readLog(streaming: Streaming): Promise<void> {
   const { ports, reader, closed } = streaming
+  const owedMs = reader.owedMs()
+  if (owedMs > 0) {
+    streaming.mayHaveNews = true
+    // Not at once all of it: heartbeats are due meanwhile.
+    return pause(Math.min(owedMs, RETRY_MS), closed.signal)
+  }
   const events = await orNull(ports, () => reader.next(BATCH))
   if (events === null) {
     streaming.mayHaveNews = true

@@ -16,7 +16,7 @@ import { createReader, type ReaderPorts } from './reader.ts'
 import { feedPageSchema, feedQuery } from './schemas.ts'
 import type { Streams } from './streams.ts'
 
-export type FeedRoutePorts = ReaderPorts & {
+export type FeedRoutePorts = Omit<ReaderPorts, 'use'> & {
   readonly catalogue: Catalogue
   readonly findStart: FindStart
   readonly streams: Streams
@@ -42,6 +42,8 @@ const list = {
 
 const config = {
   scope: 'events:read',
+  rate: 'skipped_events_per_second',
+  measured: true,
   refusals: {
     429:
       'By default, an API key can have 20 event streams and waiting requests at once, and a process 1,000: ' +
@@ -68,14 +70,15 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       }
       const start = await findStart(caller, query.after)
       const first = await readPage(caller, filter, start.cursor, query.limit)
+      const owedMs = request.use(first.unmatched)
       const { limit, wait: waitSeconds } = query
-      if (first.events.length > 0 || waitSeconds === 0) {
+      if (first.events.length > 0 || waitSeconds === 0 || (first.hasMore && owedMs > 0)) {
         const { events, hasMore, id } = first
         return success(pageOf(caller, { events, hasMore, id: id ?? start.id }))
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
       const over = AbortSignal.any([draining.signal, overOf(reply)])
-      const awaited = await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })
+      const awaited = await poll({ ...ports, use: request.use }, caller, { filter, start: continued, limit, waitSeconds, over })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
       if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
         throw new AuthenticationFailed('api_key_invalid')
@@ -86,7 +89,7 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
 
 /** Waits for the first events. */
 async function poll(
-  ports: FeedRoutePorts,
+  ports: FeedRoutePorts & ReaderPorts,
   caller: Caller,
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
@@ -99,7 +102,8 @@ async function poll(
     for (;;) {
       const events = await reader.next(limit)
       const leftMs = until - performance.now()
-      if (events.length > 0 || leftMs <= 0 || stop.aborted)
+      const isOver = leftMs <= 0 || stop.aborted || (!reader.isAtEnd() && reader.owedMs() > 0)
+      if (events.length > 0 || isOver)
         return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
       if (reader.isAtEnd()) await news.wait(leftMs, stop)
     }
@@ -124,7 +128,7 @@ function stream(
   const close = ports.streams.open(caller.keyId)
   const token = bearerOf(request)
   const blocks = eventStream({
-    openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
+    openReader: (onNews) => createReader({ ...ports, use: request.use }, caller, filter, start, onNews),
     scopes: caller.scopes,
     isKeyValid: () => ports.isKeyValid(token ?? ''),
     draining,

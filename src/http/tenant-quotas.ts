@@ -31,6 +31,12 @@ declare module 'fastify' {
     quotas?: RouteQuotas
     /** The quota that limits how often a tenant calls the route. */
     rate?: RateQuota
+    /** The rate limits what the calls use, which the handler says with `request.use`, and not their number. */
+    measured?: true
+  }
+  interface FastifyRequest {
+    /** On a measured route: charges the tenant for so much. @returns ms until a further call is admitted; 0 for now */
+    use: (amount: number) => number
   }
 }
 
@@ -70,15 +76,15 @@ export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions)
   const bytes = createBytes(quotas)
   const calls = createCalls(quotas)
   return (route) => {
-    const { scope, idempotent, quotas: counted, rate } = route.config ?? {}
+    const { scope, idempotent, quotas: counted, rate, measured } = route.config ?? {}
     if (scope === undefined || scope === 'public') return
     if (idempotent && counted === undefined)
       throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
-    const own = rate === undefined ? [] : [calls.charge(rate, idempotent === true)]
+    const own = rate === undefined ? [] : [measured ? calls.measure(rate) : calls.charge(rate, idempotent === true)]
     route.onRequest = [inFlight.begin, bytes.chargeRequest, ...own, ...[route.onRequest ?? []].flat()]
     route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
     const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)
-    route.handler = inFlight.during(rate === undefined ? handler : calls.chargeKeyed(rate, handler))
+    route.handler = inFlight.during(rate === undefined || measured ? handler : calls.chargeKeyed(rate, handler))
   }
 }
 
@@ -236,17 +242,22 @@ function createBytes(quotas: TenantQuotas) {
 function createCalls(quotas: TenantQuotas) {
   const rates = createTenantRates(quotas.clock)
 
-  /** @returns seconds to wait if the tenant has debt; otherwise 0, and the call is counted */
-  function count(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): number {
+  /** Seconds to wait if the tenant has debt. */
+  function waitOf(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): number {
     const limit = quotas.limitsOf(tenantId)[quota]
-    const waitSeconds = limit === 0 ? 0 : rates.secondsInDebt(tenantId, limit)
-    if (limit > 0 && waitSeconds === 0) rates.charge(tenantId, limit, 1)
-    return waitSeconds
+    return limit === 0 ? 0 : rates.secondsInDebt(`${quota} ${tenantId}`, limit)
   }
 
-  function giveBack(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): void {
+  function use(quota: RateQuota, { caller: { tenantId } }: FastifyRequest, amount: number): void {
     const limit = quotas.limitsOf(tenantId)[quota]
-    if (limit > 0) rates.charge(tenantId, limit, -1)
+    if (limit > 0) rates.charge(`${quota} ${tenantId}`, limit, amount)
+  }
+
+  /** @returns seconds to wait if the tenant has debt; otherwise 0, and the call is counted */
+  function count(quota: RateQuota, request: FastifyRequest): number {
+    const waitSeconds = waitOf(quota, request)
+    if (waitSeconds === 0) use(quota, request, 1)
+    return waitSeconds
   }
 
   function refused(quota: RateQuota, request: FastifyRequest, reply: FastifyReply, waitSeconds: number): QuotaExceeded {
@@ -260,6 +271,14 @@ function createCalls(quotas: TenantQuotas) {
       const waitSeconds = count(quota, request)
       done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
     },
+    measure: (quota: RateQuota) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+      request.use = (amount) => {
+        use(quota, request, amount)
+        return waitOf(quota, request) * 1_000
+      }
+      const waitSeconds = waitOf(quota, request)
+      done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
+    },
     chargeKeyed(quota: RateQuota, handler: RouteHandlerMethod): RouteHandlerMethod {
       return async function run(this: App, request, reply) {
         const waitSeconds = request.idempotency === null ? 0 : count(quota, request)
@@ -268,7 +287,7 @@ function createCalls(quotas: TenantQuotas) {
         try {
           return await handler.call(this, request, reply)
         } finally {
-          if (waitSeconds === 0 && reply.hasHeader('idempotency-replayed')) giveBack(quota, request)
+          if (waitSeconds === 0 && reply.hasHeader('idempotency-replayed')) use(quota, request, -1)
         }
       } as RouteHandlerMethod
     },

@@ -22,6 +22,7 @@ function streamOf(reader: Partial<Reader>) {
     next: async () => [],
     position: () => null,
     isAtEnd: () => true,
+    owedMs: () => 0,
     moved: moved.signal,
     close() {
       calls.closes += 1
