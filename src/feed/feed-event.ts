@@ -16,6 +16,11 @@ export type FeedFilter = {
   readonly resource: string | null
 }
 
+/** Whether it may leave something out. */
+export function isFilter({ types, resource }: FeedFilter): boolean {
+  return types !== null || resource !== null
+}
+
 export function toFeedEvent({ place }: LoggedEvent, { event, index, scope }: RenderedEvent): FeedEvent {
   return { place, index, event, scope }
 }

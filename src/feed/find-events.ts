@@ -20,8 +20,16 @@ export type FindPorts = {
 
 type ReadPart<Wanted> = (owner: LogOwner, wanted: LogPart & Wanted, limit: number) => Promise<LoggedEvent[]>
 
-/** In reading order, at most `limit`. */
-export type FindEvents = (owner: LogOwner, filter: FeedFilter, part: LogPart, limit: number) => Promise<LoggedEvent[]>
+/** The next events in reading order, and whether these are the last ones. @param limit about how many are looked at */
+export type FindEvents = (
+  owner: LogOwner,
+  filter: FeedFilter,
+  part: LogPart,
+  limit: number,
+) => Promise<{ readonly events: readonly LoggedEvent[]; readonly areLast: boolean }>
+
+/** So many of each type are looked at, however many types there are. */
+const FEWEST = 10
 
 export function createFindEvents(ports: FindPorts): FindEvents {
   const { catalogue, readTypes, readStreams, transactionsOf } = ports
@@ -38,14 +46,19 @@ export function createFindEvents(ports: FindPorts): FindEvents {
     const all = await Promise.all(
       catalogue.publishers.map(async (publisher) => {
         const causing = causesOf(publisher, types)
-        const isPossible = causing.length > 0 && (publisher.subject === null || (await subjectsKnown(owner, publisher, part)))
+        const isPossible =
+          causing.length > 0 && (publisher.subject === null || (await subjectsKnown(owner, publisher, part)))
         return isPossible ? causing : []
       }),
     )
     return [...new Set(all.flat())]
   }
 
-  async function streamsFor(publisher: Published, resource: string, tenantId: string): Promise<readonly string[] | null> {
+  async function streamsFor(
+    publisher: Published,
+    resource: string,
+    tenantId: string,
+  ): Promise<readonly string[] | null> {
     const { category, subject, mayConcern, streamOf } = publisher
     if (subject !== null) {
       if (!mayConcern('', resource)) return []
@@ -70,13 +83,17 @@ export function createFindEvents(ports: FindPorts): FindEvents {
 
   return async (owner, filter, part, limit) => {
     const { resource } = filter
-    if (resource === null) return readTypes(owner, { ...part, types: await typesFor(owner, filter, part) }, limit)
-    const { types, streamIds } = await placesOf(owner, { ...filter, resource })
+    const { types, streamIds } =
+      resource === null
+        ? { types: await typesFor(owner, filter, part), streamIds: [] }
+        : await placesOf(owner, { ...filter, resource })
+    const most = Math.max(FEWEST, Math.ceil(limit / Math.max(1, types.length)))
     const found = await Promise.all([
-      readTypes(owner, { ...part, types }, limit),
-      readStreams(owner, { ...part, streamIds }, limit),
+      readTypes(owner, { ...part, types }, most),
+      readStreams(owner, { ...part, streamIds }, most),
     ])
-    return found.flat().sort((a, b) => comparePlaces(a.place, b.place)).slice(0, limit)
+    const events = found.flat().sort((a, b) => comparePlaces(a.place, b.place))
+    return { events: events.slice(0, most), areLast: events.length < most }
   }
 }
 

@@ -3,7 +3,7 @@ import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
 import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Cursor, endIdOf, isAfter, readFrom } from './cursor.ts'
-import { type FeedEvent, type FeedFilter, matches, toFeedEvent, wantedBy } from './feed-event.ts'
+import { type FeedEvent, type FeedFilter, isFilter, matches, toFeedEvent, wantedBy } from './feed-event.ts'
 import type { FindEvents } from './find-events.ts'
 import type { Render } from './render.ts'
 
@@ -29,19 +29,25 @@ export type PagePorts = {
   readonly findEvents: FindEvents
 }
 
-/** Most events of the log that are read for a page and are not on it. */
-const MOST_UNMATCHED = 200
 /** Events of the log that are rendered at once: other requests have their turn between. */
-const CHUNK = 100
+const CHUNK = 90
+/** A page ends when so many were read that are not on it: with those that rendering reads, 200 rows if nothing matches. */
+const MOST_UNMATCHED = CHUNK
 const SMALLEST_CHUNK = 25
 
 export function createReadPage(ports: PagePorts): ReadPage {
   const { catalogue, render, readTenantLog, readTenantEnd, findEvents } = ports
+
+  async function readNext(owner: LogOwner, from: SubscriptionPosition, limit: number) {
+    const events = await readTenantLog(owner, from, limit)
+    return { events, areLast: events.length < limit }
+  }
+
   return async (owner, filter, after, limit) => {
-    const takesAll = filter.types === null && filter.resource === null
-    const end = takesAll ? null : await readTenantEnd(owner)
+    const end = isFilter(filter) ? await readTenantEnd(owner) : null
     const page = { events: [] as FeedEvent[], cursor: after, id: null as string | null, unmatched: 0 }
-    if (end === undefined || (end !== null && comparePlaces(end.place, after.place) < 0)) return { ...page, hasMore: false }
+    if (end === undefined || (end !== null && comparePlaces(end.place, after.place) < 0))
+      return { ...page, hasMore: false }
     const chunk = Math.max(SMALLEST_CHUNK, Math.min(limit + 1, CHUNK))
     const passed = (entry: LoggedEvent) => {
       page.cursor = { place: entry.place, index: Number.POSITIVE_INFINITY }
@@ -49,11 +55,12 @@ export function createReadPage(ports: PagePorts): ReadPage {
     }
     while (page.unmatched < MOST_UNMATCHED) {
       const from = readFrom(page.cursor)
-      const logged = await (end === null
-        ? readTenantLog(owner, from, chunk)
-        : findEvents(owner, filter, { after: from, until: end.place }, chunk))
-      const rendered = await render(logged, wantedBy(filter))
-      for (const [n, entry] of logged.entries()) {
+      const { events: read, areLast } =
+        end === null
+          ? await readNext(owner, from, chunk)
+          : await findEvents(owner, filter, { after: from, until: end.place }, chunk)
+      const rendered = await render(read, wantedBy(filter))
+      for (const [n, entry] of read.entries()) {
         const events = (rendered[n] ?? []).map((event) => toFeedEvent(entry, event))
         const wanted = events.filter((one) => isAfter(one, after) && matches(filter, one))
         for (const event of wanted) {
@@ -65,7 +72,7 @@ export function createReadPage(ports: PagePorts): ReadPage {
         if (wanted.length === 0) page.unmatched += 1
         passed(entry)
       }
-      if (logged.length < chunk) {
+      if (areLast) {
         if (end !== null) passed(end)
         return { ...page, hasMore: false }
       }

@@ -7,10 +7,11 @@ import { success, successOf } from '../http/envelope.ts'
 import { AuthenticationFailed } from '../http/http-errors.ts'
 import type { Routes } from '../http/request.ts'
 import { onceOver, overOf } from '../http/request-end.ts'
+import { UNLIMITED } from '../http/tenant-quotas.ts'
 import type { View } from '../http/view.ts'
 import type { Catalogue } from './catalogue.ts'
 import { eventStream, type StreamTimes } from './event-stream.ts'
-import { type FeedEvent, type FeedFilter, shownTo } from './feed-event.ts'
+import { type FeedEvent, type FeedFilter, isFilter, shownTo } from './feed-event.ts'
 import { type FindStart, readFilter, type Start } from './read-request.ts'
 import { createReader, type ReaderPorts } from './reader.ts'
 import { feedPageSchema, feedQuery } from './schemas.ts'
@@ -63,14 +64,19 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
     app.get('/v1/events', { schema: list, config }, async (request, reply) => {
       const { caller, query } = request
       const filter = readFilter(query, catalogue)
+      const meter = isFilter(filter) ? request.meter : UNLIMITED
+      meter.requireRoom()
       if (wantsStream(request)) {
         const id = lastEventId(request)
         const start = await (id === undefined ? findStart(caller, query.after) : findStart(caller, id, 'Last-Event-ID'))
-        return stream(ports, { request, reply, filter, start, draining: draining.signal }) as never
+        return stream(
+          { ...ports, use: meter.use },
+          { request, reply, filter, start, draining: draining.signal },
+        ) as never
       }
       const start = await findStart(caller, query.after)
       const first = await readPage(caller, filter, start.cursor, query.limit)
-      const owedMs = request.use(first.unmatched)
+      const owedMs = meter.use(first.unmatched)
       const { limit, wait: waitSeconds } = query
       if (first.events.length > 0 || waitSeconds === 0 || (first.hasMore && owedMs > 0)) {
         const { events, hasMore, id } = first
@@ -78,7 +84,13 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
       const over = AbortSignal.any([draining.signal, overOf(reply)])
-      const awaited = await poll({ ...ports, use: request.use }, caller, { filter, start: continued, limit, waitSeconds, over })
+      const awaited = await poll({ ...ports, use: meter.use }, caller, {
+        filter,
+        start: continued,
+        limit,
+        waitSeconds,
+        over,
+      })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
       if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
         throw new AuthenticationFailed('api_key_invalid')
@@ -103,8 +115,7 @@ async function poll(
       const events = await reader.next(limit)
       const leftMs = until - performance.now()
       const isOver = leftMs <= 0 || stop.aborted || (!reader.isAtEnd() && reader.owedMs() > 0)
-      if (events.length > 0 || isOver)
-        return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
+      if (events.length > 0 || isOver) return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
       if (reader.isAtEnd()) await news.wait(leftMs, stop)
     }
   } finally {
@@ -114,7 +125,7 @@ async function poll(
 }
 
 function stream(
-  ports: FeedRoutePorts,
+  ports: FeedRoutePorts & ReaderPorts,
   of: {
     readonly request: FastifyRequest
     readonly reply: FastifyReply
@@ -128,7 +139,7 @@ function stream(
   const close = ports.streams.open(caller.keyId)
   const token = bearerOf(request)
   const blocks = eventStream({
-    openReader: (onNews) => createReader({ ...ports, use: request.use }, caller, filter, start, onNews),
+    openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
     scopes: caller.scopes,
     isKeyValid: () => ports.isKeyValid(token ?? ''),
     draining,

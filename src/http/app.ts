@@ -148,7 +148,7 @@ function decorateRequests(app: App): void {
   app.decorateRequest('authenticated', null)
   app.decorateRequest('idempotency', null)
   app.decorateRequest('bodyLength', 0)
-  app.decorateRequest('use', () => 0)
+  app.decorateRequest('meter')
   app.decorateRequest('caller', {
     getter(): Caller {
       if (this.authenticated === null) throw new Error('this route is public and has no caller')

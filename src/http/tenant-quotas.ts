@@ -31,14 +31,24 @@ declare module 'fastify' {
     quotas?: RouteQuotas
     /** The quota that limits how often a tenant calls the route. */
     rate?: RateQuota
-    /** The rate limits what the calls use, which the handler says with `request.use`, and not their number. */
+    /** The rate limits what the handler says that calls use, and not their number. */
     measured?: true
   }
   interface FastifyRequest {
-    /** On a measured route: charges the tenant for so much. @returns ms until a further call is admitted; 0 for now */
-    use: (amount: number) => number
+    /** On a measured route. */
+    meter: Meter
   }
 }
+
+export type Meter = {
+  /** @throws QuotaExceeded while the tenant has debt */
+  readonly requireRoom: () => void
+  /** Charges the tenant for so much. @returns ms until its debt is paid; 0 without */
+  readonly use: (amount: number) => number
+}
+
+/** Of requests without a quota. */
+export const UNLIMITED: Meter = { requireRoom: () => undefined, use: () => 0 }
 
 type Admission =
   | { readonly admitted: true; readonly settle: (recorded: boolean) => void }
@@ -272,12 +282,17 @@ function createCalls(quotas: TenantQuotas) {
       done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
     },
     measure: (quota: RateQuota) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-      request.use = (amount) => {
-        use(quota, request, amount)
-        return waitOf(quota, request) * 1_000
+      request.meter = {
+        requireRoom() {
+          const waitSeconds = waitOf(quota, request)
+          if (waitSeconds > 0) throw refused(quota, request, reply, waitSeconds)
+        },
+        use(amount) {
+          use(quota, request, amount)
+          return waitOf(quota, request) * 1_000
+        },
       }
-      const waitSeconds = waitOf(quota, request)
-      done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
+      done()
     },
     chargeKeyed(quota: RateQuota, handler: RouteHandlerMethod): RouteHandlerMethod {
       return async function run(this: App, request, reply) {
