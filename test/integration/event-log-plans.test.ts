@@ -19,6 +19,7 @@ import {
   readTenantRange,
   readWholeLog,
 } from '../../src/event-log/read-logged.ts'
+import { readTenantStreams, readTenantTypes } from '../../src/event-log/read-part.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
@@ -28,7 +29,7 @@ import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
-import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { createTransactionReads, transactionsOf } from '../../src/transactions/read-transactions.ts'
 import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
@@ -160,6 +161,9 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await readTenantEnd(spy, owner)
   const range = { after: LOG_START, until: { transactionId: 10n ** 6n, position: 1n }, from: new Date(), to: null }
   await readTenantRange(spy, owner, range, 100)
+  await readTenantTypes(spy, owner, { ...range, types: ['TransactionMined', 'TransferObserved'] }, 100)
+  await readTenantStreams(spy, owner, { ...range, streamIds: ['wallet-wal_0000001', 'balance-wal_0000001'] }, 100)
+  await transactionsOf(spy, 'mint', 'mint_1')
   await readWholeLog(spy, LOG_START, 100)
   await readLogEnd(spy)
   t.ok(noted.size > 20, `${noted.size} statements are explained`)
