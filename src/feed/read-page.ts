@@ -1,10 +1,10 @@
 /** Reads public events from the log, of any age, oldest first and without gaps. */
 import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
 import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
+import type { FindEvents } from './candidates.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Cursor, endIdOf, isAfter, readFrom } from './cursor.ts'
 import { type FeedEvent, type FeedFilter, isFilter, matches, toFeedEvent, wantedBy } from './feed-event.ts'
-import type { FindEvents } from './find-events.ts'
 import type { Render } from './render.ts'
 
 export type FeedPage = {

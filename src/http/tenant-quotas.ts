@@ -16,8 +16,8 @@ import {
   type RateQuota,
 } from '../core/quotas.ts'
 import type { App } from './request.ts'
-import { onceOver } from './request-end.ts'
 import { metadataOf } from './request-metadata.ts'
+import { createInFlight } from './requests-in-flight.ts'
 import { createTenantRates } from './tenant-rates.ts'
 
 /**
@@ -82,7 +82,10 @@ type Done = (error?: Error) => void
  * @throws Error at start when a route that creates or spends does not declare its quotas
  */
 export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
-  const inFlight = createInFlight(quotas)
+  const inFlight = createInFlight(
+    (tenantId) => quotas.limitsOf(tenantId).requests_in_flight,
+    (reply, use) => refusal(quotas, reply, use, 1),
+  )
   const bytes = createBytes(quotas)
   const calls = createCalls(quotas)
   return (route) => {
@@ -164,56 +167,6 @@ async function admitAll(
 
 async function replayOf({ findReplay }: TenantQuotas, request: FastifyRequest): Promise<string | null> {
   return request.idempotency === null ? null : findReplay(metadataOf(request))
-}
-
-/**
- * Counts a tenant's requests in progress. A request counts until its response is sent and its handler has finished:
- * after a disconnect the handler still uses resources.
- */
-function createInFlight(quotas: TenantQuotas) {
-  const inFlight = new Map<string, number>()
-  const parts = new WeakMap<FastifyRequest, Set<'answer' | 'handler'>>()
-
-  function end(request: FastifyRequest, part: 'answer' | 'handler'): void {
-    const open = parts.get(request)
-    if (open === undefined || !open.delete(part) || open.size > 0) return
-    parts.delete(request)
-    const { tenantId } = request.caller
-    const left = (inFlight.get(tenantId) ?? 1) - 1
-    if (left === 0) inFlight.delete(tenantId)
-    else inFlight.set(tenantId, left)
-  }
-
-  return {
-    begin(request: FastifyRequest, reply: FastifyReply, done: Done) {
-      const { tenantId } = request.caller
-      const limit = quotas.limitsOf(tenantId).requests_in_flight
-      const used = inFlight.get(tenantId) ?? 0
-      if (limit > 0 && used >= limit)
-        return done(refusal(quotas, reply, { quota: 'requests_in_flight', limit, used }, 1))
-      if (!parts.has(request)) {
-        inFlight.set(tenantId, used + 1)
-        parts.set(request, new Set(['answer']))
-        // A response that cannot be sent has no onResponse.
-        onceOver(reply, () => end(request, 'answer'))
-      }
-      done()
-    },
-    during(handler: RouteHandlerMethod): RouteHandlerMethod {
-      return async function run(this: App, request, reply) {
-        parts.get(request)?.add('handler')
-        try {
-          return await handler.call(this, request, reply)
-        } finally {
-          end(request, 'handler')
-        }
-      } as RouteHandlerMethod
-    },
-    close(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
-      end(request, 'answer')
-      done()
-    },
-  }
 }
 
 /** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */

@@ -4,6 +4,7 @@ import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { SubjectType } from '../declarations.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -177,7 +178,7 @@ function columnsOf(table: string): string {
 
 /** The ids of the transactions that serve a resource, of any tenant. */
 export async function transactionsOf(pool: Pool, subject: SubjectType, id: string): Promise<string[]> {
-  const { rows } = await pool.query<{ readonly transaction_id: string }>({
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
     name: 'transactions_of_subject',
     text: 'SELECT transaction_id FROM transactions WHERE subject_type = $1 AND subject_id = $2',
     values: [subject, id],
