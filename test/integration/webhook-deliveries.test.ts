@@ -1,6 +1,7 @@
 /** What is sent to webhooks, in which order, and what a failing receiver costs. */
 import t from 'tap'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
+import { MOST_REFUSED } from '../../src/webhooks/sql.ts'
 import { enqueue, LOST, posted, START, withDrain } from '../support/webhook-drain-stage.ts'
 
 const DAY = 86_400_000
@@ -82,6 +83,39 @@ t.test(
     )
     await drain('one')
     t.strictSame(sent.map(({ event, payload }) => `${event} ${payload}`).sort(), ['a.1 full', 'b.1 thin', 'c.1 thin'])
+  },
+)
+
+t.test(
+  'a delivery keeps its payload when it is attempted again, as a probe, during a pause or because its owner asked',
+  async (t) => {
+    let isUp = false
+    const { pool, time, sent, drain } = await withDrain(t, () => (isUp ? 'delivered' : 'failed'))
+    const payloads = () => sent.splice(0).map(({ event, payload }) => `${event} ${payload}`)
+    await enqueue(pool, 'one', ['a.1', 'b.1'])
+    await pool.query(`UPDATE webhook_deliveries SET payload = CASE event_id WHEN 'a.1' THEN 'thin' ELSE 'full' END`)
+    await drain('one')
+    t.strictSame(payloads().sort(), ['a.1 thin', 'b.1 full'])
+    time.now += DAY
+    await drain('one')
+    t.strictSame(payloads(), ['a.1 thin'], 'the probe')
+    time.now += DAY
+    isUp = true
+    await drain('one')
+    t.strictSame(payloads(), ['b.1 full', 'a.1 thin'], 'the next probe, and what waited')
+    await enqueue(pool, 'one', ['c.1.wallet.created'])
+    await pool.query(`UPDATE webhook_deliveries SET payload = 'thin' WHERE event_id = 'c.1.wallet.created'`)
+    await pool.query(`UPDATE webhook_deliveries SET state = 'pending', is_asked = true WHERE event_id = 'b.1'`)
+    await pool.query('UPDATE webhook_health SET paused_until = $1, refused = $2', [
+      new Date(time.now + DAY),
+      MOST_REFUSED,
+    ])
+    await drain('one')
+    t.strictSame(
+      payloads().sort(),
+      ['b.1 full', 'c.1.wallet.created thin'],
+      'what was asked for, and a type that was not refused',
+    )
   },
 )
 

@@ -1,25 +1,30 @@
 /** That a delivery was given up is an event: once, whoever dies, and never about itself. */
-import type { QueryConfig } from 'pg'
+import type { Pool, QueryConfig } from 'pg'
 import t, { type Test } from 'tap'
 import { composeCatalogue, composeRender } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { createLeases } from '../../src/event-log/leases.ts'
 import { readWholeLog } from '../../src/event-log/read-logged.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
+import { createDrainWebhook } from '../../src/webhooks/drain-webhook.ts'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
 import type { Posted } from '../../src/webhooks/post.ts'
 import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
+import { createReceiverOf } from '../../src/webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
+import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
 import { tellGivenUp } from '../../src/webhooks/tell-given-up.ts'
 import { withAudit } from '../support/audit.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
+const DAY = 86_400_000
 const NEVER = new AbortController().signal
-const REFUSED: Posted = {
+const FAILED: Posted = {
   outcome: 'failed',
   status: 500,
   error: null,
@@ -84,13 +89,34 @@ async function withSending(t: Test) {
       await pool.query(`UPDATE webhook_deliveries SET due_at = now() - interval '1 hour' WHERE webhook_id = $1`, [
         webhookId,
       ])
-      const pending = await deliveries.next(webhookId, 100)
-      await deliveries.record(
-        webhookId,
-        pending.map((delivery) => ({ delivery, posted: REFUSED })),
-      )
+      const line = { webhookId, isReplay: false }
+      const next = () => deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
+      // The later events of a resource wait until the one before them is given up.
+      for (let due = await next(); due.deliveries.length > 0; due = await next())
+        await deliveries.record(
+          webhookId,
+          due.deliveries.map((delivery) => ({ delivery, posted: FAILED, isRefused: false })),
+        )
     },
   }
+}
+
+/** Sends what is due by the clock of the test, to a receiver that refuses everything. */
+function drainerOf(pool: Pool, clock: () => number) {
+  const drain = createDrainWebhook({
+    leases: createLeases({ pool, holder: 'sender@test:1', leaseMs: 10_000 }),
+    running: createRunningDrains(),
+    deliveries: createDeliveries({ pool, clock, random: () => 0.5 }),
+    receiverOf: createReceiverOf(pool),
+    keysOf: async () => ({ secrets: [Buffer.alloc(24)], ed25519: [] }),
+    bodiesOf: async (ids) => new Map(ids.map((id) => [id, () => '{}'])),
+    post: async () => ({ ...FAILED, status: 400 }),
+    disable: async () => undefined,
+    clock,
+    onAttempts: () => undefined,
+  })
+  const place = { during: <T>(work: () => Promise<T>) => work(), isWanted: () => false }
+  return (webhookId: string) => drain(webhookId, place, NEVER)
 }
 
 t.test('each delivery that is given up is told once, and once more after a retry that fails', async (t) => {
@@ -140,6 +166,36 @@ t.test('each delivery that is given up is told once, and once more after a retry
     ],
   )
 })
+
+t.test(
+  'a refused delivery is told once after its last attempt, and once more after a retry by name during a pause',
+  async (t) => {
+    const { create, transfers, fanOutUntil, rowsOf, told, tell, pool } = await withSending(t)
+    await create('w', ['transaction.requested'])
+    await transfers(1)
+    await fanOutUntil('w', 1)
+    const time = { now: Date.now() }
+    const drain = drainerOf(pool, () => time.now)
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      t.strictSame(await told(), [], 'others may be attempted')
+      await drain('w')
+      await tell()
+      time.now += DAY
+    }
+    const attemptsOf = async () => (await told()).map(({ data }) => (data as { attempts: number }).attempts)
+    t.strictSame(await attemptsOf(), [MAX_ATTEMPTS])
+    await pool.query('UPDATE webhook_health SET paused_until = $1', [new Date(time.now + DAY)])
+    const [row] = await rowsOf('w')
+    await createDeliveryReads(pool).retry('w', row?.delivery_id ?? '', new Date(time.now))
+    await tell()
+    t.strictSame(await attemptsOf(), [MAX_ATTEMPTS], 'a retry is no failure')
+    await drain('w')
+    await tell()
+    await tell()
+    t.strictSame(await attemptsOf(), [MAX_ATTEMPTS, MAX_ATTEMPTS + 1])
+    t.match((await told()).at(-1)?.data, { last_attempt: { status: 400 } })
+  },
+)
 
 t.test('a sender that dies between the event and its row tells of it no second time', async (t) => {
   const { create, transfers, fanOutUntil, giveUp, told, tell, pool, log } = await withSending(t)
