@@ -107,7 +107,7 @@ function choiceOf(line: Line, receiver: Receiver, now: number): Choice {
   const restOf = (): Choice['rest'] => {
     if (isUntil(receiver.pausedUntil)) return receiver.refusesAll && !line.isReplay ? 'untried' : 'none'
     if (line.isReplay && isUntil(receiver.replaysRestUntil)) return 'none'
-    // One that failed is tried with one delivery: a dead receiver costs one request, and no delivery its attempts.
+    // One that failed is tried with one delivery: a dead receiver costs one request, and few deliveries their attempts.
     return receiver.isFailing ? 'probe' : 'all'
   }
   return { line, rest: restOf(), isAsked, isWaiting }
