@@ -1,6 +1,7 @@
 /** Reads the deliveries of a webhook, and queues a delivery again. The caller has found the webhook. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { DeliveryState } from './delivery-state.ts'
 import {
   type DeliveryDetail,
@@ -58,7 +59,7 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
     },
 
     async sentBy(webhookId, deliveryId) {
-      const { rows } = await pool.query<{ type: string; payload: Payload }>({
+      const { rows } = await pool.query<Pick<Row<'webhook_deliveries'>, 'type'> & { readonly payload: Payload }>({
         name: 'sent_by_delivery',
         text: `SELECT d.type, coalesce(d.payload, w.payload) AS payload FROM webhook_deliveries AS d JOIN webhooks AS w USING (webhook_id)
                 WHERE d.delivery_id = $1 AND d.webhook_id = $2`,

@@ -17,8 +17,8 @@ export const REPLAYED = `${PENDING} AND replay_id IS NOT NULL`
 /** The public event that a delivery was given up. None says so of its own deliveries: it would cause itself. */
 export const DELIVERY_FAILED = 'webhook.delivery_failed'
 
-/** A delivery `d` that was given up, of which no event says so yet. */
-export const UNTOLD = `d.state = 'failed' AND d.told_attempts < d.attempts AND d.type <> '${DELIVERY_FAILED}'`
+/** A delivery that was given up, of which no event says so yet. */
+export const UNTOLD = `state = 'failed' AND told_attempts < attempts AND type <> '${DELIVERY_FAILED}'`
 
 /** Is due at a time, an expression of SQL. */
 export const isDue = (time: string) => `${PENDING} AND (attempts = 0 OR due_at <= ${time})`

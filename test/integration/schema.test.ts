@@ -74,6 +74,7 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   webhook_deliveries_live: webhooks.LIVE,
   webhook_deliveries_oldest: webhooks.PENDING,
   webhook_deliveries_replayed: webhooks.REPLAYED,
+  webhook_deliveries_untold: webhooks.UNTOLD,
   webhook_deliveries_waiting: webhooks.TRIED,
   webhooks_of_tenant: webhooks.KNOWN,
 }
