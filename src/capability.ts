@@ -157,8 +157,8 @@ export type Published = {
   readonly category: string
   /** The type of the resource that the public events are about. */
   readonly resource: string
-  /** The scope that a key needs to read their data. */
-  readonly scope: Scope | typeof ALL_SCOPES
+  /** The scope that a key needs to read their data, or several of which each is sufficient. */
+  readonly scope: Scope | readonly (Scope | typeof ALL_SCOPES)[]
   /** The public types, each with a description of one sentence. */
   readonly types: Readonly<Record<string, string>>
   /** For each event type of the stream, the public events that it may cause. */

@@ -21,7 +21,7 @@ export type Caller = {
   readonly keyId: string
   /** Each key belongs to one environment. */
   readonly environment: Environment
-  /** Names of scopes, or `*`. */
+  /** Each scope that the key holds, by name. */
   readonly scopes: ReadonlySet<string>
 }
 
@@ -92,6 +92,6 @@ export function createAuthenticator({
   }
 }
 
-function toCaller({ tenantId, keyId, environment, scopes }: ApiKey): Caller {
-  return { tenantId, keyId, environment, scopes: new Set(scopes) }
+function toCaller({ tenantId, keyId, environment, grants }: ApiKey): Caller {
+  return { tenantId, keyId, environment, scopes: new Set(grants) }
 }

@@ -40,7 +40,18 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
   return async ({ tenantId, environment, label = '', scopes = [ALL_SCOPES], expiresAt = null }, context) => {
     const keyId = newId('apiKey')
     const token = createToken(environment)
-    const key = { tenantId, environment, label, digest: digestOf(token), scopes: [...new Set(scopes)], expiresAt }
+    const key = {
+      tenantId,
+      environment,
+      label,
+      digest: digestOf(token),
+      scopes: [...new Set(scopes)],
+      expiresAt,
+      ipAllowlist: [],
+      limits: [],
+      issuedBy: null,
+      rotatedFrom: null,
+    }
     const now = log.now()
     const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
     await log.execute(apiKeyAggregate, keyId, command, { metadata: { ...context, tenantId } })

@@ -25,7 +25,12 @@ export function createRevokeApiKey({ log }: { readonly log: EventLog }): RevokeA
     const { tenantId } = state
     const now = log.now()
     const metadata = { ...context, tenantId }
-    const after = await log.execute(apiKeyAggregate, keyId, { type: 'RevokeApiKey', now }, { metadata })
+    const after = await log.execute(
+      apiKeyAggregate,
+      keyId,
+      { type: 'RevokeApiKey', reason: 'requested', now },
+      { metadata },
+    )
     return { keyId, tenantId, revokedAt: after.status === 'revoked' ? (after.revokedAt ?? now) : now }
   }
 }

@@ -2,16 +2,21 @@
  * What an API key may do: a resource and a verb. Scopes are recorded in events, so a name never changes its meaning.
  */
 
-/** Stands for all scopes, including those of later versions, except those that must be named explicitly. */
+/**
+ * Asks for all scopes that need not be named. What it stood for is recorded when a key is issued; a key that was issued
+ * for it also sees what no scope names.
+ */
 export const ALL_SCOPES = '*'
 
-/**
- * Scopes that a key has only if it was issued with them by name. An exported key can spend permanently without this
- * service, so a key issued for `*`, perhaps before exports existed, must not gain that right.
- */
-const BY_NAME_ALONE: ReadonlySet<string> = new Set(['recovery:export'])
+/** A scope, or several of which each is sufficient. */
+export type Guard = string | readonly string[]
 
-/** Whether a key with these scopes has the given scope. */
-export function allows(held: ReadonlySet<string>, scope: string): boolean {
-  return held.has(scope) || (held.has(ALL_SCOPES) && !BY_NAME_ALONE.has(scope))
+/** Whether a key that holds these scopes, each by its name, passes. */
+export function allows(held: ReadonlySet<string>, guard: Guard): boolean {
+  return typeof guard === 'string' ? held.has(guard) : guard.some((scope) => held.has(scope))
+}
+
+/** As part of a sentence. */
+export function guardText(guard: Guard): string {
+  return [guard].flat().join(' or ')
 }

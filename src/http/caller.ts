@@ -7,7 +7,7 @@ export type Caller = {
   readonly keyId: string
   /** Each key belongs to one environment. */
   readonly environment: Environment
-  /** Names of scopes, or `*`: see `allows`. */
+  /** Each scope that the key holds, by name: see `allows`. */
   readonly scopes: ReadonlySet<string>
 }
 

@@ -5,7 +5,7 @@
 import type { Published } from '../capability.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
-import { ALL_SCOPES, allows } from '../core/scopes.ts'
+import { allows, type Guard, guardText } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
@@ -13,7 +13,7 @@ import { requireReceiverUrl, type UrlRules } from './receiver-url.ts'
 import { TEST } from './targets.ts'
 
 /** A type of public events, with the scope that its data needs. */
-export type DeliveredType = { readonly type: string; readonly scope: string; readonly isAboutWallet: boolean }
+export type DeliveredType = { readonly type: string; readonly scope: Guard; readonly isAboutWallet: boolean }
 
 /** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
 export function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
@@ -115,13 +115,13 @@ function requireReadable({ types, payload }: WebhookTerms, { scopes }: Reader, k
   if (!allows(scopes, 'events:read')) throw scopeMissing('events:read', 'A webhook sends events')
   if (payload === 'thin') return
   const chosen = known.filter(({ type }) => types === null || types.includes(type))
-  const hidden = chosen.find(({ scope }) => (scope === ALL_SCOPES ? !scopes.has(scope) : !allows(scopes, scope)))
+  const hidden = chosen.find(({ scope }) => !allows(scopes, scope))
   if (hidden !== undefined) throw scopeMissing(hidden.scope, `The webhook would send the data of ${hidden.type}`)
 }
 
-function scopeMissing(scope: string, what: string): PermissionDenied {
+function scopeMissing(scope: Guard, what: string): PermissionDenied {
   return new PermissionDenied(
     'event_scope_missing',
-    `${what}, and the API key does not have the scope ${scope}: use a key that has it, choose other types, or set payload to thin.`,
+    `${what}, and the API key does not have the scope ${guardText(scope)}: use a key that has it, choose other types, or set payload to thin.`,
   )
 }

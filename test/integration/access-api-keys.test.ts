@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { grantsOf } from '../../src/access/grants.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { keysProgram } from '../../src/access/keys-program.ts'
 import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
@@ -12,6 +13,7 @@ import { createToken, digestOf } from '../../src/access/token.ts'
 import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
 import { judgeEvent } from '../../src/audit/set-aside/judge-event.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { insertBad } from '../support/bad-events.ts'
 import { runProgramLine } from '../support/cli.ts'
@@ -59,7 +61,7 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   t.match(differences, [{ table: 'api_keys', live: { digest: digestOf(foreign) } }], 'replay --diff reports it')
   await change('digest = $2', victim, digestOf(victim.token))
   t.match(await authenticator().verify(victim.token), { tenantId: 'acme' }, 'the key itself works again')
-  await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}'", narrow)
+  await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}', grants = '{*}'", narrow)
   t.match(await authenticator().verify(narrow.token), {
     tenantId: 'globex',
     environment: 'testnet',
@@ -68,8 +70,8 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   await change('revoked_at = NULL', revoked)
   t.equal(await authenticator().verify(revoked.token), null, 'a revoked key stays revoked')
   await pool.query(
-    `INSERT INTO api_keys SELECT 'key_x', tenant_id, environment, label, $2, scopes, expires_at, revoked_at, created_at, version
-       FROM api_keys WHERE key_id = $1`,
+    `INSERT INTO api_keys SELECT (jsonb_populate_record(k, jsonb_build_object('key_id', 'key_x', 'digest', $2::text))).*
+       FROM api_keys k WHERE key_id = $1`,
     [victim.keyId, digestOf(foreign)],
   )
   t.equal(await authenticator().verify(foreign), null, 'a row without events lets nobody in')
@@ -114,7 +116,7 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
     tenantId: 'acme',
     keyId: issued.keyId,
     environment: 'testnet',
-    scopes: new Set(['*']),
+    scopes: new Set(grantsOf(['*'], SCOPES)),
   })
   t.equal(await authenticator.verify(issued.token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), null)
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import type { ApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
+import { grantsBefore } from '../../src/access/grants.ts'
 import { createToken } from '../../src/access/token.ts'
 import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -90,10 +91,19 @@ export async function serveFeed(
 
 function keyIn(state: FeedApi['key']['state']): ApiKey {
   if (state === 'unknown') throw new Unavailable('database_unavailable', 'The database is not available: try again.')
-  const key = { keyId: 'key_full', tenantId: 'acme', environment: 'mainnet' as const, label: '', scopes: ['*'] }
+  const key = {
+    keyId: 'key_full',
+    tenantId: 'acme',
+    environment: 'mainnet' as const,
+    label: '',
+    scopes: ['*'],
+    issuedBy: null,
+  }
   const past = new Date(Date.now() - 1)
   return {
     ...key,
+    grants: grantsBefore(key.scopes),
+    ipAllowlist: [],
     expiresAt: state === 'expired' ? past : null,
     revokedAt: state === 'revoked' ? past : null,
     createdAt: new Date(0),

@@ -1,6 +1,6 @@
 /**
  * The last part of the golden log: restores with tags, transactions that an operator judged, evidence and ranges of
- * indexes; keys that belong to a request.
+ * indexes; keys that belong to a request. Then API keys that others made.
  */
 import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
@@ -58,3 +58,16 @@ function guarded() {
   const ids = { transactionId: 'tx_guarded', approvalIds: ['tx_guarded_approval'] }
   return { ...ids, quote: { ...quote, quoteId: 'quo_2', route }, spender, sequence: 1 }
 }
+
+const ROTATION_KEY = { key: 'key-rotation', fingerprint: 'of-key-rotation' }
+
+export const API_KEYS: readonly (readonly Step[])[] = [
+  [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],
+  [['apikey-key_2', 'ApiKeyChanged.v1']],
+  [
+    ['apikey-key_3', 'ApiKeyIssued.v2', { digest: 'd3'.repeat(32), rotatedFrom: 'key_2' }, ROTATION_KEY],
+    ['apikey-key_2', 'ApiKeyRotated.v1', {}, ROTATION_KEY],
+  ],
+  [['apikey-key_2', 'ApiKeyExpired.v1']],
+  [['apikey-key_3', 'ApiKeyRevoked.v2']],
+]

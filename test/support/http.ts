@@ -1,6 +1,7 @@
 /** An application for tests: all own code is real; keys are in memory and log lines in an array. */
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
+import { grantsBefore } from '../../src/access/grants.ts'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
@@ -31,13 +32,16 @@ export const KEYS = {
   cold: 'key-that-was-not-used-lately',
 } as const
 
+/** Of a key from before what `*` stands for was recorded. */
+const EVERY_SCOPE = new Set(grantsBefore(['*']))
+
 const CALLERS: Readonly<Record<string, Caller>> = {
-  [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: new Set(['*']) },
+  [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: EVERY_SCOPE },
   [KEYS.exporter]: {
     tenantId: 'acme',
     keyId: 'key_exporter',
     environment: 'mainnet',
-    scopes: new Set(['*', 'recovery:export']),
+    scopes: new Set([...EVERY_SCOPE, 'recovery:export']),
   },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
   [KEYS.auditor]: { tenantId: 'acme', keyId: 'key_auditor', environment: 'mainnet', scopes: new Set(['audit:read']) },
@@ -53,8 +57,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     environment: 'mainnet',
     scopes: new Set(['webhooks:read', 'webhooks:write', 'events:read', 'wallets:read']),
   },
-  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
-  [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
+  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: EVERY_SCOPE },
+  [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: EVERY_SCOPE },
 }
 
 export type TestApp = {
