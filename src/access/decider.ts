@@ -44,7 +44,7 @@ type Known = {
 export type ApiKeyCommand =
   | ({
       readonly type: 'IssueApiKey'
-      readonly key: Omit<ApiKeyIssued['data'], 'issuedAt' | 'grants'>
+      readonly key: Omit<ApiKeyIssued['data'], 'issuedAt'>
     } & Known)
   | ({
       readonly type: 'ChangeApiKey'
@@ -73,7 +73,7 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
       const { key, knownScopes, now } = command
       const items = [...unfitTenant(key.tenantId), ...unfitTerms(key, knownScopes, now)]
       if (items.length > 0) throw new ValidationFailed(items)
-      return [{ type: 'ApiKeyIssued', data: { ...key, grants: grantsOf(key.scopes, knownScopes), issuedAt: now } }]
+      return [{ type: 'ApiKeyIssued', data: { ...key, issuedAt: now } }]
     }
     if (state.status === 'unknown') throw noSuchApiKey()
     return decideKnown(command, state)

@@ -6,6 +6,7 @@ import { ALL_SCOPES } from '../core/scopes.ts'
 import { type NewId, SCOPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import { grantsOf } from './grants.ts'
 import { createToken, digestOf } from './token.ts'
 
 export type ApiKeyRequest = {
@@ -46,6 +47,7 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
       label,
       digest: digestOf(token),
       scopes: [...new Set(scopes)],
+      grants: grantsOf(scopes, SCOPES),
       expiresAt,
       ipAllowlist: [],
       limits: [],

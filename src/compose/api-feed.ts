@@ -1,5 +1,6 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
+import { allows } from '../core/scopes.ts'
 import { findLogged, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
 import type { Catalogue } from '../feed/catalogue.ts'
 import { endIdOf } from '../feed/cursor.ts'
@@ -60,7 +61,12 @@ export async function composeFeed(
     readPage: createReadPage({ catalogue, render, readTenantLog: (...args) => readTenantLog(pool, ...args) }),
     findStart: createFindStart((owner, name) => findLogged(pool, owner, name), catalogue),
     ...limits,
-    isKeyValid: async (token) => (await authenticator.verify(token)) !== null,
+    async callerNow(token, address) {
+      const caller = await authenticator.verify(token)
+      const mayRead =
+        caller !== null && allows(caller.scopes, 'events:read') && caller.allowsAddress?.(address) !== false
+      return mayRead ? caller : null
+    },
   })
   return {
     routes,

@@ -19,8 +19,8 @@ export type FeedRoutePorts = ReaderPorts & {
   readonly catalogue: Catalogue
   readonly findStart: FindStart
   readonly streams: Streams
-  /** Whether the token is still that of a valid key. */
-  readonly isKeyValid: (token: string) => Promise<boolean>
+  /** The caller as its key is now; `null` if it may not read events from there any more. */
+  readonly callerNow: (token: string, address: string) => Promise<Caller | null>
   readonly times?: StreamTimes
 }
 
@@ -76,9 +76,10 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       const over = AbortSignal.any([draining.signal, closeOf(reply)])
       const awaited = await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
-      if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
-        throw new AuthenticationFailed('api_key_invalid')
-      return success(pageOf(caller, awaited))
+      const callerNow =
+        awaited.events.length === 0 ? caller : await ports.callerNow(bearerOf(request) ?? '', request.ip)
+      if (callerNow === null) throw new AuthenticationFailed('api_key_invalid')
+      return success(pageOf(callerNow, awaited))
     })
   }
 }
@@ -125,7 +126,8 @@ function stream(
   const blocks = eventStream({
     openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
     scopes: caller.scopes,
-    isKeyValid: () => ports.isKeyValid(token ?? ''),
+    // Its scopes can only have become fewer.
+    isKeyValid: async () => (await ports.callerNow(token ?? '', request.ip))?.scopes.size === caller.scopes.size,
     draining,
     onError: (error) => request.log.warn({ err: error }, 'an event stream cannot read the log'),
     onStall: () => request.raw.destroy(),

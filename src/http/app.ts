@@ -62,6 +62,8 @@ export type AppParts = {
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent
   readonly clock: Clock
+  /** As `performance.now()`. */
+  readonly timer: Clock
   readonly newId: NewId
 }
 
@@ -77,6 +79,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const gate = {
     authenticator: parts.authenticator,
     rateLimit: createRateLimit(settings.rateLimitPerSecond, parts.clock),
+    timer: parts.timer,
+    countRefusal: metrics.countKeyRefusal,
   }
 
   app.setValidatorCompiler(createValidatorCompiler())

@@ -16,7 +16,7 @@ const DEMO_TENANT = 'demo'
 export async function ensureApiKey({ log, newId, pool, clock }: Kernel, stateFile: string): Promise<string> {
   const file = join(dirname(stateFile), 'api-key')
   const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
-  const { verify } = createAuthenticator({ keys: createApiKeyRows(pool), clock })
+  const { verify } = createAuthenticator({ keys: createApiKeyRows(pool), clock, timer: clock })
   if (kept !== '' && (await verify(kept)) !== null) return kept
   const issued = await createIssueApiKey({ log, newId })(
     { tenantId: DEMO_TENANT, environment: 'mainnet', label: 'sandbox', scopes: [ALL_SCOPES, ...SCOPES] },

@@ -26,7 +26,7 @@ async function withAccess(t: Test) {
   const keys = createApiKeyRows(pool, (keyId, problem) => broken.push(`${keyId}: ${problem}`))
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
   const revokeApiKey = createRevokeApiKey({ log })
-  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const program = keysProgram((task) => task({ issueApiKey, revokeApiKey, keys, clock: Date.now }))
   /** Runs the command like an operator; returns its exit code and output. */
   const operate = (...args: string[]) => runProgramLine(program, args)
@@ -46,7 +46,7 @@ t.test('the command refuses a key for a tenant of the service itself, and record
 
 t.test('a row that differs from the log lets no token in, and gives a key nothing that was not issued', async (t) => {
   const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
-  const authenticator = () => createAuthenticator({ keys, clock: Date.now })
+  const authenticator = () => createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const context = { actor: 'operator' }
   const victim = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, context)
   const narrow = await issueApiKey({ tenantId: 'globex', environment: 'testnet', scopes: ['wallets:read'] }, context)
@@ -130,7 +130,10 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
     }
   }
 
-  await t.rejects(revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: 'other' }), { code: 'api_key_not_found' })
+  await t.rejects(
+    revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: { tenantId: 'other', environment: 'testnet' } }),
+    { code: 'api_key_not_found' },
+  )
   const revoked = await revokeApiKey(issued.keyId, { actor: 'operator' })
   authenticator.forget(issued.keyId)
   t.equal(await authenticator.verify(issued.token), null)
@@ -244,7 +247,7 @@ t.test('each failure prints one line and has its own exit code', async (t) => {
     out: '',
     err: 'keys: The database is not available: try again.\n',
   })
-  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   await t.rejects(authenticator.verify(`bsk_mainnet_${'0'.repeat(64)}`), {
     code: 'database_unavailable',
     retryable: true,

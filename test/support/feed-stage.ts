@@ -52,7 +52,11 @@ export async function serveFeed(
   const metrics = createMetrics('test')
   const logger = createLogger({ level: 'error', processName: 'test' })
   const key: FeedApi['key'] = { state: 'valid' }
-  const authenticator = createAuthenticator({ keys: { byDigest: async () => keyIn(key.state) }, clock: Date.now })
+  const authenticator = createAuthenticator({
+    keys: { byDigest: async () => keyIn(key.state) },
+    clock: Date.now,
+    timer: performance.now.bind(performance),
+  })
   const verify = () => authenticator.verify(createToken('mainnet'))
   const clock = { laterMs: 0 }
   const kernel = { pool, wakeUps, clock: () => Date.now() + clock.laterMs, logger, metrics }

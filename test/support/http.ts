@@ -35,7 +35,7 @@ export const KEYS = {
 /** Of a key from before what `*` stands for was recorded. */
 const EVERY_SCOPE = new Set(grantsBefore(['*']))
 
-const CALLERS: Readonly<Record<string, Caller>> = {
+const CALLERS: Readonly<Record<string, Omit<Caller, 'allowsAddress' | 'goodUntilMs'>>> = {
   [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: EVERY_SCOPE },
   [KEYS.exporter]: {
     tenantId: 'acme',
@@ -118,6 +118,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
+    timer: () => performance.now(),
     events: [],
     asOfEvent: async () => null,
     ...parts,
@@ -171,10 +172,15 @@ const SETTINGS: HttpSettings = {
 
 function authenticator(lookedUp: string[]): Authenticator {
   return {
-    recall: (token) => (token === KEYS.cold ? undefined : CALLERS[token]),
+    recall: (token) => (token === KEYS.cold ? undefined : (callerOf(token) ?? undefined)),
     verify: async (token) => {
       lookedUp.push(token)
-      return CALLERS[token] ?? null
+      return callerOf(token)
     },
   }
+}
+
+function callerOf(token: string): Caller | null {
+  const caller = CALLERS[token]
+  return caller === undefined ? null : { ...caller, allowsAddress: null, goodUntilMs: Number.POSITIVE_INFINITY }
 }

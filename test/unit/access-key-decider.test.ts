@@ -10,26 +10,32 @@ import { SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
-const key: Omit<ApiKeyIssued['data'], 'issuedAt' | 'grants'> = {
+const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
   tenantId: 'acme',
   environment: 'mainnet',
   label: 'billing 💶',
   digest: digestOf('bsk'),
   scopes: ['*'],
+  grants: grantsOf(['*'], SCOPES),
   expiresAt: null,
   ipAllowlist: [],
   limits: [],
   issuedBy: null,
   rotatedFrom: null,
 }
-/** The event of a key with these fields. */
-const issuedAs = (fields: Partial<typeof key> = {}): ApiKeyEvent => {
-  const data = { ...key, ...fields, issuedAt: NOW }
-  return { type: 'ApiKeyIssued', data: { ...data, grants: grantsOf(data.scopes, SCOPES) } }
+/** The key with these fields, and the scopes that they ask for. */
+const keyWith = (fields: Partial<typeof key>) => {
+  const asked = { ...key, ...fields }
+  return { ...asked, grants: grantsOf(asked.scopes, SCOPES) }
 }
+/** The event of such a key. */
+const issuedAs = (fields: Partial<typeof key> = {}): ApiKeyEvent => ({
+  type: 'ApiKeyIssued',
+  data: { ...keyWith(fields), issuedAt: NOW },
+})
 const issue = (fields: Partial<typeof key> = {}): ApiKeyCommand => ({
   type: 'IssueApiKey',
-  key: { ...key, ...fields },
+  key: keyWith(fields),
   knownScopes: SCOPES,
   now: NOW,
 })
