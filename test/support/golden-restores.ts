@@ -70,4 +70,8 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   ],
   [['apikey-key_2', 'ApiKeyExpired.v1']],
   [['apikey-key_3', 'ApiKeyRevoked.v2']],
+  // One that may make keys, and what it makes and changes.
+  [['apikey-key_4', 'ApiKeyIssued.v2', { digest: 'd4'.repeat(32), expiresAt: null, issuedBy: null }]],
+  [['apikey-key_5', 'ApiKeyIssued.v2', { digest: 'd5'.repeat(32), expiresAt: null, issuedBy: 'key_4' }]],
+  [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4' }]],
 ]
