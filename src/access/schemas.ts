@@ -94,8 +94,7 @@ const askedRangesSchema = Type.Array(Type.String({ maxLength: MAX_RANGE_LENGTH, 
 const askedExpirySchema = (description: string) =>
   nullable(Type.String({ format: 'date-time', maxLength: 64, description, examples: ['2027-01-31T12:00:00.000Z'] }))
 const forceSchema = Type.Boolean({
-  description: 'Accepts an `ip_allowlist` that does not contain the address of the request.',
-  default: false,
+  description: 'Whether to accept an `ip_allowlist` that does not contain the address of the request. Default: false.',
 })
 
 export const createBody = closedObject({
