@@ -12,9 +12,15 @@ const INTERVAL_MS = 60_000
 /** In one run. The next one continues, oldest first. */
 const MOST = 1_000
 
-/** Records those that are over by the database's clock and by that of this process; returns their number. */
+/**
+ * Records those that are over by the database's clock and by that of this process; returns their number. A key whose
+ * stream cannot go on stops no other.
+ *
+ * @throws the first failure, after the others were recorded
+ */
 export function createExpireKeys({ pool, log }: { readonly pool: Pool; readonly log: EventLog }) {
   return async (): Promise<number> => {
+    const failures: unknown[] = []
     const { rows } = await pool.query<Pick<Row<'api_keys'>, 'key_id' | 'tenant_id'>>({
       name: 'expired_api_keys',
       text: `SELECT key_id, tenant_id FROM api_keys
@@ -22,8 +28,11 @@ export function createExpireKeys({ pool, log }: { readonly pool: Pool; readonly 
     })
     for (const { key_id, tenant_id: tenantId } of rows) {
       const metadata = { tenantId, actor: 'worker:dispatcher' }
-      await log.execute(apiKeyAggregate, key_id, { type: 'ExpireApiKey', now: log.now() }, { metadata })
+      await log
+        .execute(apiKeyAggregate, key_id, { type: 'ExpireApiKey', now: log.now() }, { metadata })
+        .catch((error: unknown) => failures.push(error))
     }
+    if (failures.length > 0) throw failures[0]
     return rows.length
   }
 }
