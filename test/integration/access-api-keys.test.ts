@@ -208,7 +208,7 @@ t.test('an operator issues, lists and revokes keys, in words and in JSON', async
   const table = await operate('list', '--tenant', 'acme')
   t.match(
     table.out,
-    /^key id +tenant +environment +status +scopes +label\n\S+ +acme +mainnet +revoked +wallets:read,assets:read +shop\n$/,
+    /^key id +tenant +environment +status +scopes +issued by +label\n\S+ +acme +mainnet +revoked +wallets:read,assets:read +operator +shop\n$/,
   )
   t.equal(JSON.parse((await operate('list', '--limit', '1', '--json')).out).length, 1)
   for (const { out } of [table, await operate('list', '--json')])
