@@ -1,7 +1,12 @@
 /** The events of an API key. Only the digest of the key is recorded. */
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import type { KeyLimit } from './limits.ts'
+
+/** What a key may use in a window of time. Amounts are base units, of USD millionths, and counts are requests: decimal digits. */
+export type KeyLimit =
+  | { readonly of: 'asset'; readonly assetId: string; readonly amount: string; readonly windowSeconds: number }
+  | { readonly of: 'usd'; readonly amount: string; readonly windowSeconds: number }
+  | { readonly of: 'requests'; readonly count: string; readonly windowSeconds: number }
 
 /** What a key may do, and from where. */
 export type KeyTerms = {

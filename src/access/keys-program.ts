@@ -10,10 +10,9 @@ import {
 import { limitOf, textOf } from '../cli/option-values.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { SCOPES } from '../declarations.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
-import { grantsOf } from './grants.ts'
 import type { ApiKeyRequest, IssueApiKey, IssuedApiKey } from './issue-api-key.ts'
 import type { RevokeApiKey } from './revoke-api-key.ts'
 
@@ -169,7 +168,15 @@ function listedAsJson(key: ApiKey, nowMs: number): Record<string, unknown> {
 }
 
 function listedAsRow(key: ApiKey, nowMs: number): readonly string[] {
-  return [key.keyId, key.tenantId, key.environment, statusOf(key, nowMs), key.scopes.join(','), key.issuedBy ?? 'operator', key.label]
+  return [
+    key.keyId,
+    key.tenantId,
+    key.environment,
+    statusOf(key, nowMs),
+    key.scopes.join(','),
+    key.issuedBy ?? 'operator',
+    key.label,
+  ]
 }
 
 function statusOf(key: ApiKey, nowMs: number): 'active' | 'revoked' | 'expired' {
