@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import * as access from '../../src/access/sql.ts'
 import * as activity from '../../src/activity/sql.ts'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { grantsBefore } from '../../src/core/scopes.ts'
 import { migrate } from '../../src/event-log/migrate.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
 import * as mpcKeys from '../../src/mpc-wallets/sql.ts'
 import * as nft from '../../src/nft/sql.ts'
 import * as recovery from '../../src/recovery/sql.ts'
@@ -156,4 +159,44 @@ t.test('the row of a transaction mined before calls were known has its success f
       ['tx_waiting', null],
     ],
   )
+})
+
+t.test('an API key from before has the row that its events give, with what `*` stood for', async (t) => {
+  const { pool } = await withOlderDatabase(t, '20261130090000')
+  const at = '2026-11-21T12:00:00.000Z'
+  const scopes = [['*'], ['*', 'recovery:export', 'wallets:read'], ['wallets:read', 'audit:read'], ['*']]
+  for (const [n, asked] of scopes.entries()) {
+    const terms = {
+      label: 'old',
+      digest: `d${n}`,
+      scopes: asked,
+      expiresAt: n === 2 ? '2999-01-01T00:00:00.000Z' : null,
+    }
+    const of = { tenantId: 'acme', environment: 'mainnet', issuedAt: at }
+    await insertEvent(pool, `apikey-key_${n}`, 1, 'ApiKeyIssued', { ...terms, ...of })
+    const revokedAt = n === 3 ? '2026-11-22T12:00:00.000Z' : null
+    if (revokedAt !== null) await insertEvent(pool, `apikey-key_${n}`, 2, 'ApiKeyRevoked', { revokedAt })
+    await pool.query("INSERT INTO api_keys VALUES ($1, 'acme', 'mainnet', 'old', $2, $3, $4, $5, $6, $7)", [
+      `key_${n}`,
+      terms.digest,
+      asked,
+      terms.expiresAt,
+      revokedAt,
+      at,
+      revokedAt === null ? 1 : 2,
+    ])
+  }
+  await migrate(pool, MIGRATIONS)
+  const { differences } = await compareLive(pool, ALL_AGGREGATES)
+  t.strictSame(
+    differences.filter(({ table }) => table === 'api_keys'),
+    [],
+  )
+  const { rows } = await pool.query('SELECT grants, status, revoked_reason FROM api_keys ORDER BY key_id')
+  t.match(rows, [
+    { grants: grantsBefore(['*']), status: 'active' },
+    { grants: [...grantsBefore(['*']), 'recovery:export'] },
+    { grants: ['wallets:read', 'audit:read'], revoked_reason: null },
+    { status: 'revoked', revoked_reason: 'requested' },
+  ])
 })
