@@ -82,7 +82,7 @@ t.test('a heartbeat carries the position that was scanned, and a client continue
   t.strictSame(page.events, [])
 })
 
-for (const state of ['revoked', 'expired'] as const) {
+for (const state of ['revoked', 'expired', 'narrowed', 'elsewhere'] as const) {
   t.test(`a stream ends at the heartbeat after its key is ${state}, and not while nobody can tell`, async (t: Test) => {
     const stage = await withFeed(t, { times: { heartbeatMs: 20, stallMs: 60_000 } })
     const stream = await stage.stream()

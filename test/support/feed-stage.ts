@@ -27,7 +27,7 @@ export type FeedApi = Pick<TestApp, 'app' | 'send'> & {
   readonly page: (query: string, key?: string) => Promise<FeedPage>
   readonly stream: (query?: string, headers?: Readonly<Record<string, string>>) => Promise<FeedStream>
   /** What the database says of the key of every open stream. */
-  readonly key: { state: 'valid' | 'revoked' | 'expired' | 'unknown' }
+  readonly key: { state: 'valid' | 'revoked' | 'expired' | 'narrowed' | 'elsewhere' | 'unknown' }
   /** How much later than now it is for the feed. */
   readonly clock: { laterMs: number }
 }
@@ -106,8 +106,8 @@ function keyIn(state: FeedApi['key']['state']): ApiKey {
   const past = new Date(Date.now() - 1)
   return {
     ...key,
-    grants: grantsBefore(key.scopes),
-    ipAllowlist: [],
+    grants: state === 'narrowed' ? ['events:read'] : grantsBefore(key.scopes),
+    ipAllowlist: state === 'elsewhere' ? ['203.0.113.7/32'] : [],
     expiresAt: state === 'expired' ? past : null,
     revokedAt: state === 'revoked' ? past : null,
     createdAt: new Date(0),
