@@ -12,6 +12,7 @@ import { ALL_SCOPES } from '../core/scopes.ts'
 import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyChanged, ApiKeyEvent, ApiKeyIssued, KeyTerms, RevocationReason } from './events.ts'
 import { grantsOf } from './grants.ts'
+import { unfitLimits } from './limits.ts'
 
 const MAX_LABEL_LENGTH = 128
 /** Fixed length and time zone, so that text order is time order. */
@@ -71,7 +72,7 @@ export const apiKeyDecider: Decider<ApiKeyState, ApiKeyCommand, ApiKeyEvent> = {
     if (command.type === 'IssueApiKey') {
       if (state.status !== 'unknown') throw new Conflict('api_key_exists', 'An API key with this id already exists.')
       const { key, knownScopes, now } = command
-      const items = [...unfitTenant(key.tenantId), ...unfitTerms(key, knownScopes, now)]
+      const items = [...unfitTenant(key.tenantId), ...unfitTerms(key, knownScopes, now), ...unfitBudget(key)]
       if (items.length > 0) throw new ValidationFailed(items)
       return [{ type: 'ApiKeyIssued', data: { ...key, issuedAt: now } }]
     }
@@ -137,7 +138,7 @@ function decideChange(
   const grants = isSameScopes ? before.grants : grantsOf(chosen.scopes, knownScopes)
   const after = { ...chosen, grants }
   if (canonicalJson(after) === canonicalJson(before)) return []
-  const items = [...unfitTerms(chosen, knownScopes, now), ...widened(before, after)]
+  const items = [...unfitTerms(chosen, knownScopes, now), ...widened(before, after), ...unfitBudget(after)]
   if (items.length > 0) throw new ValidationFailed(items)
   return [{ type: 'ApiKeyChanged', data: { ...after, changedBy, changedAt: now } }]
 }
@@ -226,6 +227,11 @@ function unfitTerms({ label, scopes, expiresAt }: ChosenTerms, knownScopes: read
     items.push(item('expires_at', 'expires_in_the_past', 'must be in the future.'))
   }
   return items
+}
+
+function unfitBudget({ limits, grants }: Pick<KeyTerms, 'limits' | 'grants'>): Items {
+  const unfit = unfitLimits(limits, grants)
+  return unfit === null ? [] : [item('limits', ...unfit)]
 }
 
 function widened(before: KeyTerms, after: KeyTerms): Items {

@@ -19,14 +19,19 @@ import { canonicalRange, isWithin, rangeCheck } from './allowlist.ts'
 import { type ApiKeyState, type ChosenTerms, type KnownApiKey, noSuchApiKey } from './decider.ts'
 import type { KeyTerms } from './events.ts'
 import { grantsOf } from './grants.ts'
+import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from './limits.ts'
 import { createToken, digestOf } from './token.ts'
 
 /** Who asks: the key, and the address that its request came from. */
 export type Maker = Owner & { readonly keyId: string; readonly address: string }
 
 /** What is omitted is that of the maker. */
-export type NewApiKey = Pick<ChosenTerms, 'label' | 'scopes'> & Partial<Pick<ChosenTerms, 'expiresAt' | 'ipAllowlist'>>
-export type KeyRevision = Partial<Pick<ChosenTerms, 'label' | 'scopes' | 'expiresAt' | 'ipAllowlist'>>
+export type NewApiKey = Pick<ChosenTerms, 'label' | 'scopes'> &
+  Partial<Pick<ChosenTerms, 'expiresAt' | 'ipAllowlist'>> &
+  OwnLimits
+export type KeyRevision = Partial<Pick<ChosenTerms, 'label' | 'scopes' | 'expiresAt' | 'ipAllowlist'>> & OwnLimits
+/** Besides those of the keys that made it. */
+type OwnLimits = { readonly limits?: readonly AskedLimit[] }
 
 /** What the response shows once: `null` in the response to a repeated request. */
 export type ShownToken = string | null
@@ -82,9 +87,10 @@ function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['creat
         const own = await loadMaker(log, maker)
         const { expiresAt = own.expiresAt, label, scopes } = asked
         const ipAllowlist = requireRanges(asked.ipAllowlist ?? own.ipAllowlist, maker.address, force)
-        const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits: own.limits }
         const now = log.now()
         const [keyId, token] = [newId('apiKey'), createToken(own.environment)]
+        const limits = newLimits(keyId, asked.limits ?? [], own.limits)
+        const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits }
         const { tenantId, environment } = own
         const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: null }
         const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES) }
@@ -102,16 +108,17 @@ function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['chan
     await accept(metadata, async (append, unchanged) => {
       const own = await loadMaker(log, maker)
       const loaded = await loadOwned(log, maker, keyId)
-      const { ipAllowlist: ranges, ...others } = revision
+      const { ipAllowlist: ranges, limits: asLimits, ...others } = revision
       const ipAllowlist = ranges === undefined ? {} : { ipAllowlist: requireRanges(ranges, maker.address, force) }
       const now = log.now()
-      const asked = { ...others, ...ipAllowlist }
+      const { limits: before } = loaded.state
+      const limits = asLimits === undefined ? {} : { limits: changedLimits(keyId, asLimits, before) }
+      const asked = { ...others, ...ipAllowlist, ...limits }
       const command = { type: 'ChangeApiKey', change: asked, changedBy: maker.keyId, knownScopes: SCOPES, now } as const
       const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
       if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
       const { state: after } = changed.after
-      const isOpened = after.status !== 'unknown' && !isWithin(after.ipAllowlist, loaded.state.ipAllowlist)
-      if (isOpened) requireGiven(after, own)
+      if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
       return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
     })
     forget(keyId)
@@ -164,6 +171,13 @@ function changedMeanwhile(): PermissionDenied {
   )
 }
 
+/** Whether no address may use it that could not, and none of its limits is higher. */
+function isNarrower(after: Opened, before: Opened): boolean {
+  return isWithin(after.ipAllowlist, before.ipAllowlist) && isWithinLimits(after.limits, before.limits)
+}
+
+type Opened = Pick<KeyTerms, 'ipAllowlist' | 'limits'>
+
 /** @throws NotFound, also for a key of another tenant or environment */
 async function loadOwned(log: EventLog, owner: Owner, keyId: string): Promise<Loaded<KnownApiKey>> {
   const loaded = await log.load(apiKeyAggregate, keyId)
@@ -177,7 +191,7 @@ function isOwned(loaded: Loaded<ApiKeyState>, owner: Owner): loaded is Loaded<Kn
 }
 
 /** @throws PermissionDenied `beyond_own_key`, which names the first that is too much */
-function requireGiven(terms: Pick<KeyTerms, 'grants' | 'expiresAt' | 'ipAllowlist'>, own: KeyTerms): void {
+function requireGiven(terms: Pick<KeyTerms, 'grants' | 'expiresAt'> & Opened, own: KeyTerms): void {
   const beyond = (what: string) =>
     new PermissionDenied(
       'beyond_own_key',
@@ -189,6 +203,7 @@ function requireGiven(terms: Pick<KeyTerms, 'grants' | 'expiresAt' | 'ipAllowlis
     throw beyond(`expires at ${own.expiresAt}`)
   if (!isWithin(terms.ipAllowlist, own.ipAllowlist))
     throw beyond(`may be used from ${own.ipAllowlist.join(', ')} alone`)
+  if (!isWithinLimits(terms.limits, own.limits)) throw beyond('has limits that the other would not have')
 }
 
 /** In their only form. @throws ValidationFailed `invalid_range`, `excludes_caller` */

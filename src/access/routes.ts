@@ -1,10 +1,13 @@
 /** HTTP routes that create, read, change, replace, revoke and report API keys. */
+import type { Static } from '@sinclair/typebox'
+import type { Owner } from '../core/tenants.ts'
 import { environmentOf } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { decodeCursor, pageOf } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
+import { type AssetOf, type askedLimitsSchema, readLimits } from './limit-schemas.ts'
 import type { ManageApiKeys, ShownToken } from './manage-api-keys.ts'
 import type { ApiKeyReads } from './read-api-keys.ts'
 import type { ReportApiKey } from './report-api-key.ts'
@@ -29,6 +32,8 @@ export type ApiKeyRoutePorts = {
   readonly revoke: RevokeApiKey
   readonly report: ReportApiKey
   readonly reads: ApiKeyReads
+  /** An asset of the tenant in its environment, by its id. */
+  readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
 }
 
 const tags = ['API keys']
@@ -81,7 +86,7 @@ const update = {
   operationId: 'updateApiKey',
   summary: 'Update an API key',
   description:
-    'Changes the label, takes scopes away, lets the API key expire earlier, or changes the addresses that may use it. Omitted fields keep ' +
+    'Changes the label, takes scopes away, lets the API key expire earlier, or changes its limits or the addresses that may use it. Omitted fields keep ' +
     'their values. Effective within a second. Addresses can be added only with an API key that could create this one.',
   params: apiKeyParams,
   body: updateBody,
@@ -149,17 +154,21 @@ function addReads(app: App, { reads }: ApiKeyRoutePorts): void {
   )
 }
 
-function addCreate(app: App, { manage, reads }: ApiKeyRoutePorts): void {
+function addCreate(app: App, ports: ApiKeyRoutePorts): void {
+  const { manage, reads } = ports
   app.post(
     '/v1/api-keys',
     { schema: create, config: { ...writeAccess, idempotent: true, quotas: [], refusals: BEYOND } },
     (request, reply) => {
       const { caller, body, ip: address } = request
-      const { label = '', scopes, expires_at, ip_allowlist, force = false } = body
+      const { label = '', scopes, expires_at, ip_allowlist, limits, force = false } = body
       environmentOf(caller, body.environment)
-      const key = { label, scopes, ...termsOf(expires_at, ip_allowlist) }
+      const terms = { label, scopes, ...termsOf(expires_at, ip_allowlist) }
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.create(key, { ...caller, address }, metadata, { force }),
+        async accept(metadata) {
+          const key = { ...terms, ...(await limitsFor(ports, caller, limits)) }
+          return manage.create(key, { ...caller, address }, metadata, { force })
+        },
         async answer({ id, made }) {
           return { code: 201, view: withToken(await reads.read(caller, id), made) }
         },
@@ -168,14 +177,16 @@ function addCreate(app: App, { manage, reads }: ApiKeyRoutePorts): void {
   )
 }
 
-function addChanges(app: App, { manage, revoke, reads }: ApiKeyRoutePorts): void {
+function addChanges(app: App, ports: ApiKeyRoutePorts): void {
+  const { manage, revoke, reads } = ports
   app.patch(
     '/v1/api-keys/:key_id',
     { schema: update, config: { ...writeAccess, refusals: { ...BEYOND, 409: ENDED } } },
     async (request) => {
       const { caller, params, body, ip: address } = request
-      const { expires_at, ip_allowlist, force = false, ...others } = body
-      const revision = { ...others, ...termsOf(expires_at, ip_allowlist) }
+      const { expires_at, ip_allowlist, limits, force = false, ...others } = body
+      const asked = await limitsFor(ports, caller, limits)
+      const revision = { ...others, ...termsOf(expires_at, ip_allowlist), ...asked }
       await manage.change(params.key_id, revision, { ...caller, address }, metadataOf(request), { force })
       return success(await reads.read(caller, params.key_id))
     },
@@ -220,6 +231,14 @@ function addReport(app: App, { report: reportKey }: ApiKeyRoutePorts): void {
       return success({ received: true })
     },
   )
+}
+
+async function limitsFor(
+  { assetOf }: ApiKeyRoutePorts,
+  owner: Owner,
+  asked: Static<typeof askedLimitsSchema> | undefined,
+) {
+  return asked === undefined ? {} : { limits: await readLimits(asked, (assetId) => assetOf(owner, assetId)) }
 }
 
 /** A time in any time zone, as events have it. */

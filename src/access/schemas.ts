@@ -14,6 +14,7 @@ import {
 } from '../http/schemas.ts'
 import { API_KEY_STATUSES } from './decider.ts'
 import { REVOCATION_REASONS } from './events.ts'
+import { askedLimitsSchema, limitsSchema } from './limit-schemas.ts'
 
 /** Far more than there are, and as many ranges as are compared with each request. */
 const MAX_SCOPES = 100
@@ -58,6 +59,10 @@ export const apiKeyAtEventSchema = named(
     ip_allowlist: Type.Optional({
       ...ipAllowlistSchema,
       description: 'The addresses that may use the API key, as CIDR ranges. Missing if any address may.',
+    }),
+    limits: Type.Optional({
+      ...limitsSchema,
+      description: 'What may be spent with the API key. Missing if it has no limits.',
     }),
     issued_by: Type.Optional(
       otherKeySchema('The id of the API key that created this one. Missing if an operator did.'),
@@ -110,6 +115,7 @@ export const createBody = closedObject({
     ...askedRangesSchema,
     description: `${askedRangesSchema.description} Default: that of the API key of the request, within which it must be.`,
   }),
+  limits: Type.Optional(askedLimitsSchema),
   force: Type.Optional(forceSchema),
 })
 
@@ -124,6 +130,12 @@ export const updateBody = closedObject(
     ip_allowlist: Type.Optional({
       ...askedRangesSchema,
       description: `${askedRangesSchema.description} Another address can be added only with an API key that could create this one.`,
+    }),
+    limits: Type.Optional({
+      ...askedLimitsSchema,
+      description:
+        'The limits that replace those that are not inherited. What was spent stays counted, unless the asset or the window is another. A limit can be ' +
+        'raised or removed only with an API key that could create this one.',
     }),
     force: Type.Optional(forceSchema),
   },
@@ -170,6 +182,7 @@ const described = {
     examples: [['wallets:read']],
   }),
   ip_allowlist: ipAllowlistSchema,
+  limits: limitsSchema,
   expires_at: expiresAtSchema,
   last_used_on: nullable(
     Type.String({

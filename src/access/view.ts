@@ -4,12 +4,17 @@ import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { ApiKeyStatus } from './decider.ts'
 import type { RevocationReason } from './events.ts'
+import { limitViews } from './limit-schemas.ts'
+import type { KeyLimit } from './limits.ts'
 import type { apiKeyAtEventSchema, apiKeySchema } from './schemas.ts'
 
 export type ApiKeyView = View<typeof apiKeySchema>
 export type ApiKeyAtEvent = View<typeof apiKeyAtEventSchema>
 
-export type ApiKeyRow = ReadOrWrittenRow<'api_keys', { readonly revoked_reason: RevocationReason | null }>
+export type ApiKeyRow = ReadOrWrittenRow<
+  'api_keys',
+  { readonly revoked_reason: RevocationReason | null; readonly limits: readonly KeyLimit[] }
+>
 
 /** What follows from the log alone. */
 export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
@@ -22,6 +27,7 @@ export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
     revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
     created_at: toIso(row.created_at),
     ...(row.ip_allowlist.length > 0 ? { ip_allowlist: row.ip_allowlist } : {}),
+    ...(row.limits.length > 0 ? { limits: limitViews(row.limits) } : {}),
     ...(row.issued_by === null ? {} : { issued_by: row.issued_by }),
     ...(row.rotated_from === null ? {} : { rotated_from: row.rotated_from }),
     ...(row.rotated_to === null ? {} : { rotated_to: row.rotated_to }),
@@ -39,6 +45,7 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
     scopes: row.scopes,
     effective_scopes: row.grants,
     ip_allowlist: row.ip_allowlist,
+    limits: limitViews(row.limits),
     expires_at: row.expires_at === null ? null : toIso(row.expires_at),
     last_used_on: row.last_used_on,
     revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),

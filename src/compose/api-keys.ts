@@ -7,6 +7,7 @@ import { createApiKeyReads } from '../access/read-api-keys.ts'
 import { createReportApiKey } from '../access/report-api-key.ts'
 import { createRevokeApiKey } from '../access/revoke-api-key.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
+import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { Routes } from '../http/request.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
@@ -14,8 +15,8 @@ import type { Kernel } from './kernel.ts'
 export type ApiKeys = { readonly authenticator: ApiKeyAuthenticator; readonly routes: Routes }
 
 export function composeApiKeys(
-  { pool, log, logger, clock, newId }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId'>,
-  { accept }: Pick<ApiParts, 'accept'>,
+  { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
+  { accept, books, limitsOfKeys }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys'>,
 ): ApiKeys {
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
@@ -24,13 +25,21 @@ export function composeApiKeys(
     logger.warn({ err: error }, 'cannot record when API keys were used; will retry'),
   )
   const authenticator = createAuthenticator({ keys, clock, timer: () => performance.now(), onUse: uses.note })
-  const { forget } = authenticator
+  const forget = (keyId: string) => {
+    authenticator.forget(keyId)
+    limitsOfKeys.forget(keyId)
+  }
+  const describeAsset = createDescribeAsset(books)
   const revoke = createRevokeApiKey({ log, forget })
   const routes = apiKeyRoutes({
     manage: createManageApiKeys({ log, accept, newId, forget }),
     revoke,
     report: createReportApiKey({ keys, revoke }),
     reads: createApiKeyReads(pool, clock),
+    async assetOf({ tenantId, environment }, assetId) {
+      const settings = chains.byChainId(Number(/^eip155:(\d+)\//.exec(assetId)?.[1]))?.settings
+      return settings?.environment === environment ? describeAsset(tenantId, settings, assetId) : null
+    },
   })
   return {
     authenticator,

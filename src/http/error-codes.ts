@@ -59,6 +59,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     invalid_type: 'Use an EIP-712 type, or declare it in `types`.',
     invalid_type_name: 'Use a valid EIP-712 type name.',
     invalid_url: 'Send an absolute URL as the message says.',
+    limits_with_scope: 'Leave the scopes that the message names out, or send no limits of amounts.',
     malformed_json: 'Correct the JSON of the body.',
     malformed_request: 'Correct the HTTP request.',
     malformed_url: 'Correct the percent-encoding of the path.',
@@ -228,7 +229,9 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   idempotency_error: {
     idempotency_key_reused: 'Use a new Idempotency-Key for a new request.',
   },
-  policy_error: {},
+  policy_error: {
+    key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
+  },
   insufficient_funds: {
     insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',
   },
@@ -259,6 +262,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     mpc_parties_unavailable: 'Try again when enough mpc parties run.',
     network_not_configured: 'Ask the operator to configure the network.',
     network_unavailable: 'Try again when the network works: the message says why it does not.',
+    limit_time_unknown: 'Try again when the network works: its newest block is too old.',
     no_quorum: 'Try again when more nodes of the network work.',
     not_ready: 'See `details` for the check that failed.',
     rpc_unavailable: 'Try again.',
