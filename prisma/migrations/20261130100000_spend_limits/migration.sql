@@ -181,7 +181,8 @@ BEGIN
     target := NULL;
     IF types[i] = 'ApiKeyIssued' THEN
       SELECT data->>'tenantId' AS tenant_id, data->>'environment' AS environment, ranges AS ranges,
-             array(SELECT jsonb_array_elements_text(data->'grants')) AS grants, coalesce((data->>'expiresAt')::timestamptz, 'infinity') AS ends_at
+             array(SELECT jsonb_array_elements_text(data->'grants')) AS grants, coalesce((data->>'expiresAt')::timestamptz, 'infinity') AS ends_at,
+             data->'limits' AS limits
         INTO target;
     ELSE
       target := key_before(substr(stream_ids[i], length('apikey-') + 1), stream_ids, stream_versions);
