@@ -1,9 +1,9 @@
 /** The read model of an API key: its row, whose digest authenticates requests. Pure. */
+import { grantsBefore } from '../core/scopes.ts'
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
 import { type ApiKeyCommand, type ApiKeyState, apiKeyDecider, type KnownApiKey } from './decider.ts'
 import type { ApiKeyEvent } from './events.ts'
-import { grantsBefore } from './grants.ts'
 
 const first = { version: 1, upcasters: [] }
 

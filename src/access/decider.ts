@@ -8,10 +8,9 @@ import { Conflict, type ErrorItem, NotFound, ValidationFailed } from '../core/er
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import { unfitIn } from '../core/plain-text.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyChanged, ApiKeyEvent, ApiKeyIssued, KeyTerms, RevocationReason } from './events.ts'
-import { grantsOf } from './grants.ts'
 import { unfitLimits } from './limits.ts'
 
 const MAX_LABEL_LENGTH = 128
@@ -168,7 +167,7 @@ function evolveKnown(before: KnownApiKey, event: Exclude<ApiKeyEvent, ApiKeyIssu
   }
 }
 
-export function termsOf({ label, scopes, grants, expiresAt, ipAllowlist, limits }: KeyTerms): KeyTerms {
+function termsOf({ label, scopes, grants, expiresAt, ipAllowlist, limits }: KeyTerms): KeyTerms {
   return { label, scopes, grants, expiresAt, ipAllowlist, limits }
 }
 

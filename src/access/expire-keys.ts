@@ -7,6 +7,7 @@ import type { RepeatedTask } from '../capability.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import { TO_EXPIRE } from './sql.ts'
 
 const INTERVAL_MS = 60_000
 /** In one run. The next one continues, oldest first. */
@@ -24,7 +25,7 @@ export function createExpireKeys({ pool, log }: { readonly pool: Pool; readonly 
     const { rows } = await pool.query<Pick<Row<'api_keys'>, 'key_id' | 'tenant_id'>>({
       name: 'expired_api_keys',
       text: `SELECT key_id, tenant_id FROM api_keys
-              WHERE expires_at <= now() AND status = 'active' ORDER BY expires_at LIMIT ${MOST}`,
+              WHERE expires_at <= now() AND ${TO_EXPIRE} ORDER BY expires_at LIMIT ${MOST}`,
     })
     for (const { key_id, tenant_id: tenantId } of rows) {
       const metadata = { tenantId, actor: 'worker:dispatcher' }

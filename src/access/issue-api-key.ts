@@ -2,11 +2,10 @@
 
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { type NewId, SCOPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
-import { grantsOf } from './grants.ts'
 import { createToken, digestOf } from './token.ts'
 
 export type ApiKeyRequest = {

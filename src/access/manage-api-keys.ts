@@ -5,9 +5,11 @@
  * Invariant: a key gives only what it holds by then, in its environment. The database checks that once more in the append
  * (`refuse_keys`), behind a lock of the row of the key that gives.
  */
+
 import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
+import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import { type NewId, SCOPES } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
@@ -18,7 +20,6 @@ import { apiKeyAggregate } from './aggregate.ts'
 import { canonicalRange, isWithin, rangeCheck } from './allowlist.ts'
 import { type ApiKeyState, type ChosenTerms, type KnownApiKey, noSuchApiKey } from './decider.ts'
 import type { KeyTerms } from './events.ts'
-import { grantsOf } from './grants.ts'
 import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from './limits.ts'
 import { createToken, digestOf } from './token.ts'
 

@@ -3,7 +3,7 @@
  * event's data requires the scope of the route that returns the same facts: `audit:read` alone does not grant it.
  */
 import type { Environment } from '../core/networks.ts'
-import { ALL_SCOPES, allows, guardText } from '../core/scopes.ts'
+import { ALL_SCOPES, allows, scopeOf } from '../core/scopes.ts'
 import { STREAMS } from '../declarations.ts'
 
 export type Reader = {
@@ -12,7 +12,7 @@ export type Reader = {
   readonly scopes: ReadonlySet<string>
 }
 
-/** @returns the scope, or scopes, that the reader lacks for the data of an event; null when it may see all of it */
+/** @returns the scope that the reader lacks for the data of an event; null when it may see all of it */
 export function missingScope(
   { scopes }: Pick<Reader, 'scopes'>,
   { streamId, type }: { readonly streamId: string; readonly type: string },
@@ -20,5 +20,5 @@ export function missingScope(
   const category = streamId.slice(0, streamId.indexOf('-'))
   const stream = STREAMS[category]
   const guard = stream?.readScopeOf?.[type] ?? stream?.readScope ?? ALL_SCOPES
-  return allows(scopes, guard) ? null : guardText(guard)
+  return allows(scopes, guard) ? null : scopeOf(guard)
 }

@@ -5,7 +5,7 @@
 import type { Published } from '../capability.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
-import { allows, type Guard, guardText } from '../core/scopes.ts'
+import { allows, type Guard, scopeOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
@@ -122,6 +122,6 @@ function requireReadable({ types, payload }: WebhookTerms, { scopes }: Reader, k
 function scopeMissing(scope: Guard, what: string): PermissionDenied {
   return new PermissionDenied(
     'event_scope_missing',
-    `${what}, and the API key does not have the scope ${guardText(scope)}: use a key that has it, choose other types, or set payload to thin.`,
+    `${what}, and the API key does not have the scope ${scopeOf(scope)}: use a key that has it, choose other types, or set payload to thin.`,
   )
 }

@@ -61,6 +61,8 @@ function guarded() {
 
 const ROTATION_KEY = { key: 'key-rotation', fingerprint: 'of-key-rotation' }
 
+const A_DAY = [{ of: 'requests', count: '1000', windowSeconds: 86_400 }]
+
 export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],
   [['apikey-key_2', 'ApiKeyChanged.v1']],
@@ -73,5 +75,5 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   // One that may make keys, and what it makes and changes.
   [['apikey-key_4', 'ApiKeyIssued.v2', { digest: 'd4'.repeat(32), expiresAt: null, issuedBy: null }]],
   [['apikey-key_5', 'ApiKeyIssued.v2', { digest: 'd5'.repeat(32), expiresAt: null, issuedBy: 'key_4' }]],
-  [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4' }]],
+  [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', limits: A_DAY }]],
 ]

@@ -1,8 +1,8 @@
 /** An application for tests: all own code is real; keys are in memory and log lines in an array. */
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
-import { grantsBefore } from '../../src/access/grants.ts'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
+import { grantsBefore } from '../../src/core/scopes.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'

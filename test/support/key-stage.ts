@@ -13,7 +13,7 @@ import type { Body } from './http.ts'
 import { type TestDatabase, withDatabase } from './postgres.ts'
 
 /** Every scope by name. */
-export const ALL_NAMED = ['*', ...SCOPES] as const
+const ALL_NAMED = ['*', ...SCOPES] as const
 
 export type KeyReply = {
   readonly status: number

@@ -1,8 +1,7 @@
 /** When a wallet's key may be exported, what is recorded, and the files of age. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { grantsBefore } from '../../src/access/grants.ts'
-import { allows } from '../../src/core/scopes.ts'
+import { allows, grantsBefore } from '../../src/core/scopes.ts'
 import { SCOPES } from '../../src/declarations.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import {

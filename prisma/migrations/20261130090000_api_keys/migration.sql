@@ -1,6 +1,6 @@
 -- API keys that their owners manage: what each holds by name, from where it may be used, and which key made or replaced it.
 
--- What `*` stood for before that was recorded: grantsBefore of grants.ts.
+-- What `*` stood for before that was recorded: grantsBefore of scopes.ts.
 CREATE FUNCTION grants_before(scopes text[]) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN '*' = ANY (scopes) THEN known.by_star || array(
            SELECT s.name FROM unnest(scopes) WITH ORDINALITY AS s(name, n) WHERE s.name <> ALL (known.by_star) ORDER BY s.n)
