@@ -1,7 +1,10 @@
 /** How `explain` reports an API key. */
 import { explained } from '../capability.ts'
+import { formatAmount } from '../core/money.ts'
+import { unitOf } from '../core/spend-limits.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import type { KeyTerms } from './events.ts'
+import type { KeyLimit } from './limits.ts'
 
 export const explainedApiKey = explained(apiKeyAggregate, {
   kind: 'apiKey',
@@ -16,7 +19,12 @@ export const explainedApiKey = explained(apiKeyAggregate, {
   },
 })
 
-function termsText({ scopes, expiresAt, ipAllowlist }: KeyTerms): string {
+function termsText({ scopes, expiresAt, ipAllowlist, limits }: KeyTerms): string {
   const from = ipAllowlist.length === 0 ? '' : `, only from ${ipAllowlist.join(', ')}`
-  return `scopes ${scopes.join(', ')}, ${expiresAt === null ? 'never expires' : `expires at ${expiresAt}`}${from}`
+  return `scopes ${scopes.join(', ')}, ${expiresAt === null ? 'never expires' : `expires at ${expiresAt}`}${from}${limits.map(limitText).join('')}`
+}
+
+function limitText(limit: KeyLimit): string {
+  const { unit, decimals } = unitOf(limit)
+  return `, at most ${formatAmount(BigInt(limit.amount), decimals)} ${unit} in ${limit.windowSeconds} s`
 }
