@@ -14,13 +14,16 @@ CREATE TYPE reservation AS (
 
 -- What the transactions that these events open reserve.
 CREATE FUNCTION reservations_in(commits integer[], stream_ids text[], stream_versions integer[], all_data json[]) RETURNS reservation[]
-LANGUAGE sql STABLE AS $$
-  SELECT array_agg((e.commit, e.data->>'chainId', r->>'counter', r->>'bucket', r->>'amount', r->>'kept', r->>'limit',
-                    make_interval(secs => (r->>'windowSeconds')::integer))::reservation)
-    FROM unnest(commits, stream_ids, stream_versions, all_data) AS e(commit, stream_id, version, data)
-   CROSS JOIN LATERAL jsonb_array_elements((e.data->>'reservations')::jsonb) AS r
-   WHERE e.version = 1 AND starts_with(e.stream_id, 'transaction-')
-$$;
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+  RETURN (
+    SELECT array_agg((e.commit, d."chainId", r.counter, r.bucket, r.amount, r.kept, r."limit", make_interval(secs => r."windowSeconds"))::reservation)
+      FROM unnest(commits, stream_ids, stream_versions, all_data) AS e(commit, stream_id, version, data)
+     CROSS JOIN LATERAL json_to_record(e.data) AS d("chainId" integer, reservations json)
+     CROSS JOIN LATERAL json_to_recordset(d.reservations)
+       AS r(counter text, bucket timestamptz, amount numeric, kept numeric, "limit" numeric, "windowSeconds" integer)
+     WHERE e.version = 1 AND starts_with(e.stream_id, 'transaction-') AND d.reservations IS NOT NULL);
+END $$;
 
 -- When what is asked for fits, if nothing else is spent until then; null if it never does.
 CREATE FUNCTION room_at(counter text, since timestamptz, width interval, at_most numeric, asked numeric) RETURNS timestamptz LANGUAGE sql STABLE AS $$
@@ -97,27 +100,32 @@ $$;
 
 -- Counts what this append reserves, and what the outcomes of earlier transactions give back to their buckets or take again. It is called before
 -- the rows change, and derives everything from events and states, so that no process can say it otherwise. What no window reaches is deleted.
-CREATE FUNCTION count_spends(reserved reservation[], rows jsonb) RETURNS void LANGUAGE sql SET plan_cache_mode = 'force_generic_plan' AS $$
-  DELETE FROM spend_buckets b USING (SELECT r.counter, min(r.bucket) AS bucket FROM unnest(reserved) AS r GROUP BY r.counter) AS a
-   WHERE b.counter = a.counter AND b.bucket < a.bucket - interval '32 days';
+CREATE FUNCTION count_spends(reserved reservation[], rows jsonb) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+  IF reserved IS NOT NULL THEN
+    DELETE FROM spend_buckets b USING (SELECT r.counter, min(r.bucket) AS bucket FROM unnest(reserved) AS r GROUP BY r.counter) AS a
+     WHERE b.counter = a.counter AND b.bucket < a.bucket - interval '32 days';
+    INSERT INTO spend_buckets AS b (counter, bucket, spent)
+    SELECT r.counter, r.bucket, sum(r.amount) FROM unnest(reserved) AS r GROUP BY r.counter, r.bucket ORDER BY r.counter, r.bucket
+        ON CONFLICT (counter, bucket) DO UPDATE SET spent = b.spent + excluded.spent;
+  END IF;
+  -- LATERAL with OFFSET: one look-up for each row, whatever the statistics say.
   INSERT INTO spend_buckets AS b (counter, bucket, spent)
-  SELECT x.counter, x.bucket, sum(x.delta)
-    FROM (SELECT r.counter, r.bucket, r.amount AS delta FROM unnest(reserved) AS r
-          UNION ALL
-          SELECT r->>'counter', (r->>'bucket')::timestamptz,
-                 CASE t.after WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
-                   - CASE t.before WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
-            FROM (SELECT s.transaction_id, spent_part(s.state, s.block_number IS NOT NULL) AS before,
-                         spent_part(coalesce(x->>'state', s.state), CASE WHEN x ? 'block_number' OR NOT x ? 'after_version' THEN x->>'block_number' IS NOT NULL
-                                                                        ELSE s.block_number IS NOT NULL END) AS after
-                    FROM jsonb_array_elements(rows->'transactions') AS x
-                    JOIN transactions s ON s.transaction_id = x->>'transaction_id') AS t
-            JOIN events o ON o.stream_id = 'transaction-' || t.transaction_id AND o.stream_version = 1
-           CROSS JOIN LATERAL jsonb_array_elements(coalesce((o.data->>'reservations')::jsonb, '[]')) AS r
-           WHERE t.before <> t.after) AS x
-   GROUP BY x.counter, x.bucket HAVING sum(x.delta) <> 0 ORDER BY x.counter, x.bucket
-      ON CONFLICT (counter, bucket) DO UPDATE SET spent = b.spent + excluded.spent
-$$;
+  SELECT r->>'counter', (r->>'bucket')::timestamptz,
+         sum(CASE p.after WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
+               - CASE p.before WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END)
+    FROM jsonb_array_elements(rows->'transactions') AS x
+   CROSS JOIN LATERAL (SELECT t.state, t.block_number IS NOT NULL AS in_block FROM transactions t
+                        WHERE t.transaction_id = x->>'transaction_id' OFFSET 0) AS s
+   CROSS JOIN LATERAL (SELECT spent_part(s.state, s.in_block) AS before,
+                              spent_part(coalesce(x->>'state', s.state), CASE WHEN x ? 'block_number' OR NOT x ? 'after_version'
+                                                                              THEN x->>'block_number' IS NOT NULL ELSE s.in_block END) AS after OFFSET 0) AS p
+   CROSS JOIN LATERAL (SELECT (o.data->>'reservations')::jsonb AS reservations FROM events o
+                        WHERE p.before <> p.after AND o.stream_id = 'transaction-' || (x->>'transaction_id') AND o.stream_version = 1 OFFSET 0) AS o
+   CROSS JOIN LATERAL jsonb_array_elements(coalesce(o.reservations, '[]')) AS r
+   GROUP BY 1, 2 ORDER BY 1, 2
+      ON CONFLICT (counter, bucket) DO UPDATE SET spent = b.spent + excluded.spent;
+END $$;
 
 -- Limits of keys ---------------------------------------------------------------------------------------------------------
 
@@ -228,6 +236,7 @@ DECLARE
   environments text[];
   newest_id xid8;
   reserved reservation[];
+  settles boolean;
 BEGIN
   may := session_rights();
   IF NOT may.unlimited THEN
@@ -380,9 +389,8 @@ BEGIN
   IF NOT may.unlimited THEN
     nothing := refuse_foreign_rows(guards, rows, stream_ids, stream_versions, types, all_data, all_metadata);
   END IF;
-  IF reserved IS NOT NULL OR types && '{TransactionFailed,TransactionCancelled,TransactionReverted,TransactionMined,SettlementRevoked}' THEN
-    nothing := count_spends(reserved, rows);
-  END IF;
+  settles := types && '{TransactionFailed,TransactionCancelled,TransactionReverted,TransactionMined,SettlementRevoked}';
+  IF reserved IS NOT NULL OR settles THEN nothing := count_spends(reserved, CASE WHEN settles THEN rows ELSE '{}' END); END IF;
   IF rows - 'transactions' = '{}' THEN
     IF rows ? 'transactions' THEN nothing := put_transactions(rows->'transactions'); END IF;
   ELSE
