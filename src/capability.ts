@@ -157,8 +157,8 @@ export type Published = {
   readonly category: string
   /** The type of the resource that the public events are about. */
   readonly resource: string
-  /** The scope that a key needs to read their data. */
-  readonly scope: Scope | typeof ALL_SCOPES
+  /** The scope that a key needs to read their data, or several of which each is sufficient. */
+  readonly scope: Scope | readonly (Scope | typeof ALL_SCOPES)[]
   /** The public types, each with a description of one sentence. */
   readonly types: Readonly<Record<string, string>>
   /** For each event type of the stream, the public events that it may cause. */
@@ -173,6 +173,11 @@ export type Published = {
   readonly subject: SubjectType | null
   /** False if the stream with this id has no event about the resource: a reader of one resource passes over it. */
   readonly mayConcern: (id: string, resourceId: string) => boolean
+  /**
+   * The id of the stream with the events about the resource of a tenant; null if its id does not say it. Not asked of streams
+   * of transactions with a subject.
+   */
+  readonly streamOf: (resourceId: string, tenantId: string) => string | null
   /** Streams whose first event is needed too. Called again when these are known, until it names no other. */
   readonly related: (source: never) => readonly string[]
   /** Short streams whose earlier events are needed too. Called when the first events are known. */
@@ -187,7 +192,7 @@ type PublishedBy<Source, Evt extends Event, Types extends string, Schema extends
   Published,
   'resource' | 'scope'
 > &
-  Partial<Pick<Published, 'firstIndex' | 'subject' | 'mayConcern'>> & {
+  Partial<Pick<Published, 'firstIndex' | 'subject' | 'mayConcern' | 'streamOf'>> & {
     readonly types: Readonly<Record<Types, string>>
     readonly events: { readonly [Type in NoInfer<Evt>['type']]: readonly NoInfer<Types>[] }
     readonly schema: Schema
@@ -201,6 +206,7 @@ const DEFAULTS = {
   firstIndex: 0,
   subject: null,
   mayConcern: (id: string, resourceId: string) => id === resourceId,
+  streamOf: (resourceId: string) => resourceId,
   related: () => [],
   earlier: () => [],
   repeats: [],

@@ -21,10 +21,16 @@ export type ApiKey = {
   readonly tenantId: string
   readonly environment: Environment
   readonly label: string
+  /** As they were asked for. */
   readonly scopes: readonly string[]
+  /** Each scope that it holds, by name. */
+  readonly grants: readonly string[]
+  readonly ipAllowlist: readonly string[]
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly createdAt: Date
+  /** The key that made it; `null` for an operator's. */
+  readonly issuedBy: string | null
 }
 
 export type ApiKeyRows = {
@@ -37,12 +43,12 @@ export type ApiKeyRows = {
   readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
 }
 
-const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label, scopes, expires_at AS "expiresAt",
-  revoked_at AS "revokedAt", created_at AS "createdAt"`
+const COLUMNS = `key_id AS "keyId", tenant_id AS "tenantId", environment, label, scopes, grants, ip_allowlist AS "ipAllowlist",
+  expires_at AS "expiresAt", revoked_at AS "revokedAt", created_at AS "createdAt", issued_by AS "issuedBy"`
 
 const STREAM_PREFIX = `${apiKeyAggregate.category}-`
 
-/** As `load_streams`: one index lookup for each key. A key has one event, and another one when it is revoked. */
+/** As `load_streams`: one index lookup for each key. A key has one event, and one more for each change. */
 const KEY_EVENTS = `SELECT e.* FROM api_keys AS k CROSS JOIN LATERAL
   (SELECT ${EVENT_COLUMNS} FROM ${EVENTS} AS events WHERE stream_id = '${STREAM_PREFIX}' || k.key_id
     ORDER BY stream_version OFFSET 0) AS e WHERE k.digest = ANY($1::text[])`
@@ -104,15 +110,18 @@ function readKeys(rows: readonly EventRow[], setAside: SetAside) {
 }
 
 function toKey(keyId: string, key: KnownApiKey): ApiKey {
-  const { tenantId, environment, label, scopes, expiresAt, revokedAt, issuedAt } = key
+  const { tenantId, environment, label, scopes, grants, ipAllowlist, expiresAt, revokedAt, issuedAt, issuedBy } = key
   return {
     keyId,
     tenantId,
     environment,
     label,
     scopes,
+    grants,
+    ipAllowlist,
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
     revokedAt: revokedAt === null ? null : new Date(revokedAt),
     createdAt: new Date(issuedAt),
+    issuedBy,
   }
 }

@@ -1,7 +1,8 @@
-/** What access control does: it keeps the API keys. */
+/** What access control does: it keeps the API keys. Their routes need what authenticates requests: `compose/api-keys.ts`. */
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
@@ -10,5 +11,6 @@ export const access: Capability = {
   aggregates: [aggregate],
   publishes: async () => [(await import('./published.ts')).publishedApiKeys],
   explains: [explainedApiKey],
+  tasks: [expiryTask],
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

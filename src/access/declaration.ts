@@ -6,12 +6,37 @@ import type { ApiKeyEvent } from './events.ts'
 export const access = {
   name: 'access',
   ids: { apiKey: 'key' },
-  tables: { api_keys: { follows: 'stream', grants: readBy(READERS) } },
-  streams: {
-    apikey: {
-      rows: { api_keys: { of: '{key_id}', changes: { ApiKeyIssued: WHOLE_ROW, ApiKeyRevoked: ['revoked_at'] } } },
-      readScope: '*',
-      events: { ApiKeyIssued: ['operator'], ApiKeyRevoked: ['operator'] } satisfies EventWriters<ApiKeyEvent>,
+  scopes: ['api_keys:read', 'api_keys:write'],
+  tables: {
+    api_keys: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+    api_key_uses: {
+      beside: 'on which day each key was used last: an event a day and key would say no more',
+      grants: readBy(READERS, { api: 'SELECT, INSERT, UPDATE' }),
     },
   },
+  streams: {
+    apikey: {
+      rows: {
+        api_keys: {
+          of: '{key_id}',
+          changes: {
+            ApiKeyIssued: WHOLE_ROW,
+            ApiKeyChanged: ['label', 'scopes', 'grants', 'ip_allowlist', 'limits', 'expires_at', 'updated_at'],
+            ApiKeyRotated: ['rotated_to', 'expires_at', 'updated_at'],
+            ApiKeyExpired: ['status', 'expired_at', 'updated_at'],
+            ApiKeyRevoked: ['status', 'revoked_at', 'revoked_reason', 'updated_at'],
+          },
+        },
+      },
+      readScope: ['api_keys:read', '*'],
+      events: {
+        ApiKeyIssued: ['api', 'operator'],
+        ApiKeyChanged: ['api'],
+        ApiKeyRotated: ['api'],
+        ApiKeyExpired: ['dispatcher'],
+        ApiKeyRevoked: ['api', 'operator'],
+      } satisfies EventWriters<ApiKeyEvent>,
+    },
+  },
+  tasks: ['api-key-expiry'],
 } as const satisfies Declaration

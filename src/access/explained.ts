@@ -1,13 +1,30 @@
 /** How `explain` reports an API key. */
 import { explained } from '../capability.ts'
+import { formatAmount } from '../core/money.ts'
+import { unitOf } from '../core/spend-limits.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import type { KeyTerms } from './events.ts'
+import type { KeyLimit } from './limits.ts'
 
 export const explainedApiKey = explained(apiKeyAggregate, {
   kind: 'apiKey',
   noun: 'API key',
   texts: {
-    ApiKeyIssued: ({ label, tenantId, environment, scopes, expiresAt }) =>
-      `issued as "${label}" for tenant ${tenantId}, ${environment}, scopes ${scopes.join(', ')}, ${expiresAt === null ? 'never expires' : `expires at ${expiresAt}`}`,
-    ApiKeyRevoked: () => 'revoked',
+    ApiKeyIssued: ({ tenantId, environment, issuedBy, rotatedFrom, ...terms }) =>
+      `issued ${issuedBy === null ? '' : `by ${issuedBy} `}${rotatedFrom === null ? '' : `in place of ${rotatedFrom} `}as "${terms.label}" for tenant ${tenantId}, ${environment}, ${termsText(terms)}`,
+    ApiKeyChanged: ({ changedBy, ...terms }) => `changed by ${changedBy}: "${terms.label}", ${termsText(terms)}`,
+    ApiKeyRotated: ({ rotatedTo, overlapEndsAt }) => `replaced by ${rotatedTo}, works until ${overlapEndsAt}`,
+    ApiKeyExpired: () => 'expired',
+    ApiKeyRevoked: ({ reason }) => (reason === 'reported' ? 'revoked: its token was reported' : 'revoked'),
   },
 })
+
+function termsText({ scopes, expiresAt, ipAllowlist, limits }: KeyTerms): string {
+  const from = ipAllowlist.length === 0 ? '' : `, only from ${ipAllowlist.join(', ')}`
+  return `scopes ${scopes.join(', ')}, ${expiresAt === null ? 'never expires' : `expires at ${expiresAt}`}${from}${limits.map(limitText).join('')}`
+}
+
+function limitText(limit: KeyLimit): string {
+  const { unit, decimals } = unitOf(limit)
+  return `, at most ${formatAmount(BigInt(limit.amount), decimals)} ${unit} in ${limit.windowSeconds} s`
+}

@@ -2,7 +2,7 @@
 
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { type NewId, SCOPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
@@ -40,7 +40,19 @@ export function createIssueApiKey({ log, newId }: { readonly log: EventLog; read
   return async ({ tenantId, environment, label = '', scopes = [ALL_SCOPES], expiresAt = null }, context) => {
     const keyId = newId('apiKey')
     const token = createToken(environment)
-    const key = { tenantId, environment, label, digest: digestOf(token), scopes: [...new Set(scopes)], expiresAt }
+    const key = {
+      tenantId,
+      environment,
+      label,
+      digest: digestOf(token),
+      scopes: [...new Set(scopes)],
+      grants: grantsOf(scopes, SCOPES),
+      expiresAt,
+      ipAllowlist: [],
+      limits: [],
+      issuedBy: null,
+      rotatedFrom: null,
+    }
     const now = log.now()
     const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
     await log.execute(apiKeyAggregate, keyId, command, { metadata: { ...context, tenantId } })

@@ -10,7 +10,7 @@ import {
 import { limitOf, textOf } from '../cli/option-values.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
-import { ALL_SCOPES } from '../core/scopes.ts'
+import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { SCOPES } from '../declarations.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
 import type { ApiKeyRequest, IssueApiKey, IssuedApiKey } from './issue-api-key.ts'
@@ -38,12 +38,14 @@ export function keysProgram(within: Within<KeysPorts>): CliProgram {
 }
 
 function issueCommand(within: Within<KeysPorts>): CliCommand {
+  const granted = grantsOf([ALL_SCOPES], SCOPES)
+  const named = SCOPES.filter((scope) => !granted.includes(scope))
   return {
     name: 'issue',
     summary: 'create a key and print it; it is shown once',
     details:
       `Scopes: ${[ALL_SCOPES, ...SCOPES].join(', ')}\n\n` +
-      `${ALL_SCOPES} is all scopes except recovery:export, which must be listed: --scopes '${ALL_SCOPES},recovery:export'`,
+      `${ALL_SCOPES} is all scopes except ${named.join(', ')}, which must be listed: --scopes '${ALL_SCOPES},webhooks:write'`,
     options: [
       { flags: '--tenant <name>', description: 'the tenant of the key', required: true },
       {
@@ -84,7 +86,7 @@ function listCommand(within: Within<KeysPorts>): CliCommand {
         const text =
           rows.length === 0
             ? 'no keys\n'
-            : io.table(['key id', 'tenant', 'environment', 'status', 'scopes', 'label'], rows)
+            : io.table(['key id', 'tenant', 'environment', 'status', 'scopes', 'issued by', 'label'], rows)
         io.print(
           listed.map((key) => listedAsJson(key, nowMs)),
           text,
@@ -98,7 +100,7 @@ function listCommand(within: Within<KeysPorts>): CliCommand {
 function revokeCommand(within: Within<KeysPorts>): CliCommand {
   return {
     name: 'revoke',
-    summary: 'revoke a key; requests with it are refused immediately',
+    summary: 'revoke a key; requests with it are refused within a second',
     arguments: [{ name: '<key-id>', description: 'as list shows it' }],
     run: async ({ arguments: [id = ''] }, io) => {
       const { keyId, tenantId, revokedAt } = await within(({ revokeApiKey }) => revokeApiKey(id, { actor: ACTOR }))
@@ -155,6 +157,9 @@ function listedAsJson(key: ApiKey, nowMs: number): Record<string, unknown> {
     environment: key.environment,
     label: key.label,
     scopes: key.scopes,
+    effective_scopes: key.grants,
+    ip_allowlist: key.ipAllowlist,
+    issued_by: key.issuedBy,
     status: statusOf(key, nowMs),
     expires_at: key.expiresAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
@@ -163,7 +168,15 @@ function listedAsJson(key: ApiKey, nowMs: number): Record<string, unknown> {
 }
 
 function listedAsRow(key: ApiKey, nowMs: number): readonly string[] {
-  return [key.keyId, key.tenantId, key.environment, statusOf(key, nowMs), key.scopes.join(','), key.label]
+  return [
+    key.keyId,
+    key.tenantId,
+    key.environment,
+    statusOf(key, nowMs),
+    key.scopes.join(','),
+    key.issuedBy ?? 'operator',
+    key.label,
+  ]
 }
 
 function statusOf(key: ApiKey, nowMs: number): 'active' | 'revoked' | 'expired' {

@@ -58,6 +58,8 @@ const TIME_DIGITS = 12
 /** Digits for the block and for the log: they order what was observed in one millisecond. */
 const ORDER_DIGITS = 3
 const MOST = 16 ** ORDER_DIGITS
+/** Digits for logs that those do not tell apart. */
+const LATE_DIGITS = 6
 
 /**
  * Where it stands among the wallet's own transactions, whose UUIDv7 begins with the time of their request: a UUID of the
@@ -65,8 +67,10 @@ const MOST = 16 ** ORDER_DIGITS
  */
 function placeOf(id: string, { observedAt, blockNumber, logIndex }: KnownTransfer['first']): string {
   const time = Date.parse(observedAt).toString(16).padStart(TIME_DIGITS, '0')
-  const [block, log] = [blockNumber % MOST, Math.min((logIndex ?? -1) + 1, MOST - 1)].map((n) =>
+  const order = (logIndex ?? -1) + 1
+  const [block, log] = [blockNumber % MOST, Math.min(order, MOST - 1)].map((n) =>
     n.toString(16).padStart(ORDER_DIGITS, '0'),
   )
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${block}-8${log}-${id.slice(-TIME_DIGITS)}`
+  const late = order < MOST - 1 ? '' : (order - MOST + 1).toString(16).padStart(LATE_DIGITS, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${block}-8${log}-${late}${id.slice(late.length - TIME_DIGITS)}`
 }

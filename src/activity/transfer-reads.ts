@@ -10,9 +10,9 @@ const MAX_CONFIRMED = 2_000
 const BLOCKS_OF_PAGE = 64
 
 export type TransferReads = {
-  /** Detected in this block or below, lowest blocks first, at most as many as one round confirms. */
+  /** Detected in this block or below, in the order of the chain, at most as many as one round confirms. */
   readonly detectedUpTo: (chainId: number, block: number) => Promise<string[]>
-  /** Detected or confirmed in a block above this one. */
+  /** Detected or confirmed in a block above this one, in the order of the chain. */
   readonly inBlocksAbove: (chainId: number, block: number) => Promise<string[]>
   /** Blocks with observed transfers, this one and below, newest first; one page. */
   readonly recordedBlocks: (chainId: number, upTo: number) => Promise<BlockRef[]>
@@ -28,14 +28,14 @@ export function createTransferReads(pool: Pool): TransferReads {
       idsOf(
         'transfers_deep_enough',
         `SELECT transfer_id FROM observed_transfers WHERE chain_id = $1 AND ${DETECTED} AND block_number <= $2
-          ORDER BY block_number LIMIT ${MAX_CONFIRMED}`,
+          ORDER BY block_number, place LIMIT ${MAX_CONFIRMED}`,
         [chainId, block],
       ),
     inBlocksAbove: (chainId, block) =>
       idsOf(
         'transfers_above',
         `SELECT transfer_id FROM observed_transfers WHERE chain_id = $1 AND block_number > $2 AND ${STANDS}
-          ORDER BY block_number, transfer_id`,
+          ORDER BY block_number, place`,
         [chainId, block],
       ),
     async recordedBlocks(chainId, upTo) {

@@ -23,6 +23,7 @@ export const publishedAssets = published(assetAggregate, {
   resource: 'asset',
   scope: 'assets:read',
   mayConcern: (id, assetId) => id.startsWith(`${assetId}@`),
+  streamOf: (assetId, tenantId) => `${assetId}@${tenantId}`,
   types: {
     'asset.registered': 'A token was registered: it can be named by its symbol.',
     'asset.removed': 'A registered token was removed.',

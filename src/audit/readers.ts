@@ -3,7 +3,7 @@
  * event's data requires the scope of the route that returns the same facts: `audit:read` alone does not grant it.
  */
 import type { Environment } from '../core/networks.ts'
-import { ALL_SCOPES, allows } from '../core/scopes.ts'
+import { ALL_SCOPES, allows, scopeOf } from '../core/scopes.ts'
 import { STREAMS } from '../declarations.ts'
 
 export type Reader = {
@@ -20,6 +20,5 @@ export function missingScope(
   const category = streamId.slice(0, streamId.indexOf('-'))
   const stream = STREAMS[category]
   const guard = stream?.readScopeOf?.[type] ?? stream?.readScope ?? ALL_SCOPES
-  const isAllowed = guard === ALL_SCOPES ? scopes.has(ALL_SCOPES) : allows(scopes, guard)
-  return isAllowed ? null : guard
+  return allows(scopes, guard) ? null : scopeOf(guard)
 }

@@ -1,6 +1,9 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
+import { allows } from '../core/scopes.ts'
 import { findLogged, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
+import { readTenantStreams, readTenantTypes } from '../event-log/read-part.ts'
+import { createFindEvents } from '../feed/candidates.ts'
 import type { Catalogue } from '../feed/catalogue.ts'
 import { endIdOf } from '../feed/cursor.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
@@ -13,6 +16,7 @@ import type { AsOfEvent } from '../http/as-of-event.ts'
 import type { Authenticator } from '../http/caller.ts'
 import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 import type { Routes } from '../http/request.ts'
+import { transactionsOf } from '../transactions/read-transactions.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
 import { documentedEvents } from './event-docs.ts'
 import type { Kernel } from './kernel.ts'
@@ -57,10 +61,26 @@ export async function composeFeed(
     catalogue,
     tail,
     streams,
-    readPage: createReadPage({ catalogue, render, readTenantLog: (...args) => readTenantLog(pool, ...args) }),
+    readPage: createReadPage({
+      catalogue,
+      render,
+      readTenantLog: (...args) => readTenantLog(pool, ...args),
+      readTenantEnd: (owner) => readTenantEnd(pool, owner),
+      findEvents: createFindEvents({
+        catalogue,
+        readTypes: (...args) => readTenantTypes(pool, ...args),
+        readStreams: (...args) => readTenantStreams(pool, ...args),
+        transactionsOf: (...subject) => transactionsOf(pool, ...subject),
+      }),
+    }),
     findStart: createFindStart((owner, name) => findLogged(pool, owner, name), catalogue),
     ...limits,
-    isKeyValid: async (token) => (await authenticator.verify(token)) !== null,
+    async callerNow(token, address) {
+      const caller = await authenticator.verify(token)
+      const mayRead =
+        caller !== null && allows(caller.scopes, 'events:read') && caller.allowsAddress?.(address) !== false
+      return mayRead ? caller : null
+    },
   })
   return {
     routes,

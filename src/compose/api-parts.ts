@@ -1,5 +1,6 @@
 /** The parts shared by several capabilities of the API. */
 import { PrismaPg } from '@prisma/adapter-pg'
+import { createLimitsOfKeys } from '../access/limits-of-keys.ts'
 import { createAssetBooks } from '../assets/asset-books.ts'
 import { createAccept } from '../event-log/accept.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
@@ -18,6 +19,7 @@ export function apiParts({ log, pool, newId }: Kernel) {
     /** Accepts every client request that creates something. */
     accept: createAccept({ log, pool, newId }),
     findWallet: createFindWallet(createWalletFacts(pool)),
+    limitsOfKeys: createLimitsOfKeys(log),
     isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }

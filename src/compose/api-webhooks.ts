@@ -11,11 +11,12 @@ import { createDeliveryReads } from '../webhooks/read-deliveries.ts'
 import { createReplayReads } from '../webhooks/read-replays.ts'
 import { createWebhookReads } from '../webhooks/read-webhooks.ts'
 import { createRequestReplay } from '../webhooks/request-replay.ts'
-import { createRequireTerms, isAboutWallet } from '../webhooks/require-terms.ts'
+import { createRequireReadable, createRequireTerms, isAboutWallet } from '../webhooks/require-terms.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { createSeal } from '../webhooks/seal.ts'
 import { createSecretStore } from '../webhooks/secrets.ts'
 import { createSendWaiting } from '../webhooks/send-waiting.ts'
+import { createUntilChanged } from '../webhooks/terms.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -27,17 +28,20 @@ export async function composeWebhookRoutes(
 ): Promise<Routes[]> {
   const { recipient, allowsHttp, allowedNetworks } = config.webhooks
   if (recipient !== null) await requireRecipient(recipient, 'WEBHOOK_RECIPIENT').catch(refuseSetting)
+  const delivered = types.map(({ type, publisher }) => ({
+    type,
+    scope: publisher.scope,
+    isAboutWallet: isAboutWallet(publisher),
+  }))
+  const requireReadable = createRequireReadable(delivered)
   const requireTerms = createRequireTerms({
     urlRules: { allowsHttp, isAllowedAddress: createIsAllowedAddress(allowedNetworks) },
-    types: types.map(({ type, publisher }) => ({
-      type,
-      scope: publisher.scope,
-      isAboutWallet: isAboutWallet(publisher),
-    })),
+    types: delivered,
     findWallet,
+    requireReadable,
   })
   const secrets = createSecretStore({ pool, seal: createSeal(recipient) })
-  const manage = createManageWebhooks({ log, accept, newId, requireTerms, secrets })
+  const manage = createManageWebhooks({ log, accept, newId, requireTerms, requireReadable, secrets })
   const reads = createWebhookReads(pool)
   const replays = createReplayReads(pool)
   const deliveries = createDeliveryReads(pool)
@@ -48,11 +52,18 @@ export async function composeWebhookRoutes(
     findEvent: (owner, name) => findLogged(pool, owner, name),
     countRunning: replays.countRunning,
     types: types.map(({ type }) => type),
-    retryDelivery: deliveries.retry,
+    deliveries,
+    requireReadable,
     clock,
   })
   return [
-    webhookRoutes({ manage, reads, sendWaiting: createSendWaiting(pool), clock }),
+    webhookRoutes({
+      manage,
+      reads,
+      sendWaiting: createSendWaiting(pool),
+      untilChanged: createUntilChanged(pool),
+      clock,
+    }),
     deliveryRoutes({ webhooks: reads, deliveries, replays, requests }),
   ]
 }

@@ -1,6 +1,4 @@
 /** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
-import { createApiKeyRows } from '../access/api-key-rows.ts'
-import { createAuthenticator } from '../access/authenticate.ts'
 import { createFindRemoved } from '../assets/find-removed.ts'
 import { createListAssets } from '../assets/list-assets.ts'
 import { createRegisterAsset } from '../assets/register-asset.ts'
@@ -15,6 +13,7 @@ import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { composeBalanceReads } from './api-balances.ts'
 import { composeContractCallRoutes } from './api-contract-calls.ts'
 import { composeFeed } from './api-feed.ts'
+import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
@@ -43,19 +42,16 @@ export type Api = { readonly app: App; readonly problem: () => string | null }
  * @param add what the sandbox adds; production adds nothing
  */
 export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
-  const { config, logger, metrics, clock, newId, pool } = kernel
+  const { config, logger, metrics, clock, newId } = kernel
   const parts = apiParts(kernel)
   const balances = composeBalanceReads(kernel, parts)
   const transactions = transactionParts(kernel, parts)
   const additions = add(kernel, transactions)
   const metadata = composeMetadata(kernel)
-  const keys = createApiKeyRows(pool, (keyId, problem) =>
-    logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
-  )
-  const authenticator = createAuthenticator({ keys, clock })
+  const apiKeys = composeApiKeys(kernel, parts)
   const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
   const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
-  const feed = await composeFeed(kernel, authenticator, { streams: config.eventStreams })
+  const feed = await composeFeed(kernel, apiKeys.authenticator, { streams: config.eventStreams })
   void warnOfMulticalls(kernel)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
@@ -69,6 +65,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     composeAssetRoutes(kernel, parts),
     feed.routes,
     ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
+    apiKeys.routes,
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
@@ -85,7 +82,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     quotas,
     events: feed.events,
     asOfEvent: feed.asOfEvent,
-    authenticator,
+    authenticator: apiKeys.authenticator,
+    timer: () => performance.now(),
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
   return { app, problem: feed.problem }

@@ -9,7 +9,7 @@ import { mpcQueue, type QueueName } from '../declarations.ts'
 import { FAILED_KEPT } from '../jobs/failed-jobs.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { findOpenLanes } from '../transactions/jobs.ts'
-import { findDueWebhooks } from '../webhooks/due-webhooks.ts'
+import { findDueLines } from '../webhooks/due-webhooks.ts'
 import { WORK } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -35,7 +35,7 @@ export function openWork(sentMs: number): ReadonlyMap<QueueName, FindOpen> {
 
 /** Webhooks that are not disabled and have something to be sent, now or later. */
 export const OPEN_WEBHOOKS: ReadonlyMap<QueueName, FindOpen> = new Map([
-  ['webhook', (pool) => findDueWebhooks(pool, new Date('9999-01-01'))],
+  ['webhook', (pool) => findDueLines(pool, new Date('9999-01-01'))],
 ])
 
 /** Removes failed jobs of these queues; returns their number. */

@@ -1,4 +1,5 @@
 /** The parts shared by every capability that sends transactions. */
+import { readAssetPrices } from '../assets/asset-prices.ts'
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
@@ -41,7 +42,7 @@ function createTransferGasOf(chainOf: Kernel['chainOf']): TransferPorts['transfe
   }
 }
 
-function transferPorts(kernel: Kernel, { accept, books, findWallet }: ApiParts): TransferPorts {
+function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys }: ApiParts): TransferPorts {
   const { config, pool, log, newId, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
   const resolve = createResolveAsset(books)
@@ -61,6 +62,11 @@ function transferPorts(kernel: Kernel, { accept, books, findWallet }: ApiParts):
     async quoteOf(chainId) {
       await requireUsable(chainId)
       return chainOf(chainId).fees.quote()
+    },
+    limitsOf: limitsOfKeys.of,
+    async usdPriceOf(tenantId, chainId, assetId) {
+      const asset = (await books.open(tenantId, chainOf(chainId).settings)).byId(assetId)
+      return asset === undefined ? null : ((await readAssetPrices(pool, [chainId]))(chainId, asset)?.usd ?? null)
     },
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     transferGas: createTransferGasOf(chainOf),

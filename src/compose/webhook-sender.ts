@@ -2,16 +2,21 @@
  * The webhook sender process: the only one that can sign deliveries. One leads: it decides what is sent, finds what is
  * due, and removes what is old. Any number sends.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { lead } from '../event-log/lead.ts'
 import { repeat } from '../event-log/repeat.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { type Bodies, createBodies } from '../webhooks/bodies.ts'
-import { findDueWebhooks, readOldestPending } from '../webhooks/due-webhooks.ts'
+import { findDueLines, readOldestPending } from '../webhooks/due-webhooks.ts'
 import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
+import { parseLine } from '../webhooks/line.ts'
+import { createPlaces } from '../webhooks/places.ts'
+import { createTenantOf } from '../webhooks/receiver-of.ts'
 import { createReadEvents } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
 import { runReplays } from '../webhooks/run-replays.ts'
 import { createRunningDrains } from '../webhooks/running-drains.ts'
+import { tellGivenUp } from '../webhooks/tell-given-up.ts'
 import { createTellSenders, type TellSenders } from '../webhooks/tell-senders.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
 import { FORGET_INTERVAL_MS, forgetDone, OPEN_WEBHOOKS } from './forget-done.ts'
@@ -20,8 +25,8 @@ import { newId } from './new-id.ts'
 import type { Work } from './run-process.ts'
 import { composeDrainWebhook } from './webhook-drain.ts'
 
-/** Webhooks drained at once: sending mostly waits for receivers. */
-const WEBHOOKS_AT_ONCE = 64
+/** Jobs at once: they only put a line among those that wait for a place. */
+const JOBS_AT_ONCE = 16
 /** How often the leader looks for deliveries that are due: retries, and what senders were not told. */
 const DUE_INTERVAL_MS = 1_000
 const RETENTION_INTERVAL_MS = 60 * 60_000
@@ -37,10 +42,18 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
     { labels: {}, value: await readOldestPending(pool, clock()) },
   ])
   const tell = createTellSenders(jobs, { running, signal, log: logger })
-  const handler: JobHandler = async ({ webhook_id: webhookId = '' }, { signal: stopping }) => {
-    if (await drain(webhookId, stopping)) tell([webhookId])
+  const places = createPlaces({
+    async send(line, place) {
+      if (await drain(line, place, signal)) tell([line])
+    },
+    onError: (line, error) => logger.warn({ err: error, line }, 'cannot send to a webhook; it is found again'),
+  })
+  const tenantOf = createTenantOf(pool)
+  const handler: JobHandler = async ({ webhook_id: line = '' }) => {
+    const tenantId = await tenantOf(parseLine(line).webhookId)
+    if (tenantId !== null) places.put(line, tenantId)
   }
-  const worker = jobs.process('webhook', handler, { concurrency: WEBHOOKS_AT_ONCE })
+  const worker = jobs.process('webhook', handler, { concurrency: JOBS_AT_ONCE })
   const onError = (error: unknown) =>
     logger.warn({ err: error }, 'a task of the webhook senders failed; it will restart')
   const leader = lead({ leases, name: FAN_OUT, leaseMs: config.leaseMs, signal, onError }, (_lease, stop) =>
@@ -49,6 +62,7 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
   return {
     async drain() {
       await Promise.all([leader, worker.close()])
+      await Promise.race([places.close(), pause(config.shutdownGraceMs, undefined, { ref: false })])
       close()
     },
   }
@@ -64,7 +78,7 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
   const { pool, wakeUps, clock, metrics } = kernel
   const onRead = ({ recordedAt }: { readonly recordedAt: string }) =>
     metrics.observeFanOut({ lagMs: clock() - Date.parse(recordedAt) })
-  const findDue = async () => tell(await findDueWebhooks(pool, new Date(clock())))
+  const findDue = async () => tell(await findDueLines(pool, new Date(clock())))
   await Promise.all([
     repeat(() => fanOut({ pool, wakeUps, render, newId, clock, tell, onRead }, signal), {
       intervalMs: DUE_INTERVAL_MS,
@@ -76,6 +90,7 @@ async function leadSenders(kernel: Kernel, { render, tell, onError }: Led, signa
       signal,
       onError,
     }),
+    repeat(() => tellGivenUp(kernel, signal), { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => forgetDone(kernel, OPEN_WEBHOOKS), { intervalMs: FORGET_INTERVAL_MS, signal, onError }),
     repeat(findDue, { intervalMs: DUE_INTERVAL_MS, signal, onError }),
     repeat(() => removeOld(pool, clock(), signal), { intervalMs: RETENTION_INTERVAL_MS, signal, onError }),

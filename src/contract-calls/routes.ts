@@ -66,7 +66,7 @@ export function contractCallRoutes(ports: CallRoutePorts): Routes {
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
           accept: (metadata) => requestCall(call, metadata, environment),
-          answer: (accepted, waitMs) => answerAccepted(ports, tenantId, accepted, waitMs),
+          answer: (accepted, waitMs, over) => answerAccepted(ports, tenantId, accepted, waitMs, over),
         })
       },
     )

@@ -3,6 +3,7 @@
  * database roles and the API read it from the list in `src/declarations.ts`. Behaviour is in `capability.ts`.
  */
 import type { DatabaseRole, TableGrants } from './database-roles.ts'
+import type { Guard } from './scopes.ts'
 
 /**
  * How rows of a read model are derived from streams. `stream`: each row from one stream. `first`: several streams can
@@ -59,8 +60,11 @@ export type StreamDeclaration = {
   readonly rows: Readonly<Record<string, RowDeclaration>>
   /** Only of transactions: each event after the first. */
   readonly steps?: Readonly<Record<string, StepDeclaration>>
-  /** The scope that a key needs to read the data of these events; `*` where no route shows the same facts. */
-  readonly readScope: string
+  /**
+   * The scope that a key needs to read the data of these events, or several of which each is sufficient; `*` where no
+   * route shows the same facts.
+   */
+  readonly readScope: Guard
   /** Event types whose data needs another scope. */
   readonly readScopeOf?: Readonly<Record<string, string>>
 }

@@ -139,6 +139,25 @@ export class InsufficientFunds extends BursarError {
 
 type Payer = { readonly walletId: string; readonly address: string }
 
+/** A limit of the API key does not allow the request: nothing was recorded for sending. */
+export class KeyLimitReached extends BursarError {
+  override readonly type = 'policy_error'
+  override readonly code = 'key_limit'
+  readonly details: Readonly<Record<string, unknown>>
+  /** Of the limit, for the record of the refusal; `null` if no limit is about the asset. */
+  readonly counter: string | null
+
+  constructor(counter: string | null, message: string, details: Readonly<Record<string, unknown>>) {
+    super(message)
+    this.counter = counter
+    this.details = details
+  }
+
+  override get items(): readonly ErrorItem[] {
+    return [{ type: this.type, message: this.message, code: this.code, details: this.details }]
+  }
+}
+
 /** A dependency does not answer. The same call may succeed later. */
 export class Unavailable extends BursarError {
   override readonly type = 'unavailable'

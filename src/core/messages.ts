@@ -21,7 +21,7 @@ export type Decider<State, Command, Evt extends Event> = {
 /** Who caused an event and why; recorded with every event. */
 export type Metadata = {
   readonly tenantId: string
-  /** `apikey:<key_id>`, `worker:<name>` or `operator`. */
+  /** `apikey:<key_id>`, `worker:<name>`, `operator`, or `reporter` of a leaked key. */
   readonly actor: string
   /** The id of the HTTP request that started the sequence; copied to every later event of it. */
   readonly correlationId?: string

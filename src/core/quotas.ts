@@ -12,11 +12,11 @@ export const COUNTED_QUOTAS = [
 ] as const
 export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
 
-/** Of single requests, for routes that ask nodes a lot. */
-export const RATE_QUOTAS = ['quotes_per_second', 'calls_per_second'] as const
+/** Of single requests, for routes that ask nodes a lot, and of what a request made the service read for nothing. */
+export const RATE_QUOTAS = ['quotes_per_second', 'calls_per_second', 'skipped_events_per_second'] as const
 export type RateQuota = (typeof RATE_QUOTAS)[number]
 
-/** Every quota. Each API process counts the last four on its own. */
+/** Every quota. Each API process counts the last five on its own. */
 export const QUOTAS = [...COUNTED_QUOTAS, 'requests_in_flight', 'bytes_per_second', ...RATE_QUOTAS] as const
 export type Quota = (typeof QUOTAS)[number]
 
@@ -46,6 +46,10 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   bytes_per_second: ['bytes of request and response bodies per second', 'Send the request again later'],
   calls_per_second: ['contract calls per second', 'Send the request again later'],
   quotes_per_second: ['quotes of swaps per second', 'Send the request again later'],
+  skipped_events_per_second: [
+    'events per second that were read and did not match the filter',
+    'Continue with next_after of the last page later',
+  ],
 }
 
 /** A tenant has reached a quota. Nothing was recorded. */

@@ -2,16 +2,73 @@
  * What an API key may do: a resource and a verb. Scopes are recorded in events, so a name never changes its meaning.
  */
 
-/** Stands for all scopes, including those of later versions, except those that must be named explicitly. */
+/**
+ * Asks for all scopes that need not be named. What it stood for is recorded when a key is issued; a key that was issued
+ * for it also sees what no scope names.
+ */
 export const ALL_SCOPES = '*'
 
-/**
- * Scopes that a key has only if it was issued with them by name. An exported key can spend permanently without this
- * service, so a key issued for `*`, perhaps before exports existed, must not gain that right.
- */
-const BY_NAME_ALONE: ReadonlySet<string> = new Set(['recovery:export'])
+/** A scope, or several of which each is sufficient. */
+export type Guard = string | readonly string[]
 
-/** Whether a key with these scopes has the given scope. */
-export function allows(held: ReadonlySet<string>, scope: string): boolean {
-  return held.has(scope) || (held.has(ALL_SCOPES) && !BY_NAME_ALONE.has(scope))
+/** Whether a key that holds these scopes, each by its name, passes. */
+export function allows(held: ReadonlySet<string>, guard: Guard): boolean {
+  return typeof guard === 'string' ? held.has(guard) : guard.some((scope) => held.has(scope))
+}
+
+/** The scope to ask for. */
+export function scopeOf(guard: Guard): string {
+  return typeof guard === 'string' ? guard : (guard[0] ?? ALL_SCOPES)
+}
+
+/**
+ * Scopes that a key has only if it was issued with them by name: with one of them a thief gains more than a request
+ * gives, such as another key, a copy of a wallet's key, signatures that anybody can use later, or all events of a tenant.
+ */
+const BY_NAME_ALONE: ReadonlySet<string> = new Set([
+  'api_keys:read',
+  'api_keys:write',
+  'recovery:export',
+  'recovery:read',
+  'recovery:write',
+  'signatures:read',
+  'signatures:write',
+  'webhooks:write',
+])
+
+/** What `*` stood for in keys that were issued before it was recorded. It never changes. */
+const BEFORE_RECORDED = [
+  'wallets:read',
+  'wallets:write',
+  'transactions:read',
+  'transactions:write',
+  'signatures:read',
+  'signatures:write',
+  'assets:read',
+  'assets:write',
+  'nft:read',
+  'nft:write',
+  'recovery:read',
+  'recovery:write',
+  'audit:read',
+  'events:read',
+  'webhooks:read',
+  'webhooks:write',
+] as const
+
+/** What a new key holds. @param known every scope of this version */
+export function grantsOf(scopes: readonly string[], known: readonly string[]): readonly string[] {
+  return expanded(
+    scopes,
+    known.filter((scope) => !BY_NAME_ALONE.has(scope)),
+  )
+}
+
+/** What a key of schema version 1 holds. */
+export function grantsBefore(scopes: readonly string[]): readonly string[] {
+  return expanded(scopes, BEFORE_RECORDED)
+}
+
+function expanded(scopes: readonly string[], all: readonly string[]): readonly string[] {
+  return scopes.includes(ALL_SCOPES) ? [...new Set([ALL_SCOPES, ...all, ...scopes])] : [...new Set(scopes)]
 }

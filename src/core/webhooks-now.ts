@@ -20,6 +20,8 @@ export type WebhookNow = {
   /** Since the first failure after the last success; `null` while they succeed. */
   readonly failingMs: number | null
   readonly succeededMs: number | null
+  /** Deliveries that its receiver refused in a row; 0 while it takes some, or does not answer. */
+  readonly refused: number
   /** Deliveries that were given up. */
   readonly gaps: number
   /** The newest attempt since it fails: its HTTP status, or why there was no response. */

@@ -17,6 +17,7 @@ export type AcceptChangePorts = {
 /**
  * The aggregate's `opens` must name the events of the command.
  *
+ * @param requires throws if the state does not allow the caller to ask for it
  * @throws the refusals of the command; IdempotencyKeyReused; errors of the append
  */
 export function acceptChange<State, Command, Evt extends Event>(
@@ -25,6 +26,7 @@ export function acceptChange<State, Command, Evt extends Event>(
   target: ChangeTarget,
   command: Command,
   metadata: Metadata,
+  requires: (state: State) => void = () => undefined,
 ): Promise<Accepted> {
   return accept(
     metadata,
@@ -32,6 +34,7 @@ export function acceptChange<State, Command, Evt extends Event>(
       // The key belongs to the request, not to what it changes: of two concurrent ones only one is the first.
       const id = newId('request')
       const loaded = await log.load(aggregate, target.id)
+      requires(loaded.state)
       const changed = change(aggregate, loaded, command, { metadata: forResource(metadata, id), now: log.now() })
       return changed === null ? unchanged(target, null) : append({ id, commit: { changes: [changed] }, made: null })
     },

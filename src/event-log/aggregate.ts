@@ -30,9 +30,19 @@ export type HoldChange = {
   readonly mustFit: boolean
 }
 
+/** Base units that count towards a limit from now on, in a bucket of its window; negative for what is given back. */
+export type SpendChange = {
+  readonly counter: string
+  /** ISO 8601 UTC with milliseconds. */
+  readonly bucket: string
+  readonly delta: bigint
+}
+
 export type ReadModelChanges<Table extends AppendedTable = AppendedTable> = {
   readonly rows: readonly ReadModelRow<Table>[]
   readonly holds: readonly HoldChange[]
+  /** For rebuilds: an append derives them itself (`count_spends`). */
+  readonly spends?: readonly SpendChange[]
 }
 
 /** Converts event data from one schema version to the next. */

@@ -2,7 +2,7 @@
  * The contents of an append and the errors of a refused one. A commit is atomic: all its streams, holds and read-model
  * rows are written, or none.
  */
-import { BursarError } from '../core/errors.ts'
+import { BursarError, Unavailable } from '../core/errors.ts'
 import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
 
 /** Conditions that the database checks in the transaction of the append. */
@@ -89,6 +89,23 @@ export class WalletGuardRefused extends AppendRefused {
   }
 }
 
+/** A limit has no room for what the commit reserves. Amounts are in its units. */
+export class LimitReached extends AppendRefused {
+  override readonly code = 'limit_reached'
+  readonly counter: string
+  readonly left: bigint
+  readonly needed: bigint
+  /** When it would fit, if nothing else is spent until then; `null` if it exceeds the limit. */
+  readonly roomAt: Date | null
+  constructor(detail: { counter: string; left: string; needed: string; room_at?: string }) {
+    super('A limit has no room for this request.')
+    this.counter = detail.counter
+    this.left = BigInt(detail.left)
+    this.needed = BigInt(detail.needed)
+    this.roomAt = detail.room_at === undefined ? null : new Date(detail.room_at)
+  }
+}
+
 /** Transactions were signed too late: by the time of the database they are no longer valid. */
 export class DeadlineMissed extends AppendRefused {
   override readonly code = 'deadline_missed'
@@ -128,6 +145,13 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
     case 'wallet_not_active':
     case 'wallet_not_idle':
       return new WalletGuardRefused(outcome)
+    case 'limit_reached':
+      return new LimitReached(detail as { counter: string; left: string; needed: string })
+    case 'limit_time_unknown':
+      return new Unavailable(
+        'limit_time_unknown',
+        'The limits of the API key cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
+      )
     case 'deadline_missed':
       return new DeadlineMissed((detail.transaction_ids ?? '').split(' '))
     default:

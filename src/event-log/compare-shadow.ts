@@ -48,8 +48,9 @@ export async function* compareShadow(compared: Compared): AsyncGenerator<Differe
   await Promise.all([here.close(), there.close()])
 }
 
-/** An account with no hold may have a row or none: both mean zero. */
+/** An account with no hold may have a row or none: both mean zero. Buckets that no window reaches are deleted. */
 function meaningful(table: ReadModel): string {
+  if (table === 'spend_buckets') return `WHERE spent <> 0 AND bucket > date_trunc('day', now()) - interval '31 days'`
   return table === 'wallet_holds' ? 'WHERE held <> 0' : ''
 }
 

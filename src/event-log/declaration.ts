@@ -30,8 +30,8 @@ export const eventLog = {
     },
     leases: {
       beside: 'leases: which process works alone on something',
-      // Signers and submitters count there who shares the partitions of lanes.
-      grants: readBy(['operator', 'signer', 'submitter']),
+      // Signers and submitters count there who shares the partitions of lanes; the API sees who may send to a webhook.
+      grants: readBy(['api', 'operator', 'signer', 'submitter']),
     },
     schema_versions: {
       beside: 'the migrations of the database, and the oldest program that runs with each; npm run migrate writes it',

@@ -45,6 +45,7 @@ export type FoldedStream = {
   /** By table, then by primary key. */
   readonly rows: ReadonlyMap<string, ReadonlyMap<string, Readonly<Record<string, unknown>>>>
   readonly holds: readonly { readonly wallet_id: string; readonly asset_id: string; readonly held: string }[]
+  readonly spends: readonly { readonly counter: string; readonly bucket: string; readonly spent: string }[]
   readonly claims: readonly KeyClaim[]
 }
 
@@ -161,7 +162,7 @@ function unknownStream(streamId: string, { onHeld, setAside }: OpenSettings): Op
       return false
     },
     cut: () => undefined,
-    close: () => ({ rows: new Map(), holds: [], claims: [] }),
+    close: () => ({ rows: new Map(), holds: [], spends: [], claims: [] }),
   }
 }
 
@@ -173,7 +174,8 @@ function knownStream(
   const part = startOf(aggregate.initialState)
   let isCut = false
   const rows = new Map<string, Map<string, Readonly<Record<string, unknown>>>>()
-  const holds = createHolds()
+  const holds = createSums<{ readonly wallet_id: string; readonly asset_id: string }>()
+  const spends = createSums<{ readonly counter: string; readonly bucket: string }>()
   const claims: KeyClaim[] = []
 
   function keep(table: string, row: Readonly<Record<string, unknown>>): void {
@@ -216,25 +218,31 @@ function knownStream(
       }
       for (const { table, row } of changes.rows) keep(table, row)
       if (known === null || !event.fresh) return true
-      for (const { walletId, assetId, delta } of changes.holds) holds.add(walletId, assetId, delta)
+      for (const { walletId, assetId, delta } of changes.holds)
+        holds.add({ wallet_id: walletId, asset_id: assetId }, delta)
+      for (const { counter, bucket, delta } of changes.spends ?? []) spends.add({ counter, bucket }, delta)
       noteClaim(known, event)
       return true
     },
-    close: () => ({ rows, holds: holds.all(), claims }),
+    close: () => ({
+      rows,
+      holds: holds.all().map(({ key, sum }) => ({ ...key, held: sum })),
+      spends: spends.all().map(({ key, sum }) => ({ ...key, spent: sum })),
+      claims,
+    }),
   }
 }
 
-/** The holds of a settled transaction sum to zero and make no row. */
-function createHolds() {
-  const sums = new Map<string, { readonly wallet_id: string; readonly asset_id: string; held: bigint }>()
+/** Sums by key. Those of zero make no row, such as the holds of a settled transaction. */
+function createSums<Key extends Readonly<Record<string, string>>>() {
+  const sums = new Map<string, { readonly key: Key; sum: bigint }>()
   return {
-    add(walletId: string, assetId: string, delta: bigint): void {
-      const account = `${walletId} ${assetId}`
-      const sum = sums.get(account) ?? { wallet_id: walletId, asset_id: assetId, held: 0n }
-      sum.held += delta
-      sums.set(account, sum)
+    add(key: Key, delta: bigint): void {
+      const name = Object.values(key).join(' ')
+      const known = sums.get(name) ?? { key, sum: 0n }
+      known.sum += delta
+      sums.set(name, known)
     },
-    all: () =>
-      [...sums.values()].filter(({ held }) => held !== 0n).map((sum) => ({ ...sum, held: sum.held.toString() })),
+    all: () => [...sums.values()].flatMap(({ key, sum }) => (sum === 0n ? [] : [{ key, sum: sum.toString() }])),
   }
 }

@@ -26,7 +26,7 @@ export type LogOwner = { readonly tenantId: string; readonly environment: Enviro
 /** Part of a stream, by versions. */
 export type StreamRange = { readonly streamId: string; readonly from: number; readonly to: number }
 
-type LoggedRow = Pick<
+export type LoggedRow = Pick<
   EventRow,
   'transaction_id' | 'position' | 'stream_id' | 'stream_version' | 'type' | 'recorded_at'
 > & {
@@ -34,7 +34,7 @@ type LoggedRow = Pick<
   readonly environment: Environment
 }
 
-const COLUMNS = `transaction_id::text, position, stream_id, stream_version, type, recorded_at, environment, metadata->>'tenantId' AS tenant_id`
+export const COLUMNS = `transaction_id::text, position, stream_id, stream_version, type, recorded_at, environment, metadata->>'tenantId' AS tenant_id`
 const NO_TIME = '1970-01-01T00:00:00.000Z'
 const READABLE = 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())'
 
@@ -227,7 +227,7 @@ export function placeOf(row: Pick<EventRow, 'transaction_id' | 'position'>): Sub
   return { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
 }
 
-function toLogged(row: LoggedRow): LoggedEvent {
+export function toLogged(row: LoggedRow): LoggedEvent {
   const { stream_id: streamId, stream_version: streamVersion, type, tenant_id: tenantId, environment } = row
   return {
     streamId,

@@ -95,9 +95,10 @@ function createChunks(
   }
 
   return {
-    async add({ rows, holds, claims }: FoldedStream): Promise<void> {
+    async add({ rows, holds, spends, claims }: FoldedStream): Promise<void> {
       for (const [table, kept] of rows) for (const row of kept.values()) await put(table, row)
       for (const hold of holds) await put('wallet_holds', hold)
+      for (const spend of spends) await put('spend_buckets', spend)
       for (const claim of claims) await put('idempotency_keys', claim)
     },
     async flush(): Promise<void> {
@@ -107,11 +108,16 @@ function createChunks(
   }
 }
 
+/** The only column of a table of sums that is not of its key. */
+const SUM_OF: Readonly<Partial<Record<ReadModel, string>>> = { wallet_holds: 'held', spend_buckets: 'spent' }
+
 type Merge = (names: {
   readonly target: string
   readonly stage: string
   readonly keys: string
   readonly key: readonly KeyColumn[]
+  /** The column of a sum. */
+  readonly sum: string
 }) => string[]
 
 /** How the staged rows of a table become its rows. */
@@ -126,12 +132,12 @@ const MERGES: Readonly<Record<ReadModelKind, Merge>> = {
       .map(({ name }) => `t.${quoted(name)} = s.${quoted(name)}`)
       .join(' AND ')}) ORDER BY ${keys}`,
   ],
-  sum: ({ target, stage }) => [
+  sum: ({ target, stage, keys, key, sum }) => [
     `MERGE INTO ${target} AS t
-       USING (SELECT wallet_id, asset_id, sum(held) AS held FROM ${stage} GROUP BY wallet_id, asset_id HAVING sum(held) <> 0) AS s
-          ON t.wallet_id = s.wallet_id AND t.asset_id = s.asset_id
-        WHEN MATCHED THEN UPDATE SET held = t.held + s.held
-        WHEN NOT MATCHED THEN INSERT (wallet_id, asset_id, held) VALUES (s.wallet_id, s.asset_id, s.held)`,
+       USING (SELECT ${keys}, sum(${sum}) AS ${sum} FROM ${stage} GROUP BY ${keys} HAVING sum(${sum}) <> 0) AS s
+          ON ${key.map(({ name }) => `t.${quoted(name)} = s.${quoted(name)}`).join(' AND ')}
+        WHEN MATCHED THEN UPDATE SET ${sum} = t.${sum} + s.${sum}
+        WHEN NOT MATCHED THEN INSERT (${keys}, ${sum}) VALUES (${key.map(({ name }) => `s.${quoted(name)}`).join(', ')}, s.${sum})`,
   ],
   key: ({ target, stage, keys }) => [
     `INSERT INTO ${target} (tenant_id, key, fingerprint, resource_id)
@@ -147,7 +153,8 @@ async function mergeStage({ writer, schema, primaryKeys }: ShadowSettings, table
   const { rowCount } = await writer.query(`SELECT FROM ${stage} LIMIT 1`)
   if (rowCount === 0) return
   const keys = key.map(({ name }) => quoted(name)).join(', ')
-  for (const statement of MERGES[READ_MODELS[table]]({ target: nameIn(schema, table), stage, keys, key })) {
+  const names = { target: nameIn(schema, table), stage, keys, key, sum: SUM_OF[table] ?? '' }
+  for (const statement of MERGES[READ_MODELS[table]](names)) {
     await writer.query(statement)
   }
   await writer.query(`TRUNCATE ${stage}`)

@@ -10,7 +10,7 @@ export type TableName = Prisma.ModelName
 
 /** Tables of which an append writes whole rows. A migration calls `create_put_function` for each. */
 export type AppendedTable =
-  | Exclude<ReadModel, 'idempotency_keys' | 'wallet_holds'>
+  | Exclude<ReadModel, 'idempotency_keys' | 'wallet_holds' | 'spend_buckets'>
   | Extract<
       DeclaredTable,
       'chain_blocks' | 'chain_cursors' | 'foreign_nonces' | 'nft_pins' | 'outside_transactions' | 'wallet_export_files'

@@ -6,8 +6,8 @@ const RECHECK_MS = 250
 /** Wake-ups within this time share one query. */
 const COALESCE_MS = 1
 
-/** Resolves with the result of `find` for the id, or with `null` after `timeoutMs`. */
-export type WaitUntil<T> = (id: string, timeoutMs: number) => Promise<T | null>
+/** Resolves with the result of `find` for the id, or with `null` after `timeoutMs` or when nobody waits any more. */
+export type WaitUntil<T> = (id: string, timeoutMs: number, over?: AbortSignal) => Promise<T | null>
 
 /** @param find looks up many ids at once and returns those that are done; if it fails, the next check tries again */
 export function createWaitUntil<T>(settings: {
@@ -64,13 +64,17 @@ export function createWaitUntil<T>(settings: {
     stop = null
   }
 
-  return (id, timeoutMs) =>
+  return (id, timeoutMs, over) =>
     new Promise((resolve) => {
+      if (over?.aborted) return resolve(null)
       const done = (found: T | null) => {
         clearTimeout(deadline)
+        over?.removeEventListener('abort', giveUp)
         leave(id, done)
         resolve(found)
       }
+      const giveUp = () => done(null)
+      over?.addEventListener('abort', giveUp)
       const deadline = setTimeout(() => done(null), timeoutMs)
       waiters.set(id, (waiters.get(id) ?? new Set()).add(done))
       stop ??= wakeUps.listen(({ types: told }) => {

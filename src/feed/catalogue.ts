@@ -10,6 +10,7 @@ export type PublicType = {
 export type Catalogue = {
   /** In the order of the publishers. */
   readonly types: readonly PublicType[]
+  readonly publishers: readonly Published[]
   /** The publishers of the streams of a category. */
   readonly publishersOf: (category: string) => readonly Published[]
   /** The publishers that an event of the log may concern. */
@@ -58,6 +59,7 @@ export function createCatalogue(publishers: readonly Published[]): Catalogue {
   )
   return {
     types,
+    publishers,
     publishersOf,
     publishersFor: ({ streamId, type }) => byEvent.get(categoryOf(streamId))?.get(type) ?? [],
     foldOf: (category) => publishersOf(category)[0]?.fold ?? null,

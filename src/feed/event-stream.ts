@@ -6,6 +6,7 @@
  * timers for each event would cost more than the write. Invariant: one thing is written at a time, in the order in which
  * the reader moves on, and only while the client reads.
  */
+import { setMaxListeners } from 'node:events'
 import type { Readable } from 'node:stream'
 import { pause } from '../event-log/lead.ts'
 import { type FeedEvent, joinFrames } from './feed-event.ts'
@@ -69,10 +70,13 @@ export function eventStream(ports: StreamPorts): Readable {
   }, heartbeatMs)
   const streaming: Streaming = { ports, out, reader, beat, closed, isBusy: false, mayHaveNews: true, isBeatDue: false }
   const onOver = () => reconnect(streaming)
-  for (const signal of [draining, reader.moved]) signal.addEventListener('abort', onOver)
+  const ends = [draining, reader.moved]
+  // Each stream of the process listens.
+  setMaxListeners(0, ...ends)
+  for (const signal of ends) signal.addEventListener('abort', onOver)
   closed.signal.addEventListener('abort', () => {
     clearTimeout(beat)
-    for (const signal of [draining, reader.moved]) signal.removeEventListener('abort', onOver)
+    for (const signal of ends) signal.removeEventListener('abort', onOver)
     reader.close()
   })
   // The headers are sent with the first bytes.
@@ -110,6 +114,12 @@ async function apart(streaming: Streaming, work: (streaming: Streaming) => Promi
 
 async function readLog(streaming: Streaming): Promise<void> {
   const { ports, reader, closed } = streaming
+  const owedMs = reader.owedMs()
+  if (owedMs > 0) {
+    streaming.mayHaveNews = true
+    // Not at once all of it: heartbeats are due meanwhile.
+    return pause(Math.min(owedMs, RETRY_MS), closed.signal)
+  }
   const events = await orNull(ports, () => reader.next(BATCH))
   if (events === null) {
     streaming.mayHaveNews = true

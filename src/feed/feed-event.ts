@@ -1,12 +1,12 @@
 /** A public event as readers get it, and which of them a reader wants and may read. */
-import { ALL_SCOPES, allows } from '../core/scopes.ts'
+import { allows, type Guard } from '../core/scopes.ts'
 import type { LoggedEvent } from '../event-log/read-logged.ts'
 import type { Cursor } from './cursor.ts'
 import type { PublicEvent, RenderedEvent, Wanted } from './render.ts'
 
 export type FeedEvent = Cursor & {
   readonly event: PublicEvent
-  readonly scope: string
+  readonly scope: Guard
 }
 
 /** Omitted parts match everything. */
@@ -14,6 +14,11 @@ export type FeedFilter = {
   readonly types: ReadonlySet<string> | null
   /** The id of a resource. */
   readonly resource: string | null
+}
+
+/** Whether it may leave something out. */
+export function isFilter({ types, resource }: FeedFilter): boolean {
+  return types !== null || resource !== null
 }
 
 export function toFeedEvent({ place }: LoggedEvent, { event, index, scope }: RenderedEvent): FeedEvent {
@@ -33,8 +38,7 @@ export function matches({ types, resource }: FeedFilter, { event }: FeedEvent): 
 
 /** What a key with these scopes may see of the event: its data needs the scope of the route that shows the same facts. */
 export function shownTo(scopes: ReadonlySet<string>, { event, scope }: FeedEvent): PublicEvent {
-  const mayRead = scope === ALL_SCOPES ? scopes.has(ALL_SCOPES) : allows(scopes, scope)
-  return mayRead ? event : { ...event, data: null }
+  return allows(scopes, scope) ? event : { ...event, data: null }
 }
 
 const FRAMES = new WeakMap<FeedEvent, Buffer>()

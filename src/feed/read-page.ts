@@ -1,9 +1,10 @@
 /** Reads public events from the log, of any age, oldest first and without gaps. */
 import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
-import type { SubscriptionPosition } from '../event-log/subscription.ts'
+import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
+import type { FindEvents } from './candidates.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Cursor, endIdOf, isAfter, readFrom } from './cursor.ts'
-import { type FeedEvent, type FeedFilter, matches, toFeedEvent, wantedBy } from './feed-event.ts'
+import { type FeedEvent, type FeedFilter, isFilter, matches, toFeedEvent, wantedBy } from './feed-event.ts'
 import type { Render } from './render.ts'
 
 export type FeedPage = {
@@ -14,6 +15,8 @@ export type FeedPage = {
   readonly id: string | null
   /** False if the log was read to its end, as of this read. */
   readonly hasMore: boolean
+  /** Events of the log that were read for nothing. */
+  readonly unmatched: number
 }
 
 export type ReadPage = (owner: LogOwner, filter: FeedFilter, after: Cursor, limit: number) => Promise<FeedPage>
@@ -22,37 +25,58 @@ export type PagePorts = {
   readonly catalogue: Catalogue
   readonly render: Render
   readonly readTenantLog: (owner: LogOwner, after: SubscriptionPosition, limit: number) => Promise<LoggedEvent[]>
+  readonly readTenantEnd: (owner: LogOwner) => Promise<LoggedEvent | undefined>
+  readonly findEvents: FindEvents
 }
 
-/** Most events of the log for one page: a filter that matches nothing must not read a whole log at once. */
-const MOST_SCANNED = 5_000
-/** Events of the log that are rendered at once: some megabytes. */
-const CHUNK = 250
+/** Events of the log that are rendered at once: other requests have their turn between. */
+const CHUNK = 90
+/** A page ends when so many were read that are not on it: with those that rendering reads, 200 rows if nothing matches. */
+const MOST_UNMATCHED = CHUNK
 const SMALLEST_CHUNK = 25
 
-export function createReadPage({ catalogue, render, readTenantLog }: PagePorts): ReadPage {
+export function createReadPage(ports: PagePorts): ReadPage {
+  const { catalogue, render, readTenantLog, readTenantEnd, findEvents } = ports
+
+  async function readNext(owner: LogOwner, from: SubscriptionPosition, limit: number) {
+    const events = await readTenantLog(owner, from, limit)
+    return { events, areLast: events.length < limit }
+  }
+
   return async (owner, filter, after, limit) => {
-    const found: FeedEvent[] = []
-    let cursor = after
-    let id: string | null = null
-    const takesAll = filter.types === null && filter.resource === null
-    const chunk = takesAll ? Math.max(SMALLEST_CHUNK, Math.min(limit + 1, CHUNK)) : CHUNK
-    for (let scanned = 0; scanned < MOST_SCANNED; scanned += chunk) {
-      const logged = await readTenantLog(owner, readFrom(cursor), chunk)
-      const rendered = await render(logged, wantedBy(filter))
-      for (const [n, entry] of logged.entries()) {
-        const events = (rendered[n] ?? []).map((event) => toFeedEvent(entry, event))
-        for (const event of events.filter((one) => isAfter(one, after) && matches(filter, one))) {
-          if (found.length === limit) return { events: found, cursor, id, hasMore: true }
-          found.push(event)
-          cursor = event
-          id = event.event.id
-        }
-        cursor = { place: entry.place, index: Number.POSITIVE_INFINITY }
-        id = endIdOf(entry, catalogue.lastIndexOf(entry))
-      }
-      if (logged.length < chunk) return { events: found, cursor, id, hasMore: false }
+    const end = isFilter(filter) ? await readTenantEnd(owner) : null
+    const page = { events: [] as FeedEvent[], cursor: after, id: null as string | null, unmatched: 0 }
+    if (end === undefined || (end !== null && comparePlaces(end.place, after.place) < 0))
+      return { ...page, hasMore: false }
+    const chunk = Math.max(SMALLEST_CHUNK, Math.min(limit + 1, CHUNK))
+    const passed = (entry: LoggedEvent) => {
+      page.cursor = { place: entry.place, index: Number.POSITIVE_INFINITY }
+      page.id = endIdOf(entry, catalogue.lastIndexOf(entry))
     }
-    return { events: found, cursor, id, hasMore: true }
+    while (page.unmatched < MOST_UNMATCHED) {
+      const from = readFrom(page.cursor)
+      const { events: read, areLast } =
+        end === null
+          ? await readNext(owner, from, chunk)
+          : await findEvents(owner, filter, { after: from, until: end.place }, chunk)
+      const rendered = await render(read, wantedBy(filter))
+      for (const [n, entry] of read.entries()) {
+        const events = (rendered[n] ?? []).map((event) => toFeedEvent(entry, event))
+        const wanted = events.filter((one) => isAfter(one, after) && matches(filter, one))
+        for (const event of wanted) {
+          if (page.events.length === limit) return { ...page, hasMore: true }
+          page.events.push(event)
+          page.cursor = event
+          page.id = event.event.id
+        }
+        if (wanted.length === 0) page.unmatched += 1
+        passed(entry)
+      }
+      if (areLast) {
+        if (end !== null) passed(end)
+        return { ...page, hasMore: false }
+      }
+    }
+    return { ...page, hasMore: true }
   }
 }

@@ -19,19 +19,26 @@ export type Reader = {
   readonly position: () => string | null
   /** Whether the last ones were all that there were. */
   readonly isAtEnd: () => boolean
+  /** Milliseconds until the log should be read again: the tenant has had too much read that did not match. */
+  readonly owedMs: () => number
   /** Aborts when the reader cannot continue, because the database was restored to an earlier state. */
   readonly moved: AbortSignal
   readonly close: () => void
 }
 
-export type ReaderPorts = { readonly tail: Tail; readonly readPage: ReadPage }
+export type ReaderPorts = {
+  readonly tail: Tail
+  readonly readPage: ReadPage
+  /** Charges for events that were read for nothing. @returns ms until more should be read */
+  readonly use: (unmatched: number) => number
+}
 
 /**
  * @param after where to continue, with its id
  * @param onNews called when there may be something new. Must not throw
  */
 export function createReader(
-  { tail, readPage }: ReaderPorts,
+  { tail, readPage, use }: ReaderPorts,
   owner: LogOwner,
   filter: FeedFilter,
   after: { readonly cursor: Cursor; readonly id: string | null },
@@ -62,6 +69,7 @@ export function createReader(
   async function readFromLog(limit: number): Promise<readonly FeedEvent[]> {
     const position = joined.position()
     const page = await readPage(owner, filter, cursor, limit)
+    use(page.unmatched)
     cursor = page.cursor
     id = page.id ?? id
     isAtEnd = !page.hasMore
@@ -77,6 +85,7 @@ export function createReader(
     next: async (limit) => takeFromRing(limit) ?? readFromLog(limit),
     position: () => id,
     isAtEnd: () => isAtEnd,
+    owedMs: () => use(0),
     close: joined.leave,
   }
 }

@@ -6,6 +6,7 @@ import type { FirstEvent, Published, PublishSource } from '../capability.ts'
 import { type EventName, publicEventIdOf } from '../core/event-ids.ts'
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { Guard } from '../core/scopes.ts'
 import { upcast } from '../event-log/aggregate.ts'
 import type { AnyAggregate } from '../event-log/fold.ts'
 import { type LoggedEvent, placeOf, type RangeRow, type StreamRange } from '../event-log/read-logged.ts'
@@ -29,7 +30,7 @@ export type PublicEvent = {
 }
 
 /** With the scope that its data needs. */
-export type RenderedEvent = { readonly event: PublicEvent; readonly index: number; readonly scope: string }
+export type RenderedEvent = { readonly event: PublicEvent; readonly index: number; readonly scope: Guard }
 
 /** Whether the public events of a publisher are wanted of this event of the log. */
 export type Wanted = (publisher: Published, logged: LoggedEvent) => boolean

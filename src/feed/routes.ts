@@ -6,21 +6,23 @@ import type { Caller } from '../http/caller.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { AuthenticationFailed } from '../http/http-errors.ts'
 import type { Routes } from '../http/request.ts'
+import { onceOver, overOf } from '../http/request-end.ts'
+import { UNLIMITED } from '../http/tenant-quotas.ts'
 import type { View } from '../http/view.ts'
 import type { Catalogue } from './catalogue.ts'
 import { eventStream, type StreamTimes } from './event-stream.ts'
-import { type FeedEvent, type FeedFilter, shownTo } from './feed-event.ts'
+import { type FeedEvent, type FeedFilter, isFilter, shownTo } from './feed-event.ts'
 import { type FindStart, readFilter, type Start } from './read-request.ts'
 import { createReader, type ReaderPorts } from './reader.ts'
 import { feedPageSchema, feedQuery } from './schemas.ts'
 import type { Streams } from './streams.ts'
 
-export type FeedRoutePorts = ReaderPorts & {
+export type FeedRoutePorts = Omit<ReaderPorts, 'use'> & {
   readonly catalogue: Catalogue
   readonly findStart: FindStart
   readonly streams: Streams
-  /** Whether the token is still that of a valid key. */
-  readonly isKeyValid: (token: string) => Promise<boolean>
+  /** The caller as its key is now; `null` if it may not read events from there any more. */
+  readonly callerNow: (token: string, address: string) => Promise<Caller | null>
   readonly times?: StreamTimes
 }
 
@@ -41,6 +43,8 @@ const list = {
 
 const config = {
   scope: 'events:read',
+  rate: 'skipped_events_per_second',
+  measured: true,
   refusals: {
     429:
       'By default, an API key can have 20 event streams and waiting requests at once, and a process 1,000: ' +
@@ -60,32 +64,45 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
     app.get('/v1/events', { schema: list, config }, async (request, reply) => {
       const { caller, query } = request
       const filter = readFilter(query, catalogue)
+      const meter = isFilter(filter) ? request.meter : UNLIMITED
+      meter.requireRoom()
       if (wantsStream(request)) {
         const id = lastEventId(request)
         const start = await (id === undefined ? findStart(caller, query.after) : findStart(caller, id, 'Last-Event-ID'))
-        return stream(ports, { request, reply, filter, start, draining: draining.signal }) as never
+        return stream(
+          { ...ports, use: meter.use },
+          { request, reply, filter, start, draining: draining.signal },
+        ) as never
       }
       const start = await findStart(caller, query.after)
       const first = await readPage(caller, filter, start.cursor, query.limit)
+      const owedMs = meter.use(first.unmatched)
       const { limit, wait: waitSeconds } = query
-      if (first.events.length > 0 || waitSeconds === 0) {
+      if (first.events.length > 0 || waitSeconds === 0 || (first.hasMore && owedMs > 0)) {
         const { events, hasMore, id } = first
         return success(pageOf(caller, { events, hasMore, id: id ?? start.id }))
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
-      const over = AbortSignal.any([draining.signal, closeOf(reply)])
-      const awaited = await poll(ports, caller, { filter, start: continued, limit, waitSeconds, over })
+      const over = AbortSignal.any([draining.signal, overOf(reply)])
+      const awaited = await poll({ ...ports, use: meter.use }, caller, {
+        filter,
+        start: continued,
+        limit,
+        waitSeconds,
+        over,
+      })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
-      if (awaited.events.length > 0 && !(await ports.isKeyValid(bearerOf(request) ?? '')))
-        throw new AuthenticationFailed('api_key_invalid')
-      return success(pageOf(caller, awaited))
+      const callerNow =
+        awaited.events.length === 0 ? caller : await ports.callerNow(bearerOf(request) ?? '', request.ip)
+      if (callerNow === null) throw new AuthenticationFailed('api_key_invalid')
+      return success(pageOf(callerNow, awaited))
     })
   }
 }
 
 /** Waits for the first events. */
 async function poll(
-  ports: FeedRoutePorts,
+  ports: FeedRoutePorts & ReaderPorts,
   caller: Caller,
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
@@ -98,8 +115,8 @@ async function poll(
     for (;;) {
       const events = await reader.next(limit)
       const leftMs = until - performance.now()
-      if (events.length > 0 || leftMs <= 0 || stop.aborted)
-        return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
+      const isOver = leftMs <= 0 || stop.aborted || (!reader.isAtEnd() && reader.owedMs() > 0)
+      if (events.length > 0 || isOver) return { events, hasMore: !reader.isAtEnd(), id: reader.position() }
       if (reader.isAtEnd()) await news.wait(leftMs, stop)
     }
   } finally {
@@ -109,7 +126,7 @@ async function poll(
 }
 
 function stream(
-  ports: FeedRoutePorts,
+  ports: FeedRoutePorts & ReaderPorts,
   of: {
     readonly request: FastifyRequest
     readonly reply: FastifyReply
@@ -125,13 +142,14 @@ function stream(
   const blocks = eventStream({
     openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
     scopes: caller.scopes,
-    isKeyValid: () => ports.isKeyValid(token ?? ''),
+    // Its scopes can only have become fewer.
+    isKeyValid: async () => (await ports.callerNow(token ?? '', request.ip))?.scopes.size === caller.scopes.size,
     draining,
     onError: (error) => request.log.warn({ err: error }, 'an event stream cannot read the log'),
     onStall: () => request.raw.destroy(),
     ...(ports.times ? { times: ports.times } : {}),
   })
-  reply.raw.once('close', () => {
+  onceOver(reply, () => {
     close()
     blocks.destroy()
   })
@@ -153,11 +171,4 @@ function wantsStream({ headers }: FastifyRequest): boolean {
 function lastEventId({ headers }: FastifyRequest): string | undefined {
   const id = headers['last-event-id']
   return typeof id === 'string' && id !== '' ? id : undefined
-}
-
-/** Aborts when the connection closes. */
-function closeOf(reply: FastifyReply): AbortSignal {
-  const closed = new AbortController()
-  reply.raw.once('close', () => closed.abort())
-  return closed.signal
 }

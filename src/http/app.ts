@@ -25,6 +25,7 @@ import { MAX_PARAM_LENGTH } from './path-limits.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import type { App, Routes } from './request.ts'
+import { closePipelined } from './request-end.ts'
 import { requestIdMaker } from './request-id.ts'
 import { observeRequests } from './request-observation.ts'
 import { enforceRouteRules } from './route-rules.ts'
@@ -62,6 +63,8 @@ export type AppParts = {
   readonly events: readonly DocumentedEvent[]
   readonly asOfEvent: AsOfEvent
   readonly clock: Clock
+  /** As `performance.now()`. */
+  readonly timer: Clock
   readonly newId: NewId
 }
 
@@ -77,6 +80,8 @@ export async function buildApp(parts: AppParts): Promise<App> {
   const gate = {
     authenticator: parts.authenticator,
     rateLimit: createRateLimit(settings.rateLimitPerSecond, parts.clock),
+    timer: parts.timer,
+    countRefusal: metrics.countKeyRefusal,
   }
 
   app.setValidatorCompiler(createValidatorCompiler())
@@ -84,6 +89,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
   app.setNotFoundHandler(pathBook.reply)
   acceptJsonOnly(app)
   decorateRequests(app)
+  closePipelined(app)
   addCommonHeaders(app, settings.sandbox)
   app.addHook('onRequest', refuseRepeatedHeaders)
   app.addHook('onRequest', pathBook.refuseUndeclared)
@@ -146,6 +152,7 @@ function decorateRequests(app: App): void {
   app.decorateRequest('authenticated', null)
   app.decorateRequest('idempotency', null)
   app.decorateRequest('bodyLength', 0)
+  app.decorateRequest('meter')
   app.decorateRequest('caller', {
     getter(): Caller {
       if (this.authenticated === null) throw new Error('this route is public and has no caller')

@@ -1,23 +1,39 @@
 /**
- * Authenticates a request before its body is read: bearer token (RFC 6750), rate, scope, in this order. Unknown,
+ * Authenticates a request before its body is read: bearer token (RFC 6750), address, rate, scope, in this order. Unknown,
  * expired, revoked and foreign keys get the same response. Invariant: no amount of failed requests of one client blocks
  * a valid key, not even from the same address.
  */
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import type { Scope } from '../declarations.ts'
 import type { Authenticator, Caller } from './caller.ts'
-import { AuthenticationFailed, ScopeMissing } from './http-errors.ts'
+import { AddressNotAllowed, AuthenticationFailed, ScopeMissing } from './http-errors.ts'
+import type { KeyRefusal } from './quota-metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** b64token of RFC 6750 § 2.1, up to a length that no key of Bursar has. */
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]{1,512}=*)$/i
 
-export type Gate = { readonly authenticator: Authenticator; readonly rateLimit: RateLimit }
+export type Gate = {
+  readonly authenticator: Authenticator
+  readonly rateLimit: RateLimit
+  /** As `performance.now()`. */
+  readonly timer: () => number
+  readonly countRefusal: (reason: KeyRefusal) => void
+}
+
+/** A scope, or any key. */
+export type Access = Scope | 'any'
 
 /** Undefined lets the request pass. */
 type Refusal = BursarError | undefined
+
+type Judge = {
+  /** Checks what a known caller may do, and remembers it as that of the request. */
+  readonly judge: (caller: Caller, request: FastifyRequest, reply: FastifyReply) => Refusal
+  readonly refuse: (code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply) => Refusal
+}
 
 /** The token that a request presents. */
 export function bearerOf({ headers: { authorization } }: FastifyRequest): string | undefined {
@@ -25,22 +41,15 @@ export function bearerOf({ headers: { authorization } }: FastifyRequest): string
 }
 
 /** The `onRequest` hook of one route. Cached keys pass without a promise. */
-export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): onRequestHookHandler {
-  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal {
-    const limited = rateLimit.admit(caller.keyId, reply)
-    if (limited !== null) return limited
-    request.authenticated = caller
-    if (allows(caller.scopes, scope)) return undefined
-    reply.header('www-authenticate', `Bearer realm="bursar", error="insufficient_scope", scope="${scope}"`)
-    return new ScopeMissing(scope)
-  }
+export function requireScope(access: Access, gate: Gate): onRequestHookHandler {
+  const { authenticator, rateLimit } = gate
+  const { judge, refuse } = judgeFor(access, gate)
 
-  function refuse(code: AuthenticationFailed['code'], request: FastifyRequest, reply: FastifyReply): Refusal {
-    const limited = rateLimit.admitFailure(request.ip)
-    if (limited !== null) return limited
-    const error = code === 'api_key_invalid' ? ', error="invalid_token"' : ''
-    reply.header('www-authenticate', `Bearer realm="bursar"${error}`)
-    return new AuthenticationFailed(code)
+  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal {
+    // Before its rate: who has a stolen key and not its address cannot use up the rate of its owner.
+    const isElsewhere = caller.allowsAddress !== null && !caller.allowsAddress(request.ip)
+    const limited = isElsewhere ? null : rateLimit.admit(caller.keyId, reply)
+    return limited ?? judge(caller, request, reply)
   }
 
   async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {
@@ -48,7 +57,7 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
     return caller === null ? refuse('api_key_invalid', request, reply) : admit(caller, request, reply)
   }
 
-  function judge(request: FastifyRequest, reply: FastifyReply): Refusal | Promise<Refusal> {
+  function authenticate(request: FastifyRequest, reply: FastifyReply): Refusal | Promise<Refusal> {
     const { authorization } = request.headers
     const token = bearerOf(request)
     const known = token === undefined ? undefined : authenticator.recall(token)
@@ -59,9 +68,50 @@ export function requireScope(scope: Scope, { authenticator, rateLimit }: Gate): 
   }
 
   return (request, reply, done) => {
-    const verdict = judge(request, reply)
+    const verdict = authenticate(request, reply)
     if (verdict instanceof Promise) verdict.then(done, done)
     else done(verdict)
+  }
+}
+
+/**
+ * The `preValidation` hook of routes with a body: a body that took its time must not carry a request past the revocation
+ * of its key.
+ */
+export function requireStill(access: Access, gate: Gate): preValidationHookHandler {
+  const { authenticator, timer } = gate
+  const { judge, refuse } = judgeFor(access, gate)
+  return (request, reply, done) => {
+    if (timer() < request.caller.goodUntilMs) return done()
+    authenticator
+      .verify(bearerOf(request) ?? '')
+      .then((caller) => (caller === null ? refuse('api_key_invalid', request, reply) : judge(caller, request, reply)))
+      .then(done, done)
+  }
+}
+
+function judgeFor(access: Access, { rateLimit, countRefusal }: Gate): Judge {
+  return {
+    judge(caller, request, reply) {
+      if (caller.allowsAddress !== null && !caller.allowsAddress(request.ip)) {
+        countRefusal('address')
+        return rateLimit.admitFailure(request.ip) ?? new AddressNotAllowed(request.ip)
+      }
+      request.authenticated = caller
+      if (access === 'any' || allows(caller.scopes, access)) return undefined
+      countRefusal('scope')
+      reply.header('www-authenticate', `Bearer realm="bursar", error="insufficient_scope", scope="${access}"`)
+      return new ScopeMissing(access)
+    },
+
+    refuse(code, request, reply) {
+      countRefusal(code === 'api_key_invalid' ? 'invalid' : 'missing')
+      const limited = rateLimit.admitFailure(request.ip)
+      if (limited !== null) return limited
+      const error = code === 'api_key_invalid' ? ', error="invalid_token"' : ''
+      reply.header('www-authenticate', `Bearer realm="bursar"${error}`)
+      return new AuthenticationFailed(code)
+    },
   }
 }
 

@@ -7,8 +7,12 @@ export type Caller = {
   readonly keyId: string
   /** Each key belongs to one environment. */
   readonly environment: Environment
-  /** Names of scopes, or `*`: see `allows`. */
+  /** Each scope that the key holds, by name: see `allows`. */
   readonly scopes: ReadonlySet<string>
+  /** Whether the key may be used from an address; `null` if it may be used from any. */
+  readonly allowsAddress: ((address: string) => boolean) | null
+  /** Ms of `performance.now()`. The key must be verified again before a request is accepted later. */
+  readonly goodUntilMs: number
 }
 
 /**
@@ -27,7 +31,7 @@ export type Authenticator = {
  *
  * @throws PermissionDenied `environment_mismatch` when the key belongs to the other one
  */
-export function environmentOf(caller: Caller, requested: Environment | undefined): Environment {
+export function environmentOf(caller: Pick<Caller, 'environment'>, requested: Environment | undefined): Environment {
   if (requested !== undefined && requested !== caller.environment) {
     throw new PermissionDenied(
       'environment_mismatch',

@@ -34,5 +34,7 @@ export function clientErrorHandler(newId: NewId): (error: ConnectionError, socke
         body,
       ].join('\r\n'),
     )
+    // Requests before it wait for their responses, and nothing more is read: the end of the client would not be noticed.
+    if (socket.isPaused()) socket.destroySoon()
   }
 }

@@ -37,6 +37,16 @@ export class AuthenticationFailed extends BursarError {
   }
 }
 
+/** The key is valid, but not from here. The address is what its owner needs to correct the list, or the proxies. */
+export class AddressNotAllowed extends BursarError {
+  override readonly type = 'permission_error'
+  override readonly code = 'address_not_allowed'
+
+  constructor(address: string) {
+    super(`The API key may not be used from ${address}: use it from an address of its ip_allowlist.`)
+  }
+}
+
 /** The key lacks the scope of the route. */
 export class ScopeMissing extends BursarError {
   override readonly type = 'permission_error'

@@ -116,7 +116,12 @@ function documented(schema: FastifySchema, route: RouteOptions): FastifySchema {
   const { scope = 'public', limited = false, idempotent = false, waits, body, refusals = {} } = route.config ?? {}
   const waiting = waits === undefined ? undefined : `Waits ${waits}. Use \`Prefer\` to change this.`
   const room = body === undefined ? undefined : `The limit of the body is ${sizeOf(body)} and ${body.values} values.`
-  const notes = [schema.description, waiting, room, scope === 'public' ? undefined : `Requires the scope \`${scope}\`.`]
+  const notes = [
+    schema.description,
+    waiting,
+    room,
+    scope === 'public' ? undefined : scope === 'any' ? 'Any API key will do.' : `Requires the scope \`${scope}\`.`,
+  ]
   const headers = {
     ...(idempotent ? { 'Idempotency-Key': Type.Optional(IDEMPOTENCY_KEY) } : {}),
     ...(waits === undefined ? {} : { Prefer: Type.Optional(Type.String({ description: PREFER })) }),

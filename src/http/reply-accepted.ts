@@ -7,6 +7,7 @@ import type { Metadata } from '../core/messages.ts'
 import { type Success, success } from './envelope.ts'
 import { markReplayed } from './idempotency.ts'
 import { applyPreference, preferenceOf } from './prefer.ts'
+import { overOf } from './request-end.ts'
 import { metadataOf } from './request-metadata.ts'
 
 export type AcceptingRoute<Accepted extends { readonly replayed: boolean }, View> = {
@@ -15,8 +16,9 @@ export type AcceptingRoute<Accepted extends { readonly replayed: boolean }, View
    * Waits, and loads the content of the response.
    *
    * @param waitMs milliseconds that the client prefers; `null` for the route's default
+   * @param over aborts when the client has gone
    */
-  readonly answer: (accepted: Accepted, waitMs: number | null) => Promise<Answer<View>>
+  readonly answer: (accepted: Accepted, waitMs: number | null, over: AbortSignal) => Promise<Answer<View>>
 }
 
 /** 202 while the outcome is open. */
@@ -31,7 +33,7 @@ export async function replyAccepted<Accepted extends { readonly replayed: boolea
   if (accepted.replayed) markReplayed(reply)
   const preference = preferenceOf(request)
   if (request.routeOptions.config.waits !== undefined) applyPreference(reply, preference)
-  const { code, view } = await answer(accepted, preference.waitMs)
+  const { code, view } = await answer(accepted, preference.waitMs, overOf(reply))
   reply.code(code)
   return success(view)
 }

@@ -5,8 +5,7 @@
 import type { onRequestHookHandler, preValidationHookHandler, RouteOptions } from 'fastify'
 import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
-import type { Scope } from '../declarations.ts'
-import { type Gate, limitByAddress, requireScope } from './auth.ts'
+import { type Access, type Gate, limitByAddress, requireScope, requireStill } from './auth.ts'
 import { type BodyLimits, DEFAULT_BODY } from './body-limits.ts'
 import { readIdempotencyKey } from './idempotency.ts'
 
@@ -14,8 +13,8 @@ const MAX_FIELDS_TOLD = 100
 
 /** Part of the `config` of every route. */
 export type RouteAccess = {
-  /** The scope that an API key must have; `public` for a route that needs no key. */
-  scope?: Scope | 'public'
+  /** The scope that an API key must have; `any` where every key will do; `public` for a route that needs no key. */
+  scope?: Access | 'public'
   /** Rate-limits the requests of each client address: for public routes that read the database. */
   limited?: boolean
   /** The limits of the body, for routes that need more than the default. */
@@ -37,7 +36,7 @@ export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: R
   return (route) => {
     const name = `${String(route.method)} ${route.url}`
     const { scope, limited, idempotent, body = DEFAULT_BODY } = route.config ?? {}
-    if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, or 'public'`)
+    if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, 'any' or 'public'`)
     for (const part of ['operationId', 'summary', 'description', 'tags'] as const) {
       if (!route.schema?.[part]?.length)
         throw new Error(`${name} must state schema.${part}: the API reference shows it`)
@@ -49,6 +48,7 @@ export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: R
     route.bodyLimit = Math.min(body.bytes, bodyLimitBytes)
     const reads = ['GET', 'HEAD'].includes(String(route.method))
     if (!reads && route.schema?.body === undefined) route.preValidation = before(refuseFields, route.preValidation)
+    if (!reads && scope !== 'public') route.preValidation = before(requireStill(scope, gate), route.preValidation)
     if (idempotent) route.preValidation = before(readIdempotencyKey(name), route.preValidation)
   }
 }

@@ -17,6 +17,7 @@ import {
 } from '../core/quotas.ts'
 import type { App } from './request.ts'
 import { metadataOf } from './request-metadata.ts'
+import { createInFlight } from './requests-in-flight.ts'
 import { createTenantRates } from './tenant-rates.ts'
 
 /**
@@ -30,8 +31,24 @@ declare module 'fastify' {
     quotas?: RouteQuotas
     /** The quota that limits how often a tenant calls the route. */
     rate?: RateQuota
+    /** The rate limits what the handler says that calls use, and not their number. */
+    measured?: true
+  }
+  interface FastifyRequest {
+    /** On a measured route. */
+    meter: Meter
   }
 }
+
+export type Meter = {
+  /** @throws QuotaExceeded while the tenant has debt */
+  readonly requireRoom: () => void
+  /** Charges the tenant for so much. @returns ms until its debt is paid; 0 without */
+  readonly use: (amount: number) => number
+}
+
+/** Of requests without a quota. */
+export const UNLIMITED: Meter = { requireRoom: () => undefined, use: () => 0 }
 
 type Admission =
   | { readonly admitted: true; readonly settle: (recorded: boolean) => void }
@@ -65,19 +82,22 @@ type Done = (error?: Error) => void
  * @throws Error at start when a route that creates or spends does not declare its quotas
  */
 export function enforceTenantQuotas(quotas: TenantQuotas): (route: RouteOptions) => void {
-  const inFlight = createInFlight(quotas)
+  const inFlight = createInFlight(
+    (tenantId) => quotas.limitsOf(tenantId).requests_in_flight,
+    (reply, use) => refusal(quotas, reply, use, 1),
+  )
   const bytes = createBytes(quotas)
   const calls = createCalls(quotas)
   return (route) => {
-    const { scope, idempotent, quotas: counted, rate } = route.config ?? {}
+    const { scope, idempotent, quotas: counted, rate, measured } = route.config ?? {}
     if (scope === undefined || scope === 'public') return
     if (idempotent && counted === undefined)
       throw new Error(`${String(route.method)} ${route.url} must state config.quotas: what it adds to, or []`)
-    const own = rate === undefined ? [] : [calls.charge(rate, idempotent === true)]
+    const own = rate === undefined ? [] : [measured ? calls.measure(rate) : calls.charge(rate, idempotent === true)]
     route.onRequest = [inFlight.begin, bytes.chargeRequest, ...own, ...[route.onRequest ?? []].flat()]
     route.onResponse = [inFlight.close, bytes.chargeAnswer, ...[route.onResponse ?? []].flat()]
     const handler = counted === undefined ? route.handler : withRoom(quotas, counted, route.handler)
-    route.handler = inFlight.during(rate === undefined ? handler : calls.chargeKeyed(rate, handler))
+    route.handler = inFlight.during(rate === undefined || measured ? handler : calls.chargeKeyed(rate, handler))
   }
 }
 
@@ -149,56 +169,6 @@ async function replayOf({ findReplay }: TenantQuotas, request: FastifyRequest): 
   return request.idempotency === null ? null : findReplay(metadataOf(request))
 }
 
-/**
- * Counts a tenant's requests in progress. A request counts until its response is sent and its handler has finished:
- * after a disconnect the handler still uses resources.
- */
-function createInFlight(quotas: TenantQuotas) {
-  const inFlight = new Map<string, number>()
-  const parts = new WeakMap<FastifyRequest, Set<'answer' | 'handler'>>()
-
-  function end(request: FastifyRequest, part: 'answer' | 'handler'): void {
-    const open = parts.get(request)
-    if (open === undefined || !open.delete(part) || open.size > 0) return
-    parts.delete(request)
-    const { tenantId } = request.caller
-    const left = (inFlight.get(tenantId) ?? 1) - 1
-    if (left === 0) inFlight.delete(tenantId)
-    else inFlight.set(tenantId, left)
-  }
-
-  return {
-    begin(request: FastifyRequest, reply: FastifyReply, done: Done) {
-      const { tenantId } = request.caller
-      const limit = quotas.limitsOf(tenantId).requests_in_flight
-      const used = inFlight.get(tenantId) ?? 0
-      if (limit > 0 && used >= limit)
-        return done(refusal(quotas, reply, { quota: 'requests_in_flight', limit, used }, 1))
-      if (!parts.has(request)) {
-        inFlight.set(tenantId, used + 1)
-        parts.set(request, new Set(['answer']))
-        // A client that leaves in the middle of a stream gets no onResponse.
-        reply.raw.once('close', () => end(request, 'answer'))
-      }
-      done()
-    },
-    during(handler: RouteHandlerMethod): RouteHandlerMethod {
-      return async function run(this: App, request, reply) {
-        parts.get(request)?.add('handler')
-        try {
-          return await handler.call(this, request, reply)
-        } finally {
-          end(request, 'handler')
-        }
-      } as RouteHandlerMethod
-    },
-    close(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
-      end(request, 'answer')
-      done()
-    },
-  }
-}
-
 /** Charges a tenant for the bodies that it sends and receives. A tenant in debt is refused before the body is read. */
 function createBytes(quotas: TenantQuotas) {
   const rates = createTenantRates(quotas.clock)
@@ -235,17 +205,22 @@ function createBytes(quotas: TenantQuotas) {
 function createCalls(quotas: TenantQuotas) {
   const rates = createTenantRates(quotas.clock)
 
-  /** @returns seconds to wait if the tenant has debt; otherwise 0, and the call is counted */
-  function count(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): number {
+  /** Seconds to wait if the tenant has debt. */
+  function waitOf(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): number {
     const limit = quotas.limitsOf(tenantId)[quota]
-    const waitSeconds = limit === 0 ? 0 : rates.secondsInDebt(tenantId, limit)
-    if (limit > 0 && waitSeconds === 0) rates.charge(tenantId, limit, 1)
-    return waitSeconds
+    return limit === 0 ? 0 : rates.secondsInDebt(`${quota} ${tenantId}`, limit)
   }
 
-  function giveBack(quota: RateQuota, { caller: { tenantId } }: FastifyRequest): void {
+  function use(quota: RateQuota, { caller: { tenantId } }: FastifyRequest, amount: number): void {
     const limit = quotas.limitsOf(tenantId)[quota]
-    if (limit > 0) rates.charge(tenantId, limit, -1)
+    if (limit > 0) rates.charge(`${quota} ${tenantId}`, limit, amount)
+  }
+
+  /** @returns seconds to wait if the tenant has debt; otherwise 0, and the call is counted */
+  function count(quota: RateQuota, request: FastifyRequest): number {
+    const waitSeconds = waitOf(quota, request)
+    if (waitSeconds === 0) use(quota, request, 1)
+    return waitSeconds
   }
 
   function refused(quota: RateQuota, request: FastifyRequest, reply: FastifyReply, waitSeconds: number): QuotaExceeded {
@@ -259,6 +234,19 @@ function createCalls(quotas: TenantQuotas) {
       const waitSeconds = count(quota, request)
       done(waitSeconds === 0 ? undefined : refused(quota, request, reply, waitSeconds))
     },
+    measure: (quota: RateQuota) => (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+      request.meter = {
+        requireRoom() {
+          const waitSeconds = waitOf(quota, request)
+          if (waitSeconds > 0) throw refused(quota, request, reply, waitSeconds)
+        },
+        use(amount) {
+          use(quota, request, amount)
+          return waitOf(quota, request) * 1_000
+        },
+      }
+      done()
+    },
     chargeKeyed(quota: RateQuota, handler: RouteHandlerMethod): RouteHandlerMethod {
       return async function run(this: App, request, reply) {
         const waitSeconds = request.idempotency === null ? 0 : count(quota, request)
@@ -267,7 +255,7 @@ function createCalls(quotas: TenantQuotas) {
         try {
           return await handler.call(this, request, reply)
         } finally {
-          if (waitSeconds === 0 && reply.hasHeader('idempotency-replayed')) giveBack(quota, request)
+          if (waitSeconds === 0 && reply.hasHeader('idempotency-replayed')) use(quota, request, -1)
         }
       } as RouteHandlerMethod
     },

@@ -18,6 +18,7 @@ export const publishedRefreshes = published(mpcKeyAggregate, {
   resource: 'share_refresh',
   scope: 'recovery:read',
   mayConcern: (_keyId, refreshId) => refreshId.startsWith(ID_PREFIXES.refresh),
+  streamOf: () => null,
   types: {
     'recovery.refresh.requested': 'New shares of the key of an mpc wallet were requested.',
     'recovery.refresh.completed': 'The key of an mpc wallet has new shares. The old ones are useless.',

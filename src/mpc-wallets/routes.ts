@@ -110,9 +110,9 @@ async function begin(
   const wallet = await findWallet(request.caller, walletId)
   return replyAccepted(request, reply, {
     accept: (metadata) => requestRefresh(wallet, lostBy, { metadata }),
-    async answer({ id }, waitMs) {
+    async answer({ id }, waitMs, over) {
       const limitMs = waitMs ?? DEFAULT_REFRESH_WAIT_MS
-      if (limitMs > 0) await untilRefreshed(id, limitMs)
+      if (limitMs > 0) await untilRefreshed(id, limitMs, over)
       const view = await reads.readRefresh(id)
       return { code: view.status === 'pending' ? 202 : 200, view }
     },

@@ -50,9 +50,17 @@ function showDeliveries({ id }: WebhookNow) {
   )
 }
 
+/** A receiver that answers, and takes nothing. */
+function whyFailing(webhook: WebhookNow): string {
+  const { lastStatus, refused } = webhook
+  return lastStatus === null || refused === 0
+    ? lastAttempt(webhook)
+    : `; its receiver refuses every event: the last attempt was answered with ${lastStatus}. Its URL may be wrong, or it has another secret`
+}
+
 function failing(webhook: WebhookNow, failingMs: number): Finding {
   const left = duration(DISABLED_AFTER_MS - Math.min(failingMs, webhook.changedMs))
-  const problem = `has failed for ${duration(failingMs)}${lastAttempt(webhook)}. ${waitingOf(webhook)}. It is disabled in ${left} if nothing succeeds.`
+  const problem = `has failed for ${duration(failingMs)}${whyFailing(webhook)}. ${waitingOf(webhook)}. It is disabled in ${left} if nothing succeeds.`
   return {
     ...about('webhook_failing', webhook, problem),
     forMs: failingMs,

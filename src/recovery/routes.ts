@@ -70,9 +70,9 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
         const wallet = await findWallet(owner, request.params.wallet_id)
         return replyAccepted(request, reply, {
           accept: (metadata) => requestExport(wallet, request.body.recipient, { metadata }),
-          async answer({ id }, waitMs) {
+          async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? EXPORT_WAIT_MS
-            if (limitMs > 0) await reads.untilEnded(id, limitMs)
+            if (limitMs > 0) await reads.untilEnded(id, limitMs, over)
             const view = await reads.read(owner, wallet.walletId, id)
             return { code: view.status === 'exported' ? 201 : 202, view }
           },

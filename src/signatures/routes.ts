@@ -110,9 +110,9 @@ function sign(
   const { tenantId, environment } = request.caller
   return replyAccepted(request, reply, {
     accept: (metadata) => requestSignature({ environment, walletId, wanted }, metadata),
-    async answer({ id }, waitMs) {
+    async answer({ id }, waitMs, over) {
       const limitMs = waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
-      if (limitMs > 0) await waitForSignature(id, limitMs)
+      if (limitMs > 0) await waitForSignature(id, limitMs, over)
       const view = await reads.read(tenantId, walletId, id)
       return { code: view.status === 'signed' ? 201 : 202, view }
     },

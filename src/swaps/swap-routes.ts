@@ -53,9 +53,9 @@ export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => requestSwap(toOrder(request.params.wallet_id, request.body), metadata, environment),
-          async answer({ id: swapId, made }, waitMs) {
+          async answer({ id: swapId, made }, waitMs, over) {
             const id = made?.transaction_id ?? (await rows.transactionOf(swapId))
-            return answerAccepted(ports, tenantId, { id, made }, waitMs)
+            return answerAccepted(ports, tenantId, { id, made }, waitMs, over)
           },
         })
       },

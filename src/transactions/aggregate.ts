@@ -9,6 +9,7 @@ import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { Fees, Intent } from './events.ts'
+import { spendChanges } from './spends.ts'
 import {
   FINAL_STATES,
   hasWorked,
@@ -73,7 +74,11 @@ function project(
   context: ProjectionContext,
 ): ReadModelChanges<'transactions'> {
   if (after.state === 'unknown') return { rows: [], holds: [] }
-  return { rows: [{ table: 'transactions', row: toRow(after, context) }], holds: holdChanges(before, after) }
+  return {
+    rows: [{ table: 'transactions', row: toRow(after, context) }],
+    holds: holdChanges(before, after),
+    spends: spendChanges(before, after),
+  }
 }
 
 /**

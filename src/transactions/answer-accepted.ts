@@ -8,17 +8,18 @@ export type AnswerPorts = {
   readonly signWaitMs: number
 }
 
-/** @param waitMs what the request asked for; `null` for the default */
+/** @param waitMs what the request asked for; `null` for the default. @param over ends the wait */
 export async function answerAccepted(
   { reads, signWaitMs }: AnswerPorts,
   tenantId: string,
   { id, made }: { readonly id: string; readonly made: TransactionView | null },
   waitMs: number | null,
+  over: AbortSignal,
 ) {
   const view = made ?? (await reads.readById(tenantId, id))
   const limitMs = waitMs ?? signWaitMs
   const waits = view.state === 'requested' && limitMs > 0
-  const signed = waits ? await reads.untilSigned(id, limitMs) : null
+  const signed = waits ? await reads.untilSigned(id, limitMs, over) : null
   return { code: 202 as const, view: toAccepted(signed ?? view) }
 }
 
@@ -28,13 +29,14 @@ export async function answerBatch(
   tenantId: string,
   { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
   waitMs: number | null,
+  over: AbortSignal,
 ) {
   const views = made ?? (await reads.readBatch(tenantId, id))
   const limitMs = waitMs ?? signWaitMs
   const newest = await Promise.all(
     views.map(async (view) => {
       const waits = view.state === 'requested' && limitMs > 0
-      return (waits && (await reads.untilSigned(view.transaction_id, limitMs))) || view
+      return (waits && (await reads.untilSigned(view.transaction_id, limitMs, over))) || view
     }),
   )
   return { code: 202 as const, view: toAcceptedBatch(id, newest) }

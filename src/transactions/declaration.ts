@@ -79,6 +79,8 @@ export const transactions = {
       grants: readBy([...READERS, 'dispatcher', 'signer', 'submitter', 'follower', 'party']),
     },
     wallet_holds: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
+    // Every append derives its changes from the events: no process sends them.
+    spend_buckets: { follows: 'sum', grants: readBy(READERS) },
     foreign_nonces: {
       beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',
       grants: readBy(['operator', 'signer'], { follower: 'SELECT, DELETE' }),

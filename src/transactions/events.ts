@@ -7,6 +7,7 @@
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Recorded } from '../core/recorded.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 import type { Spend } from '../core/spends.ts'
 
 export type GasPriority = 'low' | 'medium' | 'high'
@@ -118,6 +119,8 @@ export type Intent = {
   readonly quote: Quote | null
   readonly referenceId: string | null
   readonly memo: string | null
+  /** What it counts towards limits of the API key that requested it; missing for none. */
+  readonly reservations?: readonly Reservation[]
   /** The request that its signatures are tagged with; missing in events of versions that did not tag. */
   readonly idempotency?: IdempotencyPart | null
   readonly validUntil: string | null

@@ -84,6 +84,7 @@ export async function prepareCall(
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
+    ...(kind === 'NftTransferRequested' ? { movesNft: true as const } : {}),
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,
     subject,
@@ -94,7 +95,7 @@ export async function prepareCall(
   return openTransaction(
     ports.newId,
     kind,
-    await completeIntent(ports, owner, sender, wanted, now),
+    await completeIntent(ports, { ...owner, actor: metadata.actor }, sender, wanted, now),
     metadata,
     request.part,
   )

@@ -12,12 +12,13 @@ import type { Environment, Network } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId, Opening } from '../declarations.ts'
 import { type Change, opened } from '../event-log/aggregate.ts'
-import { type Guards, HoldRefused, WalletGuardRefused } from '../event-log/commit.ts'
+import { type Guards, HoldRefused, LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
 import { costOfNewAccount } from './new-account.ts'
 import { quoteAt } from './quote-at.ts'
+import { keyLimitOf, type LimitPorts, reservationsFor } from './spends.ts'
 import type { TransactionState } from './state.ts'
 
 /** The fields of a wallet that sending uses. */
@@ -33,7 +34,7 @@ export type Sender = {
 /** @throws NotFound when the owner has no such wallet, Conflict when it has no address yet */
 export type FindSender = (owner: Owner, walletId: string) => Promise<Sender>
 
-export type PreparePorts = {
+export type PreparePorts = LimitPorts & {
   readonly log: Pick<EventLog, 'now'>
   readonly newId: NewId
   readonly findSender: FindSender
@@ -75,7 +76,12 @@ export type Wanted = Pick<
   readonly gasLimit: bigint
   /** The part of it that creates the account of the recipient. */
   readonly newAccount?: bigint
+  /** Whether it moves an NFT: no limit counts that. */
+  readonly movesNft?: true
 }
+
+/** Who pays, and who asked for it: the `actor` of the metadata. */
+export type Requester = Pick<Owner, 'tenantId'> & Pick<Metadata, 'actor'>
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer(
@@ -102,16 +108,20 @@ export function requireFuture(validUntil: string | null, now: string, field = 'v
   )
 }
 
-/** The intent of a request at a time, with its maximum gas cost at the current fees reserved. @throws Unavailable */
+/**
+ * The intent of a request at a time, with its maximum gas cost at the current fees reserved, and what it counts towards limits.
+ *
+ * @throws Unavailable, KeyLimitReached
+ */
 export async function completeIntent(
-  { quoteOf, completionMs }: PreparePorts,
-  { tenantId }: Owner,
+  ports: PreparePorts,
+  { tenantId, actor }: Requester,
   sender: Sender,
-  { gasLimit, newAccount = 0n, ...wanted }: Wanted,
+  { gasLimit, newAccount = 0n, movesNft = undefined, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
-  const quote = quoteAt(await quoteOf(sender.chainId), wanted.gasPriority)
-  return {
+  const quote = quoteAt(await ports.quoteOf(sender.chainId), wanted.gasPriority)
+  const intent = {
     tenantId,
     walletId: sender.walletId,
     network: sender.network,
@@ -125,9 +135,11 @@ export async function completeIntent(
       ...(newAccount === 0n ? {} : { newAccountGas: newAccount }),
     },
     quote,
-    estimatedCompletionAt: new Date(Date.parse(now) + completionMs(sender.chainId)).toISOString(),
+    estimatedCompletionAt: new Date(Date.parse(now) + ports.completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }
+  const reservations = await reservationsFor(ports, actor, intent, movesNft === true)
+  return reservations.length === 0 ? intent : { ...intent, reservations }
 }
 
 /**
@@ -170,6 +182,7 @@ export function explainRefusal(
   if (error instanceof WalletGuardRefused) {
     return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
   }
+  if (error instanceof LimitReached) return keyLimitOf(error, intents)
   if (error instanceof HoldRefused) {
     const { network, chainId, walletId, from } = first
     const taken = intents.flatMap(({ asset, outflows = [] }) => [...outflows.map((outflow) => outflow.asset), asset])

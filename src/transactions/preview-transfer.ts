@@ -44,7 +44,8 @@ export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promis
 
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
   return async (request, owner) => {
-    const intent = await prepareIntent(ports, request, owner)
+    // No key: nothing is spent.
+    const intent = await prepareIntent(ports, request, { ...owner, actor: 'preview' })
     const rules = await ports.gasRules(intent.chainId)
     const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
       ports.quoteOf(intent.chainId),

@@ -2,7 +2,9 @@
 import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
+import type { SubjectType } from '../declarations.ts'
 import { batchLookups } from '../event-log/batch-lookups.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { WaitUntil } from '../event-log/wait-until.ts'
 import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
@@ -172,4 +174,14 @@ async function readEach(pool: Pool, ids: readonly string[]): Promise<Map<string,
 function columnsOf(table: string): string {
   const amounts = AMOUNT_COLUMNS.map((column) => `${table}.${column}::text`)
   return [...amounts, ...VIEW_COLUMNS.map((column) => `${table}.${column}`)].join(', ')
+}
+
+/** The ids of the transactions that serve a resource, of any tenant. */
+export async function transactionsOf(pool: Pool, subject: SubjectType, id: string): Promise<string[]> {
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({
+    name: 'transactions_of_subject',
+    text: 'SELECT transaction_id FROM transactions WHERE subject_type = $1 AND subject_id = $2',
+    values: [subject, id],
+  })
+  return rows.map(({ transaction_id }) => transaction_id)
 }

@@ -17,6 +17,7 @@ import {
   findPayer,
   openTransaction,
   type PreparePorts,
+  type Requester,
   requireFuture,
   type Sender,
 } from './prepare-transaction.ts'
@@ -61,7 +62,7 @@ export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
   const { accept, newId } = ports
   return (request, metadata, environment) =>
     accept(metadata, async (append) => {
-      const intent = await prepareIntent(ports, request, { tenantId: metadata.tenantId, environment })
+      const intent = await prepareIntent(ports, request, { ...metadata, environment })
       const opening = openTransaction(newId, 'TransferRequested', intent, metadata)
       const { transactionId: id, change, guards, explain } = opening
       return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
@@ -69,7 +70,11 @@ export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
 }
 
 /** Everything about a transfer that can be decided before it is recorded. */
-export async function prepareIntent(ports: TransferPorts, request: TransferRequest, owner: Owner): Promise<Intent> {
+export async function prepareIntent(
+  ports: TransferPorts,
+  request: TransferRequest,
+  owner: Owner & Requester,
+): Promise<Intent> {
   const sender = await findPayer(ports, owner, request.walletId)
   const now = ports.log.now()
   const assetOf = (name: string) => ports.resolveAsset(name, sender, owner.tenantId)

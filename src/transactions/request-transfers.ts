@@ -44,7 +44,7 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
   const { accept, log, newId } = ports
   return (request, metadata, environment) =>
     accept(metadata, async (append) => {
-      const { tenantId } = metadata
+      const { tenantId, actor } = metadata
       const owner = { tenantId, environment }
       const sender = await findPayer(ports, owner, request.walletId)
       const now = log.now()
@@ -63,7 +63,7 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
           const call = { data: null, dependsOn: null, subject: { type: 'transfer_batch', id } }
           return completeIntent(
             ports,
-            owner,
+            { tenantId, actor },
             sender,
             { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
             now,

@@ -83,7 +83,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         return replyAccepted(request, reply, {
           accept: (metadata) =>
             requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs) => answerAccepted(ports, tenantId, accepted, waitMs),
+          answer: (accepted, waitMs, over) => answerAccepted(ports, tenantId, accepted, waitMs, over),
         })
       },
     )
@@ -104,7 +104,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         return replyAccepted(request, reply, {
           accept: (metadata) =>
             requestTransfers(toBatch(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs) => answerBatch(ports, tenantId, accepted, waitMs),
+          answer: (accepted, waitMs, over) => answerBatch(ports, tenantId, accepted, waitMs, over),
         })
       },
     )

@@ -74,9 +74,9 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         const wanted = { type, network, environment, chainId, label, externalId, mpc }
         return replyAccepted(request, reply, {
           accept: (metadata) => requestWallet(wanted, { metadata }),
-          async answer({ id }, waitMs) {
+          async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
-            if (limitMs > 0) await waitForWallet(id, limitMs)
+            if (limitMs > 0) await waitForWallet(id, limitMs, over)
             const view = await reads.read(request.caller, id)
             return { code: view.address === null ? 202 : 201, view: toCreated(view) }
           },

@@ -17,11 +17,14 @@ type PublicEvent = RenderedEvent['event']
 /** `data` is the last member: a body without it is the beginning of the other. */
 type Body = { readonly text: string; readonly thinLength: number }
 
+/** The body of an event for a payload. */
+export type BodyOf = (payload: Payload) => string
+
 export type Bodies = {
   /** Keeps events that will be sent soon. */
   readonly keep: (events: readonly RenderedEvent[]) => void
   /** By event id. Ids that the log does not have are missing. @throws database errors */
-  readonly bodiesOf: (eventIds: readonly string[], payload: Payload) => Promise<ReadonlyMap<string, string>>
+  readonly bodiesOf: (eventIds: readonly string[]) => Promise<ReadonlyMap<string, BodyOf>>
 }
 
 export function createBodies(read: ReadEvents): Bodies {
@@ -37,15 +40,16 @@ export function createBodies(read: ReadEvents): Bodies {
     keep(events) {
       for (const { event } of events) put(event)
     },
-    async bodiesOf(eventIds, payload) {
-      const bodies = new Map<string, string>()
+    async bodiesOf(eventIds) {
+      const bodies = new Map<string, BodyOf>()
+      const add = (id: string, body: Body) => bodies.set(id, (payload) => asSent(body, payload))
       for (const id of eventIds) {
         const body = kept.get(id)
-        if (body !== undefined) bodies.set(id, asSent(body, payload))
+        if (body !== undefined) add(id, body)
       }
       const missing = eventIds.filter((id) => !bodies.has(id))
       const rendered = missing.length === 0 ? [] : await read(missing)
-      for (const { event } of rendered) bodies.set(event.id, asSent(put(event), payload))
+      for (const { event } of rendered) add(event.id, put(event))
       return bodies
     },
   }

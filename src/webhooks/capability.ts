@@ -2,12 +2,16 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { webhookAggregate } from './aggregate.ts'
-import { explainedWebhook } from './explained.ts'
+import { deliveryAggregate } from './delivery-aggregate.ts'
+import { explainedDelivery, explainedWebhook } from './explained.ts'
 import { WEBHOOKS_OF_TENANT } from './sql.ts'
 
 export const webhooks: Capability = {
-  aggregates: [anyAggregate(webhookAggregate)],
-  publishes: async () => [(await import('./published.ts')).publishedWebhooks],
-  explains: [explainedWebhook],
+  aggregates: [anyAggregate(webhookAggregate), anyAggregate(deliveryAggregate)],
+  async publishes() {
+    const { publishedDeliveries, publishedWebhooks } = await import('./published.ts')
+    return [publishedWebhooks, publishedDeliveries]
+  },
+  explains: [explainedWebhook, explainedDelivery],
   usage: { webhooks: WEBHOOKS_OF_TENANT },
 }

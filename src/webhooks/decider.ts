@@ -28,6 +28,8 @@ export type KnownWebhook = Omit<WebhookCreated['data'], 'secretId'> & {
   /** `null` unless it is disabled. */
   readonly disabledReason: DisableReason | null
   readonly updatedAt: string
+  /** The types that it was ever to send with their data, which it may still send; `null` for all. */
+  readonly everFull: readonly string[] | null
   /** The last one that was requested. */
   readonly replay: WebhookReplayRequested['data'] | null
 }
@@ -35,7 +37,7 @@ export type WebhookState = { readonly status: 'unknown' } | KnownWebhook
 
 export type WebhookCommand =
   | { readonly type: 'CreateWebhook'; readonly webhook: WebhookCreated['data'] }
-  | { readonly type: 'ChangeWebhook'; readonly change: Partial<WebhookTerms>; readonly now: string }
+  | { readonly type: 'ChangeWebhook'; readonly terms: WebhookTerms; readonly now: string }
   | {
       readonly type: 'RotateSecret'
       readonly secretId: string
@@ -73,6 +75,7 @@ export const webhookDecider: Decider<WebhookState, WebhookCommand, WebhookEvent>
         status: 'enabled',
         disabledReason: null,
         updatedAt: created.createdAt,
+        everFull: withFull([], created),
         replay: null,
       }
     }
@@ -88,10 +91,9 @@ function decideKnown(
     case 'ChangeWebhook': {
       const { url, description, types, walletIds, payload } = webhook
       const before: WebhookTerms = { url, description, types, walletIds, payload }
-      const after = { ...before, ...command.change }
-      return canonicalJson(before) === canonicalJson(after)
+      return canonicalJson(before) === canonicalJson(command.terms)
         ? []
-        : [{ type: 'WebhookChanged', data: { ...after, changedAt: command.now } }]
+        : [{ type: 'WebhookChanged', data: { ...command.terms, changedAt: command.now } }]
     }
     case 'RotateSecret': {
       const { secretId, publicKey, overlapEndsAt, now } = command
@@ -121,7 +123,7 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
   switch (event.type) {
     case 'WebhookChanged': {
       const { changedAt: updatedAt, ...terms } = event.data
-      return { ...before, ...terms, updatedAt }
+      return { ...before, ...terms, everFull: withFull(before.everFull, terms), updatedAt }
     }
     case 'WebhookSecretRotated': {
       const { publicKey, rotatedAt: updatedAt } = event.data
@@ -142,6 +144,14 @@ function evolveKnown(before: KnownWebhook, event: Exclude<WebhookEvent, { type: 
     default:
       return assertNever(event)
   }
+}
+
+function withFull(
+  before: KnownWebhook['everFull'],
+  { types, payload }: Pick<WebhookTerms, 'types' | 'payload'>,
+): KnownWebhook['everFull'] {
+  if (payload === 'thin' || before === null) return before
+  return types === null ? null : [...new Set([...before, ...types])]
 }
 
 /** No secret signs for longer than it did before. */

@@ -1,6 +1,7 @@
 /** The declaration of webhooks: where a tenant's events are sent, and the deliveries beside the log. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, QUICK_LIMITS, WHOLE_ROW } from '../core/declaration.ts'
+import type { WebhookDeliveryEvent } from './delivery-events.ts'
 import type { WebhookEvent } from './events.ts'
 
 const DELIVERIES = readBy(READERS, { api: 'SELECT, INSERT, UPDATE', sender: 'SELECT, INSERT, UPDATE, DELETE' })
@@ -55,6 +56,11 @@ export const webhooks = {
         WebhookTested: ['api'],
         WebhookReplayRequested: ['api'],
       } satisfies EventWriters<WebhookEvent>,
+    },
+    delivery: {
+      rows: {},
+      readScope: 'webhooks:read',
+      events: { WebhookDeliveryGivenUp: ['sender'] } satisfies EventWriters<WebhookDeliveryEvent>,
     },
   },
   queues: { webhook: { limits: QUICK_LIMITS } },

@@ -1,40 +1,41 @@
 /**
- * The deliveries of webhooks, beside the log. What is delivered follows from the log: here is what was not sent yet, and
- * for a while what was.
- *
- * Invariant: of the deliveries of one webhook and one stream, one is sent only after all before it have ended; so the
- * events of a resource arrive in their order, unless one was given up.
+ * The deliveries of webhooks, beside the log: what became of each attempt, and how the receiver of the webhook does. What is
+ * delivered follows from the log; the rows say what was not sent yet, and for a while what was.
  */
 import type { Pool } from 'pg'
-import type { Row } from '../event-log/table-rows.ts'
 import type { AttemptView } from './delivery-view.ts'
+import type { Line } from './line.ts'
+import { createNextDeliveries, type NextDeliveries, type Pending } from './next-deliveries.ts'
 import type { Posted } from './post.ts'
 import { nextDelayMs } from './retry-schedule.ts'
-import { isNext, MOST_PENDING, PENDING } from './sql.ts'
+import { LIVE, MOST_PENDING, MOST_REFUSED, REPLAYED } from './sql.ts'
 
-export type Pending = Pick<Row<'webhook_deliveries'>, 'delivery_id' | 'event_id' | 'stream_id' | 'attempts'>
-
-export type Attempt = { readonly delivery: Pending; readonly posted: Posted }
+export type Attempt = {
+  readonly delivery: Pending
+  readonly posted: Posted
+  /** Whether the failure is that of this delivery: the receiver may take others. */
+  readonly isRefused: boolean
+}
 
 /** How the attempts of a round change the health of the webhook. */
 export type Health = { readonly failingSince: Date | null; readonly pausedUntil: Date | null }
 
 export type Deliveries = {
-  /** Those that are due, in the order of the log. None follows in its stream on one that is not due. */
-  readonly next: (webhookId: string, limit: number) => Promise<readonly Pending[]>
+  /** What is sent next. */
+  readonly next: NextDeliveries
   /** Records a round of attempts, with the health that follows from them. */
   readonly record: (webhookId: string, attempts: readonly Attempt[]) => Promise<Health>
   /**
-   * Pauses a webhook with so many deliveries that wait behind others that each look for what is due reads thousands.
+   * Pauses a line with so many deliveries that wait behind others that each look for what is due reads thousands.
    * @returns whether it does
    */
-  readonly rest: (webhookId: string) => Promise<boolean>
+  readonly rest: (line: Line) => Promise<boolean>
 }
 
 /** After a round in which everything failed, nothing is sent for a while, so that a dead receiver costs little. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
-/** A webhook with `MOST_PENDING` deliveries of which none is due is looked at again after this time. */
+/** A line with `MOST_PENDING` deliveries of which none is due is looked at again after this time. */
 const REST_MS = 30_000
 
 export function createDeliveries({
@@ -48,19 +49,13 @@ export function createDeliveries({
   readonly random: () => number
 }): Deliveries {
   return {
-    async next(webhookId, limit) {
-      const { rows } = await pool.query<Pending>({
-        name: 'next_deliveries',
-        text: `SELECT d.delivery_id, d.event_id, d.stream_id, d.attempts FROM webhook_deliveries AS d
-                WHERE d.webhook_id = $1 AND ${isNext('$3')} ORDER BY d.transaction_id, d.position, d.part LIMIT $2`,
-        values: [webhookId, limit, new Date(clock())],
-      })
-      return rows
-    },
+    next: createNextDeliveries(pool, clock),
 
     async record(webhookId, attempts) {
       const now = new Date(clock())
       const records = attempts.map((attempt) => recordOf(attempt, now, random()))
+      const refused = attempts.filter(({ isRefused }) => isRefused)
+      const down = attempts.filter(({ posted, isRefused }) => posted.outcome !== 'delivered' && !isRefused)
       const { rows } = await pool.query<{ failing_since: Date | null; paused_until: Date | null }>({
         name: 'record_attempts',
         text: RECORD,
@@ -73,19 +68,21 @@ export function createDeliveries({
           now,
           webhookId,
           attempts.some(({ posted }) => posted.outcome === 'delivered'),
-          FIRST_PAUSE_MS,
-          LONGEST_PAUSE_MS,
+          down.length > 0,
+          refused.length,
+          [...new Set(refused.map(({ delivery }) => delivery.type))],
+          Math.min(LONGEST_PAUSE_MS, Math.max(0, ...down.map(({ posted }) => posted.retryAfterMs ?? 0))) / 1_000,
         ],
       })
       const [row] = rows
       return { failingSince: row?.failing_since ?? null, pausedUntil: row?.paused_until ?? null }
     },
 
-    async rest(webhookId) {
+    async rest({ webhookId, isReplay }) {
       const { rowCount } = await pool.query({
-        name: 'rest_webhook',
-        text: `UPDATE webhook_health SET paused_until = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
-                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${PENDING} LIMIT ${MOST_PENDING}) AS waiting)`,
+        name: isReplay ? 'rest_replays' : 'rest_webhook',
+        text: `UPDATE webhook_health SET ${isReplay ? 'replays_rest_until' : 'paused_until'} = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
+                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE} LIMIT ${MOST_PENDING}) AS waiting)`,
         values: [webhookId, new Date(clock() + REST_MS)],
       })
       return rowCount === 1
@@ -119,23 +116,37 @@ function recordOf({ delivery, posted }: Attempt, now: Date, chance: number) {
   return { deliveryId: delivery.delivery_id, made, ...endOf(delivery, posted, now, chance) }
 }
 
+/** Whether the webhook fails now: its receiver is down, or has refused so many in a row that it may refuse everything. */
+const FAILS = `($9 OR h.refused + $10 >= ${MOST_REFUSED})`
+const PAUSE_S = `least(${LONGEST_PAUSE_MS / 1_000}, ${FIRST_PAUSE_MS / 1_000} * power(2, least(h.failures, 20)))`
+const after = (seconds: string) => `$6::timestamptz + make_interval(secs => ${seconds})`
+
 // Not durable at once: what a crash of the database loses is sent again with the same id. The rows are found by their ids:
 // `coalesce` keeps the planner from the indexes of all that is pending.
 const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), changed AS (
-    UPDATE webhook_deliveries AS d SET state = a.state, attempts = a.attempt, due_at = a.due_at,
+    UPDATE webhook_deliveries AS d SET state = a.state, attempts = a.attempt, due_at = a.due_at, is_asked = false,
            ended_at = CASE WHEN a.state <> 'pending' THEN $6::timestamptz END, attempt_list = d.attempt_list || a.made
       FROM unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::jsonb[]) AS a(delivery_id, state, attempt, due_at, made)
      WHERE d.webhook_id = $7 AND d.delivery_id = ANY ($1) AND d.delivery_id = a.delivery_id AND coalesce(d.state = 'pending', false)
     RETURNING d.state
+  ), before AS (
+    SELECT failing_since, failures, paused_until, refused, refused_types FROM webhook_health WHERE webhook_id = $7 FOR UPDATE
+  ), h AS (
+    SELECT failing_since, coalesce(failures, 0) AS failures, paused_until, coalesce(refused, 0) AS refused,
+           coalesce(refused_types, '{}') AS refused_types FROM hint LEFT JOIN before ON true
+  ), next AS (
+    SELECT CASE WHEN $8 THEN NULL WHEN ${FAILS} THEN coalesce(h.failing_since, $6) ELSE h.failing_since END AS failing_since,
+           CASE WHEN $8 THEN 0 WHEN ${FAILS} THEN h.failures + 1 ELSE h.failures END AS failures,
+           CASE WHEN $8 THEN CASE WHEN $12 > 0 THEN ${after('$12')} END
+                WHEN ${FAILS} THEN ${after(`greatest($12, ${PAUSE_S})`)} ELSE h.paused_until END AS paused_until,
+           CASE WHEN $8 OR $9 THEN 0 ELSE h.refused + $10 END AS refused,
+           CASE WHEN $8 THEN '{}' ELSE ARRAY (SELECT DISTINCT unnest(h.refused_types || $11::text[])) END AS refused_types
+      FROM h
   )
-  INSERT INTO webhook_health AS h (webhook_id, failing_since, failures, paused_until, succeeded_at, gaps)
-  SELECT $7, CASE WHEN NOT $8 THEN $6::timestamptz END, CASE WHEN $8 THEN 0 ELSE 1 END,
-         CASE WHEN NOT $8 THEN $6::timestamptz + make_interval(secs => $9 / 1000.0) END,
-         CASE WHEN $8 THEN $6::timestamptz END, (SELECT count(*) FROM changed WHERE state = 'failed') FROM hint
-  ON CONFLICT (webhook_id) DO UPDATE SET
-    failing_since = CASE WHEN NOT $8 THEN coalesce(h.failing_since, $6) END,
-    failures = CASE WHEN $8 THEN 0 ELSE h.failures + 1 END,
-    paused_until = CASE WHEN NOT $8 THEN $6::timestamptz + make_interval(secs => least($10, $9 * power(2, least(h.failures, 20))) / 1000.0) END,
-    succeeded_at = coalesce(excluded.succeeded_at, h.succeeded_at),
-    gaps = h.gaps + excluded.gaps
+  INSERT INTO webhook_health AS kept (webhook_id, failing_since, failures, paused_until, succeeded_at, gaps, refused, refused_types)
+  SELECT $7, failing_since, failures, paused_until, CASE WHEN $8 THEN $6::timestamptz END,
+         (SELECT count(*) FROM changed WHERE state = 'failed'), refused, refused_types FROM next
+  ON CONFLICT (webhook_id) DO UPDATE SET failing_since = excluded.failing_since, failures = excluded.failures,
+    paused_until = excluded.paused_until, succeeded_at = coalesce(excluded.succeeded_at, kept.succeeded_at),
+    gaps = kept.gaps + excluded.gaps, refused = excluded.refused, refused_types = excluded.refused_types
   RETURNING failing_since, paused_until`

@@ -21,6 +21,7 @@ import type { DeliveryReads } from './read-deliveries.ts'
 import type { ReplayReads } from './read-replays.ts'
 import type { WebhookReads } from './read-webhooks.ts'
 import { type RequestReplay, testEventIdOf } from './request-replay.ts'
+import { NOT_READABLE } from './routes.ts'
 import { webhookParams } from './schemas.ts'
 
 export type DeliveryRoutePorts = {
@@ -59,8 +60,9 @@ const retry = {
   operationId: 'retryWebhookDelivery',
   summary: 'Retry a delivery',
   description:
-    'Attempts a delivery again at once, whatever its state, with the same event id and the same body. Earlier events of the same ' +
-    'resource that wait are sent first. A delivery that was given up gets one more attempt.',
+    'Attempts exactly this delivery again at once, whatever its state, with the same event id and the same body: also while the webhook ' +
+    'pauses, or earlier events of the same resource wait. A delivery that was given up gets one more attempt. The API key must be ' +
+    'allowed to read what it sends.',
   params: deliveryParams,
   response: { 200: successOf(deliveryDetailSchema, 'The delivery, which is pending again.') },
 }
@@ -70,7 +72,7 @@ const test = {
   operationId: 'testWebhook',
   summary: 'Test a webhook',
   description:
-    'Sends an event of type `webhook.test` to this webhook alone, whatever its filters. It is delivered like every other event.',
+    'Sends an event of type `webhook.test` to this webhook alone, whatever its filters, at once, also while it pauses.',
   params: webhookParams,
   response: { 202: successOf(testSchema, 'The event is recorded, and will be sent.') },
 }
@@ -81,8 +83,9 @@ const replay = {
   summary: 'Replay events to a webhook',
   description:
     'Sends past events again, of any age, with the same ids and bodies, and in order for each resource. It starts at `after` or ' +
-    '`from`, or else at the oldest event, and ends at `to`, or else at this request. It sends what the webhook would get today, ' +
-    'including events from before it was created. New events are sent at the same time: compare `resource.version`.',
+    '`from`, or else at the oldest event, and ends at `to`, or else at this request. It sends what the webhook gets at the time of this ' +
+    'request, including events from before it was created. New events are sent at the same time: compare `resource.version`. ' +
+    'The API key must be allowed to read what is sent; with `only_failed`, what the webhook was ever set to send.',
   params: webhookParams,
   body: replayBody,
   response: {
@@ -143,14 +146,13 @@ function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRou
 
   app.post(
     '/v1/webhooks/:webhook_id/deliveries/:delivery_id/retry',
-    { schema: retry, config: { ...writeAccess, idempotent: true, quotas: [] } },
+    { schema: retry, config: { ...writeAccess, idempotent: true, quotas: [], refusals: NOT_READABLE } },
     async (request, reply) => {
       const { caller, params } = request
       const { delivery_id } = params
       const { webhook_id } = await webhooks.read(caller, params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) =>
-          requests.retry(webhook_id, { id: delivery_id, environment: caller.environment }, metadata),
+        accept: (metadata) => requests.retry(caller, webhook_id, delivery_id, metadata),
         answer: async () => ({ code: 200, view: await deliveries.read(webhook_id, delivery_id) }),
       })
     },
@@ -171,7 +173,7 @@ function addRequests(app: App, { webhooks, replays, requests }: DeliveryRoutePor
     },
   )
 
-  const refusals = { 409: 'The webhook has 10 replays that run: `too_many_replays`.' }
+  const refusals = { 409: 'The webhook has 10 replays that run: `too_many_replays`.', ...NOT_READABLE }
   app.post(
     '/v1/webhooks/:webhook_id/replay',
     { schema: replay, config: { ...config, refusals } },

@@ -25,18 +25,28 @@ export const deliveriesQuery = closedObject({
 
 export const replaysQuery = closedObject(pageQuery)
 
-const delivery = {
+const identity = {
   delivery_id: idSchema('delivery', 'The id of the delivery.'),
   webhook_id: webhookId,
   event_id: eventId('The id of the event. The header `webhook-id` has it with `-` instead of `.`.'),
   type: Type.String({ description: 'The type of the event.', examples: ['wallet.created'] }),
   replay_id: nullable(idSchema('webhookReplay', 'The replay that sends it again. Null for the first delivery.')),
+}
+const attempts = Type.Integer({ description: 'The number of attempts so far.', examples: [1] })
+const answered = {
+  status: nullable(Type.Integer({ description: 'The HTTP status. Null without a response.', examples: [200] })),
+  error: nullable(Type.String({ description: 'Why there was no response. Null if there was one.', examples: [null] })),
+}
+const attemptedAt = instant('When the attempt was recorded.')
+
+const delivery = {
+  ...identity,
   state: oneOf(DELIVERY_STATES, {
     description:
       '`pending`: it waits for its next attempt. `delivered`: the receiver answered with 200 to 299. `failed`: it was given up after its last attempt.',
     examples: ['delivered'],
   }),
-  attempts: Type.Integer({ description: 'The number of attempts so far.', examples: [1] }),
+  attempts,
   next_attempt_at: nullable(
     instant(
       'The earliest time of its next attempt. Earlier events of its resource are sent first. Null once it ended.',
@@ -45,6 +55,19 @@ const delivery = {
   created_at: instant('When it was queued.'),
   ended_at: nullable(instant('When it was delivered or given up. Null until then.')),
 }
+
+/** As of the event that it was given up. */
+export const deliveryAtEventSchema = named(
+  'WebhookDeliveryAtEvent',
+  Type.Object({
+    ...identity,
+    attempts,
+    last_attempt: nullable(
+      Type.Object({ at: attemptedAt, ...answered }, { description: 'The last attempt. Null if none is known.' }),
+    ),
+    failed_at: instant('When it was given up.'),
+  }),
+)
 
 export const deliverySchema = named('WebhookDelivery', Type.Object(delivery))
 export const deliveryPageSchema = named('WebhookDeliveryPage', pageSchema('deliveries', deliverySchema))
@@ -56,16 +79,13 @@ export const deliveryDetailSchema = named(
     attempt_list: Type.Array(
       Type.Object({
         attempt: Type.Integer({ description: 'Its number, from 1.', examples: [1] }),
-        at: instant('When the attempt was recorded.'),
+        at: attemptedAt,
         outcome: Type.String({
           description:
             '`delivered`: a status from 200 to 299. `gone`: 410. `failed`: another status, or none. `refused`: the address is not allowed.',
           examples: ['delivered'],
         }),
-        status: nullable(Type.Integer({ description: 'The HTTP status. Null without a response.', examples: [200] })),
-        error: nullable(
-          Type.String({ description: 'Why there was no response. Null if there was one.', examples: [null] }),
-        ),
+        ...answered,
         response: Type.String({ description: 'The first 1,024 bytes of the response.', examples: ['ok'] }),
         duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [48] }),
       }),

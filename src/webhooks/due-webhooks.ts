@@ -1,19 +1,35 @@
-/** Finds the webhooks that have something to be sent now. */
+/** Finds what has something to be sent now. */
 import type { Pool } from 'pg'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
-import { isDue, PENDING } from './sql.ts'
+import { replaysOf } from './line.ts'
+import { ASKED, isDue, isUntried, LIVE, MOST_REFUSED, PENDING, REPLAYED } from './sql.ts'
 
-/** Enabled webhooks with a delivery that is due, unless they are paused after failures. */
-export async function findDueWebhooks(pool: Pool, now: Date): Promise<string[]> {
-  const { rows } = await pool.query<Pick<Row<'webhooks'>, 'webhook_id'>>({
+/**
+ * The lines of enabled webhooks with a delivery that is due, unless they are paused after failures; and those whose owner
+ * asked for one.
+ */
+export async function findDueLines(pool: Pool, now: Date): Promise<string[]> {
+  const { rows } = await pool.query<Pick<Row<'webhooks'>, 'webhook_id'> & { is_live: boolean; is_replay: boolean }>({
     name: 'due_webhooks',
-    text: `SELECT w.webhook_id FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
-            WHERE w.status = 'enabled' AND (h.paused_until IS NULL OR h.paused_until <= $1)
-              AND EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${isDue('$1')})`,
+    text: `SELECT * FROM (
+             SELECT w.webhook_id, ${of(ASKED)} OR CASE WHEN ${isUntil('h.paused_until')} THEN h.refused >= ${MOST_REFUSED} AND ${of(isUntried('h'))}
+                      ELSE ${of(`${LIVE} AND ${isDue('$1')}`)} END AS is_live,
+                    NOT ${isUntil('h.paused_until')} AND NOT ${isUntil('h.replays_rest_until')}
+                      AND ${of(`${REPLAYED} AND ${isDue('$1')}`)} AS is_replay
+               FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id) WHERE w.status = 'enabled') AS found
+            WHERE is_live OR is_replay`,
     values: [now],
   })
-  return rows.map((row) => row.webhook_id)
+  return rows.flatMap(({ webhook_id: id, is_live, is_replay }) => [
+    ...(is_live ? [id] : []),
+    ...(is_replay ? [replaysOf(id)] : []),
+  ])
 }
+
+/** Not EXISTS: the planner would read all that is pending of every webhook. */
+const of = (deliveries: string) =>
+  `(SELECT true FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${deliveries} LIMIT 1) IS NOT NULL`
+const isUntil = (time: string) => `coalesce(${time} > $1, false)`
 
 /** Seconds since the oldest delivery was added that an enabled webhook has not received; 0 if there is none. */
 export async function readOldestPending(pool: Pool, now: number): Promise<number> {

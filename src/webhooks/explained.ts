@@ -1,6 +1,8 @@
-/** How `explain` reports a webhook. */
+/** How `explain` reports a webhook, and a delivery that was given up. */
 import { explained } from '../capability.ts'
 import { webhookAggregate } from './aggregate.ts'
+import { deliveryAggregate } from './delivery-aggregate.ts'
+import type { WebhookDeliveryEvent } from './delivery-events.ts'
 import type { DisableReason } from './events.ts'
 
 const REASONS: Readonly<Record<DisableReason, string>> = {
@@ -29,3 +31,16 @@ export const explainedWebhook = explained(webhookAggregate, {
     },
   },
 })
+
+export const explainedDelivery = explained(deliveryAggregate, {
+  kind: 'delivery',
+  noun: 'delivery',
+  texts: {
+    WebhookDeliveryGivenUp: ({ webhookId, eventId, eventType, attempts, lastAttempt }) =>
+      `given up after ${attempts} attempts: ${eventType} ${eventId} to ${webhookId}; ${outcomeOf(lastAttempt)}`,
+  },
+})
+
+function outcomeOf(last: WebhookDeliveryEvent['data']['lastAttempt']): string {
+  return last === null ? 'no attempt is known' : `the last one: ${last.status ?? last.error ?? 'no response'}`
+}

@@ -14,7 +14,17 @@ import { type LoggedEvent, readWholeLog } from '../event-log/read-logged.ts'
 import { MOVE_CHECKPOINT } from '../event-log/sql.ts'
 import { comparePlaces, loadPlace, pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
-import { byOwner, loadTargets, mayWant, type Target, type TargetsOf, type Told, wants } from './targets.ts'
+import {
+  byOwner,
+  isInForce,
+  loadTargets,
+  mayWant,
+  nextTargets,
+  type Target,
+  type TargetsOf,
+  type Told,
+  wants,
+} from './targets.ts'
 
 /** The subscription's name identifies its checkpoint: it must never change. */
 export const FAN_OUT = 'webhooks'
@@ -55,8 +65,9 @@ export async function fanOut(ports: FanOutPorts, signal: AbortSignal): Promise<v
   const watch = wakeUps.watch()
   try {
     while (!signal.aborted) {
-      const targets = await loadTargets(pool)
-      if (targets.length > 0) await follow(ports, targets, watch.wait, signal)
+      const stored = await loadPlace(pool, FAN_OUT)
+      const targets = await loadTargets(pool, stored.checkpoint)
+      if (targets.length > 0) await follow(ports, { ...stored, targets }, watch.wait, signal)
       else {
         await pause(IDLE_INTERVAL_MS, signal)
         await watch.wait(pollMs(Number.POSITIVE_INFINITY), signal)
@@ -70,14 +81,12 @@ export async function fanOut(ports: FanOutPorts, signal: AbortSignal): Promise<v
 /** Until there is no webhook any more, or the places of the log mean other events. */
 async function follow(
   ports: FanOutPorts,
-  first: readonly Target[],
+  stored: Awaited<ReturnType<typeof loadPlace>> & { readonly targets: readonly Target[] },
   wait: (timeoutMs: number, signal: AbortSignal) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<void> {
   const { pool } = ports
-  let targets = first
-  const stored = await loadPlace(pool, FAN_OUT)
-  let { checkpoint } = stored
+  let { checkpoint, targets } = stored
   let from = startOf(checkpoint, targets)
   let readAt = performance.now()
   while (!signal.aborted && targets.length > 0) {
@@ -90,8 +99,7 @@ async function follow(
       await wait(pollMs(performance.now() - readAt), signal)
       continue
     }
-    // A change of a webhook counts for the events after it, and may count for some before.
-    if (events.some(({ streamId }) => streamId.startsWith('webhook-'))) targets = await loadTargets(pool)
+    targets = await nextTargets(pool, targets, events)
     const deliveries = await deliveriesOf(ports, events, byOwner(targets))
     await resume(pool, events)
     if (!(await save(ports, deliveries, { epoch, before: checkpoint, after: last.place }))) return
@@ -106,7 +114,7 @@ async function follow(
 
 /** Events from before the first webhook concern nobody. */
 function startOf(checkpoint: SubscriptionPosition, targets: readonly Target[]): SubscriptionPosition {
-  const earliest = targets.map(({ createdAt }) => createdAt).reduce((a, b) => (comparePlaces(a, b) < 0 ? a : b))
+  const earliest = targets.map(({ after }) => after).reduce((a, b) => (comparePlaces(a, b) < 0 ? a : b))
   return comparePlaces(checkpoint, earliest) < 0 ? earliest : checkpoint
 }
 
@@ -115,8 +123,7 @@ async function deliveriesOf(
   events: readonly LoggedEvent[],
   targetsOf: TargetsOf,
 ): Promise<Delivery[]> {
-  const targetsAt = (logged: LoggedEvent) =>
-    targetsOf(logged).filter(({ createdAt }) => comparePlaces(createdAt, logged.place) < 0)
+  const targetsAt = (logged: LoggedEvent) => targetsOf(logged).filter((target) => isInForce(target, logged.place))
   const concerned = events.filter((logged) => targetsAt(logged).length > 0)
   if (concerned.length === 0) return []
   const rendered = await render(concerned, (publisher, logged) =>
@@ -138,7 +145,8 @@ async function resume(pool: Pool, events: readonly LoggedEvent[]): Promise<void>
   )
   if (resumed.length === 0) return
   await pool.query(
-    'UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL WHERE webhook_id = ANY ($1)',
+    `UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL, refused = 0, refused_types = '{}'
+      WHERE webhook_id = ANY ($1)`,
     [resumed],
   )
 }
@@ -176,6 +184,7 @@ async function save(
       events.map((rendered) => places.get(rendered)?.transactionId.toString()),
       events.map((rendered) => places.get(rendered)?.position.toString()),
       events.map(({ index }) => index),
+      deliveries.map(({ target }) => target.payload),
     ],
   })
   return rows[0]?.saved ?? false
@@ -188,9 +197,9 @@ export function orderOf({ resource }: Pick<Told, 'resource'>): string {
 
 // What a crash of the database loses of this is lost with its checkpoint, and is added again.
 const ADD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), saved AS (${MOVE_CHECKPOINT}), added AS (
-    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, due_at, created_at)
-    SELECT d.delivery_id, d.webhook_id, d.tenant_id, e.event_id, e.type, e.stream_id, e.transaction_id, e.position, e.part, $7::timestamptz, $7::timestamptz
-      FROM unnest($8::text[], $9::text[], $10::text[], $11::integer[]) AS d(delivery_id, webhook_id, tenant_id, n)
+    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, payload, due_at, created_at)
+    SELECT d.delivery_id, d.webhook_id, d.tenant_id, e.event_id, e.type, e.stream_id, e.transaction_id, e.position, e.part, d.payload, $7::timestamptz, $7::timestamptz
+      FROM unnest($8::text[], $9::text[], $10::text[], $11::integer[], $18::text[]) AS d(delivery_id, webhook_id, tenant_id, n, payload)
       JOIN unnest($12::text[], $13::text[], $14::text[], $15::xid8[], $16::bigint[], $17::integer[]) WITH ORDINALITY
         AS e(event_id, type, stream_id, transaction_id, position, part, n) USING (n)
      WHERE EXISTS (SELECT FROM saved))

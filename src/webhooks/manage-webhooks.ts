@@ -2,6 +2,7 @@
  * Creates and changes the webhooks of a tenant. A secret is in no event: what a request returns of it cannot be returned
  * again, so a repeated request returns the webhook without its secret.
  */
+import { NotFound } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -10,10 +11,17 @@ import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
 import { acceptChange } from '../event-log/accept-change.ts'
 import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { webhookAggregate } from './aggregate.ts'
-import type { WebhookCommand } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
-import { type Reader, type RequireTerms, requireSignatures, termsOf } from './require-terms.ts'
+import {
+  everSent,
+  type Reader,
+  type RequireReadable,
+  type RequireTerms,
+  requireSignatures,
+  termsOf,
+} from './require-terms.ts'
 import { createSecret, type SecretStore } from './secrets.ts'
 
 const HOUR_MS = 3_600_000
@@ -31,6 +39,7 @@ export type ManagePorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly requireTerms: RequireTerms
+  readonly requireReadable: RequireReadable
   readonly secrets: SecretStore
 }
 
@@ -50,11 +59,17 @@ export type ManageWebhooks = {
   /**
    * A new secret; those before it sign as well for some hours.
    *
-   * @throws NotFound; Conflict `too_many_secrets`; IdempotencyKeyReused; Unavailable `webhooks_not_configured`
+   * @throws NotFound; PermissionDenied `event_scope_missing`; Conflict `too_many_secrets`; IdempotencyKeyReused;
+   *   Unavailable `webhooks_not_configured`
    */
-  readonly rotate: (webhookId: string, overlapHours: number, metadata: Metadata) => Promise<Accepted<ShownSecret>>
-  /** Deliveries are sent from now on. @throws NotFound, IdempotencyKeyReused */
-  readonly enable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
+  readonly rotate: (
+    webhookId: string,
+    overlapHours: number,
+    reader: Reader,
+    metadata: Metadata,
+  ) => Promise<Accepted<ShownSecret>>
+  /** Deliveries are sent from now on. @throws NotFound; PermissionDenied `event_scope_missing`; IdempotencyKeyReused */
+  readonly enable: (webhookId: string, reader: Reader, metadata: Metadata) => Promise<Accepted>
   /** Deliveries wait from now on. @throws NotFound, IdempotencyKeyReused */
   readonly disable: (webhook: ChangeTarget, metadata: Metadata) => Promise<Accepted>
   /** What is not sent yet will not be sent. @throws NotFound for an unknown one */
@@ -62,23 +77,32 @@ export type ManageWebhooks = {
 }
 
 export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
-  const { log, requireTerms } = ports
-  const execute = async (webhookId: string, command: WebhookCommand, metadata: Metadata) => {
-    await log.execute(webhookAggregate, webhookId, command, { metadata })
-  }
+  const { log, requireTerms, requireReadable } = ports
   return {
     create: createCreate(ports),
     rotate: createRotate(ports),
 
-    async change(webhookId, revision, reader, metadata) {
-      const { state } = await log.load(webhookAggregate, webhookId)
-      const terms =
-        state.status === 'unknown' ? revision : await requireTerms({ ...termsOf(state), ...revision }, reader)
-      await execute(webhookId, { type: 'ChangeWebhook', change: terms, now: log.now() }, metadata)
-    },
+    // What was checked is what is appended: after a concurrent change the terms are read and checked again.
+    change: (webhookId, revision, reader, metadata) =>
+      repeatOnConflict(async () => {
+        const loaded = await log.load(webhookAggregate, webhookId)
+        if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+        const terms = await requireTerms({ ...termsOf(loaded.state), ...revision }, reader)
+        if (terms.url !== loaded.state.url) requireReadable(everSent(loaded.state), reader)
+        const now = log.now()
+        const changed = change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })
+        if (changed !== null) await log.append({ changes: [changed] })
+      }),
 
-    enable: (webhook, metadata) =>
-      acceptChange(ports, webhookAggregate, webhook, { type: 'EnableWebhook', now: log.now() }, metadata),
+    enable: (id, reader, metadata) =>
+      acceptChange(
+        ports,
+        webhookAggregate,
+        { id, environment: reader.environment },
+        { type: 'EnableWebhook', now: log.now() },
+        metadata,
+        (state) => state.status !== 'unknown' && requireReadable(everSent(state), reader),
+      ),
     disable: (webhook, metadata) =>
       acceptChange(
         ports,
@@ -87,7 +111,9 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
         { type: 'DisableWebhook', reason: 'requested', now: log.now() },
         metadata,
       ),
-    remove: (webhookId, metadata) => execute(webhookId, { type: 'DeleteWebhook', now: log.now() }, metadata),
+    async remove(webhookId, metadata) {
+      await log.execute(webhookAggregate, webhookId, { type: 'DeleteWebhook', now: log.now() }, { metadata })
+    },
   }
 }
 
@@ -111,14 +137,15 @@ function createCreate({ log, accept, newId, requireTerms, secrets }: ManagePorts
     )
 }
 
-function createRotate({ log, accept, newId, secrets }: ManagePorts): ManageWebhooks['rotate'] {
-  return (webhookId, overlapHours, metadata) =>
+function createRotate({ log, accept, newId, requireReadable, secrets }: ManagePorts): ManageWebhooks['rotate'] {
+  return (webhookId, overlapHours, reader, metadata) =>
     accept(
       metadata,
       async (append) => {
         const loaded = await log.load(webhookAggregate, webhookId)
-        const signatures = loaded.state.status === 'unknown' ? [] : loaded.state.signatures
-        const { secret, publicKey, plaintext } = createSecret(signatures)
+        if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+        requireReadable(loaded.state, reader)
+        const { secret, publicKey, plaintext } = createSecret(loaded.state.signatures)
         const secretId = newId('webhookSecret')
         const now = log.now()
         const overlapEndsAt = toInstant(Date.parse(now) + overlapHours * HOUR_MS)

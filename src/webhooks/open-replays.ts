@@ -3,11 +3,12 @@
  * is behind; one that none has begun within seven days of its request is not, and has expired.
  */
 import type { Pool } from 'pg'
+import type { Environment } from '../core/networks.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { KNOWN, REPLAY_EXPIRES_AFTER_DAYS } from './sql.ts'
-import type { Target } from './targets.ts'
+import { chosenLast, readTerms, type Target } from './targets.ts'
 
 const EXPIRES_AFTER_MS = REPLAY_EXPIRES_AFTER_DAYS * 86_400_000
 
@@ -17,8 +18,9 @@ type OpenRow = Row<'webhook_replays', Json> &
     readonly transaction_id: string
     readonly end_transaction_id: string
     readonly end_position: string
-    readonly sent_types: readonly string[] | null
-    readonly wallet_ids: readonly string[] | null
+    readonly chosen_type: string
+    readonly chosen_version: number
+    readonly chosen: unknown
   }
 
 export type OpenReplay = {
@@ -47,31 +49,34 @@ export async function beginReplays(pool: Pool, now: number): Promise<void> {
 export async function loadOpenReplays(pool: Pool): Promise<OpenReplay[]> {
   const { rows } = await pool.query<OpenRow>({
     name: 'open_webhook_replays',
-    text: `SELECT r.*, p.transaction_id::text, p.position, w.types AS sent_types, w.wallet_ids,
-                  e.transaction_id::text AS end_transaction_id, e.position AS end_position
+    text: `SELECT r.*, p.transaction_id::text, p.position, e.type AS chosen_type, e.schema_version AS chosen_version, e.data AS chosen,
+                  requested.transaction_id::text AS end_transaction_id, requested.position AS end_position
              FROM webhook_replay_progress AS p JOIN webhook_replays AS r USING (replay_id) JOIN webhooks AS w USING (webhook_id)
-             JOIN ${EVENTS} AS e ON e.stream_id = 'webhook-' || r.webhook_id AND e.stream_version = r.version
+             JOIN ${EVENTS} AS requested ON requested.stream_id = 'webhook-' || r.webhook_id AND requested.stream_version = r.version
+            CROSS JOIN ${chosenLast('r.webhook_id', 'e.stream_version < r.version')}
             WHERE p.ended_at IS NULL AND w.status = 'enabled' ORDER BY r.replay_id`,
   })
-  return rows.map((row) => ({
-    row,
-    place: placeOf(row.transaction_id, row.position),
-    end: placeOf(row.end_transaction_id, row.end_position),
-    target: {
-      webhookId: row.webhook_id,
-      tenantId: row.tenant_id,
-      environment: row.environment,
-      createdAt: LOG_START,
-      types: setOf(row.types ?? row.sent_types),
-      walletIds: setOf(row.wallet_ids),
-    },
-  }))
+  return rows.flatMap((row) => {
+    const terms = readTerms({ type: row.chosen_type, schema_version: row.chosen_version, data: row.chosen })
+    if (terms === undefined) return []
+    const { webhook_id: webhookId, tenant_id: tenantId, environment, types } = row
+    return {
+      row,
+      place: placeOf(row.transaction_id, row.position),
+      end: placeOf(row.end_transaction_id, row.end_position),
+      target: {
+        webhookId,
+        tenantId,
+        environment: environment as Environment,
+        after: LOG_START,
+        until: null,
+        ...terms,
+        types: types === null ? terms.types : new Set(types),
+      },
+    }
+  })
 }
 
 function placeOf(transactionId: string, position: string): SubscriptionPosition {
   return { transactionId: BigInt(transactionId), position: BigInt(position) }
-}
-
-function setOf(items: readonly string[] | null): ReadonlySet<string> | null {
-  return items === null ? null : new Set(items)
 }

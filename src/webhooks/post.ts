@@ -132,6 +132,14 @@ function outcomeOf(status: number): PostOutcome {
   return status === 410 ? 'gone' : 'failed'
 }
 
+/** 408, 425 and 429 say "later": the receiver may take nothing now. */
+const LATER: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Whether a receiver that works has answered that it does not take this delivery: it may take others. */
+export function isRefusal({ outcome, status }: Pick<Posted, 'outcome' | 'status'>): boolean {
+  return outcome === 'failed' && status !== null && status < 500 && !LATER.has(status)
+}
+
 function readRetryAfter(header: string | undefined): number | null {
   if (header === undefined) return null
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000

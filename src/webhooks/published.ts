@@ -1,8 +1,14 @@
-/** Webhooks as public events. They contain no secret. A delivery causes no event, so that none causes another. */
-import { published } from '../capability.ts'
+/**
+ * Webhooks, and deliveries that were given up, as public events. They contain no secret. A delivery that succeeds causes no
+ * event, and one of `webhook.delivery_failed` none at all, so that no event causes itself.
+ */
+import { published, publishedAlone } from '../capability.ts'
 import { projectChange } from '../event-log/project-stream.ts'
 import { webhookAggregate } from './aggregate.ts'
+import { deliveryAggregate } from './delivery-aggregate.ts'
+import { deliveryAtEventSchema } from './delivery-schemas.ts'
 import { webhookAtEventSchema } from './schemas.ts'
+import { DELIVERY_FAILED } from './sql.ts'
 import { atEvent, type WebhookRow } from './view.ts'
 
 export const publishedWebhooks = published(webhookAggregate, {
@@ -33,5 +39,32 @@ export const publishedWebhooks = published(webhookAggregate, {
   render(source) {
     const [row] = projectChange(webhookAggregate, source, 'webhooks')
     return row === undefined ? null : { resourceId: source.id, data: atEvent(row as WebhookRow) }
+  },
+})
+
+export const publishedDeliveries = publishedAlone(deliveryAggregate, {
+  resource: 'webhook_delivery',
+  scope: 'webhooks:read',
+  types: {
+    [DELIVERY_FAILED]:
+      'A delivery to a webhook was given up after its last attempt: its receiver has not got the event.',
+  },
+  events: { WebhookDeliveryGivenUp: [DELIVERY_FAILED] },
+  schema: deliveryAtEventSchema,
+  render({ id, event: { data } }) {
+    const { lastAttempt: last } = data
+    return {
+      resourceId: id,
+      data: {
+        delivery_id: id,
+        webhook_id: data.webhookId,
+        event_id: data.eventId,
+        type: data.eventType,
+        replay_id: data.replayId,
+        attempts: data.attempts,
+        last_attempt: last === null ? null : { at: last.at, status: last.status, error: last.error },
+        failed_at: data.givenUpAt,
+      },
+    }
   },
 })

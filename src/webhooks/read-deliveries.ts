@@ -1,6 +1,7 @@
 /** Reads the deliveries of a webhook, and queues a delivery again. The caller has found the webhook. */
 import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import type { DeliveryState } from './delivery-state.ts'
 import {
   type DeliveryDetail,
@@ -9,6 +10,7 @@ import {
   toDeliveryDetail,
   toDeliveryView,
 } from './delivery-view.ts'
+import type { Payload, WebhookTerms } from './events.ts'
 
 /** Omitted fields match everything. */
 export type DeliveryFilter = {
@@ -23,9 +25,11 @@ export type DeliveryReads = {
   readonly list: (webhookId: string, filter: DeliveryFilter) => Promise<DeliveryView[]>
   /** With its attempts. @throws NotFound `delivery_not_found` */
   readonly read: (webhookId: string, deliveryId: string) => Promise<DeliveryDetail>
+  /** What an attempt sends. @throws NotFound `delivery_not_found` */
+  readonly sentBy: (webhookId: string, deliveryId: string) => Promise<Pick<WebhookTerms, 'types' | 'payload'>>
   /**
-   * Queues a delivery again whatever became of it: it is attempted at once, after the earlier events of its resource.
-   * Repeating this changes nothing more. @throws NotFound `delivery_not_found`
+   * Has a delivery sent again at once, whatever became of it: also while its webhook pauses, or earlier events of its resource
+   * wait. Repeating this before it was sent changes nothing more. @throws NotFound `delivery_not_found`
    */
   readonly retry: (webhookId: string, deliveryId: string, now: Date) => Promise<void>
 }
@@ -54,6 +58,18 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
       return toDeliveryDetail(row)
     },
 
+    async sentBy(webhookId, deliveryId) {
+      const { rows } = await pool.query<Pick<Row<'webhook_deliveries'>, 'type'> & { readonly payload: Payload }>({
+        name: 'sent_by_delivery',
+        text: `SELECT d.type, coalesce(d.payload, w.payload) AS payload FROM webhook_deliveries AS d JOIN webhooks AS w USING (webhook_id)
+                WHERE d.delivery_id = $1 AND d.webhook_id = $2`,
+        values: [deliveryId, webhookId],
+      })
+      const [row] = rows
+      if (row === undefined) throw new NotFound('delivery')
+      return { types: [row.type], payload: row.payload }
+    },
+
     async retry(webhookId, deliveryId, now) {
       const { rowCount } = await pool.query({
         name: 'retry_delivery',
@@ -65,12 +81,12 @@ export function createDeliveryReads(pool: Pool): DeliveryReads {
   }
 }
 
-// One that was given up was counted as a gap, and is none any more. The pause after failures ends: its owner wants an attempt now.
+// One that was given up was counted as a gap, and is none any more.
 const RETRY = `WITH before AS (
     SELECT delivery_id, state FROM webhook_deliveries WHERE delivery_id = $1 AND webhook_id = $2 FOR UPDATE
   ), health AS (
-    UPDATE webhook_health SET paused_until = NULL, gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
+    UPDATE webhook_health SET gaps = greatest(gaps - (SELECT count(*) FROM before WHERE state = 'failed'), 0)
      WHERE webhook_id = $2 AND EXISTS (SELECT FROM before)
   )
-  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL FROM before
+  UPDATE webhook_deliveries AS d SET state = 'pending', due_at = $3, ended_at = NULL, is_asked = true FROM before
    WHERE d.webhook_id = $2 AND d.delivery_id = before.delivery_id`

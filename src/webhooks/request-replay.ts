@@ -4,14 +4,14 @@ import { type PublicEventName, parsePublicEventId, publicEventIdOf } from '../co
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { testIdOf, webhookAggregate } from './aggregate.ts'
 import type { KnownWebhook } from './decider.ts'
 import type { Replay } from './events.ts'
 import type { DeliveryReads } from './read-deliveries.ts'
-import { requireTypes } from './require-terms.ts'
+import { everSent, type Reader, type RequireReadable, requireTypes } from './require-terms.ts'
 
 /** The senders carry out all replays in turns, so that one webhook with thousands of them would slow those of others. */
 const MAX_RUNNING = 10
@@ -26,21 +26,31 @@ export type RequestReplayPorts = {
   readonly countRunning: (webhookId: string) => Promise<number>
   /** Every type of public events. */
   readonly types: readonly string[]
-  readonly retryDelivery: DeliveryReads['retry']
+  readonly deliveries: Pick<DeliveryReads, 'retry' | 'sentBy'>
+  readonly requireReadable: RequireReadable
   readonly clock: () => number
 }
 
 export type RequestReplay = {
-  /** Attempts a delivery at once. @throws NotFound `delivery_not_found`; IdempotencyKeyReused */
-  readonly retry: (webhookId: string, delivery: ChangeTarget, metadata: Metadata) => Promise<Accepted<unknown>>
+  /**
+   * Attempts a delivery at once.
+   *
+   * @throws NotFound `delivery_not_found`; PermissionDenied `event_scope_missing`; IdempotencyKeyReused
+   */
+  readonly retry: (
+    reader: Reader,
+    webhookId: string,
+    deliveryId: string,
+    metadata: Metadata,
+  ) => Promise<Accepted<unknown>>
   /** @throws NotFound; Conflict `webhook_disabled`; IdempotencyKeyReused */
   readonly test: (webhookId: string, metadata: Metadata) => Promise<Accepted<unknown>>
   /**
    * @throws NotFound; ValidationFailed `unknown_event`, `unknown_event_type`, `type_not_sent`, `empty_range`,
-   *   `ambiguous_start`; Conflict `too_many_replays`; IdempotencyKeyReused
+   *   `ambiguous_start`; PermissionDenied `event_scope_missing`; Conflict `too_many_replays`; IdempotencyKeyReused
    */
   readonly replay: (
-    owner: Owner,
+    reader: Reader,
     webhookId: string,
     range: Omit<Replay, 'replayId'>,
     metadata: Metadata,
@@ -54,15 +64,16 @@ export function testEventIdOf(testId: string): string {
 }
 
 export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
-  const { log, accept, newId } = ports
+  const { log, accept, newId, deliveries, requireReadable } = ports
   return {
-    retry: (webhookId, delivery, metadata) =>
+    retry: (reader, webhookId, deliveryId, metadata) =>
       accept(
         metadata,
         async (_append, unchanged) => {
+          requireReadable(await deliveries.sentBy(webhookId, deliveryId), reader)
           // Before the key is recorded: after a crash between them the same request does it again.
-          await ports.retryDelivery(webhookId, delivery.id, new Date(ports.clock()))
-          return unchanged(delivery, null)
+          await deliveries.retry(webhookId, deliveryId, new Date(ports.clock()))
+          return unchanged({ id: deliveryId, environment: reader.environment }, null)
         },
         { replayFirst: true },
       ),
@@ -80,13 +91,15 @@ export function createRequestReplay(ports: RequestReplayPorts): RequestReplay {
         { replayFirst: true },
       ),
 
-    replay: (owner, webhookId, range, metadata) =>
+    replay: (reader, webhookId, range, metadata) =>
       accept(
         metadata,
         async (append) => {
           const loaded = await log.load(webhookAggregate, webhookId)
           if (loaded.state.status === 'unknown') throw new NotFound('webhook')
-          await requireRange(ports, owner, loaded.state, range)
+          await requireRange(ports, reader, loaded.state, range)
+          const sent = range.onlyFailed ? everSent(loaded.state) : loaded.state
+          requireReadable({ ...sent, types: range.types ?? sent.types }, reader)
           if ((await ports.countRunning(webhookId)) >= MAX_RUNNING) throw tooManyReplays()
           const now = log.now()
           const replay = { ...range, replayId: newId('webhookReplay'), requestedAt: now }

@@ -1,26 +1,27 @@
 /**
- * Checks what the owner of a webhook chooses. A webhook sends without an API key, so that whoever creates or changes one
- * must be allowed to read what it sends.
+ * Checks what the owner of a webhook chooses. A webhook sends without an API key, so that whoever has one send or sign
+ * something must be allowed to read it.
  */
 import type { Published } from '../capability.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
-import { ALL_SCOPES, allows } from '../core/scopes.ts'
+import { allows, type Guard, scopeOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
+import type { KnownWebhook } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import { requireReceiverUrl, type UrlRules } from './receiver-url.ts'
 import { TEST } from './targets.ts'
 
 /** A type of public events, with the scope that its data needs. */
-export type DeliveredType = { readonly type: string; readonly scope: string; readonly isAboutWallet: boolean }
+export type DeliveredType = { readonly type: string; readonly scope: Guard; readonly isAboutWallet: boolean }
 
 /** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
 export function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
   return resource === 'wallet' || 'wallet_id' in (schema.properties ?? {})
 }
 
-/** Who creates or changes a webhook. */
+/** Who has a webhook send something. */
 export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
 
 /**
@@ -31,15 +32,40 @@ export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
  */
 export type RequireTerms = (terms: WebhookTerms, reader: Reader) => Promise<WebhookTerms>
 
+/**
+ * Whether the reader may read all that is sent.
+ *
+ * @throws PermissionDenied `event_scope_missing`
+ */
+export type RequireReadable = (sent: Pick<WebhookTerms, 'types' | 'payload'>, reader: Reader) => void
+
+/** All that a webhook may still send: deliveries wait, and are sent again, as was chosen before them. */
+export function everSent({ everFull }: Pick<KnownWebhook, 'everFull'>): Pick<WebhookTerms, 'types' | 'payload'> {
+  return { types: everFull, payload: 'full' }
+}
+
+/** @param known every type of public events */
+export function createRequireReadable(known: readonly DeliveredType[]): RequireReadable {
+  return ({ types, payload }, { scopes }) => {
+    if (!allows(scopes, 'events:read')) throw scopeMissing('events:read', 'A webhook sends events')
+    if (payload === 'thin') return
+    const chosen = known.filter(({ type }) => types === null || types.includes(type))
+    const hidden = chosen.find(({ scope }) => !allows(scopes, scope))
+    if (hidden !== undefined) throw scopeMissing(hidden.scope, `The webhook would send the data of ${hidden.type}`)
+  }
+}
+
 export function createRequireTerms({
   urlRules,
   types: known,
   findWallet,
+  requireReadable,
 }: {
   readonly urlRules: UrlRules
   /** Every type of public events. */
   readonly types: readonly DeliveredType[]
   readonly findWallet: FindWallet
+  readonly requireReadable: RequireReadable
 }): RequireTerms {
   return async (terms, reader) => {
     const url = requireReceiverUrl(terms.url, urlRules)
@@ -52,7 +78,7 @@ export function createRequireTerms({
       ...(await unknownWallets(terms.walletIds ?? [], (id) => findWallet(reader, id))),
     ]
     if (unknown.length > 0) throw new ValidationFailed(unknown)
-    requireReadable(terms, reader, known)
+    requireReadable(terms, reader)
     return { ...terms, url }
   }
 }
@@ -111,17 +137,9 @@ async function unknownWallets(ids: readonly string[], find: (id: string) => Prom
   return items
 }
 
-function requireReadable({ types, payload }: WebhookTerms, { scopes }: Reader, known: readonly DeliveredType[]): void {
-  if (!allows(scopes, 'events:read')) throw scopeMissing('events:read', 'A webhook sends events')
-  if (payload === 'thin') return
-  const chosen = known.filter(({ type }) => types === null || types.includes(type))
-  const hidden = chosen.find(({ scope }) => (scope === ALL_SCOPES ? !scopes.has(scope) : !allows(scopes, scope)))
-  if (hidden !== undefined) throw scopeMissing(hidden.scope, `The webhook would send the data of ${hidden.type}`)
-}
-
-function scopeMissing(scope: string, what: string): PermissionDenied {
+function scopeMissing(scope: Guard, what: string): PermissionDenied {
   return new PermissionDenied(
     'event_scope_missing',
-    `${what}, and the API key does not have the scope ${scope}: use a key that has it, choose other types, or set payload to thin.`,
+    `${what}, and the API key does not have the scope ${scopeOf(scope)}: use a key that has it, or have the webhook send other types, or no data (payload thin).`,
   )
 }

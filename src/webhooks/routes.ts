@@ -18,12 +18,14 @@ import {
   webhookWithSecretSchema,
 } from './schemas.ts'
 import type { SendWaiting } from './send-waiting.ts'
+import type { UntilChanged } from './terms.ts'
 import type { WebhookView } from './view.ts'
 
 export type WebhookRoutePorts = {
   readonly manage: ManageWebhooks
   readonly reads: WebhookReads
   readonly sendWaiting: SendWaiting
+  readonly untilChanged: UntilChanged
   readonly clock: () => number
 }
 
@@ -32,7 +34,7 @@ const answer = { 200: successOf(webhookSchema, 'The webhook.') }
 const readAccess = { scope: 'webhooks:read' } as const
 const writeAccess = { scope: 'webhooks:write' } as const
 const NOT_CONFIGURED = { 503: 'The operator has not set WEBHOOK_RECIPIENT: `webhooks_not_configured`.' }
-const NOT_READABLE = { 403: 'The API key may not read what the webhook would send: `event_scope_missing`.' }
+export const NOT_READABLE = { 403: 'The API key may not read what the webhook would send: `event_scope_missing`.' }
 
 const create = {
   tags,
@@ -69,8 +71,9 @@ const update = {
   operationId: 'updateWebhook',
   summary: 'Update a webhook',
   description:
-    'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. Events that wait for their ' +
-    'delivery are sent to the new URL at once. The API key must be allowed to read what is sent, as for a new webhook.',
+    'Changes the URL, the description, the filters or the payload. Omitted fields keep their values. `types`, `wallet_ids` and ' +
+    '`payload` count for the events after the change in the log: those before it are sent as you had chosen, also if they wait. ' +
+    'Events that wait for their delivery are sent to the new URL at once. The API key must be allowed to read what is sent, as for a new webhook, and for another URL also what it was ever set to send.',
   params: webhookParams,
   body: updateBody,
   response: answer,
@@ -81,7 +84,7 @@ const remove = {
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
   description:
-    'Deletes the webhook. Nothing is sent to it any more, including events that wait for their delivery. This cannot be undone. ' +
+    'Deletes the webhook. After the response no delivery begins any more, also of events that wait. This cannot be undone. ' +
     'Deleting it again returns the same response.',
   params: webhookParams,
   response: answer,
@@ -93,7 +96,8 @@ const rotate = {
   summary: 'Rotate the secret of a webhook',
   description:
     'Creates a new secret, and with `v1a` a new `public_key`. Only this response contains the secret. For `overlap_hours`, each delivery ' +
-    'is signed with the new secret and with the previous ones, so that you can replace the secret in your receiver without refusing a delivery.',
+    'is signed with the new secret and with the previous ones, so that you can replace the secret in your receiver without refusing a delivery. ' +
+    'The API key must be allowed to read what is sent, as for a new webhook.',
   params: webhookParams,
   body: rotateBody,
   response: { 200: successOf(webhookWithSecretSchema, 'The webhook, with its new secret.') },
@@ -105,7 +109,8 @@ const enable = {
   summary: 'Enable a webhook',
   description:
     'Sends events again, beginning with those that wait, at once. If the webhook is enabled already, it does not change, and ' +
-    'the deliveries that wait for their next attempt are attempted at once.',
+    'the deliveries that wait for their next attempt are attempted at once. The API key must be allowed to read what the webhook ' +
+    'was ever set to send.',
   params: webhookParams,
   response: answer,
 }
@@ -115,7 +120,7 @@ const disable = {
   operationId: 'disableWebhook',
   summary: 'Disable a webhook',
   description:
-    'Sends nothing until the webhook is enabled. Events wait, for at most 30 days. A webhook that is disabled already does not change.',
+    'After the response no delivery begins until the webhook is enabled. Events wait, for at most 30 days. A webhook that is disabled already does not change.',
   params: webhookParams,
   response: answer,
 }
@@ -177,7 +182,7 @@ function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
   )
 }
 
-function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRoutePorts): void {
+function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock }: WebhookRoutePorts): void {
   /** Only the owner's, so that nobody else learns that it exists. */
   const find = async (caller: Caller, webhookId: string) => void (await reads.read(caller, webhookId))
 
@@ -190,6 +195,7 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
       const { wallet_ids, ...terms } = body
       const revision = wallet_ids === undefined ? terms : { ...terms, walletIds: wallet_ids }
       await manage.change(params.webhook_id, revision, caller, metadataOf(request))
+      await untilChanged(params.webhook_id)
       if (body.url !== undefined) await sendWaiting(params.webhook_id, new Date(clock()))
       return success(await reads.read(caller, params.webhook_id))
     },
@@ -199,15 +205,17 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     const { caller, params } = request
     await reads.read(caller, params.webhook_id, { deleted: true })
     await manage.remove(params.webhook_id, metadataOf(request))
+    await untilChanged(params.webhook_id)
     return success(await reads.read(caller, params.webhook_id, { deleted: true }))
   })
 
   const switching = { ...writeAccess, idempotent: true, quotas: [] }
-  app.post('/v1/webhooks/:webhook_id/enable', { schema: enable, config: switching }, async (request, reply) => {
+  const enabling = { ...switching, refusals: NOT_READABLE }
+  app.post('/v1/webhooks/:webhook_id/enable', { schema: enable, config: enabling }, async (request, reply) => {
     const { caller, params } = request
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
-      accept: (metadata) => manage.enable({ id: params.webhook_id, environment: caller.environment }, metadata),
+      accept: (metadata) => manage.enable(params.webhook_id, caller, metadata),
       async answer({ replayed }) {
         if (!replayed) await sendWaiting(params.webhook_id, new Date(clock()))
         return { code: 200, view: await reads.read(caller, params.webhook_id) }
@@ -220,12 +228,15 @@ function addChanges(app: App, { manage, reads, sendWaiting, clock }: WebhookRout
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
       accept: (metadata) => manage.disable({ id: params.webhook_id, environment: caller.environment }, metadata),
-      answer: async () => ({ code: 200, view: await reads.read(caller, params.webhook_id) }),
+      async answer() {
+        await untilChanged(params.webhook_id)
+        return { code: 200, view: await reads.read(caller, params.webhook_id) }
+      },
     })
   })
 }
 
-function addRotation(app: App, { manage, reads }: WebhookRoutePorts): void {
+function addRotation(app: App, { manage, reads, untilChanged }: WebhookRoutePorts): void {
   app.post(
     '/v1/webhooks/:webhook_id/rotate-secret',
     {
@@ -234,15 +245,16 @@ function addRotation(app: App, { manage, reads }: WebhookRoutePorts): void {
         ...writeAccess,
         idempotent: true,
         quotas: [],
-        refusals: { 409: 'The webhook has 4 valid secrets: `too_many_secrets`.', ...NOT_CONFIGURED },
+        refusals: { 409: 'The webhook has 4 valid secrets: `too_many_secrets`.', ...NOT_READABLE, ...NOT_CONFIGURED },
       },
     },
     async (request, reply) => {
       const { caller, params, body } = request
       await reads.read(caller, params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.rotate(params.webhook_id, body.overlap_hours, metadata),
+        accept: (metadata) => manage.rotate(params.webhook_id, body.overlap_hours, caller, metadata),
         async answer({ made }) {
+          await untilChanged(params.webhook_id)
           return { code: 200, view: withSecret(await reads.read(caller, params.webhook_id), made) }
         },
       })

@@ -10,6 +10,7 @@ import { findLogged, type LoggedEvent, type LogOwner, readTenantRange } from '..
 import { EVENTS } from '../event-log/sql.ts'
 import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
+import { replaysOf } from './line.ts'
 import { beginReplays, loadOpenReplays, type OpenReplay } from './open-replays.ts'
 import { MOST_PENDING, PENDING } from './sql.ts'
 import { mayWant, TEST, wants } from './targets.ts'
@@ -22,8 +23,8 @@ export type RunReplaysPorts = {
   readonly render: RenderEvents
   readonly newId: NewId
   readonly clock: Clock
-  /** Tells the senders of webhooks that have something to be sent. A hint: it may be lost. */
-  readonly tell: (webhookIds: Iterable<string>) => void
+  /** Tells the senders of lines that have something to be sent. A hint: it may be lost. */
+  readonly tell: (lines: Iterable<string>) => void
 }
 
 /**
@@ -41,7 +42,7 @@ export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): P
       if (signal.aborted) break
       try {
         const moved = replay.row.only_failed ? await retryFailed(ports, replay) : await addPart(ports, replay)
-        if (moved) tell([replay.row.webhook_id])
+        if (moved) tell([replay.row.only_failed ? replay.row.webhook_id : replaysOf(replay.row.webhook_id)])
         goesOn ||= moved
       } catch (error) {
         errors.push(error)
@@ -91,7 +92,7 @@ type Part = {
 /** @returns false when another process has gone further */
 async function save(
   { pool, newId, clock }: RunReplaysPorts,
-  { row, place: before }: OpenReplay,
+  { row, place: before, target }: OpenReplay,
   { wanted, place, isOver }: Part,
 ): Promise<boolean> {
   const { rows } = await pool.query<{ saved: boolean }>({
@@ -115,6 +116,7 @@ async function save(
       wanted.map(({ logged }) => logged.place.transactionId.toString()),
       wanted.map(({ logged }) => logged.place.position.toString()),
       wanted.map(({ one }) => one.index),
+      target.payload,
     ],
   })
   return rows[0]?.saved ?? false
@@ -157,8 +159,8 @@ const ADD = `WITH saved AS (
      WHERE replay_id = $1 AND transaction_id = $7::xid8 AND position = $8::bigint AND ended_at IS NULL
     RETURNING replay_id
   ), added AS (
-    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
-    SELECT d.delivery_id, $9::text, $10::text, d.event_id, d.type, d.stream_id, d.transaction_id, d.position, d.part, $1, $6, $6
+    INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, payload, replay_id, due_at, created_at)
+    SELECT d.delivery_id, $9::text, $10::text, d.event_id, d.type, d.stream_id, d.transaction_id, d.position, d.part, $18::text, $1, $6, $6
       FROM unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::xid8[], $16::bigint[], $17::integer[])
         AS d(delivery_id, event_id, type, stream_id, transaction_id, position, part)
      WHERE EXISTS (SELECT FROM saved))

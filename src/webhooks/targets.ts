@@ -1,10 +1,15 @@
 /** Which webhooks want which public events. */
 import type { Pool } from 'pg'
 import type { Published } from '../capability.ts'
+import type { Environment } from '../core/networks.ts'
+import { upcast } from '../event-log/aggregate.ts'
 import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
 import { EVENTS } from '../event-log/sql.ts'
-import type { SubscriptionPosition } from '../event-log/subscription.ts'
+import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
+import { webhookAggregate } from './aggregate.ts'
+import { PAYLOADS, type Payload, type WebhookEvent, type WebhookTerms } from './events.ts'
+import { KNOWN } from './sql.ts'
 
 /** The type of the event that tries a receiver. */
 export const TEST = 'webhook.test'
@@ -16,41 +21,128 @@ export type Told = {
   readonly data: unknown
 }
 
-/** A webhook that is not deleted. Also disabled ones: what they miss is sent when they are enabled. */
+/**
+ * What a webhook that is not deleted gets of a part of the log. Also a disabled one: what it misses is sent when it is
+ * enabled.
+ */
 export type Target = LogOwner & {
   readonly webhookId: string
-  /** Where its first event is in the log: it gets later events only. */
-  readonly createdAt: SubscriptionPosition
+  /** The event that chose these terms. They are for the events after it, */
+  readonly after: SubscriptionPosition
+  /** up to the event that changed them; `null` for none. */
+  readonly until: SubscriptionPosition | null
   /** `null` for all. */
   readonly types: ReadonlySet<string> | null
   readonly walletIds: ReadonlySet<string> | null
+  readonly payload: Payload
 }
 
-type TargetRow = Pick<
-  Row<'webhooks', { types: unknown; wallet_ids: unknown }>,
-  'webhook_id' | 'tenant_id' | 'environment' | 'types' | 'wallet_ids'
-> & { readonly transaction_id: string; readonly position: string }
+/** The events whose data are the terms of a webhook from there on. */
+const CHOOSING = ['WebhookCreated', 'WebhookChanged'] as const satisfies readonly WebhookEvent['type'][]
+const CHOSEN = CHOOSING.map((type) => `'${type}'`).join(', ')
 
-/** Every webhook of every tenant, but those whose row nobody can read: they must not hold up the others. */
-export async function loadTargets(pool: Pool): Promise<Target[]> {
+type TargetRow = Pick<Row<'webhooks'>, 'webhook_id' | 'tenant_id' | 'environment'> & {
+  readonly type: string
+  readonly schema_version: number
+  readonly data: unknown
+  readonly transaction_id: string
+  readonly position: string
+}
+
+const COLUMNS = `w.webhook_id, w.tenant_id, w.environment, e.type, e.schema_version, e.data, e.transaction_id::text, e.position`
+
+/** The event `e` with the terms of a webhook, an expression of SQL, that were chosen last before something. */
+export const chosenLast = (webhookId: string, before: string) => `LATERAL (SELECT * FROM ${EVENTS} AS e
+   WHERE e.stream_id = 'webhook-' || ${webhookId} AND e.type IN (${CHOSEN}) AND ${before} ORDER BY e.stream_version DESC LIMIT 1) AS e`
+
+/**
+ * Every webhook of every tenant with its terms at a place of the log, or as it was created later; but none whose terms
+ * nobody can read: they must not hold up the others.
+ */
+export async function loadTargets(pool: Pool, { transactionId, position }: SubscriptionPosition): Promise<Target[]> {
   const { rows } = await pool.query<TargetRow>({
     name: 'webhook_targets',
-    text: `SELECT w.webhook_id, w.tenant_id, w.environment, w.types, w.wallet_ids, e.transaction_id::text, e.position
-             FROM webhooks AS w JOIN ${EVENTS} AS e ON e.stream_id = 'webhook-' || w.webhook_id AND e.stream_version = 1
-            WHERE w.status <> 'deleted'`,
+    text: `SELECT ${COLUMNS} FROM webhooks AS w CROSS JOIN
+             ${chosenLast('w.webhook_id', '(e.stream_version = 1 OR (e.transaction_id, e.position) <= ($1::xid8, $2::bigint))')}
+            WHERE w.${KNOWN}`,
+    values: [transactionId.toString(), position.toString()],
   })
-  return rows.flatMap((row) => {
-    const [types, walletIds] = [namesIn(row.types), namesIn(row.wallet_ids)]
-    if (types === undefined || walletIds === undefined) return []
-    const { webhook_id: webhookId, tenant_id: tenantId, environment } = row
-    const createdAt = { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
-    return [{ webhookId, tenantId, environment, createdAt, types, walletIds }]
+  return rows.flatMap((row) => toTarget(row) ?? [])
+}
+
+/** The targets of the next events of the log. @param targets those of the events before */
+export async function nextTargets(
+  pool: Pool,
+  targets: readonly Target[],
+  events: readonly LoggedEvent[],
+): Promise<readonly Target[]> {
+  const current = targets.filter(({ until }) => until === null)
+  const changes = events.filter(({ streamId, type }) => streamId.startsWith(STREAM) && CHANGING.has(type))
+  if (changes.length === 0) return current
+  const { rows } = await pool.query<TargetRow>({
+    name: 'changed_webhook_targets',
+    text: `SELECT ${COLUMNS} FROM unnest($1::text[], $2::integer[]) AS changed(stream_id, stream_version)
+             JOIN ${EVENTS} AS e USING (stream_id, stream_version) JOIN webhooks AS w ON w.webhook_id = substr(e.stream_id, ${STREAM.length + 1})
+            WHERE e.type IN (${CHOSEN}) AND w.${KNOWN}`,
+    values: [changes.map(({ streamId }) => streamId), changes.map(({ streamVersion }) => streamVersion)],
   })
+  const placesOf = new Map<string, SubscriptionPosition[]>()
+  for (const { streamId, place } of changes) {
+    const id = streamId.slice(STREAM.length)
+    placesOf.set(id, [...(placesOf.get(id) ?? []), place])
+  }
+  const deleted = new Set(changes.flatMap(({ type, streamId }) => (type === 'WebhookDeleted' ? [streamId] : [])))
+  const changed = rows.flatMap((row) => toTarget(row) ?? [])
+  // One that was created at a later place than the log was read to is found again there.
+  const isFoundAgain = ({ webhookId, after }: Target) =>
+    (placesOf.get(webhookId) ?? []).some((place) => comparePlaces(place, after) === 0)
+  return [...current.filter((target) => !isFoundAgain(target)), ...changed]
+    .filter(({ webhookId }) => !deleted.has(`${STREAM}${webhookId}`))
+    .map((target) => {
+      const isLater = (place: SubscriptionPosition) => comparePlaces(place, target.after) > 0
+      return { ...target, until: (placesOf.get(target.webhookId) ?? []).find(isLater) ?? null }
+    })
+}
+
+const STREAM = 'webhook-'
+const CHANGING: ReadonlySet<string> = new Set<WebhookEvent['type']>([...CHOOSING, 'WebhookDeleted'])
+
+/** Whether an event at this place of the log is judged by these terms. The event that changes them is judged by those before. */
+export function isInForce({ after, until }: Pick<Target, 'after' | 'until'>, place: SubscriptionPosition): boolean {
+  return comparePlaces(after, place) < 0 && (until === null || comparePlaces(place, until) <= 0)
+}
+
+/** Undefined if nobody can read the terms. */
+function toTarget(row: TargetRow): Target | undefined {
+  const terms = readTerms(row)
+  if (terms === undefined) return undefined
+  const { webhook_id: webhookId, tenant_id: tenantId, environment } = row
+  const after = { transactionId: BigInt(row.transaction_id), position: BigInt(row.position) }
+  return { webhookId, tenantId, environment: environment as Environment, after, until: null, ...terms }
+}
+
+/** Which events a webhook gets, from the event that says it; undefined if nobody can read it. */
+export function readTerms({
+  type,
+  schema_version: version,
+  data,
+}: Pick<TargetRow, 'type' | 'schema_version' | 'data'>): Pick<Target, 'types' | 'walletIds' | 'payload'> | undefined {
+  try {
+    const event = upcast<WebhookEvent>(webhookAggregate.schemas, type, version, data)
+    const terms = event.data as Partial<Record<keyof WebhookTerms, unknown>>
+    const [types, walletIds] = [namesIn(terms.types), namesIn(terms.walletIds)]
+    const payload = PAYLOADS.find((one) => one === terms.payload)
+    return types === undefined || walletIds === undefined || payload === undefined
+      ? undefined
+      : { types, walletIds, payload }
+  } catch {
+    return undefined
+  }
 }
 
 /** `null` for all; undefined if it is no list. */
 function namesIn(list: unknown): ReadonlySet<string> | null | undefined {
-  return list === null ? null : Array.isArray(list) ? new Set(list) : undefined
+  return list === null ? null : Array.isArray(list) ? new Set(list as string[]) : undefined
 }
 
 /** Targets by tenant and environment. */

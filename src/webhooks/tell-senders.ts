@@ -1,4 +1,4 @@
-/** Tells senders that a webhook has something to be sent, at most a few times a second for each webhook. */
+/** Tells senders that a line of a webhook has something to be sent, at most a few times a second for each line. */
 import type { Jobs, JobsLog } from '../jobs/jobs.ts'
 import type { Job } from '../jobs/queues.ts'
 import { soundJobs } from '../jobs/sound-jobs.ts'
@@ -8,7 +8,7 @@ import type { RunningDrains } from './running-drains.ts'
 const INTERVAL_MS = 200
 
 /** A hint: what is lost is found by its due time. Never throws. */
-export type TellSenders = (webhookIds: Iterable<string>) => void
+export type TellSenders = (lines: Iterable<string>) => void
 
 type Settings = {
   /** What runs in this process needs no job. */
@@ -35,13 +35,14 @@ export function createTellSenders(jobs: Pick<Jobs, 'add'>, { running, signal, lo
     }, INTERVAL_MS).unref()
   }
 
-  return (webhookIds) => {
-    const ids = [...new Set(webhookIds)].filter((id) => !running.wake(id))
+  return (lines) => {
+    const ids = [...new Set(lines)].filter((id) => !running.wake(id))
     for (const id of ids.filter((one) => told.has(one))) told.set(id, true)
     tell(ids.filter((id) => !told.has(id)))
   }
 }
 
-function jobOf(webhookId: string): Job {
-  return { queue: 'webhook', id: webhookId, data: { webhook_id: webhookId } }
+/** In the field that senders of older versions read: they find no webhook with the name of a line of replays. */
+function jobOf(line: string): Job {
+  return { queue: 'webhook', id: line, data: { webhook_id: line } }
 }

@@ -16,7 +16,7 @@ const NOW = `
   SELECT w.webhook_id AS id, w.tenant_id AS "tenantId", w.environment, w.url, w.status, w.disabled_reason AS "disabledReason",
          ${age('w.updated_at')} AS "changedMs", waiting.count AS pending, ${age('oldest.created_at')} AS "oldestMs",
          ${age('due.due_at')} AS "dueMs", ${age('h.failing_since')} AS "failingMs", ${age('h.succeeded_at')} AS "succeededMs",
-         coalesce(h.gaps, 0)::integer AS gaps, last.status AS "lastStatus", last.error AS "lastError"
+         coalesce(h.refused, 0) AS refused, coalesce(h.gaps, 0)::integer AS gaps, last.status AS "lastStatus", last.error AS "lastError"
     FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
     CROSS JOIN LATERAL (SELECT count(*)::integer FROM (SELECT ${WAITING} LIMIT ${MAX_COUNTED}) AS counted) AS waiting
     LEFT JOIN LATERAL (SELECT d.created_at ${WAITING} ORDER BY d.created_at LIMIT 1) AS oldest ON true

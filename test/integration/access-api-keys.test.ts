@@ -12,6 +12,8 @@ import { createToken, digestOf } from '../../src/access/token.ts'
 import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
 import { judgeEvent } from '../../src/audit/set-aside/judge-event.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { grantsOf } from '../../src/core/scopes.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { insertBad } from '../support/bad-events.ts'
 import { runProgramLine } from '../support/cli.ts'
@@ -24,7 +26,7 @@ async function withAccess(t: Test) {
   const keys = createApiKeyRows(pool, (keyId, problem) => broken.push(`${keyId}: ${problem}`))
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
   const revokeApiKey = createRevokeApiKey({ log })
-  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const program = keysProgram((task) => task({ issueApiKey, revokeApiKey, keys, clock: Date.now }))
   /** Runs the command like an operator; returns its exit code and output. */
   const operate = (...args: string[]) => runProgramLine(program, args)
@@ -44,7 +46,7 @@ t.test('the command refuses a key for a tenant of the service itself, and record
 
 t.test('a row that differs from the log lets no token in, and gives a key nothing that was not issued', async (t) => {
   const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
-  const authenticator = () => createAuthenticator({ keys, clock: Date.now })
+  const authenticator = () => createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const context = { actor: 'operator' }
   const victim = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, context)
   const narrow = await issueApiKey({ tenantId: 'globex', environment: 'testnet', scopes: ['wallets:read'] }, context)
@@ -59,7 +61,7 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   t.match(differences, [{ table: 'api_keys', live: { digest: digestOf(foreign) } }], 'replay --diff reports it')
   await change('digest = $2', victim, digestOf(victim.token))
   t.match(await authenticator().verify(victim.token), { tenantId: 'acme' }, 'the key itself works again')
-  await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}'", narrow)
+  await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}', grants = '{*}'", narrow)
   t.match(await authenticator().verify(narrow.token), {
     tenantId: 'globex',
     environment: 'testnet',
@@ -68,8 +70,8 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   await change('revoked_at = NULL', revoked)
   t.equal(await authenticator().verify(revoked.token), null, 'a revoked key stays revoked')
   await pool.query(
-    `INSERT INTO api_keys SELECT 'key_x', tenant_id, environment, label, $2, scopes, expires_at, revoked_at, created_at, version
-       FROM api_keys WHERE key_id = $1`,
+    `INSERT INTO api_keys SELECT (jsonb_populate_record(k, jsonb_build_object('key_id', 'key_x', 'digest', $2::text))).*
+       FROM api_keys k WHERE key_id = $1`,
     [victim.keyId, digestOf(foreign)],
   )
   t.equal(await authenticator().verify(foreign), null, 'a row without events lets nobody in')
@@ -110,11 +112,11 @@ t.test('a key whose event was set aside lets in again, and can be revoked', asyn
 t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {
   const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
   const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })
-  t.strictSame(await authenticator.verify(issued.token), {
+  t.match(await authenticator.verify(issued.token), {
     tenantId: 'acme',
     keyId: issued.keyId,
     environment: 'testnet',
-    scopes: new Set(['*']),
+    scopes: new Set(grantsOf(['*'], SCOPES)),
   })
   t.equal(await authenticator.verify(issued.token.replace(/.$/, (last) => (last === '0' ? '1' : '0'))), null)
 
@@ -128,7 +130,10 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
     }
   }
 
-  await t.rejects(revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: 'other' }), { code: 'api_key_not_found' })
+  await t.rejects(
+    revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: { tenantId: 'other', environment: 'testnet' } }),
+    { code: 'api_key_not_found' },
+  )
   const revoked = await revokeApiKey(issued.keyId, { actor: 'operator' })
   authenticator.forget(issued.keyId)
   t.equal(await authenticator.verify(issued.token), null)
@@ -203,7 +208,7 @@ t.test('an operator issues, lists and revokes keys, in words and in JSON', async
   const table = await operate('list', '--tenant', 'acme')
   t.match(
     table.out,
-    /^key id +tenant +environment +status +scopes +label\n\S+ +acme +mainnet +revoked +wallets:read,assets:read +shop\n$/,
+    /^key id +tenant +environment +status +scopes +issued by +label\n\S+ +acme +mainnet +revoked +wallets:read,assets:read +operator +shop\n$/,
   )
   t.equal(JSON.parse((await operate('list', '--limit', '1', '--json')).out).length, 1)
   for (const { out } of [table, await operate('list', '--json')])
@@ -242,7 +247,7 @@ t.test('each failure prints one line and has its own exit code', async (t) => {
     out: '',
     err: 'keys: The database is not available: try again.\n',
   })
-  const authenticator = createAuthenticator({ keys, clock: Date.now })
+  const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   await t.rejects(authenticator.verify(`bsk_mainnet_${'0'.repeat(64)}`), {
     code: 'database_unavailable',
     retryable: true,

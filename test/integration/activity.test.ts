@@ -22,13 +22,15 @@ const TOKEN = new Interface([
   'function mint(address to, uint256 amount)',
   'function transfer(address to, uint256 amount)',
 ])
+const MULTICALL = new Interface(['function aggregate3((address target, bool allowFailure, bytes callData)[] calls)'])
 const ETHER = 10n ** 18n
 
 async function withTokens(t: Test) {
-  let [usdc, stranger] = ['', '']
+  let [usdc, stranger, multicall] = ['', '', '']
   const chain = await withFollowedChain(t, async (url) => {
     const { contracts } = await setUpChain(url, 'ethereum')
     usdc = contracts.usdc
+    multicall = contracts.multicall3
     stranger = await deployToken(url, { name: 'USD Coin', symbol: 'USDC', decimals: 6 })
     const { nativeFeed, usdcFeed } = contracts
     return {
@@ -39,7 +41,18 @@ async function withTokens(t: Test) {
   })
   const call = (contract: string, name: 'mint' | 'transfer', to: string, amount: bigint) =>
     chain.send({ to: contract, data: TOKEN.encodeFunctionData(name, [to, amount]) })
-  return { chain, usdc, stranger, call }
+  /** Deposits of these amounts, in one transaction. */
+  async function depositAll(to: string, amounts: readonly bigint[]): Promise<unknown> {
+    await call(
+      usdc,
+      'mint',
+      multicall,
+      amounts.reduce((sum, amount) => sum + amount, 0n),
+    )
+    const calls = amounts.map((amount) => [usdc, false, TOKEN.encodeFunctionData('transfer', [to, amount])])
+    return chain.send({ to: multicall, data: MULTICALL.encodeFunctionData('aggregate3', [calls]) })
+  }
+  return { chain, usdc, stranger, call, depositAll }
 }
 
 /** Every event of the transfers of a wallet, in order of its transfers. */
@@ -63,15 +76,12 @@ function untilStatus({ pool }: FollowedChain, walletId: string, status: string):
   })
 }
 
-const listOf = ({ pool }: FollowedChain, walletId: string) =>
-  readActivity(pool, {
-    tenantId: 'acme',
-    walletId,
-    direction: undefined,
-    asset: undefined,
-    before: undefined,
-    limit: 50,
-  })
+const listOf = (
+  { pool }: FollowedChain,
+  walletId: string,
+  page: { before?: string | undefined; limit: number } = { limit: 50 },
+) =>
+  readActivity(pool, { tenantId: 'acme', walletId, direction: undefined, asset: undefined, before: undefined, ...page })
 
 /** Each row is what its stream says. */
 async function sameAsLog(t: Test, { pool }: FollowedChain): Promise<void> {
@@ -174,6 +184,38 @@ t.test('transfers of zero and of unknown tokens are left out, although the balan
   await untilBalance(chain, 'wal_a', '4', tokenAsset(TEST_CHAIN, usdc, 'USDC', 6))
   t.match(await listOf(chain, 'wal_a'), [{ asset_symbol: 'USDC', amount: '4', log_index: 0, counterparty: RICH }])
 })
+
+t.test(
+  'transfers of one transaction are in the order of its logs: detected, listed over pages, confirmed, orphaned',
+  async (t) => {
+    const { chain, depositAll } = await withTokens(t)
+    await addWallet(chain, 'wal_a', { address: fresh(9), type: 'hd' })
+    const amounts = Array.from({ length: 23 }, (_, n) => BigInt(n + 1))
+    const snapshot = await chain.rpc('evm_snapshot')
+    chain.follow()
+    await depositAll(fresh(9), amounts)
+    await chain.rpc('anvil_mine', ['0x1'])
+    await untilStatus(chain, 'wal_a', 'confirmed')
+
+    const listed: string[] = []
+    for (let before: string | undefined, left = 8; left > 0; left -= 1) {
+      const page = await listOf(chain, 'wal_a', { before, limit: 3 })
+      listed.push(...page.map(({ amount }) => amount))
+      before = page.at(-1)?.place
+    }
+    t.strictSame(listed, amounts.map(String).reverse(), 'newest first')
+
+    await chain.rpc('evm_revert', [snapshot])
+    await chain.rpc('anvil_mine', ['0x3'])
+    await untilStatus(chain, 'wal_a', 'orphaned')
+    const { rows } = await chain.pool.query<{ type: string; amounts: string[] }>(
+      `SELECT e.type, array_agg(o.amount::text ORDER BY e.transaction_id, e.position) AS amounts
+       FROM events AS e JOIN observed_transfers AS o ON e.stream_id = 'observed-' || o.transfer_id GROUP BY e.type`,
+    )
+    for (const type of ['TransferObserved', 'TransferConfirmed', 'TransferOrphaned'])
+      t.strictSame(rows.find((row) => row.type === type)?.amounts, amounts.map(String), type)
+  },
+)
 
 t.test('a watch wallet notifies as its settings said at that time, with the value at that time', async (t) => {
   const { chain, usdc, call } = await withTokens(t)

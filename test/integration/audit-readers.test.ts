@@ -86,8 +86,8 @@ t.test('audit:read alone shows that an event exists, without its data', async (t
     t.strictSame([metadata.tenantId, metadata.actor, metadata.idempotency], ['acme', 'test', undefined])
   }
   t.strictSame(Object.fromEntries(seen.map(({ type, needs_scope }) => [type, needs_scope])), {
-    ApiKeyIssued: '*',
-    ApiKeyRevoked: '*',
+    ApiKeyIssued: 'api_keys:read',
+    ApiKeyRevoked: 'api_keys:read',
     AssetRegistered: 'assets:read',
     BalanceChanged: 'wallets:read',
     CancellationRequested: 'transactions:read',

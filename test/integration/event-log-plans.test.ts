@@ -19,6 +19,7 @@ import {
   readTenantRange,
   readWholeLog,
 } from '../../src/event-log/read-logged.ts'
+import { readTenantStreams, readTenantTypes } from '../../src/event-log/read-part.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
@@ -28,10 +29,10 @@ import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
-import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
+import { createTransactionReads, transactionsOf } from '../../src/transactions/read-transactions.ts'
 import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
-import { findDueWebhooks } from '../../src/webhooks/due-webhooks.ts'
+import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,
@@ -160,6 +161,9 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await readTenantEnd(spy, owner)
   const range = { after: LOG_START, until: { transactionId: 10n ** 6n, position: 1n }, from: new Date(), to: null }
   await readTenantRange(spy, owner, range, 100)
+  await readTenantTypes(spy, owner, { ...range, types: ['TransactionMined', 'TransferObserved'] }, 100)
+  await readTenantStreams(spy, owner, { ...range, streamIds: ['wallet-wal_0000001', 'balance-wal_0000001'] }, 100)
+  await transactionsOf(spy, 'mint', 'mint_1')
   await readWholeLog(spy, LOG_START, 100)
   await readLogEnd(spy)
   t.ok(noted.size > 20, `${noted.size} statements are explained`)
@@ -212,8 +216,9 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   await add('one', 40_001, 50_000, 'pending')
   const { spy, noted } = noting(pool)
   const deliveries = createDeliveries({ pool: spy, clock: Date.now, random: Math.random })
-  t.strictSame(await findDueWebhooks(spy, new Date()), ['one'])
-  const due = await deliveries.next('one', 256)
+  t.strictSame(await findDueLines(spy, new Date()), ['one'])
+  const line = { webhookId: 'one', isReplay: false }
+  const { deliveries: due } = await deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
   t.equal(due.length, 256)
   const posted = {
     outcome: 'delivered',
@@ -225,9 +230,9 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   } as const
   await deliveries.record(
     'one',
-    due.map((delivery) => ({ delivery, posted })),
+    due.map((delivery) => ({ delivery, posted, isRefused: false })),
   )
-  t.equal(noted.size, 3)
+  t.equal(noted.size, 5)
   await pool.query('SET plan_cache_mode = force_generic_plan')
   for (const [name, { text, values }] of noted) {
     const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values)

@@ -177,7 +177,8 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
 
 async function labelKey(pool: OperatorStage['pool']): Promise<void> {
   await pool.query(
-    `INSERT INTO api_keys VALUES ($1, 'acme', 'mainnet', 'payroll', 'digest', '{*}', NULL, NULL, now(), 1)`,
+    `INSERT INTO api_keys (key_id, tenant_id, environment, label, digest, scopes, grants, ip_allowlist, limits, status, created_at, updated_at, version)
+       VALUES ($1, 'acme', 'mainnet', 'payroll', 'digest', '{*}', '{*}', '{}', '[]', 'active', now(), now(), 1)`,
     [KEY_ID],
   )
 }

@@ -2,14 +2,15 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { bucketOf } from '../../src/core/spend-limits.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
-import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
+import { newTransactionId, seedWallet, TEST_CHAIN, transferIntent, withLog } from '../support/log.ts'
 
 /** The test writes the wallet and its balance directly, without events. */
-const LOGGED = ['transactions', 'wallet_holds', 'idempotency_keys'] as const
+const LOGGED = ['transactions', 'wallet_holds', 'spend_buckets', 'idempotency_keys'] as const
 const METADATA = { tenantId: 'acme', actor: 'test' }
 const now = '2026-01-01T00:00:00.000Z'
 
@@ -72,6 +73,10 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
 t.test('the replayed log equals the live read models after any sequence of commands', async (t: Test) => {
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
+  await pool.query(`INSERT INTO chain_blocks VALUES ($1, 1, '0x', '0x', extract(epoch FROM now())::bigint)`, [TEST_CHAIN])
+  const unit = { counter: 'c 3600', unit: 'ETH', decimals: 18, windowSeconds: 3_600, limit: 10n ** 30n }
+  const bucket = bucketOf(new Date().toISOString(), 3_600)
+  const reservations = [{ ...unit, bucket, amount: 1_000n, kept: 42n }]
   let nonce = 0
   let applied = 0
   const parameters = { numRuns: 60, seed: Date.now() }
@@ -84,7 +89,7 @@ t.test('the replayed log equals the live read models after any sequence of comma
       const opened = change(
         transactionAggregate,
         unknown,
-        { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() },
+        { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ reservations }) },
         { metadata: METADATA, now },
       )
       await log.append({ changes: opened === null ? [] : [opened] })
@@ -100,6 +105,7 @@ t.test('the replayed log equals the live read models after any sequence of comma
     parameters,
   )
   t.ok(applied > 60, `the sequences applied ${applied} commands`)
+  t.not((await pool.query('SELECT FROM spend_buckets WHERE spent > 0')).rowCount, 0)
   t.same((await compareLive(pool, ALL_AGGREGATES, { tables: LOGGED })).differences, [])
 })
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import * as access from '../../src/access/sql.ts'
 import * as activity from '../../src/activity/sql.ts'
 import { migrate } from '../../src/event-log/migrate.ts'
 import * as mpcKeys from '../../src/mpc-wallets/sql.ts'
@@ -30,6 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'Json @db.Json': 'json',
   Bytes: 'bytea',
   DateTime: 'timestamptz',
+  'DateTime @db.Date': 'date',
   Decimal: 'numeric',
   'Unsupported("xid8")': 'xid8',
 }
@@ -37,7 +39,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** `table column type null|not null` for each field of the schema. */
 function columnsOf(page: string): string[] {
   return [...page.matchAll(/^model (\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, table, fields = '']) =>
-    [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)( +@db\.Json$)?/gm)].map(
+    [...fields.matchAll(/^ {2}(\w+)\s+([A-Za-z]+(?:\("\w+"\))?(?:\[\])?)(\??)( +@db\.(?:Json|Date)$)?/gm)].map(
       ([, column, type = '', optional, kind = '']) =>
         `${table} ${column} ${TYPES[type + kind.replace(/ +/, ' ')]} ${optional ? 'null' : 'not null'}`,
     ),
@@ -56,6 +58,7 @@ t.test('the page of the schema and the migrations have the same columns', async 
 
 /** The condition of each partial index on a state, from the code that runs the queries. */
 const CONDITIONS: Readonly<Record<string, string>> = {
+  api_keys_to_expire: access.TO_EXPIRE,
   mpc_refreshes_open: mpcKeys.OPEN,
   nft_vouchers_unsigned: nft.UNSIGNED,
   signatures_pending: signatures.UNSIGNED,
@@ -69,9 +72,12 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   wallets_address_once: "status <> 'archived'",
   wallets_requested_of_tenant: wallets.REQUESTED,
   wallets_waiting_for_address: wallets.REQUESTED,
+  webhook_deliveries_asked: webhooks.ASKED,
   webhook_deliveries_failed: "state = 'failed'",
-  webhook_deliveries_next: webhooks.PENDING,
+  webhook_deliveries_live: webhooks.LIVE,
   webhook_deliveries_oldest: webhooks.PENDING,
+  webhook_deliveries_replayed: webhooks.REPLAYED,
+  webhook_deliveries_untold: webhooks.UNTOLD,
   webhook_deliveries_waiting: webhooks.TRIED,
   webhooks_of_tenant: webhooks.KNOWN,
 }

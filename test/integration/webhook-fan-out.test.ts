@@ -28,6 +28,7 @@ async function withFanOut(t: Test) {
   const logger = createLogger({ level: 'error', processName: 'test' })
   const render = composeRender(await composeCatalogue(), { pool, logger })
   const reads = { events: 0 }
+  const changed = new Map<string, WebhookTerms>()
   const ports: FanOutPorts = {
     pool,
     wakeUps,
@@ -50,8 +51,14 @@ async function withFanOut(t: Test) {
     execute,
     async create(id: string, terms: Partial<WebhookTerms> = {}, tenantId = 'acme') {
       const secret = { secretId: `whs_${id}`, publicKey: null, signatures: ['v1'] as const }
+      changed.set(id, { ...TERMS, ...terms })
       const webhook = { ...TERMS, ...terms, ...secret, environment: 'mainnet' as const, createdAt: NOW }
       await execute(id, { type: 'CreateWebhook', webhook }, tenantId)
+    },
+    change: (id: string, terms: Partial<WebhookTerms>) => {
+      const chosen = { ...(changed.get(id) ?? TERMS), ...terms }
+      changed.set(id, chosen)
+      return execute(id, { type: 'ChangeWebhook', terms: chosen, now: NOW })
     },
     async eventsOf(webhookId: string): Promise<string[]> {
       const { rows } = await pool.query<{ event_id: string }>(
@@ -138,4 +145,80 @@ t.test('without a webhook the log is not read, and a first one starts where it w
   t.ok(reads.events - afterwards <= 3, 'nothing was read while there was none')
   const { rows } = await pool.query("SELECT count(*)::integer AS n FROM checkpoints WHERE name = 'webhooks'")
   t.equal(rows[0].n, 1)
+})
+
+t.test('an event is judged by the terms at its place in the log, whatever is changed before it is read', async (t) => {
+  const { transfers, run, create, execute, change, eventsOf, pool } = await withFanOut(t)
+  await create('narrowed')
+  await create('widened', { walletIds: ['wal_2'] })
+  await create('by_type', { types: ['transaction.requested'], payload: 'thin' })
+  await create('switched', { types: ['transaction.requested'] })
+  const early = await transfers(2)
+  await change('narrowed', { types: ['transaction.requested'], walletIds: ['wal_1'] })
+  await change('widened', { walletIds: null, types: ['transaction.cancelled'] })
+  await change('by_type', { types: ['transaction.cancelled'], payload: 'full' })
+  await execute('switched', { type: 'DisableWebhook', reason: 'requested', now: NOW })
+  const middle = await transfers(2)
+  await change('narrowed', { types: ['wallet.created'] })
+  await change('by_type', { types: null })
+  await execute('switched', { type: 'EnableWebhook', now: NOW })
+  const late = await transfers(2)
+  await create('last', { types: ['transaction.cancelled'] })
+  const stop = new AbortController()
+  const running = run(stop.signal)
+  const [end = ''] = await transfers(1)
+  await eventually(async () => (await eventsOf('last')).length > 0 || undefined)
+  stop.abort()
+  await running
+
+  const ofTransfers = async (id: string) =>
+    (await eventsOf(id)).filter((event) => event.startsWith('evt_transaction-')).toSorted()
+  const requested = (ids: readonly string[]) => ids.map((id) => `evt_transaction-${id}.1`)
+  const cancelled = (ids: readonly string[]) => ids.map((id) => `evt_transaction-${id}.3`)
+  t.strictSame(await ofTransfers('narrowed'), [...told(early), ...requested(middle)].toSorted())
+  t.strictSame(await ofTransfers('widened'), cancelled([...middle, ...late, end]).toSorted())
+  t.strictSame(
+    await ofTransfers('by_type'),
+    [...requested(early), ...cancelled(middle), ...told([...late, end])].toSorted(),
+  )
+  t.strictSame(await ofTransfers('switched'), requested([...early, ...middle, ...late, end]).toSorted())
+  t.ok((await eventsOf('narrowed')).includes('evt_webhook-narrowed.2'), 'a change is judged by the terms before it')
+  t.notOk((await eventsOf('narrowed')).includes('evt_webhook-narrowed.3'))
+  const { rows } = await pool.query(
+    `SELECT payload, count(*)::integer AS n FROM webhook_deliveries
+      WHERE webhook_id = 'by_type' AND event_id LIKE 'evt_transaction-%' GROUP BY payload ORDER BY payload`,
+  )
+  t.strictSame(
+    rows,
+    [
+      { payload: 'full', n: 2 + 2 * 3 },
+      { payload: 'thin', n: 2 },
+    ],
+    'and is sent as they say',
+  )
+})
+
+t.test('a change that is read in parts, by processes that stop, counts from its place on', async (t) => {
+  const { transfers, run, create, change, eventsOf } = await withFanOut(t)
+  await create('toggled')
+  const stopped = { yes: false }
+  const keepRunning = async (ms: number) => {
+    while (!stopped.yes) await run(AbortSignal.timeout(ms))
+  }
+  const running = [keepRunning(20), keepRunning(50)]
+  const expected: string[] = []
+  for (let round = 0; round < 20; round += 1) {
+    expected.push(...told(await transfers(1)))
+    await change('toggled', { types: ['transaction.cancelled'] })
+    expected.push(...told(await transfers(1)).filter((id) => id.endsWith('.3')))
+    await change('toggled', { types: null })
+  }
+  const [end = ''] = await transfers(1)
+  await eventually(async () => (await eventsOf('toggled')).includes(`evt_transaction-${end}.3`) || undefined)
+  stopped.yes = true
+  await Promise.all(running)
+  t.strictSame(
+    (await eventsOf('toggled')).filter((id) => id.startsWith('evt_transaction-')).toSorted(),
+    [...expected, ...told([end])].toSorted(),
+  )
 })

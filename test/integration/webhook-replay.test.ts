@@ -106,6 +106,24 @@ t.test('a replay adds each event of its range once, older ones than the webhook 
   t.strictSame(rows, [{ n: 0 }])
 })
 
+t.test('a replay sends what its webhook got when it was requested, whatever is changed while it runs', async (t) => {
+  const { transfers, ports, create, request, execute, eventsOf, pool } = await withReplays(t)
+  const ids = await transfers(2)
+  await create('w', { types: ['transaction.requested'], payload: 'thin' })
+  await request('w', 'rpl_all')
+  const terms = { url: 'https://example.com/', description: null, walletIds: ['wal_2'] }
+  const changed = { ...terms, types: ['transaction.cancelled'], payload: 'full' as const }
+  await execute('w', { type: 'ChangeWebhook', terms: changed, now: '2026-01-01T00:00:00.000Z' })
+  await transfers(1)
+  await runReplays(ports, NEVER)
+  t.strictSame(
+    await eventsOf('rpl_all'),
+    ids.map((id) => `evt_transaction-${id}.1`),
+  )
+  const { rows } = await pool.query('SELECT DISTINCT payload FROM webhook_deliveries')
+  t.strictSame(rows, [{ payload: 'thin' }])
+})
+
 t.test('a replay by time reads past other events at once, and misses none that is out of order', async (t) => {
   const { transfers, ports, create, request, eventsOf, progressOf, pool } = await withReplays(t)
   await create('w', { types: ['transaction.requested', 'transaction.cancelled'] })

@@ -122,3 +122,33 @@ t.test('a dead receiver with 10,000 deliveries holds up no other, and 410 disabl
   t.match(disabled, { disabled_reason: 'gone' })
   t.match((await feedOf(stage, `resource=${gone.webhook_id}`)).at(-1), { type: 'webhook.disabled' })
 })
+
+t.test('a delivery that is given up is an event of the feed, and reaches another receiver', async (t) => {
+  const stage = await withSender(t)
+  const { service, receiver, create, send } = stage
+  const [wallet] = await service.makeWallets(1)
+  if (wallet === undefined) throw new Error('no wallet')
+  receiver.answer('/broken', 500)
+  const broken = await create('/broken', { types: ['transaction.requested'] })
+  await create('/watcher', { types: ['webhook.delivery_failed'] })
+  const id = await send(wallet, '0.1')
+  // The attempt is recorded when it holds back the next one.
+  await eventually(async () => {
+    const { rowCount } = await service.pool.query(
+      `UPDATE webhook_deliveries SET attempts = 9, due_at = now() WHERE webhook_id = $1 AND attempts = 1 AND state = 'pending'`,
+      [broken.webhook_id],
+    )
+    return rowCount === 1 || undefined
+  })
+  await service.pool.query('UPDATE webhook_health SET paused_until = NULL')
+  await receiver.until((all) => all.some(({ path }) => path === '/watcher'))
+  const events = await feedOf(stage, 'types=webhook.delivery_failed')
+  t.match(events, [
+    { data: { webhook_id: broken.webhook_id, event_id: `evt_transaction-${id}.1`, last_attempt: { status: 500 } } },
+  ])
+  t.equal(events.length, 1)
+  t.strictSame(
+    at(receiver, '/watcher').map(({ event }) => event),
+    events,
+  )
+})

@@ -29,6 +29,8 @@ export async function withCalls(t: Test) {
     log,
     newId,
     findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
+    limitsOf: async () => [],
+    usdPriceOf: async () => null,
     quoteOf: async () => QUOTE,
     gasRules: osakaRules,
     completionMs: () => 30_000,

@@ -10,11 +10,14 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import type { Network } from '../../src/core/networks.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { type Client, createClient } from './e2e-client.ts'
 import { type SandboxState, type Service, type ServiceOptions, startService } from './service.ts'
 import { HANGS_AFTER_MS } from './within.ts'
 
+/** All scopes but one. */
+const WITHOUT_EXPORT = ['*', ...SCOPES.filter((scope) => scope !== 'recovery:export')].join(',')
 const KEYS_COMMAND = fileURLToPath(new URL('../../dist/bin/keys.js', import.meta.url))
 const NODE_SCRIPT = fileURLToPath(new URL('../nodes/sandbox-on-node.mjs', import.meta.url))
 const LOOK_MS = 100
@@ -111,7 +114,7 @@ export async function startSandbox(t: Test, settings: Readonly<Record<string, st
     client: clientOf(state.api_key),
     clientOf,
     keys,
-    async tenant(name, scopes = '*') {
+    async tenant(name, scopes = WITHOUT_EXPORT) {
       const issued = await keys('issue', '--tenant', name, '--environment', 'mainnet', '--scopes', scopes)
       return clientOf(issued.api_key)
     },

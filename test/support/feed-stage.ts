@@ -8,12 +8,14 @@ import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createToken } from '../../src/access/token.ts'
 import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { grantsBefore } from '../../src/core/scopes.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
+import type { Routes } from '../../src/http/request.ts'
 import { createLogger } from '../../src/logging.ts'
 import { type AuditStage, withAudit } from './audit.ts'
 import { type FeedEvent, type FeedStream, readStream } from './event-stream.ts'
-import { KEYS, startTestApp, type TestApp } from './http.ts'
+import { KEYS, startTestApp, type TestApp, type TestAppOptions } from './http.ts'
 
 export type FeedPage = {
   readonly events: readonly FeedEvent[]
@@ -45,18 +47,30 @@ export async function serveFeed(
   t: Test,
   { pool, url }: Pick<AuditStage, 'pool' | 'url'>,
   limits: Partial<FeedLimits> = {},
+  more: Pick<TestAppOptions, 'quotas'> & { readonly routes?: Routes } = {},
 ): Promise<FeedApi> {
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
   const metrics = createMetrics('test')
   const logger = createLogger({ level: 'error', processName: 'test' })
   const key: FeedApi['key'] = { state: 'valid' }
-  const authenticator = createAuthenticator({ keys: { byDigest: async () => keyIn(key.state) }, clock: Date.now })
+  const authenticator = createAuthenticator({
+    keys: { byDigest: async () => keyIn(key.state) },
+    clock: Date.now,
+    timer: performance.now.bind(performance),
+  })
   const verify = () => authenticator.verify(createToken('mainnet'))
   const clock = { laterMs: 0 }
   const kernel = { pool, wakeUps, clock: () => Date.now() + clock.laterMs, logger, metrics }
   const { routes, problem } = await composeFeed(kernel, { ...authenticator, verify }, { streams: STREAMS, ...limits })
-  const { app, send } = await startTestApp({ routes, metrics })
+  const { app, send } = await startTestApp({
+    metrics,
+    ...more,
+    routes(app) {
+      routes(app)
+      more.routes?.(app)
+    },
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -90,10 +104,19 @@ export async function serveFeed(
 
 function keyIn(state: FeedApi['key']['state']): ApiKey {
   if (state === 'unknown') throw new Unavailable('database_unavailable', 'The database is not available: try again.')
-  const key = { keyId: 'key_full', tenantId: 'acme', environment: 'mainnet' as const, label: '', scopes: ['*'] }
+  const key = {
+    keyId: 'key_full',
+    tenantId: 'acme',
+    environment: 'mainnet' as const,
+    label: '',
+    scopes: ['*'],
+    issuedBy: null,
+  }
   const past = new Date(Date.now() - 1)
   return {
     ...key,
+    grants: grantsBefore(key.scopes),
+    ipAllowlist: [],
     expiresAt: state === 'expired' ? past : null,
     revokedAt: state === 'revoked' ? past : null,
     createdAt: new Date(0),

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
-import { RESTORES } from './golden-restores.ts'
+import { API_KEYS, RESTORES } from './golden-restores.ts'
 import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
 
 type Step = readonly [
@@ -248,6 +248,8 @@ const HISTORY: readonly Commit[] = [
   ...RESTORES,
   [['chain-ethereum-mainnet', 'ReorgAccepted.v1']],
   ...VOUCHER_USES,
+  [['delivery-dlv_1', 'WebhookDeliveryGivenUp.v1']],
+  ...API_KEYS,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

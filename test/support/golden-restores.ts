@@ -1,6 +1,6 @@
 /**
  * The last part of the golden log: restores with tags, transactions that an operator judged, evidence and ranges of
- * indexes; keys that belong to a request.
+ * indexes; keys that belong to a request. Then API keys that others made.
  */
 import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
@@ -58,3 +58,22 @@ function guarded() {
   const ids = { transactionId: 'tx_guarded', approvalIds: ['tx_guarded_approval'] }
   return { ...ids, quote: { ...quote, quoteId: 'quo_2', route }, spender, sequence: 1 }
 }
+
+const ROTATION_KEY = { key: 'key-rotation', fingerprint: 'of-key-rotation' }
+
+const A_DAY = [{ of: 'requests', count: '1000', windowSeconds: 86_400 }]
+
+export const API_KEYS: readonly (readonly Step[])[] = [
+  [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],
+  [['apikey-key_2', 'ApiKeyChanged.v1']],
+  [
+    ['apikey-key_3', 'ApiKeyIssued.v2', { digest: 'd3'.repeat(32), rotatedFrom: 'key_2' }, ROTATION_KEY],
+    ['apikey-key_2', 'ApiKeyRotated.v1', {}, ROTATION_KEY],
+  ],
+  [['apikey-key_2', 'ApiKeyExpired.v1']],
+  [['apikey-key_3', 'ApiKeyRevoked.v2']],
+  // One that may make keys, and what it makes and changes.
+  [['apikey-key_4', 'ApiKeyIssued.v2', { digest: 'd4'.repeat(32), expiresAt: null, issuedBy: null }]],
+  [['apikey-key_5', 'ApiKeyIssued.v2', { digest: 'd5'.repeat(32), expiresAt: null, issuedBy: 'key_4' }]],
+  [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', limits: A_DAY }]],
+]

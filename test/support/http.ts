@@ -2,6 +2,7 @@
 import type { InjectOptions } from 'fastify'
 import { v7 } from 'uuid'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
+import { grantsBefore } from '../../src/core/scopes.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
 import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
@@ -31,13 +32,16 @@ export const KEYS = {
   cold: 'key-that-was-not-used-lately',
 } as const
 
-const CALLERS: Readonly<Record<string, Caller>> = {
-  [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: new Set(['*']) },
+/** Of a key from before what `*` stands for was recorded. */
+const EVERY_SCOPE = new Set(grantsBefore(['*']))
+
+const CALLERS: Readonly<Record<string, Omit<Caller, 'allowsAddress' | 'goodUntilMs'>>> = {
+  [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: EVERY_SCOPE },
   [KEYS.exporter]: {
     tenantId: 'acme',
     keyId: 'key_exporter',
     environment: 'mainnet',
-    scopes: new Set(['*', 'recovery:export']),
+    scopes: new Set([...EVERY_SCOPE, 'recovery:export']),
   },
   [KEYS.reader]: { tenantId: 'acme', keyId: 'key_reader', environment: 'testnet', scopes: new Set(['wallets:read']) },
   [KEYS.auditor]: { tenantId: 'acme', keyId: 'key_auditor', environment: 'mainnet', scopes: new Set(['audit:read']) },
@@ -53,8 +57,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     environment: 'mainnet',
     scopes: new Set(['webhooks:read', 'webhooks:write', 'events:read', 'wallets:read']),
   },
-  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: new Set(['*']) },
-  [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: new Set(['*']) },
+  [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: EVERY_SCOPE },
+  [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: EVERY_SCOPE },
 }
 
 export type TestApp = {
@@ -114,6 +118,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
+    timer: () => performance.now(),
     events: [],
     asOfEvent: async () => null,
     ...parts,
@@ -167,10 +172,15 @@ const SETTINGS: HttpSettings = {
 
 function authenticator(lookedUp: string[]): Authenticator {
   return {
-    recall: (token) => (token === KEYS.cold ? undefined : CALLERS[token]),
+    recall: (token) => (token === KEYS.cold ? undefined : (callerOf(token) ?? undefined)),
     verify: async (token) => {
       lookedUp.push(token)
-      return CALLERS[token] ?? null
+      return callerOf(token)
     },
   }
+}
+
+function callerOf(token: string): Caller | null {
+  const caller = CALLERS[token]
+  return caller === undefined ? null : { ...caller, allowsAddress: null, goodUntilMs: Number.POSITIVE_INFINITY }
 }

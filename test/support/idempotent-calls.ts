@@ -25,7 +25,28 @@ export async function idempotentCalls(sandbox: Sandbox, client: Client): Promise
     ...signingCases(stage),
     ...(await shareCases(stage)),
     ...webhookCases(client),
+    ...apiKeyCases(client),
     ...nft,
+  }
+}
+
+function apiKeyCases(client: Client): Readonly<Record<string, RouteCase>> {
+  const scopes = ['wallets:read']
+  return {
+    'POST /v1/api-keys': async () =>
+      calls('key_id', '/v1/api-keys', {
+        good: { label: 'one', scopes },
+        bad: { label: 'one', scopes: ['wallets:raed'] },
+        other: { label: 'two', scopes },
+      }),
+    'POST /v1/api-keys/{key_id}/rotate': async () => {
+      const { key_id } = (await client.post('/v1/api-keys', { scopes })).body.data
+      return calls('key_id', `/v1/api-keys/${key_id}/rotate`, {
+        good: { overlap_seconds: 1 },
+        bad: { overlap_seconds: 604_801 },
+        other: { overlap_seconds: 2 },
+      })
+    },
   }
 }
 

@@ -22,6 +22,8 @@ export function createOpenCalls({ pool, log, newId, chainOf }: Kernel): OpenCall
     log,
     newId,
     findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
+    limitsOf: async () => [],
+    usdPriceOf: async () => null,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     completionMs: () => 1_000,

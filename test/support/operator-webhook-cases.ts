@@ -26,6 +26,7 @@ const WEBHOOK: WebhookNow = {
   dueMs: 60_000,
   failingMs: null,
   succeededMs: 100,
+  refused: 0,
   gaps: 0,
   lastStatus: null,
   lastError: null,

@@ -201,7 +201,7 @@ export function goldenEvents(events: readonly PublicEvent[]): ReadonlyMap<string
 }
 
 /** Ids of the golden log are short; those of the service, and so those of examples, have a UUID. */
-const SHORT_ID = /\b(tx|wal|col|mint|nftx|obs|whk|whs|rpl|sig|key|exp|rfr)_(\d{1,3})\b/g
+const SHORT_ID = /\b(tx|wal|col|mint|nftx|obs|whk|dlv|whs|rpl|sig|key|exp|rfr)_(\d{1,3})\b/g
 const DERIVED = ['obs']
 
 /** The examples of the API reference, by type: the golden events with ids as the service has them. */

@@ -23,6 +23,7 @@ import { startSubmitter } from '../../src/compose/submitter.ts'
 import { startWebhookSender } from '../../src/compose/webhook-sender.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import type { DatabaseRole } from '../../src/core/database-roles.ts'
+import { SCOPES } from '../../src/declarations.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { TAG_KEY } from './config.ts'
 import { roleUrls } from './database-login.ts'
@@ -96,6 +97,12 @@ const QUICK = {
 } as const
 const FUNDS_WEI = 10n ** 21n
 const TENANT = 'acme'
+/** The key of the tests: everything but exports. */
+const KEY = {
+  tenantId: TENANT,
+  environment: 'mainnet',
+  scopes: ['*', ...SCOPES.filter((scope) => scope !== 'recovery:export')],
+} as const
 
 const WORKERS = {
   dispatcher: startDispatcher,
@@ -154,7 +161,7 @@ export async function withLocalService(t: Test, options: LocalServiceOptions): P
   }
   const kernel = composeKernel(config, 'test')
   t.after(() => kernel.close())
-  const { token } = await createIssueApiKey(kernel)({ tenantId: TENANT, environment: 'mainnet' }, { actor: 'operator' })
+  const { token } = await createIssueApiKey(kernel)(KEY, { actor: 'operator' })
 
   async function listenAt(port: number, aheadMs = 0): Promise<LocalApi> {
     const parts = composeKernel({ ...config, databaseUrl: urlAs('api') }, 'api')

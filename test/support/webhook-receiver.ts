@@ -18,14 +18,18 @@ export type Delivered = {
   }
 }
 
+/** An HTTP status; null for no answer. */
+type Answer = number | null
+type Answering = (delivered: Delivered) => Answer | Promise<Answer>
+
 export type Receiver = {
   readonly urlOf: (path: string) => string
   /** In the order of arrival, also what was answered with an error. */
   readonly all: readonly Delivered[]
-  /** Deliveries to a path are verified with this secret; those that fail are answered with 400 and are not in `all`. */
+  /** Deliveries to a path are verified with its secrets; those that fail are answered with 400 and are not in `all`. */
   readonly verifyWith: (path: string, secret: string) => void
   /** How deliveries to a path are answered from now on; null for not at all. The default is 204. */
-  readonly answer: (path: string, status: number | null, headers?: http.OutgoingHttpHeaders) => void
+  readonly answer: (path: string, how: Answer | Answering, headers?: http.OutgoingHttpHeaders) => void
   /** Waits until this holds, looking again after each delivery. */
   readonly until: (isEnough: (all: readonly Delivered[]) => boolean) => Promise<void>
 }
@@ -43,25 +47,35 @@ export async function localWebhooks(): Promise<Readonly<Record<string, string>>>
   }
 }
 
+export function isSignedWith(secret: string, body: string, headers: http.IncomingHttpHeaders): boolean {
+  try {
+    new Webhook(secret).verify(body, headers as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export async function withReceiver(t: Test): Promise<Receiver> {
   const all: Delivered[] = []
-  const secrets = new Map<string, string>()
-  const answers = new Map<string, { readonly status: number | null; readonly headers: http.OutgoingHttpHeaders }>()
+  const secrets = new Map<string, readonly string[]>()
+  const answers = new Map<string, { readonly how: Answer | Answering; readonly headers: http.OutgoingHttpHeaders }>()
   let look: () => void = () => undefined
   const server = http.createServer(async (request, response) => {
     const path = request.url ?? ''
     let body = ''
     for await (const chunk of request) body += chunk
-    try {
-      new Webhook(secrets.get(path) ?? '').verify(body, request.headers as Record<string, string>)
-    } catch {
+    const isGenuine = (secrets.get(path) ?? []).some((secret) => isSignedWith(secret, body, request.headers))
+    if (!isGenuine) {
       response.writeHead(400).end('the signature is wrong')
       return
     }
-    all.push({ path, headers: request.headers, body, event: JSON.parse(body) })
-    const { status, headers } = answers.get(path) ?? { status: 204, headers: {} }
-    if (status !== null) response.writeHead(status, headers).end()
+    const delivered = { path, headers: request.headers, body, event: JSON.parse(body) }
+    all.push(delivered)
     look()
+    const { how, headers } = answers.get(path) ?? { how: 204, headers: {} }
+    const status = typeof how === 'function' ? await how(delivered) : how
+    if (status !== null) response.writeHead(status, headers).end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -73,8 +87,8 @@ export async function withReceiver(t: Test): Promise<Receiver> {
   return {
     all,
     urlOf: (path) => `http://127.0.0.1:${port}${path}`,
-    verifyWith: (path, secret) => void secrets.set(path, secret),
-    answer: (path, status, headers = {}) => void answers.set(path, { status, headers }),
+    verifyWith: (path, secret) => void secrets.set(path, [...(secrets.get(path) ?? []), secret]),
+    answer: (path, how, headers = {}) => void answers.set(path, { how, headers }),
     until: (isEnough) =>
       new Promise((resolve) => {
         look = () => {

@@ -13,21 +13,30 @@ const row: ApiKey = {
   environment: 'mainnet',
   label: '',
   scopes: ['wallets:read'],
+  grants: ['wallets:read'],
+  ipAllowlist: [],
+  issuedBy: null,
   expiresAt: null,
   revokedAt: null,
   createdAt: new Date(NOW),
 }
 
-/** An authenticator over rows and a time that a test sets; `asked` counts the database queries. */
+/** An authenticator over rows and a time that a test sets, with the steps of its clock; `asked` counts the database queries. */
 function authenticatorOver(rows: Map<string, ApiKey>) {
-  const world = { nowMs: Date.parse(NOW), asked: 0, answer: () => Promise.resolve() }
+  const world = { nowMs: Date.parse(NOW), stepMs: 0, asked: 0, used: [] as string[], answer: () => Promise.resolve() }
   const byDigest = async (digest: string) => {
     world.asked += 1
     const found = rows.get(digest)
     await world.answer()
     return found
   }
-  return { world, authenticator: createAuthenticator({ keys: { byDigest }, clock: () => world.nowMs }) }
+  const authenticator = createAuthenticator({
+    keys: { byDigest },
+    clock: () => world.nowMs + world.stepMs,
+    timer: () => world.nowMs,
+    onUse: (keyId, nowMs) => world.used.push(`${keyId} ${new Date(nowMs).toISOString().slice(0, 10)}`),
+  })
+  return { world, authenticator }
 }
 
 t.test('a valid key is cached for a second, and then read again', async (t) => {
@@ -35,12 +44,19 @@ t.test('a valid key is cached for a second, and then read again', async (t) => {
   const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
   t.equal(authenticator.recall(token), undefined)
   const caller = await authenticator.verify(token)
-  t.strictSame(caller, { tenantId: 'acme', keyId: 'key_1', environment: 'mainnet', scopes: new Set(['wallets:read']) })
+  t.strictSame(caller, {
+    tenantId: 'acme',
+    keyId: 'key_1',
+    environment: 'mainnet',
+    scopes: new Set(['wallets:read']),
+    allowsAddress: null,
+    goodUntilMs: world.nowMs + 1_000,
+  })
   world.nowMs += 999
   t.equal(authenticator.recall(token), caller)
   world.nowMs += 1
   t.equal(authenticator.recall(token), undefined)
-  t.strictSame(await authenticator.verify(token), caller)
+  t.strictSame(await authenticator.verify(token), { ...caller, goodUntilMs: world.nowMs + 1_000 })
   t.equal(world.asked, 2)
 })
 
@@ -161,4 +177,81 @@ t.test('a key dropped from the cache is read at once, even while an older query 
   answer()
   await older
   t.equal(authenticator.recall(token), undefined, 'the older query does not fill the cache')
+})
+
+t.test('a clock that is set back lets no key in for longer', async (t) => {
+  const token = createToken('mainnet')
+  const rows = new Map([[digestOf(token), row]])
+  const { world, authenticator } = authenticatorOver(rows)
+  await authenticator.verify(token)
+  rows.set(digestOf(token), { ...row, revokedAt: new Date(NOW) })
+  world.stepMs = -3_600_000
+  world.nowMs += 999
+  t.ok(authenticator.recall(token))
+  world.nowMs += 1
+  t.equal(authenticator.recall(token), undefined)
+  t.equal(await authenticator.verify(token), null)
+})
+
+t.test(
+  'an answer that was on its way for a second is asked for again, and a slow database lets nobody in',
+  async (t) => {
+    const token = createToken('mainnet')
+    const rows = new Map([[digestOf(token), row]])
+    const { world, authenticator } = authenticatorOver(rows)
+    const slowly = (ms: number) => async () => {
+      world.nowMs += ms
+    }
+    world.answer = async () => {
+      world.nowMs += 1_000
+      rows.set(digestOf(token), { ...row, revokedAt: new Date(NOW) })
+      world.answer = slowly(0)
+    }
+    t.equal(await authenticator.verify(token), null, 'it was revoked while the first answer was on its way')
+    t.equal(world.asked, 2)
+
+    rows.set(digestOf(token), row)
+    world.nowMs += 250
+    world.answer = slowly(999)
+    t.equal((await authenticator.verify(token))?.keyId, 'key_1')
+    t.ok(authenticator.recall(token), 'and it is good for what is left of the second')
+    world.nowMs += 1
+    t.equal(authenticator.recall(token), undefined)
+    world.asked = 0
+    world.answer = slowly(1_000)
+    await t.rejects(authenticator.verify(token), { code: 'database_unavailable', retryable: true })
+    t.equal(world.asked, 3)
+  },
+)
+
+t.test('a key is used on each day on which it is presented', async (t) => {
+  const token = createToken('mainnet')
+  const { world, authenticator } = authenticatorOver(new Map([[digestOf(token), row]]))
+  world.nowMs = Date.parse('2026-11-21T23:59:59.600Z')
+  await authenticator.verify(token)
+  world.nowMs += 399
+  t.ok(authenticator.recall(token))
+  world.nowMs += 1
+  t.equal(authenticator.recall(token), undefined, 'the first request of a day is seen')
+  await authenticator.verify(token)
+  t.strictSame(world.used, ['key_1 2026-11-21', 'key_1 2026-11-22'])
+})
+
+t.test('a caller may come from the addresses of its list alone', async (t) => {
+  const token = createToken('mainnet')
+  const listed = { ...row, ipAllowlist: ['203.0.113.0/24', '2001:db8::/32'] }
+  const { authenticator } = authenticatorOver(new Map([[digestOf(token), listed]]))
+  const { allowsAddress } = (await authenticator.verify(token)) ?? {}
+  for (const address of ['203.0.113.0', '203.0.113.255', '::ffff:203.0.113.7', '::ffff:cb00:7107', '2001:db8::1'])
+    t.equal(allowsAddress?.(address), true, address)
+  for (const address of [
+    '203.0.112.255',
+    '::ffff:203.0.114.0',
+    '2001:db9::1',
+    '::203.0.113.7',
+    '',
+    'localhost',
+    '203.0.113',
+  ])
+    t.equal(allowsAddress?.(address), false, address)
 })

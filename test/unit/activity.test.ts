@@ -137,6 +137,18 @@ t.test('its place in lists is that of its first observation, and sorts by time a
   t.end()
 })
 
+t.test('its place follows the order of the logs of its block, however many there are', (t) => {
+  const logs = [null, 0, 1, 15, 16, 4_093, 4_094, 4_095, 4_096, 8_191, 8_192, 65_535, 65_536, 1_000_000]
+  const places = logs.map((logIndex, logOfTransaction) => {
+    const id = transferId({ chainId: 1, walletId: 'wal_1', direction: 'in', hash: '0x1', logOfTransaction })
+    const state = transferDecider.evolve(transferDecider.initialState, observed({ ...seen(7), logIndex }))
+    const context = { id, tenantId: 'acme', version: 1, recordedAt: NOW }
+    return observedTransferAggregate.project(transferDecider.initialState, state, context).rows[0]?.row.place
+  })
+  t.strictSame([...places].sort(), places)
+  t.end()
+})
+
 t.test('the id follows from what identifies the transfer, and from nothing else', (t) => {
   const name = { chainId: 1, walletId: 'wal_1', direction: 'in', hash: '0x1', logOfTransaction: null } as const
   t.equal(transferId(name), transferId({ ...name }))

@@ -56,6 +56,7 @@ function recordedOf({ category, schemas }: Aggregate<unknown, unknown, Event>): 
 
 /** Members of event data that golden events all have alike. */
 const VARIED: Readonly<Record<string, readonly string[]>> = {
+  ApiKeyChanged: ['label'],
   AssetRegistered: ['symbol', 'name', 'decimals'],
   BalanceChanged: ['blockHash', 'balance'],
   BalanceReorged: ['blockHash', 'balance'],

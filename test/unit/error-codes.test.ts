@@ -34,6 +34,7 @@ const IN_NO_ERROR = new Set([
   'recipient_is_contract',
   'recipient_is_new',
   'recipient_is_sender',
+  'api_key_already_returned',
   'secret_already_returned',
   'unlimited_spend',
   'unreadable_call',

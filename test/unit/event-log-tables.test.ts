@@ -26,7 +26,7 @@ t.test(
     )
     t.strictSame(
       Object.values(STREAMS)
-        .flatMap(({ readScope, readScopeOf = {} }) => [readScope, ...Object.values(readScopeOf)])
+        .flatMap(({ readScope, readScopeOf = {} }) => [readScope, ...Object.values(readScopeOf)].flat())
         .filter((scope) => scope !== ALL_SCOPES && !SCOPES.some((known) => known === scope)),
       [],
       'streams name only declared scopes',

@@ -22,6 +22,7 @@ function streamOf(reader: Partial<Reader>) {
     next: async () => [],
     position: () => null,
     isAtEnd: () => true,
+    owedMs: () => 0,
     moved: moved.signal,
     close() {
       calls.closes += 1
@@ -114,4 +115,22 @@ t.test('a stream closes its reader once, whether it is left, moved or broken', a
     t.equal(calls.closes, 1)
     t.doesNotThrow(calls.news)
   }
+})
+
+t.test('a stream of a tenant that has had too much read for nothing reads the log when that is paid', async (t) => {
+  const owed = [30, 20, 0]
+  const asked: number[] = []
+  const { stream } = streamOf({
+    take: () => null,
+    owedMs() {
+      asked.push(owed[0] ?? 0)
+      return owed.shift() ?? 0
+    },
+    async next() {
+      asked.push(-1)
+      return [eventOf(1)]
+    },
+  })
+  for await (const chunk of stream) if (String(chunk).includes('data:')) break
+  t.strictSame(asked.slice(0, 4), [30, 20, 0, -1])
 })

@@ -79,6 +79,8 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
     rows: { last, transactionOf: unused },
     keepQuote: unused,
     quoteSwap: unused,
+    limitsOf: unused,
+    usdPriceOf: unused,
     quoteOf: unused,
     gasRules: unused,
     completionMs: unused,

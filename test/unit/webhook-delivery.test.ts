@@ -32,14 +32,14 @@ t.test('an event is sent with its data up to 20,000 bytes, and without them abov
   const above = event('evt_over.1', `${limit.data}x`)
   const events = [limit, above]
   const bodies = createBodies(async () => events.map((one) => ({ event: one as never, index: 0 })))
-  const full = await bodies.bodiesOf([limit.id, above.id], 'full')
-  t.equal(Buffer.byteLength(full.get(limit.id) ?? ''), 20_000)
+  const found = await bodies.bodiesOf([limit.id, above.id])
+  t.equal(Buffer.byteLength(found.get(limit.id)?.('full') ?? ''), 20_000)
   const { data: _, ...rest } = above
   t.strictSame(
-    [...full].map(([, body]) => JSON.parse(body)),
+    [...found].map(([, bodyOf]) => JSON.parse(bodyOf('full'))),
     [limit, rest],
   )
-  t.strictSame(JSON.parse((await bodies.bodiesOf([above.id], 'thin')).get(above.id) ?? ''), rest)
+  t.strictSame(JSON.parse(found.get(above.id)?.('thin') ?? ''), rest)
 })
 
 t.test('an endpoint that requests it gets an Ed25519 signature beside the other', async (t) => {

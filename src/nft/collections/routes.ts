@@ -79,11 +79,11 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
         const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => requestCollection(toRequest(request.body), metadata, owner.environment),
-          async answer({ id }, waitMs) {
+          async answer({ id }, waitMs, over) {
             let row = await reads.read(owner, id)
             const limitMs = waitMs ?? MINED_WAIT_MS
             if (collectionStatus(row) === 'DEPLOYING' && limitMs > 0) {
-              await untilMined(row.transaction_id, limitMs)
+              await untilMined(row.transaction_id, limitMs, over)
               row = await reads.read(owner, id)
             }
             return { code: collectionStatus(row) === 'DEPLOYED' ? 201 : 202, view: toCollectionView(row) }

@@ -117,8 +117,8 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => ports.mintTokens(toRequest(request.body), metadata, owner.environment),
-          async answer(accepted, waitMs) {
-            const view = await settled(ports, owner, accepted, waitMs)
+          async answer(accepted, waitMs, over) {
+            const view = await settled(ports, owner, accepted, { wanted: waitMs, over })
             const collection = accepted.made?.collection ?? (await collections.read(owner, view.collection_id))
             const warnings = await ports.warnOfRecipients(view, collection)
             const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
@@ -170,25 +170,25 @@ function tokenIdIn(cursor: string): string {
   )
 }
 
-/** The mint, once all of it is mined or its voucher is signed, or after the timeout. @param wanted milliseconds */
+/** The mint, once all of it is mined or its voucher is signed, or after the timeout. */
 async function settled(
   { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
   owner: Owner,
   { id, made }: AcceptedMint,
-  wanted: number | null,
+  { wanted, over }: { readonly wanted: number | null; readonly over: AbortSignal },
 ): Promise<MintView> {
   const transactionIds = made?.transactionIds ?? []
   const before = transactionIds.length === 0 ? await reads.read(owner, id) : null
   if (before?.voucher && before.voucher.signature === null) {
     const patience = wanted ?? signWaitMs
-    return patience > 0 && (await untilVoucherSigned(id, patience)) !== null ? reads.read(owner, id) : before
+    return patience > 0 && (await untilVoucherSigned(id, patience, over)) !== null ? reads.read(owner, id) : before
   }
   const waitMs = wanted ?? MINED_WAIT_MS
   if (waitMs === 0 && made?.view) return made.view
   const pending =
     before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
-  if (waitMs > 0) await Promise.all([...awaited].map((transactionId) => untilMined(transactionId, waitMs)))
+  if (waitMs > 0) await Promise.all([...awaited].map((transactionId) => untilMined(transactionId, waitMs, over)))
   return before !== null && awaited.size === 0 ? before : reads.read(owner, id)
 }
 

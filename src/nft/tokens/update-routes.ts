@@ -64,9 +64,9 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
         const wanted = { environment, collectionId, tokenId, metadata: readBody(request.body) }
         return replyAccepted(request, reply, {
           accept: (metadata) => updateToken(wanted, metadata),
-          async answer({ id: transactionId }, waitMs) {
+          async answer({ id: transactionId }, waitMs, over) {
             const limitMs = waitMs ?? MINED_WAIT_MS
-            if (limitMs > 0) await untilMined(transactionId, limitMs)
+            if (limitMs > 0) await untilMined(transactionId, limitMs, over)
             const view = await readToken(
               ports,
               await collections.read({ tenantId, environment }, collectionId),

@@ -133,9 +133,9 @@ function change(
   const { tenantId, environment } = request.caller
   return replyAccepted(request, reply, {
     accept: (metadata) => ask({ environment, mintId, metadata }),
-    async answer({ id: transactionId }, waitMs) {
+    async answer({ id: transactionId }, waitMs, over) {
       const limitMs = waitMs ?? MINED_WAIT_MS
-      if (limitMs > 0) await untilMined(transactionId, limitMs)
+      if (limitMs > 0) await untilMined(transactionId, limitMs, over)
       const view = await reads.read({ tenantId, environment }, mintId)
       return { code: isDone(view, transactionId) ? 200 : 202, view }
     },

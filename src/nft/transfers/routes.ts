@@ -66,9 +66,9 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
         const owner = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) => requestTransfer(toTransferRequest(request.body), metadata, owner.environment),
-          async answer({ id }, waitMs) {
+          async answer({ id }, waitMs, over) {
             const view = await reads.read(owner, id)
-            const waited = await waitFor(ports, view, waitMs)
+            const waited = await waitFor(ports, view, waitMs, over)
             return { code: 202, view: waited ? await reads.read(owner, id) : view }
           },
         })
@@ -86,6 +86,7 @@ async function waitFor(
   { untilSigned, untilMined, signWaitMs }: NftTransferRoutePorts,
   { items }: NftTransferView,
   waitMs: number | null,
+  over: AbortSignal,
 ): Promise<boolean> {
   const until = waitMs === null ? untilSigned : untilMined
   const open = items.filter(({ status, transaction_hash }) =>
@@ -94,7 +95,7 @@ async function waitFor(
   const limitMs = waitMs ?? signWaitMs
   if (limitMs === 0 || open.length === 0) return false
   const transactions = new Set(open.map(({ transaction_id }) => transaction_id))
-  await Promise.all([...transactions].map((id) => until(id, limitMs)))
+  await Promise.all([...transactions].map((id) => until(id, limitMs, over)))
   return true
 }
 

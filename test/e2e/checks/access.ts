@@ -1,6 +1,7 @@
 /** Access control: keys, scopes, environments and tenants. Refusals reveal nothing to unauthorized callers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
+import { SCOPES } from '../../../src/declarations.ts'
 import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
 
@@ -126,7 +127,15 @@ async function scopes(t: Test, sandbox: Sandbox, wallet: string, transaction: st
 }
 
 async function environments(t: Test, sandbox: Sandbox, wallet: string, transaction: string): Promise<void> {
-  const { api_key } = await sandbox.keys('issue', '--tenant', 'access', '--environment', 'testnet')
+  const { api_key } = await sandbox.keys(
+    'issue',
+    '--tenant',
+    'access',
+    '--environment',
+    'testnet',
+    '--scopes',
+    ['*', ...SCOPES].join(','),
+  )
   const tester = sandbox.clientOf(api_key)
   for (const [name, call] of Object.entries(calls(tester, wallet, transaction))) {
     const answer = await call()

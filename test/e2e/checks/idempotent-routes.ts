@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
+import { SCOPES } from '../../../src/declarations.ts'
 import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
 import { idempotentCalls } from '../../support/idempotent-calls.ts'
@@ -13,16 +14,20 @@ import type { Call, RouteCalls, RouteCase } from '../../support/route-calls.ts'
 const WAIT = { prefer: 'wait=60' }
 /** Routes that respond immediately, and the faucet, which always waits. */
 const NO_PREFERENCE =
-  /\/(watch|restore|assets|faucet|cancel|speed-up|webhooks|rotate-secret|enable|disable|retry|replay|test)$/
-/** They record nothing, and take no key. */
-const READS = ['POST /v1/wallets/{wallet_id}/swap/quote', 'POST /v1/wallets/{wallet_id}/transfer/preview']
+  /\/(watch|restore|assets|faucet|cancel|speed-up|webhooks|api-keys|rotate|rotate-secret|enable|disable|retry|replay|test)$/
+/** They record nothing, or have one effect however often they are sent, and take no key. */
+const READS = [
+  'POST /v1/api-keys/report',
+  'POST /v1/wallets/{wallet_id}/swap/quote',
+  'POST /v1/wallets/{wallet_id}/transfer/preview',
+]
 const AT_ONCE = 50
 
 export async function checkIdempotentRoutes(t: Test, sandbox: Sandbox): Promise<void> {
   const names = [randomUUID(), randomUUID()]
   const tables: { readonly client: Client; readonly cases: Readonly<Record<string, RouteCase>> }[] = []
   for (const name of names) {
-    const client = await sandbox.tenant(name, '*,recovery:export')
+    const client = await sandbox.tenant(name, ['*', ...SCOPES].join(','))
     tables.push({ client, cases: await idempotentCalls(sandbox, client) })
   }
   const routes = Object.keys(tables[0]?.cases ?? {})

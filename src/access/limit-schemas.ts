@@ -1,0 +1,135 @@
+/** Limits of API keys in requests and responses: amounts are decimal strings of the asset, and in US dollars. */
+import { type Static, Type } from '@sinclair/typebox'
+import type { Asset } from '../core/assets.ts'
+import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
+import { formatAmount, parseAmount } from '../core/money.ts'
+import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS, unitOf } from '../core/spend-limits.ts'
+import { named } from '../http/components.ts'
+import { amountSchema, closedObject } from '../http/schemas.ts'
+import type { View } from '../http/view.ts'
+import type { AskedLimit, KeyLimit } from './limits.ts'
+
+const MAX_ASKED = 20
+
+const windowSchema = Type.Integer({
+  description:
+    'The length of the window in seconds, a multiple of 60. It slides: no interval of this length has more than the limit.',
+  minimum: SHORTEST_WINDOW_SECONDS,
+  maximum: LONGEST_WINDOW_SECONDS,
+  multipleOf: 60,
+  examples: [86_400],
+})
+const about = {
+  asset_id: Type.Optional(
+    Type.String({
+      maxLength: 128,
+      description: 'The asset, by its id from `GET /v1/assets`, that `amount` is of.',
+      examples: ['eip155:1/slip44:60'],
+    }),
+  ),
+  amount: Type.Optional({
+    ...amountSchema,
+    description: 'How much of the asset may leave wallets in the window, fees included.',
+  }),
+  amount_usd: Type.Optional({
+    ...amountSchema,
+    description:
+      'Instead of an asset: how much of all assets, in US dollars at the price of the request. What has no price is refused.',
+    examples: ['500'],
+  }),
+  transactions: Type.Optional(
+    Type.Integer({
+      description: 'Instead of an amount: how many transactions.',
+      minimum: 0,
+      maximum: 1_000_000_000,
+      examples: [100],
+    }),
+  ),
+  window_seconds: windowSchema,
+}
+
+export const askedLimitsSchema = Type.Array(closedObject(about), {
+  description:
+    'What may be spent with the API key, besides the limits of the API key that creates it, on which it counts too. Each limit has `asset_id` and ' +
+    '`amount`, or `amount_usd`, or `transactions`. As soon as amounts are limited, assets that no limit is about cannot be spent.',
+  examples: [[{ asset_id: 'eip155:1/slip44:60', amount: '1', window_seconds: 86_400 }]],
+  maxItems: MAX_ASKED,
+})
+
+export const limitsSchema = Type.Array(
+  named(
+    'ApiKeyLimit',
+    Type.Object({
+      ...about,
+      inherited: Type.Boolean({
+        description: 'Whether it is a limit of the API key that created this one: both count on it.',
+        examples: [false],
+      }),
+    }),
+  ),
+  { description: 'What may be spent with the API key in windows of time. Empty if it has no limits.' },
+)
+
+/** Finds an asset that the tenant may name, by its id. */
+export type AssetOf = (assetId: string) => Promise<Pick<Asset, 'assetId' | 'symbol' | 'decimals'> | null>
+
+/** @throws ValidationFailed with every limit that is none */
+export async function readLimits(
+  asked: Static<typeof askedLimitsSchema>,
+  assetOf: AssetOf,
+): Promise<readonly AskedLimit[]> {
+  const items: ErrorItem[] = []
+  const read = await Promise.all(
+    asked.map((one, n) =>
+      readLimit(one, `limits[${n}]`, assetOf).catch((error: unknown) => {
+        if (!(error instanceof ValidationFailed)) throw error
+        items.push(...error.items)
+        return null
+      }),
+    ),
+  )
+  if (items.length > 0) throw new ValidationFailed(items)
+  return read.filter((one) => one !== null)
+}
+
+async function readLimit(
+  {
+    asset_id,
+    amount,
+    amount_usd,
+    transactions,
+    window_seconds: windowSeconds,
+  }: Static<typeof askedLimitsSchema>[number],
+  field: string,
+  assetOf: AssetOf,
+): Promise<AskedLimit> {
+  const isOfAsset = asset_id !== undefined && amount !== undefined
+  const given = [asset_id ?? amount, amount_usd, transactions].filter((part) => part !== undefined)
+  if (given.length !== 1 || (!isOfAsset && amount_usd === undefined && transactions === undefined)) {
+    const rule = `${field} must have asset_id and amount, or amount_usd, or transactions.`
+    throw ValidationFailed.field(field, 'invalid', rule)
+  }
+  if (transactions !== undefined) return { of: 'transactions', amount: `${transactions}`, windowSeconds }
+  if (amount_usd !== undefined) {
+    const usd = parseAmount(amount_usd, USD_DECIMALS, `${field}.amount_usd`)
+    return { of: 'usd', amount: usd.toString(), windowSeconds }
+  }
+  const asset = await assetOf(asset_id ?? '')
+  if (asset === null) {
+    const rule = `${field}.asset_id must be the id of an asset of the environment: see GET /v1/assets.`
+    throw ValidationFailed.field(`${field}.asset_id`, 'unknown_asset', rule)
+  }
+  const { assetId, symbol, decimals } = asset
+  const units = parseAmount(amount ?? '', decimals, `${field}.amount`).toString()
+  return { of: 'asset', assetId, symbol, decimals, amount: units, windowSeconds }
+}
+
+export function limitViews(limits: readonly KeyLimit[]): View<typeof limitsSchema> {
+  return limits.map((limit) => {
+    const { of, amount, windowSeconds: window_seconds, inherited } = limit
+    if (of === 'transactions') return { transactions: Number(amount), window_seconds, inherited }
+    const written = formatAmount(BigInt(amount), unitOf(limit).decimals)
+    if (of === 'usd') return { amount_usd: written, window_seconds, inherited }
+    return { asset_id: limit.assetId, amount: written, window_seconds, inherited }
+  })
+}

@@ -1,0 +1,39 @@
+/** The limits of API keys, read from their events at most once a second: a change is effective within a second, as all of a key. */
+import { LRUCache } from 'lru-cache'
+import type { EventLog } from '../event-log/log.ts'
+import { apiKeyAggregate } from './aggregate.ts'
+import type { KeyLimit } from './limits.ts'
+
+const REMEMBER_MS = 1_000
+const MAX_REMEMBERED = 10_000
+const ACTOR = 'apikey:'
+
+export type LimitsOfKeys = {
+  /** @param actor of the metadata of a request; nobody but a key has limits */
+  readonly of: (actor: string) => Promise<readonly KeyLimit[]>
+  /** Makes the next request of this key read them. */
+  readonly forget: (keyId: string) => void
+}
+
+export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
+  const known = new LRUCache<string, Promise<readonly KeyLimit[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+
+  async function read(keyId: string): Promise<readonly KeyLimit[]> {
+    const { state } = await log.load(apiKeyAggregate, keyId)
+    return state.status === 'unknown' ? [] : state.limits
+  }
+
+  return {
+    of(actor) {
+      if (!actor.startsWith(ACTOR)) return Promise.resolve([])
+      const keyId = actor.slice(ACTOR.length)
+      const remembered = known.get(keyId)
+      if (remembered !== undefined) return remembered
+      const limits = read(keyId)
+      known.set(keyId, limits)
+      limits.catch(() => known.delete(keyId))
+      return limits
+    },
+    forget: (keyId) => void known.delete(keyId),
+  }
+}

@@ -1,0 +1,227 @@
+/**
+ * Creates, changes, replaces and revokes API keys for a key of their owner. A token is in no event: a repeated request
+ * returns the key without it.
+ *
+ * Invariant: a key gives only what it holds by then, in its environment. The database checks that once more in the append
+ * (`refuse_keys`), behind a lock of the row of the key that gives.
+ */
+
+import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
+import { toInstant } from '../core/ids.ts'
+import type { Metadata } from '../core/messages.ts'
+import { grantsOf } from '../core/scopes.ts'
+import type { Owner } from '../core/tenants.ts'
+import { type NewId, SCOPES } from '../declarations.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { certainChange, change, type Loaded, opened } from '../event-log/aggregate.ts'
+import { isForbidden } from '../event-log/database-errors.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { apiKeyAggregate } from './aggregate.ts'
+import { canonicalRange, isWithin, rangeCheck } from './allowlist.ts'
+import { type ApiKeyState, type ChosenTerms, type KnownApiKey, noSuchApiKey } from './decider.ts'
+import type { KeyTerms } from './events.ts'
+import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from './limits.ts'
+import { createToken, digestOf } from './token.ts'
+
+/** Who asks: the key, and the address that its request came from. */
+export type Maker = Owner & { readonly keyId: string; readonly address: string }
+
+/** What is omitted is that of the maker. */
+export type NewApiKey = Pick<ChosenTerms, 'label' | 'scopes'> &
+  Partial<Pick<ChosenTerms, 'expiresAt' | 'ipAllowlist'>> &
+  OwnLimits
+export type KeyRevision = Partial<Pick<ChosenTerms, 'label' | 'scopes' | 'expiresAt' | 'ipAllowlist'>> & OwnLimits
+/** Besides those of the keys that made it. */
+type OwnLimits = { readonly limits?: readonly AskedLimit[] }
+
+/** What the response shows once: `null` in the response to a repeated request. */
+export type ShownToken = string | null
+
+/** `force`: whether the ranges may exclude the address of the request. */
+type Force = { readonly force: boolean }
+
+export type ManageApiKeys = {
+  /** @throws ValidationFailed; PermissionDenied `beyond_own_key`; IdempotencyKeyReused */
+  readonly create: (key: NewApiKey, maker: Maker, metadata: Metadata, options: Force) => Promise<Accepted<ShownToken>>
+  /**
+   * Omitted fields do not change.
+   *
+   * @throws NotFound; Conflict `api_key_ended`; ValidationFailed; PermissionDenied `beyond_own_key`
+   */
+  readonly change: (
+    keyId: string,
+    revision: KeyRevision,
+    maker: Maker,
+    metadata: Metadata,
+    options: Force,
+  ) => Promise<void>
+  /**
+   * A new key with the same terms; the one before it works for some time. The id is that of the new one.
+   *
+   * @throws NotFound; Conflict `api_key_ended`, `api_key_rotated`; PermissionDenied `beyond_own_key`; IdempotencyKeyReused
+   */
+  readonly rotate: (
+    keyId: string,
+    overlapSeconds: number,
+    maker: Maker,
+    metadata: Metadata,
+  ) => Promise<Accepted<ShownToken>>
+}
+
+export type ManagePorts = {
+  readonly log: EventLog
+  readonly accept: Accept
+  readonly newId: NewId
+  /** Makes this process see the change at once. */
+  readonly forget: (keyId: string) => void
+}
+
+export function createManageApiKeys(ports: ManagePorts): ManageApiKeys {
+  return { create: createCreate(ports), change: createChange(ports), rotate: createRotate(ports) }
+}
+
+function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['create'] {
+  return (asked, maker, metadata, { force }) =>
+    accept(
+      metadata,
+      async (append) => {
+        const own = await loadMaker(log, maker)
+        const { expiresAt = own.expiresAt, label, scopes } = asked
+        const ipAllowlist = requireRanges(asked.ipAllowlist ?? own.ipAllowlist, maker.address, force)
+        const now = log.now()
+        const [keyId, token] = [newId('apiKey'), createToken(own.environment)]
+        const limits = newLimits(keyId, asked.limits ?? [], own.limits)
+        const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits }
+        const { tenantId, environment } = own
+        const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: null }
+        const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES) }
+        const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+        const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
+        requireGiven(key, own)
+        return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
+      },
+      { replayFirst: true },
+    )
+}
+
+function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['change'] {
+  return async (keyId, revision, maker, metadata, { force }) => {
+    await accept(metadata, async (append, unchanged) => {
+      const own = await loadMaker(log, maker)
+      const loaded = await loadOwned(log, maker, keyId)
+      const { ipAllowlist: ranges, limits: asLimits, ...others } = revision
+      const ipAllowlist = ranges === undefined ? {} : { ipAllowlist: requireRanges(ranges, maker.address, force) }
+      const now = log.now()
+      const { limits: before } = loaded.state
+      const limits = asLimits === undefined ? {} : { limits: changedLimits(keyId, asLimits, before) }
+      const asked = { ...others, ...ipAllowlist, ...limits }
+      const command = { type: 'ChangeApiKey', change: asked, changedBy: maker.keyId, knownScopes: SCOPES, now } as const
+      const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
+      if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
+      const { state: after } = changed.after
+      if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
+      return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
+    })
+    forget(keyId)
+  }
+}
+
+function createRotate({ log, accept, newId, forget }: ManagePorts): ManageApiKeys['rotate'] {
+  return async (keyId, overlapSeconds, maker, metadata) => {
+    const rotated = await accept(
+      metadata,
+      async (append) => {
+        const own = await loadMaker(log, maker)
+        const loaded = await loadOwned(log, maker, keyId)
+        const { label, scopes, grants, expiresAt, ipAllowlist, limits, tenantId, environment } = loaded.state
+        const now = log.now()
+        const [rotatedTo, token] = [newId('apiKey'), createToken(environment)]
+        const overlapEndsAt = toInstant(Date.parse(now) + overlapSeconds * 1_000)
+        const rotate = { type: 'RotateApiKey', rotatedTo, overlapEndsAt, now } as const
+        const before = certainChange(apiKeyAggregate, loaded, rotate, { metadata, now })
+        const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: keyId }
+        const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of }
+        requireGiven(key, own)
+        const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+        const after = opened(apiKeyAggregate, rotatedTo, issue, { metadata, now })
+        return append({ id: rotatedTo, commit: { changes: [before, after] }, explain, made: token })
+      },
+      { replayFirst: true },
+    )
+    forget(keyId)
+    return rotated
+  }
+}
+
+/** @throws PermissionDenied if it ended since it was authenticated */
+async function loadMaker(log: EventLog, { keyId }: Maker): Promise<KnownApiKey> {
+  const { state } = await log.load(apiKeyAggregate, keyId)
+  if (state.status === 'active') return state
+  throw changedMeanwhile()
+}
+
+/** What the database found beyond the maker is what it held no more by then. */
+function explain(refusal: unknown): unknown {
+  return isForbidden(refusal) ? changedMeanwhile() : refusal
+}
+
+function changedMeanwhile(): PermissionDenied {
+  return new PermissionDenied(
+    'beyond_own_key',
+    'The API key of the request was revoked, has expired or was changed meanwhile.',
+  )
+}
+
+/** Whether no address may use it that could not, and none of its limits is higher. */
+function isNarrower(after: Opened, before: Opened): boolean {
+  return isWithin(after.ipAllowlist, before.ipAllowlist) && isWithinLimits(after.limits, before.limits)
+}
+
+type Opened = Pick<KeyTerms, 'ipAllowlist' | 'limits'>
+
+/** @throws NotFound, also for a key of another tenant or environment */
+async function loadOwned(log: EventLog, owner: Owner, keyId: string): Promise<Loaded<KnownApiKey>> {
+  const loaded = await log.load(apiKeyAggregate, keyId)
+  if (!isOwned(loaded, owner)) throw noSuchApiKey()
+  return loaded
+}
+
+function isOwned(loaded: Loaded<ApiKeyState>, owner: Owner): loaded is Loaded<KnownApiKey> {
+  const { state } = loaded
+  return state.status !== 'unknown' && state.tenantId === owner.tenantId && state.environment === owner.environment
+}
+
+/** @throws PermissionDenied `beyond_own_key`, which names the first that is too much */
+function requireGiven(terms: Pick<KeyTerms, 'grants' | 'expiresAt'> & Opened, own: KeyTerms): void {
+  const beyond = (what: string) =>
+    new PermissionDenied(
+      'beyond_own_key',
+      `A key can give only what it holds itself, and the API key of the request ${what}.`,
+    )
+  const more = terms.grants.filter((scope) => !own.grants.includes(scope))
+  if (more.length > 0) throw beyond(`does not hold ${more.join(', ')}`)
+  if (own.expiresAt !== null && (terms.expiresAt === null || terms.expiresAt > own.expiresAt))
+    throw beyond(`expires at ${own.expiresAt}`)
+  if (!isWithin(terms.ipAllowlist, own.ipAllowlist))
+    throw beyond(`may be used from ${own.ipAllowlist.join(', ')} alone`)
+  if (!isWithinLimits(terms.limits, own.limits)) throw beyond('has limits that the other would not have')
+}
+
+/** In their only form. @throws ValidationFailed `invalid_range`, `excludes_caller` */
+function requireRanges(texts: readonly string[], address: string, force: boolean): readonly string[] {
+  const items: Omit<ErrorItem, 'type'>[] = []
+  const ranges = texts.flatMap((text, n) => {
+    const range = canonicalRange(text)
+    if (range !== null) return [range]
+    const field = `ip_allowlist[${n}]`
+    const message = `${field} must be an IP address or a CIDR range without bits behind its prefix, such as 203.0.113.0/24, and ${JSON.stringify(text)} is not.`
+    items.push({ field, code: 'invalid_range', message })
+    return []
+  })
+  if (items.length > 0) throw new ValidationFailed(items)
+  if (!force && ranges.length > 0 && !rangeCheck(ranges)(address)) {
+    const message = `ip_allowlist must contain the address of this request, ${address}: add it, or send force true if the key is for another place.`
+    throw ValidationFailed.field('ip_allowlist', 'excludes_caller', message)
+  }
+  return [...new Set(ranges)]
+}

@@ -1,0 +1,51 @@
+/** Reads API keys for their owner. Access is restricted in the query. */
+import type { Pool } from 'pg'
+import type { Clock } from '../core/ids.ts'
+import type { Owner } from '../core/tenants.ts'
+import { noSuchApiKey } from './decider.ts'
+import { type ApiKeyRow, type ApiKeyView, toView } from './view.ts'
+
+export type ApiKeyFilter = {
+  /** Keys that this one made. */
+  readonly issuedBy?: string | undefined
+  /** Keys older than the one with this id. */
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export type ApiKeyReads = {
+  /** @throws NotFound `api_key_not_found` */
+  readonly read: (owner: Owner, keyId: string) => Promise<ApiKeyView>
+  /** Newest first: ids sort by creation time. */
+  readonly list: (owner: Owner, filter: ApiKeyFilter) => Promise<ApiKeyView[]>
+}
+
+type Found = ApiKeyRow & { readonly last_used_on: string | null }
+
+const KEYS = `SELECT k.*, to_char(u.last_used_on, 'YYYY-MM-DD') AS last_used_on
+  FROM api_keys AS k LEFT JOIN api_key_uses AS u USING (key_id) WHERE k.tenant_id = $1 AND k.environment = $2`
+
+export function createApiKeyReads(pool: Pool, clock: Clock): ApiKeyReads {
+  return {
+    async read({ tenantId, environment }, keyId) {
+      const { rows } = await pool.query<Found>({
+        name: 'read_api_key',
+        text: `${KEYS} AND k.key_id = $3`,
+        values: [tenantId, environment, keyId],
+      })
+      const [row] = rows
+      if (row === undefined) throw noSuchApiKey()
+      return toView(row, clock())
+    },
+    async list({ tenantId, environment }, { issuedBy, before, limit }) {
+      const { rows } = await pool.query<Found>({
+        name: issuedBy === undefined ? 'list_api_keys' : 'list_api_keys_by_issuer',
+        text: `${KEYS} AND ($3::text IS NULL OR k.key_id < $3) ${issuedBy === undefined ? '' : 'AND k.issued_by = $5'}
+                ORDER BY k.key_id DESC LIMIT $4`,
+        values: [tenantId, environment, before ?? null, limit, ...(issuedBy === undefined ? [] : [issuedBy])],
+      })
+      const nowMs = clock()
+      return rows.map((row) => toView(row, nowMs))
+    },
+  }
+}

@@ -1,0 +1,64 @@
+/** An API key in the form of the API. Neither its token nor the digest is part of it. */
+import { toIso } from '../core/instants.ts'
+import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
+import type { View } from '../http/view.ts'
+import type { ApiKeyStatus } from './decider.ts'
+import type { RevocationReason } from './events.ts'
+import { limitViews } from './limit-schemas.ts'
+import type { KeyLimit } from './limits.ts'
+import type { apiKeyAtEventSchema, apiKeySchema } from './schemas.ts'
+
+export type ApiKeyView = View<typeof apiKeySchema>
+export type ApiKeyAtEvent = View<typeof apiKeyAtEventSchema>
+
+export type ApiKeyRow = ReadOrWrittenRow<
+  'api_keys',
+  { readonly revoked_reason: RevocationReason | null; readonly limits: readonly KeyLimit[] }
+>
+
+/** What follows from the log alone. */
+export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
+  return {
+    key_id: row.key_id,
+    environment: row.environment,
+    label: row.label,
+    scopes: row.scopes,
+    expires_at: row.expires_at === null ? null : toIso(row.expires_at),
+    revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
+    created_at: toIso(row.created_at),
+    ...(row.ip_allowlist.length > 0 ? { ip_allowlist: row.ip_allowlist } : {}),
+    ...(row.limits.length > 0 ? { limits: limitViews(row.limits) } : {}),
+    ...(row.issued_by === null ? {} : { issued_by: row.issued_by }),
+    ...(row.rotated_from === null ? {} : { rotated_from: row.rotated_from }),
+    ...(row.rotated_to === null ? {} : { rotated_to: row.rotated_to }),
+    ...(row.revoked_reason === 'reported' ? { revoked_reason: row.revoked_reason } : {}),
+  }
+}
+
+/** As the read model and the time say it. @param row `last_used_on` as `2026-11-30` */
+export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }, nowMs: number): ApiKeyView {
+  return {
+    key_id: row.key_id,
+    environment: row.environment,
+    label: row.label,
+    status: statusOf(row, nowMs),
+    scopes: row.scopes,
+    effective_scopes: row.grants,
+    ip_allowlist: row.ip_allowlist,
+    limits: limitViews(row.limits),
+    expires_at: row.expires_at === null ? null : toIso(row.expires_at),
+    last_used_on: row.last_used_on,
+    revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
+    revoked_reason: row.revoked_reason,
+    issued_by: row.issued_by,
+    rotated_from: row.rotated_from,
+    rotated_to: row.rotated_to,
+    created_at: toIso(row.created_at),
+    updated_at: toIso(row.updated_at),
+  }
+}
+
+function statusOf({ revoked_at, expires_at }: ApiKeyRow, nowMs: number): ApiKeyStatus {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at !== null && Date.parse(toIso(expires_at)) <= nowMs ? 'expired' : 'active'
+}

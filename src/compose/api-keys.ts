@@ -1,0 +1,51 @@
+/** Authentication, the routes of API keys, and on which day each was used. */
+import { createApiKeyRows } from '../access/api-key-rows.ts'
+import { type ApiKeyAuthenticator, createAuthenticator } from '../access/authenticate.ts'
+import { createKeyUses } from '../access/key-uses.ts'
+import { createManageApiKeys } from '../access/manage-api-keys.ts'
+import { createApiKeyReads } from '../access/read-api-keys.ts'
+import { createReportApiKey } from '../access/report-api-key.ts'
+import { createRevokeApiKey } from '../access/revoke-api-key.ts'
+import { apiKeyRoutes } from '../access/routes.ts'
+import { createDescribeAsset } from '../assets/describe-asset.ts'
+import type { Routes } from '../http/request.ts'
+import type { ApiParts } from './api-parts.ts'
+import type { Kernel } from './kernel.ts'
+
+export type ApiKeys = { readonly authenticator: ApiKeyAuthenticator; readonly routes: Routes }
+
+export function composeApiKeys(
+  { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
+  { accept, books, limitsOfKeys }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys'>,
+): ApiKeys {
+  const keys = createApiKeyRows(pool, (keyId, problem) =>
+    logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
+  )
+  const uses = createKeyUses(pool, (error) =>
+    logger.warn({ err: error }, 'cannot record when API keys were used; will retry'),
+  )
+  const authenticator = createAuthenticator({ keys, clock, timer: () => performance.now(), onUse: uses.note })
+  const forget = (keyId: string) => {
+    authenticator.forget(keyId)
+    limitsOfKeys.forget(keyId)
+  }
+  const describeAsset = createDescribeAsset(books)
+  const revoke = createRevokeApiKey({ log, forget })
+  const routes = apiKeyRoutes({
+    manage: createManageApiKeys({ log, accept, newId, forget }),
+    revoke,
+    report: createReportApiKey({ keys, revoke }),
+    reads: createApiKeyReads(pool, clock),
+    async assetOf({ tenantId, environment }, assetId) {
+      const settings = chains.byChainId(Number(/^eip155:(\d+)\//.exec(assetId)?.[1]))?.settings
+      return settings?.environment === environment ? describeAsset(tenantId, settings, assetId) : null
+    },
+  })
+  return {
+    authenticator,
+    routes(app) {
+      app.addHook('onClose', uses.close)
+      routes(app)
+    },
+  }
+}

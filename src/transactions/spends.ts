@@ -1,0 +1,106 @@
+/** What a transaction counts towards limits of the API key that requests it, from the request to its outcome. */
+import { nativeAsset } from '../core/assets.ts'
+import { KeyLimitReached } from '../core/errors.ts'
+import { formatAmount } from '../core/money.ts'
+import { type Asked, type Reservation, reserve, type SpendLimit } from '../core/spend-limits.ts'
+import type { SpendChange } from '../event-log/aggregate.ts'
+import type { LimitReached } from '../event-log/commit.ts'
+import type { AssetRef, Intent } from './events.ts'
+import type { TransactionState } from './state.ts'
+
+export type LimitPorts = {
+  /** The limits of whoever requests it; none for a process of this installation. */
+  readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
+  /** US dollars for a whole unit; `null` when unknown. */
+  readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
+}
+
+type Spending = Pick<
+  Intent,
+  'tenantId' | 'network' | 'chainId' | 'asset' | 'amount' | 'outflows' | 'call' | 'reserved' | 'requestedAt'
+>
+
+/**
+ * What a transaction reserves of the limits of its key: what leaves the wallet, and the fee that is held.
+ *
+ * @param movesNft whether it moves what no limit counts
+ * @throws KeyLimitReached for what no limit is about, as soon as amounts are limited
+ */
+export async function reservationsFor(
+  { limitsOf, usdPriceOf }: LimitPorts,
+  actor: string,
+  intent: Spending,
+  movesNft: boolean,
+): Promise<readonly Reservation[]> {
+  const limits = await limitsOf(actor)
+  if (limits.length === 0) return []
+  const { tenantId, chainId, network, requestedAt, reserved, call } = intent
+  const isCounted = limits.some(({ of }) => of !== 'transactions')
+  if (isCounted && movesNft) throw uncounted('An NFT has no amount that they count.')
+  if (isCounted && call?.spends.some(({ amount }) => amount !== '0'))
+    throw uncounted('This call allows others to spend, at any time.')
+  const isPriced = limits.some(({ of }) => of === 'usd')
+  const part = async ({ assetId, symbol, decimals }: AssetRef, amount: bigint, isFee: boolean): Promise<Asked> => {
+    const usd = isPriced ? await usdPriceOf(tenantId, chainId, assetId) : null
+    return { assetId, symbol, decimals, amount, usd, isFee }
+  }
+  const fee = reserved.gasLimit * reserved.maxFeePerGas
+  const asked = await Promise.all([
+    part(nativeAsset(network, chainId), fee, true),
+    part(intent.asset, intent.amount, false),
+    ...(intent.outflows ?? []).map(({ asset, amount }) => part(asset, amount, false)),
+  ])
+  const reservations = reserve(limits, asked, requestedAt)
+  if (!('why' in reservations)) return reservations
+  const { symbol, why } = reservations
+  throw uncounted(why === 'no_limit' ? `None of them is about ${symbol}.` : `The price of ${symbol} is not known.`)
+}
+
+function uncounted(why: string): KeyLimitReached {
+  const message = `The limits of the API key do not allow this transaction. ${why} Use an API key without limits of amounts.`
+  return new KeyLimitReached(null, message, {})
+}
+
+/** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
+export function keyLimitOf(
+  { counter, left, needed, roomAt }: LimitReached,
+  intents: readonly Intent[],
+): KeyLimitReached {
+  const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
+  const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
+  const availableAt = roomAt?.toISOString() ?? null
+  const when =
+    availableAt === null
+      ? 'It is more than the limit: send less.'
+      : `There is room for it at ${availableAt}, or send less.`
+  return new KeyLimitReached(
+    counter,
+    `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`,
+    {
+      limit: written(found?.limit ?? 0n),
+      left: written(left),
+      needed: written(needed),
+      unit: found?.unit ?? null,
+      window_seconds: found?.windowSeconds ?? null,
+      available_at: availableAt,
+    },
+  )
+}
+
+/** What its outcome leaves of what it reserved. */
+function countedOf(transaction: TransactionState): (reservation: Reservation) => bigint {
+  if (transaction.state === 'unknown') return () => 0n
+  const { state, inclusion } = transaction
+  if (state === 'failed' || (state === 'cancelled' && inclusion === null)) return () => 0n
+  return state === 'reverted' || state === 'cancelled' ? ({ kept }) => kept : ({ amount }) => amount
+}
+
+/** What changes between two states: `count_spends` of the append does the same. */
+export function spendChanges(before: TransactionState, after: TransactionState): readonly SpendChange[] {
+  if (after.state === 'unknown' || after.intent.reservations === undefined) return []
+  const [counted, counting] = [countedOf(before), countedOf(after)]
+  return after.intent.reservations.flatMap((reservation) => {
+    const delta = counting(reservation) - counted(reservation)
+    return delta === 0n ? [] : [{ counter: reservation.counter, bucket: reservation.bucket, delta }]
+  })
+}

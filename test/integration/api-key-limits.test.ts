@@ -1,0 +1,180 @@
+/** API keys with limits through the whole service: what they may spend, and what is refused. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { compareLive } from '../../src/event-log/replay.ts'
+import { type ApiClient, createApiClient } from '../support/service-api.ts'
+import { RECIPIENT, withStage } from '../support/service-stage.ts'
+
+const ETHER = 'eip155:1000001/slip44:60'
+const DAY = 86_400
+const SPENDS = ['wallets:read', 'transactions:read', 'transactions:write']
+
+const { service, settle } = await withStage(t)
+const [wallet] = await service.makeWallets(1)
+const { baseUrl } = service
+
+type Made = { readonly id: string; readonly client: ApiClient }
+
+async function makeKey(limits: readonly object[], { by = service.api, scopes = SPENDS } = {}): Promise<Made> {
+  const body = { label: 'shop', scopes, limits }
+  const made = await by.insist({ method: 'POST', path: '/v1/api-keys', key: randomBytes(8).toString('hex'), body })
+  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
+  return { id: made.body.data.key_id, client: createApiClient({ baseUrl, apiKey: made.body.data.api_key }) }
+}
+
+const pay = (client: ApiClient, amount: string, key = randomBytes(8).toString('hex')) =>
+  client.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet?.id}/transfer`,
+    key,
+    prefer: 'respond-async',
+    body: { to: RECIPIENT, amount, asset: 'ETH' },
+  })
+
+const spentOn = async (keyId: string) =>
+  BigInt(
+    (
+      await service.pool.query('SELECT coalesce(sum(spent), 0) AS spent FROM spend_buckets WHERE counter LIKE $1', [
+        `${keyId} %`,
+      ])
+    ).rows[0].spent,
+  )
+
+t.test(
+  'a key that may spend 1 ETH a day spends no more from twelve clients, and a repeated request is no second spend',
+  async (t) => {
+    const { id, client } = await makeKey([{ asset_id: ETHER, amount: '1', window_seconds: DAY }])
+    const keys = Array.from({ length: 24 }, () => randomBytes(8).toString('hex'))
+    const paid = await Promise.all(keys.map((key) => pay(client, '0.11', key)))
+    t.equal(paid.filter(({ status }) => status === 202).length, 9, 'with their fees')
+    const refused = paid.filter(({ status }) => status !== 202)
+    for (const { status, body } of refused)
+      t.match({ status, code: body.errors?.[0]?.code }, { status: 403, code: 'key_limit' })
+    t.match(refused[0]?.body.errors?.[0], {
+      type: 'policy_error',
+      details: {
+        limit: '1',
+        unit: 'ETH',
+        window_seconds: DAY,
+        left: /^0\.0\d+$/,
+        needed: /^0\.11\d+$/,
+        available_at: /T.*Z$/,
+      },
+    })
+    const before = await spentOn(id)
+    const again = await Promise.all(keys.map((key) => pay(client, '0.11', key)))
+    t.strictSame(
+      again.map(({ status, body }) => [status, body.data?.transaction_id]),
+      paid.map(({ status, body }) => [status, body.data?.transaction_id]),
+      'each is answered as before',
+    )
+    t.equal(await spentOn(id), before)
+    t.equal((await pay(service.api, '0.5')).status, 202, 'another key has no limit')
+  },
+)
+
+t.test('what the limits of a key do not name cannot be spent with it', async (t) => {
+  const { client } = await makeKey([{ asset_id: ETHER, amount: '5', window_seconds: DAY }])
+  const body = {
+    items: [
+      { to: RECIPIENT, amount: '2', asset: 'ETH' },
+      { to: RECIPIENT, amount: '4', asset: 'ETH' },
+    ],
+  }
+  const batch = {
+    method: 'POST',
+    path: `/v1/wallets/${wallet?.id}/transfers`,
+    key: randomBytes(8).toString('hex'),
+    body,
+  } as const
+  t.match(
+    await client.insist(batch),
+    { status: 403, body: { errors: [{ code: 'key_limit', details: { left: '5' } }] } },
+    'no part of a batch',
+  )
+  const dollars = await makeKey([{ amount_usd: '10', window_seconds: DAY }])
+  t.match(
+    await pay(dollars.client, '0.01'),
+    { status: 403, body: { errors: [{ code: 'key_limit' }] } },
+    'no price is known',
+  )
+  const count = await makeKey([{ transactions: 1, window_seconds: 3_600 }])
+  t.equal((await pay(count.client, '0.01')).status, 202)
+  t.match(await pay(count.client, '0.01'), {
+    status: 403,
+    body: { errors: [{ details: { unit: 'transactions', left: '0' } }] },
+  })
+})
+
+t.test('a key that another one makes, or that replaces it, counts on the limits of both', async (t) => {
+  const limits = [{ asset_id: ETHER, amount: '1', window_seconds: DAY }]
+  const maker = await makeKey(limits, { scopes: [...SPENDS, 'api_keys:read', 'api_keys:write'] })
+  const made = await makeKey([{ asset_id: ETHER, amount: '50', window_seconds: DAY }], { by: maker.client })
+  t.match((await maker.client.insist({ path: `/v1/api-keys/${made.id}` })).body.data.limits, [
+    { asset_id: ETHER, amount: '50', window_seconds: DAY, inherited: false },
+    { asset_id: ETHER, amount: '1', window_seconds: DAY, inherited: true },
+  ])
+  t.equal((await pay(made.client, '0.9')).status, 202)
+  t.equal((await pay(maker.client, '0.2')).status, 403, 'what the other spent')
+
+  const change = (client: ApiClient, keyId: string, asked: readonly object[]) =>
+    client.insist({ method: 'PATCH', path: `/v1/api-keys/${keyId}`, body: { limits: asked } })
+  for (const asked of [
+    [],
+    [{ asset_id: ETHER, amount: '2', window_seconds: DAY }],
+    [{ asset_id: ETHER, amount: '1', window_seconds: 3_600 }],
+  ])
+    t.match(await change(maker.client, maker.id, asked), {
+      status: 403,
+      body: { errors: [{ code: 'beyond_own_key' }] },
+    })
+  t.match(
+    await change(maker.client, made.id, [{ asset_id: ETHER, amount: '60', window_seconds: DAY }]),
+    { status: 200 },
+    'within its own limits',
+  )
+  t.equal((await change(service.api, maker.id, [{ asset_id: ETHER, amount: '2', window_seconds: DAY }])).status, 200)
+  t.equal((await pay(maker.client, '0.2')).status, 202, 'at once in the process that raised it')
+  const path = `/v1/api-keys/${maker.id}/rotate`
+  const rotated = await maker.client.insist({ method: 'POST', path, key: 'rotate', body: { overlap_seconds: 60 } })
+  const next = createApiClient({ baseUrl, apiKey: rotated.body.data.api_key })
+  t.equal((await pay(next, '0.95')).status, 403, 'a key that is replaced begins with what was spent')
+})
+
+t.test('limits that are none are refused, each with its field', async (t) => {
+  const refusal = async (limits: readonly object[], scopes = SPENDS) => {
+    const { status, body } = await service.api.insist({
+      method: 'POST',
+      path: '/v1/api-keys',
+      key: randomBytes(8).toString('hex'),
+      body: { scopes, limits },
+    })
+    return [status, body.errors?.[0]?.field, body.errors?.[0]?.code]
+  }
+  const limit = { asset_id: ETHER, amount: '1', window_seconds: DAY }
+  t.strictSame(await refusal([{ window_seconds: DAY }]), [422, 'limits[0]', 'invalid'])
+  t.strictSame(await refusal([{ ...limit, transactions: 1 }]), [422, 'limits[0]', 'invalid'])
+  t.strictSame(await refusal([{ ...limit, asset_id: 'eip155:1/slip44:60' }]), [
+    422,
+    'limits[0].asset_id',
+    'unknown_asset',
+  ])
+  t.strictSame(await refusal([{ ...limit, amount: '0.1234567890123456789' }]), [
+    422,
+    'limits[0].amount',
+    'too_many_decimals',
+  ])
+  for (const window_seconds of [0, 3_599, 3_601, 34_560_000])
+    t.match(await refusal([{ ...limit, window_seconds }]), [422, 'limits[0].window_seconds'])
+  t.strictSame(await refusal([limit, limit]), [422, 'limits', 'duplicate'])
+  t.strictSame(await refusal([limit], [...SPENDS, 'signatures:write']), [422, 'limits', 'limits_with_scope'])
+})
+
+t.test('after all outcomes the counters are those that the log gives', async (t) => {
+  await settle()
+  t.strictSame(
+    (await compareLive(service.pool, ALL_AGGREGATES, { tables: ['spend_buckets', 'api_keys'] })).differences,
+    [],
+  )
+})

@@ -1,0 +1,76 @@
+/** After a change of a webhook is answered, nothing is sent by its old terms. */
+import t from 'tap'
+import type { Answer } from '../support/http.ts'
+import { eventually } from '../support/sandbox-eventually.ts'
+import { isSignedWith } from '../support/webhook-receiver.ts'
+import { type SenderStage, withWebhookSender } from '../support/webhook-sender-stage.ts'
+
+type Changing = (stage: SenderStage, id: string) => Promise<Answer>
+
+/** Answers 20 ms after each delivery, as a receiver far away. */
+const ROUND_TRIP_MS = 20
+
+/** Changes a webhook in the middle of a thousand deliveries. @returns what was sent after the answer */
+async function sentAfter(stage: SenderStage, change: Changing) {
+  const { webhook_id: id, secret } = await stage.hook('/old')
+  let answer: Answer | undefined
+  let atAnswer = 0
+  let isAsked = false
+  stage.receiver.answer('/old', async () => {
+    await new Promise((resolve) => setTimeout(resolve, ROUND_TRIP_MS))
+    if (stage.receiver.all.length >= 20 && !isAsked) {
+      isAsked = true
+      void change(stage, id).then((given) => {
+        atAnswer = stage.receiver.all.length
+        answer = given
+      })
+    }
+    return 204
+  })
+  await stage.addDeliveries(id, 1_000)
+  await stage.startSender()
+  const { status } = await eventually(() => answer)
+  // The sender gives its leases back when it has nothing to send any more.
+  await eventually(async () => {
+    const { rows } = await stage.pool.query(
+      `SELECT FROM leases WHERE name LIKE $1 AND expires_at > clock_timestamp()`,
+      [`webhook-${id}%`],
+    )
+    return rows.length === 0
+  })
+  return { status, id, secret, before: atAnswer, after: stage.receiver.all.slice(atAnswer) }
+}
+
+const ENDS: Readonly<Record<string, Changing>> = {
+  deleted: (stage, id) => stage.remove(`/${id}`),
+  disabled: (stage, id) => stage.post(`/${id}/disable`),
+  'sent elsewhere': (stage, id) => {
+    stage.receiver.answer('/new', 204)
+    return stage.patch(`/${id}`, { url: stage.receiver.urlOf('/new') })
+  },
+}
+
+for (const [name, change] of Object.entries(ENDS))
+  t.test(`after a webhook is ${name}, and that is answered, no delivery begins by its old terms`, async (t) => {
+    const stage = await withWebhookSender(t)
+    const { status, before, after } = await sentAfter(stage, change)
+    t.equal(status, 200)
+    t.ok(before >= 20 && before < 1_000, `${before} before the answer`)
+    t.strictSame(after.filter(({ path }) => path === '/old').length, 0)
+  })
+
+t.test('after a secret is replaced without an overlap, no delivery is signed with it', async (t) => {
+  const stage = await withWebhookSender(t)
+  const { status, secret, before, after } = await sentAfter(stage, async ({ post, receiver }, id) => {
+    const answer = await post(`/${id}/rotate-secret`, { overlap_hours: 0 })
+    receiver.verifyWith('/old', (answer.body.data as { readonly secret: string }).secret)
+    return answer
+  })
+  t.equal(status, 200)
+  t.strictSame(
+    after.filter(({ body, headers }) => isSignedWith(secret, body, headers)),
+    [],
+  )
+  await stage.receiver.until((all) => all.length > before + after.length)
+  t.notOk(isSignedWith(secret, stage.receiver.all.at(-1)?.body ?? '', stage.receiver.all.at(-1)?.headers ?? {}))
+})

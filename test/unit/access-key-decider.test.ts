@@ -1,0 +1,299 @@
+/** What an API key may be, and what happens to it: its decider and its events. */
+import { readFileSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { apiKeyAggregate } from '../../src/access/aggregate.ts'
+import { type ApiKeyCommand, apiKeyDecider } from '../../src/access/decider.ts'
+import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
+import { digestOf } from '../../src/access/token.ts'
+import { grantsBefore, grantsOf } from '../../src/core/scopes.ts'
+import { SCOPES } from '../../src/declarations.ts'
+import { upcast } from '../../src/event-log/aggregate.ts'
+
+const NOW = '2026-11-21T12:00:00.000Z'
+const key: Omit<ApiKeyIssued['data'], 'issuedAt'> = {
+  tenantId: 'acme',
+  environment: 'mainnet',
+  label: 'billing 💶',
+  digest: digestOf('bsk'),
+  scopes: ['*'],
+  grants: grantsOf(['*'], SCOPES),
+  expiresAt: null,
+  ipAllowlist: [],
+  limits: [],
+  issuedBy: null,
+  rotatedFrom: null,
+}
+/** The key with these fields, and the scopes that they ask for. */
+const keyWith = (fields: Partial<typeof key>) => {
+  const asked = { ...key, ...fields }
+  return { ...asked, grants: grantsOf(asked.scopes, SCOPES) }
+}
+/** The event of such a key. */
+const issuedAs = (fields: Partial<typeof key> = {}): ApiKeyEvent => ({
+  type: 'ApiKeyIssued',
+  data: { ...keyWith(fields), issuedAt: NOW },
+})
+const issue = (fields: Partial<typeof key> = {}): ApiKeyCommand => ({
+  type: 'IssueApiKey',
+  key: keyWith(fields),
+  knownScopes: SCOPES,
+  now: NOW,
+})
+const issued = issuedAs()
+const revoke: ApiKeyCommand = { type: 'RevokeApiKey', reason: 'requested', now: NOW }
+const revoked: ApiKeyEvent = { type: 'ApiKeyRevoked', data: { reason: 'requested', revokedAt: NOW } }
+
+function given(...events: ApiKeyEvent[]) {
+  const state = events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)
+  return {
+    when: (command: ApiKeyCommand) => ({
+      expect: (t: Test, ...expected: ApiKeyEvent[]) => t.strictSame(apiKeyDecider.decide(command, state), expected),
+      expectRefusal: (t: Test, error: { readonly code: string }) =>
+        t.throws(() => apiKeyDecider.decide(command, state), error),
+    }),
+  }
+}
+
+t.test('a key is issued once, revoked once, and revoking it again changes nothing', async (t) => {
+  given().when(issue()).expect(t, issued)
+  given(issued).when(issue()).expectRefusal(t, { code: 'api_key_exists' })
+  given(issued).when(revoke).expect(t, revoked)
+  given(issued, revoked).when(revoke).expect(t)
+  given().when(revoke).expectRefusal(t, { code: 'api_key_not_found' })
+})
+
+t.test('every invalid field of a key is reported in one answer', async (t) => {
+  const fields = { tenantId: 'Acme', label: 'a'.repeat(129), scopes: ['wallets:read', 'wallets:raed'], expiresAt: NOW }
+  try {
+    apiKeyDecider.decide(issue(fields), apiKeyDecider.initialState)
+    t.fail('the command with invalid fields was not refused')
+  } catch (error) {
+    const { items } = error as { items: { field: string; code: string }[] }
+    t.strictSame(
+      items.map(({ field, code }) => [field, code]),
+      [
+        ['tenant', 'invalid_tenant'],
+        ['label', 'invalid_label'],
+        ['scopes', 'invalid_scopes'],
+        ['expires_at', 'expires_in_the_past'],
+      ],
+    )
+  }
+})
+
+t.test('no key is issued to a tenant of the service itself, and one issued earlier stays readable', async (t) => {
+  for (const tenantId of ['system', 'sandbox']) {
+    try {
+      apiKeyDecider.decide(issue({ tenantId }), apiKeyDecider.initialState)
+      t.fail(`the command for the tenant ${tenantId} was not refused`)
+    } catch (error) {
+      t.match((error as { items: unknown }).items, [
+        {
+          field: 'tenant',
+          code: 'reserved_tenant',
+          message: /^tenant must not be system or sandbox: .*another name\.$/,
+        },
+      ])
+    }
+    given(issuedAs({ tenantId })).when(revoke).expect(t, revoked)
+  }
+  for (const tenantId of ['system-a', 'sandboxes'])
+    t.ok(apiKeyDecider.decide(issue({ tenantId }), apiKeyDecider.initialState))
+})
+
+t.test('names, labels, scopes and times are validated', async (t) => {
+  const good: Partial<typeof key>[] = [
+    { tenantId: 'a' },
+    { tenantId: '0-_'.padEnd(63, 'x') },
+    { label: '' },
+    { label: '💶'.repeat(128) },
+    { scopes: ['wallets:read', 'transactions:write'] },
+    { expiresAt: '2026-11-21T12:00:00.001Z' },
+  ]
+  const bad: Partial<typeof key>[] = [
+    { tenantId: '' },
+    { tenantId: '-a' },
+    { tenantId: 'a b' },
+    { tenantId: 'a/b' },
+    { tenantId: 'x'.repeat(64) },
+    { label: 'a\nb' },
+    { label: '\u0000' },
+    { label: '\ud800' },
+    { scopes: [] },
+    { scopes: [''] },
+    { scopes: ['wallets:*'] },
+    { expiresAt: '2027-01-01' },
+    { expiresAt: '2026-11-21T11:59:59.999Z' },
+  ]
+  for (const fields of good) given().when(issue(fields)).expect(t, issuedAs(fields))
+  for (const fields of bad) given().when(issue(fields)).expectRefusal(t, { code: 'validation_failed' })
+})
+
+t.test('every version of every event that was ever written is still read', async (t) => {
+  const read = (name: string) => {
+    const golden = JSON.parse(readFileSync(new URL(`../golden/events/${name}.json`, import.meta.url), 'utf8'))
+    return upcast<ApiKeyEvent>(apiKeyAggregate.schemas, golden.type, golden.schema_version, golden.data)
+  }
+  t.strictSame(Object.keys(apiKeyAggregate.schemas), [
+    'ApiKeyIssued',
+    'ApiKeyChanged',
+    'ApiKeyRotated',
+    'ApiKeyExpired',
+    'ApiKeyRevoked',
+  ])
+  const before = apiKeyAggregate.evolve(apiKeyAggregate.initialState, read('ApiKeyIssued.v1'))
+  const after = apiKeyAggregate.evolve(before, read('ApiKeyRevoked.v1'))
+  const context = { id: 'key_1', tenantId: 'acme', version: 2, recordedAt: NOW }
+  t.strictSame(apiKeyAggregate.project(before, after, context), {
+    rows: [
+      {
+        table: 'api_keys',
+        row: {
+          key_id: 'key_1',
+          tenant_id: 'acme',
+          environment: 'mainnet',
+          label: 'billing',
+          digest: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+          scopes: ['wallets:read', 'transactions:write'],
+          grants: ['wallets:read', 'transactions:write'],
+          ip_allowlist: [],
+          limits: [],
+          status: 'revoked',
+          expires_at: '2027-01-01T00:00:00.000Z',
+          expired_at: null,
+          revoked_at: '2026-11-22T12:00:00.000Z',
+          revoked_reason: 'requested',
+          issued_by: null,
+          rotated_from: null,
+          rotated_to: null,
+          created_at: '2026-11-21T12:00:00.000Z',
+          updated_at: '2026-11-22T12:00:00.000Z',
+          version: 2,
+        },
+      },
+    ],
+    holds: [],
+  })
+})
+
+t.test('a key keeps what `*` stood for when it was issued, and what must be named is in no new `*`', async (t) => {
+  const byName = [
+    'api_keys:read',
+    'api_keys:write',
+    'recovery:export',
+    'recovery:read',
+    'recovery:write',
+    'signatures:read',
+    'signatures:write',
+    'webhooks:write',
+  ]
+  const before = grantsBefore(['*', 'recovery:export'])
+  t.strictSame(
+    SCOPES.filter((scope) => !before.includes(scope)),
+    ['api_keys:read', 'api_keys:write'],
+    'a key from before holds every scope that there was',
+  )
+  t.notOk(grantsBefore(['*']).includes('recovery:export'))
+  const now = grantsOf(['*'], SCOPES)
+  t.strictSame(SCOPES.filter((scope) => !now.includes(scope)).toSorted(), byName)
+  t.strictSame(grantsOf(['*', ...byName], SCOPES).length, SCOPES.length + 1, 'with their names it holds all')
+  t.strictSame(grantsOf(['*'], [...SCOPES, 'later:write']).at(-1), 'later:write', 'a later key holds later scopes')
+  const state = apiKeyAggregate.evolve(apiKeyAggregate.initialState, issued)
+  t.match(state, { grants: now }, 'and this one what it got')
+})
+
+t.test('no event gives a key a scope that it did not hold, a later end, or its life back', async (t) => {
+  const narrow = { scopes: ['wallets:read'], expiresAt: '2026-12-01T00:00:00.000Z' }
+  const state = (...events: ApiKeyEvent[]) => events.reduce(apiKeyDecider.evolve, apiKeyDecider.initialState)
+  const terms = {
+    label: '',
+    scopes: ['*'],
+    grants: ['*', 'wallets:read'],
+    expiresAt: null,
+    ipAllowlist: [],
+    limits: [],
+  }
+  const changed: ApiKeyEvent = { type: 'ApiKeyChanged', data: { ...terms, changedBy: 'key_x', changedAt: NOW } }
+  const rotated: ApiKeyEvent = {
+    type: 'ApiKeyRotated',
+    data: { rotatedTo: 'key_3', overlapEndsAt: '2027-01-01T00:00:00.000Z', rotatedAt: NOW },
+  }
+  for (const forged of [changed, rotated])
+    t.match(state(issuedAs(narrow), forged), {
+      grants: ['wallets:read'],
+      expiresAt: narrow.expiresAt,
+      status: 'active',
+    })
+  t.strictSame(state(issuedAs(narrow), changed).status, 'active')
+  for (const later of [changed, rotated, issued, revoked, { type: 'ApiKeyExpired', data: { expiredAt: NOW } } as const])
+    t.match(state(issuedAs(narrow), revoked, later), { status: 'revoked', revokedAt: NOW }, later.type)
+})
+
+t.test('scopes and expiry of a key can only become less, and a change that changes nothing is no event', async (t) => {
+  const old = issuedAs({ scopes: ['*'], expiresAt: '2026-12-01T00:00:00.000Z' })
+  const to = (change: object, now = NOW): ApiKeyCommand => ({
+    type: 'ChangeApiKey',
+    change,
+    changedBy: 'key_x',
+    knownScopes: [...SCOPES, 'later:write'],
+    now,
+  })
+  for (const nothing of [{}, { label: key.label }, { scopes: ['*'] }]) given(old).when(to(nothing)).expect(t)
+  const [less] = apiKeyDecider.decide(
+    to({ scopes: ['wallets:read'] }),
+    apiKeyDecider.evolve({ status: 'unknown' }, old),
+  )
+  t.match(less, { type: 'ApiKeyChanged', data: { grants: ['wallets:read'], changedBy: 'key_x', label: key.label } })
+  for (const [change, code] of [
+    [{ scopes: ['*', 'api_keys:write'] }, 'scopes_widened'],
+    [{ scopes: ['wallets:read', 'later:write'] }, 'scopes_widened'],
+    [{ scopes: ['wallets:raed'] }, 'invalid_scopes'],
+    [{ scopes: [] }, 'invalid_scopes'],
+    [{ expiresAt: null }, 'expiry_widened'],
+    [{ expiresAt: '2026-12-01T00:00:00.001Z' }, 'expiry_widened'],
+    [{ expiresAt: NOW }, 'expires_in_the_past'],
+    [{ label: 'a\nb' }, 'invalid_label'],
+  ] as const)
+    try {
+      apiKeyDecider.decide(to(change), apiKeyDecider.evolve({ status: 'unknown' }, old))
+      t.fail(`${code} was not refused`)
+    } catch (error) {
+      t.match(error, { items: [{ code }] }, code)
+    }
+  const [sooner] = apiKeyDecider.decide(
+    to({ expiresAt: '2026-11-30T00:00:00.000Z' }),
+    apiKeyDecider.evolve({ status: 'unknown' }, issued),
+  )
+  t.match(sooner, { data: { expiresAt: '2026-11-30T00:00:00.000Z' } }, 'one that never expires can get an end')
+  given(old)
+    .when(to({ label: 'x' }, '2026-12-01T00:00:00.000Z'))
+    .expectRefusal(t, { code: 'api_key_ended' })
+  given(issued, revoked)
+    .when(to({ label: 'x' }))
+    .expectRefusal(t, { code: 'api_key_ended' })
+})
+
+t.test('a key is rotated once, and expires once, when it is over', async (t) => {
+  const rotate: ApiKeyCommand = {
+    type: 'RotateApiKey',
+    rotatedTo: 'key_2',
+    overlapEndsAt: '2026-11-22T12:00:00.000Z',
+    now: NOW,
+  }
+  const rotated: ApiKeyEvent = {
+    type: 'ApiKeyRotated',
+    data: { rotatedTo: 'key_2', overlapEndsAt: '2026-11-22T12:00:00.000Z', rotatedAt: NOW },
+  }
+  given(issued).when(rotate).expect(t, rotated)
+  given(issued, rotated)
+    .when({ ...rotate, rotatedTo: 'key_3' })
+    .expectRefusal(t, { code: 'api_key_rotated' })
+  given(issued, revoked).when(rotate).expectRefusal(t, { code: 'api_key_ended' })
+  const expire = (now: string): ApiKeyCommand => ({ type: 'ExpireApiKey', now })
+  const expired: ApiKeyEvent = { type: 'ApiKeyExpired', data: { expiredAt: '2026-11-22T12:00:00.000Z' } }
+  given(issued, rotated).when(expire(NOW)).expect(t)
+  given(issued, rotated).when(expire('2026-11-22T12:00:00.000Z')).expect(t, expired)
+  given(issued, rotated, expired).when(expire('2026-11-23T12:00:00.000Z')).expect(t)
+  given(issued).when(expire('2999-01-01T00:00:00.000Z')).expect(t)
+  given(issued, rotated, expired).when(revoke).expect(t, revoked)
+})

@@ -1,0 +1,101 @@
+/** What counts towards the limits of an API key, and which limits another key may have. */
+import t from 'tap'
+import { changedLimits, isWithinLimits, newLimits, unfitLimits } from '../../src/access/limits.ts'
+import { type Asked, bucketOf, reserve, type SpendLimit } from '../../src/core/spend-limits.ts'
+
+const NOW = '2026-11-30T12:34:56.789Z'
+const ether = {
+  of: 'asset',
+  assetId: 'eip155:1/slip44:60',
+  symbol: 'ETH',
+  decimals: 18,
+  amount: '1000',
+  windowSeconds: 86_400,
+} as const
+const usd = { of: 'usd', amount: '5000000', windowSeconds: 3_600 } as const
+const count = { of: 'transactions', amount: '2', windowSeconds: 3_600 } as const
+const on = <Limit extends object>(limit: Limit, counter = 'c') => ({ ...limit, counter })
+
+const spend = (amount: bigint, more: Partial<Asked> = {}): Asked => ({
+  assetId: ether.assetId,
+  symbol: 'ETH',
+  decimals: 18,
+  amount,
+  usd: '2000.5',
+  isFee: false,
+  ...more,
+})
+const token = (amount: bigint) =>
+  spend(amount, { assetId: 'eip155:1/erc20:0x1', symbol: 'USDC', decimals: 6, usd: '1' })
+const counted = (limits: readonly SpendLimit[], asked: readonly Asked[]) => {
+  const reserved = reserve(limits, asked, NOW)
+  return 'why' in reserved ? reserved : reserved.map(({ amount, kept, limit }) => [amount, kept, limit])
+}
+
+t.test('a bucket is a 96th of its window and holds each time once', (t) => {
+  t.equal(bucketOf(NOW, 86_400), '2026-11-30T12:30:00.000Z')
+  t.equal(bucketOf(NOW, 3_600), '2026-11-30T12:34:22.500Z')
+  for (const seconds of [3_600, 3_660, 86_400, 2_678_400]) {
+    const begin = Date.parse(bucketOf(NOW, seconds))
+    t.equal(begin % ((seconds * 1_000) / 96), 0)
+    t.ok(Date.parse(NOW) - begin < (seconds * 1_000) / 96)
+    t.equal(bucketOf(new Date(begin).toISOString(), seconds), bucketOf(NOW, seconds))
+  }
+  t.end()
+})
+
+t.test('the amount, what a call takes and the fee count, and the fee stays spent', (t) => {
+  t.strictSame(counted([on(ether)], [spend(7n, { isFee: true }), spend(10n)]), [[17n, 7n, 1000n]])
+  t.strictSame(counted([on(count)], [spend(7n, { isFee: true }), spend(10n)]), [[1n, 1n, 2n]])
+  const wei = 10n ** 15n
+  t.strictSame(counted([on(usd)], [spend(wei), token(1_000_000n)]), [[3_000_500n, 0n, 5_000_000n]])
+  t.strictSame(counted([on(usd)], [spend(1n), token(1n)]), [[2n, 0n, 5_000_000n]], 'each rounded up')
+  t.end()
+})
+
+t.test('an asset that no limit is about cannot be spent, its fee can', (t) => {
+  t.strictSame(counted([on(ether)], [token(1n)]), { symbol: 'USDC', why: 'no_limit' })
+  t.strictSame(counted([on(ether), on(usd)], [token(1n)]), [[1n, 0n, 5_000_000n]])
+  t.strictSame(counted([on(usd)], [{ ...token(1n), usd: null }]), { symbol: 'USDC', why: 'no_price' })
+  t.strictSame(counted([on({ ...ether, assetId: 'eip155:1/erc20:0x1' })], [spend(5n, { isFee: true }), token(3n)]), [
+    [3n, 0n, 1000n],
+  ])
+  t.strictSame(counted([on(count)], [token(1n)]), [[1n, 1n, 2n]], 'transactions alone limit no amount')
+  t.end()
+})
+
+t.test('a new key has its own limits and those of its maker, on their counters', (t) => {
+  const own = newLimits('key_1', [ether], [])
+  t.match(own, [{ counter: 'key_1 eip155:1/slip44:60 86400', inherited: false }])
+  const made = newLimits('key_2', [ether, count], own)
+  t.match(made, [
+    { counter: 'key_2 eip155:1/slip44:60 86400', inherited: false },
+    { counter: 'key_2 transactions 3600', inherited: false },
+    { counter: 'key_1 eip155:1/slip44:60 86400', inherited: true },
+  ])
+  t.ok(isWithinLimits(made, own))
+  t.notOk(isWithinLimits(newLimits('key_3', [ether], []), own))
+  const changed = changedLimits('key_9', [{ ...ether, amount: '2000' }], made)
+  t.match(changed, [{ counter: made[0]?.counter, amount: '2000' }, made[2]], 'what was spent stays counted')
+  t.ok(isWithinLimits(changed, own))
+  t.notOk(isWithinLimits(changed, made))
+  t.end()
+})
+
+t.test('scopes that spend what no limit counts go with no limit of amounts', (t) => {
+  const limits = newLimits('key_1', [ether], [])
+  t.equal(unfitLimits(limits, ['transactions:write']), null)
+  t.equal(unfitLimits(limits, ['signatures:write'])?.[0], 'limits_with_scope')
+  t.equal(unfitLimits(newLimits('key_1', [count], []), ['signatures:write']), null)
+  t.equal(unfitLimits(newLimits('key_1', [ether, ether], []), [])?.[0], 'duplicate')
+  t.equal(
+    unfitLimits(
+      Array.from({ length: 51 }, (_, n) => newLimits(`key_${n}`, [ether], [])[0]).flatMap((one) =>
+        one === undefined ? [] : [{ ...one, inherited: true }],
+      ),
+      [],
+    )?.[0],
+    'too_many',
+  )
+  t.end()
+})
