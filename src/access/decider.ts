@@ -5,13 +5,13 @@
  */
 import { canonicalJson } from '../core/canonical-json.ts'
 import { Conflict, type ErrorItem, NotFound, ValidationFailed } from '../core/errors.ts'
+import { unfitLimits } from '../core/key-limits.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import { unfitIn } from '../core/plain-text.ts'
 import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { isReservedTenant, isTenantId, RESERVED_TENANT_RULE, TENANT_ID_RULE } from '../core/tenants.ts'
 import type { ApiKeyChanged, ApiKeyEvent, ApiKeyIssued, KeyTerms, RevocationReason } from './events.ts'
-import { unfitLimits } from './limits.ts'
 
 const MAX_LABEL_LENGTH = 128
 /** Fixed length and time zone, so that text order is time order. */

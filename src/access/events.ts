@@ -1,7 +1,8 @@
 /** The events of an API key. Only the digest of the key is recorded. */
+
+import type { KeyLimit } from '../core/key-limits.ts'
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
-import type { KeyLimit } from './limits.ts'
 
 /** What a key may do, and from where. */
 export type KeyTerms = {

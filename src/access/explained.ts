@@ -1,10 +1,10 @@
 /** How `explain` reports an API key. */
 import { explained } from '../capability.ts'
+import type { KeyLimit } from '../core/key-limits.ts'
 import { formatAmount } from '../core/money.ts'
 import { unitOf } from '../core/spend-limits.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import type { KeyTerms } from './events.ts'
-import type { KeyLimit } from './limits.ts'
 
 export const explainedApiKey = explained(apiKeyAggregate, {
   kind: 'apiKey',

@@ -2,12 +2,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Asset } from '../core/assets.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
-import { formatAmount, parseAmount } from '../core/money.ts'
-import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS, unitOf } from '../core/spend-limits.ts'
+import type { AskedLimit } from '../core/key-limits.ts'
+import { parseAmount } from '../core/money.ts'
+import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS } from '../core/spend-limits.ts'
 import { named } from '../http/components.ts'
 import { amountSchema, closedObject } from '../http/schemas.ts'
-import type { View } from '../http/view.ts'
-import type { AskedLimit, KeyLimit } from './limits.ts'
 
 const MAX_ASKED = 20
 
@@ -122,14 +121,4 @@ async function readLimit(
   const { assetId, symbol, decimals } = asset
   const units = parseAmount(amount ?? '', decimals, `${field}.amount`).toString()
   return { of: 'asset', assetId, symbol, decimals, amount: units, windowSeconds }
-}
-
-export function limitViews(limits: readonly KeyLimit[]): View<typeof limitsSchema> {
-  return limits.map((limit) => {
-    const { of, amount, windowSeconds: window_seconds, inherited } = limit
-    if (of === 'transactions') return { transactions: Number(amount), window_seconds, inherited }
-    const written = formatAmount(BigInt(amount), unitOf(limit).decimals)
-    if (of === 'usd') return { amount_usd: written, window_seconds, inherited }
-    return { asset_id: limit.assetId, amount: written, window_seconds, inherited }
-  })
 }

@@ -1,8 +1,8 @@
 /** The limits of API keys, read from their events at most once a second: a change is effective within a second, as all of a key. */
 import { LRUCache } from 'lru-cache'
+import type { KeyLimit } from '../core/key-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
-import type { KeyLimit } from './limits.ts'
 
 const REMEMBER_MS = 1_000
 const MAX_REMEMBERED = 10_000

@@ -8,6 +8,7 @@
 
 import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
+import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from '../core/key-limits.ts'
 import type { Metadata } from '../core/messages.ts'
 import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -20,7 +21,6 @@ import { apiKeyAggregate } from './aggregate.ts'
 import { canonicalRange, isWithin, rangeCheck } from './allowlist.ts'
 import { type ApiKeyState, type ChosenTerms, type KnownApiKey, noSuchApiKey } from './decider.ts'
 import type { KeyTerms } from './events.ts'
-import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from './limits.ts'
 import { createToken, digestOf } from './token.ts'
 
 /** Who asks: the key, and the address that its request came from. */

@@ -1,11 +1,13 @@
 /** An API key in the form of the API. Neither its token nor the digest is part of it. */
 import { toIso } from '../core/instants.ts'
+import type { KeyLimit } from '../core/key-limits.ts'
+import { formatAmount } from '../core/money.ts'
+import { unitOf } from '../core/spend-limits.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { ApiKeyStatus } from './decider.ts'
 import type { RevocationReason } from './events.ts'
-import { limitViews } from './limit-schemas.ts'
-import type { KeyLimit } from './limits.ts'
+import type { limitsSchema } from './limit-schemas.ts'
 import type { apiKeyAtEventSchema, apiKeySchema } from './schemas.ts'
 
 export type ApiKeyView = View<typeof apiKeySchema>
@@ -61,4 +63,14 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
 function statusOf({ revoked_at, expires_at }: ApiKeyRow, nowMs: number): ApiKeyStatus {
   if (revoked_at !== null) return 'revoked'
   return expires_at !== null && Date.parse(toIso(expires_at)) <= nowMs ? 'expired' : 'active'
+}
+
+function limitViews(limits: readonly KeyLimit[]): View<typeof limitsSchema> {
+  return limits.map((limit) => {
+    const { of, amount, windowSeconds: window_seconds, inherited } = limit
+    if (of === 'transactions') return { transactions: Number(amount), window_seconds, inherited }
+    const written = formatAmount(BigInt(amount), unitOf(limit).decimals)
+    if (of === 'usd') return { amount_usd: written, window_seconds, inherited }
+    return { asset_id: limit.assetId, amount: written, window_seconds, inherited }
+  })
 }

@@ -4,18 +4,17 @@
  */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
-import type { OpenCall } from '../support/open-calls.ts'
+import { type OpenCall, openCalls } from '../support/open-calls.ts'
 import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
-import { openContractCalls } from './open-contract-calls.ts'
 
 // The sweeper runs too late to help: a lane is woken by the event that it waits for.
 const stage = await withStage(t, { env: { SWEEP_INTERVAL_MS: '600000' } })
 const { service, mine, send, read, until, settle } = stage
 const { kernel, api } = service
 
-const open = (wallet: LoadWallet, ...calls: readonly OpenCall[]) => openContractCalls(kernel, wallet, ...calls)
+const open = (wallet: LoadWallet, ...calls: readonly OpenCall[]) => openCalls(kernel, wallet, ...calls)
 
 const statesOf = async (wallet: LoadWallet, ids: readonly string[]) =>
   Promise.all(ids.map(async (id) => (await read(wallet, id)).state))

@@ -5,9 +5,9 @@
 import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { openCalls } from '../support/open-calls.ts'
 import { deployRegister } from '../support/register.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
-import { openContractCalls } from './open-contract-calls.ts'
 
 const stage = await withStage(t)
 const { service, rpc, mine, send, read, until, settle } = stage
@@ -80,7 +80,7 @@ t.test('a reorg of the dependency after the signature changes nothing, since non
     { to, data: enter(1) },
     { to, data: enter(2, 1), dependsOn: 0 },
   ]
-  const ids = await openContractCalls(service.kernel, wallet, ...calls)
+  const ids = await openCalls(service.kernel, wallet, ...calls)
   const [first, second] = ids as [string, string]
   await until(wallet, first, 'submitted')
   await mine()

@@ -73,7 +73,9 @@ const command = (nonce: number): fc.Arbitrary<TransactionCommand> => {
 t.test('the replayed log equals the live read models after any sequence of commands', async (t: Test) => {
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
-  await pool.query(`INSERT INTO chain_blocks VALUES ($1, 1, '0x', '0x', extract(epoch FROM now())::bigint)`, [TEST_CHAIN])
+  await pool.query(`INSERT INTO chain_blocks VALUES ($1, 1, '0x', '0x', extract(epoch FROM now())::bigint)`, [
+    TEST_CHAIN,
+  ])
   const unit = { counter: 'c 3600', unit: 'ETH', decimals: 18, windowSeconds: 3_600, limit: 10n ** 30n }
   const bucket = bucketOf(new Date().toISOString(), 3_600)
   const reservations = [{ ...unit, bucket, amount: 1_000n, kept: 42n }]

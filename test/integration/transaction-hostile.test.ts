@@ -9,7 +9,7 @@ import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import type { Fate, RpcCall } from '../support/node-fates.ts'
 import { PASS } from '../support/node-lies.ts'
-import { createOpenCalls } from '../support/open-calls.ts'
+import { openCalls } from '../support/open-calls.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
@@ -25,13 +25,12 @@ const REASONS = [
   ['nothing that can be seen', '\0\u202e', null],
 ] as const
 
-/** Signers let a mint call nothing else. */
+/** What each of them answers in its own way. */
 const MINT = FunctionFragment.getSelector('mint', ['address', 'uint256', 'bytes32'])
 
 const { node, before } = await withNodeProxyBefore(t)
 const stage = await withStage(t, { nodes: before, env: { REBROADCAST_AFTER_MS: '600000' } })
 const { service, rpc, mine, read, until, settle } = stage
-const open = createOpenCalls(service.kernel)
 
 async function deploy(mood: Mood, reason = ''): Promise<string> {
   const args = AbiCoder.defaultAbiCoder().encode(['uint8', 'string'], [MOODS[mood], reason]).slice(2)
@@ -95,7 +94,7 @@ t.test('a recipient that reverts in its block fails only its own transfer', asyn
     }
   }
   // No block is mined from here on until all are submitted.
-  for (const one of cases) one.id = (await open(wallet, { to: one.to, data: MINT }))[0] ?? ''
+  for (const one of cases) one.id = (await openCalls(service.kernel, wallet, { to: one.to, data: MINT }))[0] ?? ''
   const good = await sent(other, RECIPIENT)
   await until(other, good, 'submitted')
   for (const { id } of cases) await until(wallet, id, 'submitted')

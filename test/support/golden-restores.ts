@@ -61,7 +61,7 @@ function guarded() {
 
 const ROTATION_KEY = { key: 'key-rotation', fingerprint: 'of-key-rotation' }
 
-const A_DAY = [{ of: 'requests', count: '1000', windowSeconds: 86_400 }]
+const A_DAY = [{ of: 'usd', counter: 'key_5 usd 86400', amount: '1000000000', windowSeconds: 86_400, inherited: false }]
 
 export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],

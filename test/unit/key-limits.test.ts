@@ -1,6 +1,6 @@
 /** What counts towards the limits of an API key, and which limits another key may have. */
 import t from 'tap'
-import { changedLimits, isWithinLimits, newLimits, unfitLimits } from '../../src/access/limits.ts'
+import { changedLimits, isWithinLimits, newLimits, unfitLimits } from '../../src/core/key-limits.ts'
 import { type Asked, bucketOf, reserve, type SpendLimit } from '../../src/core/spend-limits.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'

@@ -2,7 +2,7 @@
  * What a key may spend in a window of time. A key that another one makes counts on the counters of its maker too: all keys
  * that come from one spend no more than it may. Pure.
  */
-import type { SpendLimit } from '../core/spend-limits.ts'
+import type { SpendLimit } from './spend-limits.ts'
 
 /** `inherited`: of the key that made this one, as it was then; it can only be changed there. */
 export type KeyLimit = SpendLimit & { readonly inherited: boolean }
