@@ -95,7 +95,7 @@ function countedOf(transaction: TransactionState): (reservation: Reservation) =>
   return state === 'reverted' || state === 'cancelled' ? ({ kept }) => kept : ({ amount }) => amount
 }
 
-/** What changes between two states: `count_spends` of the append does the same. */
+/** What changes between two states: `spend_changes` of the append does the same. */
 export function spendChanges(before: TransactionState, after: TransactionState): readonly SpendChange[] {
   if (after.state === 'unknown' || after.intent.reservations === undefined) return []
   const [counted, counting] = [countedOf(before), countedOf(after)]

@@ -1,71 +1,19 @@
 /** Limits of what is spent in a window, in the append: exact whoever races, given back once, and the same after a rebuild. */
 import fc from 'fast-check'
-import type pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { bucketOf, type Reservation } from '../../src/core/spend-limits.ts'
 import { LimitReached } from '../../src/event-log/commit.ts'
 import { createGroupCommit } from '../../src/event-log/group-commit.ts'
-import type { EventLog } from '../../src/event-log/log.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { loginAs, poolUntilEnd } from '../support/database-login.ts'
-import { newTransactionId, seedWallet, TEST_CHAIN, type TestLog, transferIntent, withLog } from '../support/log.ts'
+import { newTransactionId } from '../support/log.ts'
 import { append, decided, METADATA, NOW, REFUSED, sent } from '../support/raw-append.ts'
+import { at, COUNTER, HOUR, open, type Spend, seeBlock, spending, spentOf, withSpending } from '../support/spending.ts'
 
-const HOUR = 3_600
-const COUNTER = 'key_1 eip155:1000001/slip44:60 3600'
-const T0 = Date.parse('2026-11-30T12:00:00.000Z')
-const at = (seconds: number) => new Date(T0 + seconds * 1_000).toISOString()
 const TABLES = ['transactions', 'wallet_holds', 'spend_buckets', 'idempotency_keys'] as const
-
-type Spend = {
-  readonly amount: bigint
-  readonly kept?: bigint
-  readonly limit?: bigint
-  readonly at?: string
-  readonly counter?: string
-}
-
-function reservation({ amount, kept = 0n, limit = 500n, at: now = at(0), counter = COUNTER }: Spend): Reservation {
-  return { counter, unit: 'ETH', decimals: 18, bucket: bucketOf(now, HOUR), windowSeconds: HOUR, limit, amount, kept }
-}
-
-function spending(...spends: readonly Spend[]): TransactionCommand {
-  return {
-    type: 'RequestTransaction',
-    opening: 'TransferRequested',
-    intent: transferIntent({ reservations: spends.map(reservation) }),
-  }
-}
-
-/** A wallet that can pay anything, and a chain whose newest block is as old as the clock. */
-async function withSpending(t: Test): Promise<TestLog> {
-  const test = await withLog(t)
-  await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 30n })
-  await seeBlock(test.pool, at(0))
-  return test
-}
-
-async function seeBlock(pool: pg.Pool, time: string): Promise<void> {
-  await pool.query(
-    `INSERT INTO chain_blocks (chain_id, number, hash, parent_hash, timestamp)
-     SELECT $1, count(*) + 1, '0x' || count(*), '0x', extract(epoch FROM $2::timestamptz)::bigint FROM chain_blocks`,
-    [TEST_CHAIN, time],
-  )
-}
-
-const open = async (log: EventLog, ...spends: readonly Spend[]) => {
-  const id = newTransactionId()
-  await log.append({ changes: [await decided(log, id, spending(...spends))] })
-  return id
-}
-
-const spentOf = async (pool: pg.Pool, counter = COUNTER) =>
-  (await pool.query('SELECT coalesce(sum(spent), 0) AS spent FROM spend_buckets WHERE counter = $1', [counter])).rows[0]
-    .spent as string
 
 for (const run of [1, 2, 3]) {
   t.test(`twelve connections that race for the last unit spend exactly the limit (${run} of 3)`, async (t) => {
