@@ -4,12 +4,16 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
+import { keyLimitAggregate } from './limit-aggregate.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
 
 export const access: Capability = {
-  aggregates: [aggregate],
-  publishes: async () => [(await import('./published.ts')).publishedApiKeys],
+  aggregates: [aggregate, anyAggregate(keyLimitAggregate)],
+  async publishes() {
+    const { publishedApiKeys, publishedLimits } = await import('./published.ts')
+    return [publishedApiKeys, publishedLimits]
+  },
   explains: [explainedApiKey],
   tasks: [expiryTask],
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],

@@ -74,7 +74,7 @@ export function keyLimitOf(
       ? 'It is more than the limit: send less.'
       : `There is room for it at ${availableAt}, or send less.`
   return new KeyLimitReached(
-    counter,
+    { counter, left, needed, availableAt },
     `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`,
     {
       limit: written(found?.limit ?? 0n),

@@ -76,4 +76,5 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_4', 'ApiKeyIssued.v2', { digest: 'd4'.repeat(32), expiresAt: null, issuedBy: null }]],
   [['apikey-key_5', 'ApiKeyIssued.v2', { digest: 'd5'.repeat(32), expiresAt: null, issuedBy: 'key_4' }]],
   [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', limits: A_DAY }]],
+  [['keylimit-key_5', 'ApiKeyLimitReached.v1']],
 ]
