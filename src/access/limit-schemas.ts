@@ -55,20 +55,44 @@ export const askedLimitsSchema = Type.Array(closedObject(about), {
   maxItems: MAX_ASKED,
 })
 
-const limitSchema = named(
-  'ApiKeyLimit',
-  Type.Object({
-    ...about,
-    inherited: Type.Boolean({
-      description: 'Whether it is a limit of the API key that created this one: both count on it.',
-      examples: [false],
-    }),
+const limitFields = {
+  ...about,
+  inherited: Type.Boolean({
+    description: 'Whether it is a limit of the API key that created this one: both count on it.',
+    examples: [false],
   }),
-)
+}
+const limitSchema = named('ApiKeyLimit', Type.Object(limitFields))
 
 export const limitsSchema = Type.Array(limitSchema, {
   description: 'What may be spent with the API key in windows of time. Empty if it has no limits.',
 })
+
+const leftSchema = Type.Optional(
+  Type.String({
+    description: 'What is left of the limit now, in its unit. 0 if more was spent. Missing in lists.',
+    examples: ['0.08'],
+  }),
+)
+
+/** With what is left of each. */
+export const currentLimitsSchema = Type.Array(
+  named(
+    'ApiKeyCurrentLimit',
+    Type.Object({
+      ...limitFields,
+      left: leftSchema,
+      available_at: Type.Optional(
+        nullable(
+          instant(
+            'When something is left again, if nothing else is spent until then. Null while something is left. Missing in lists.',
+          ),
+        ),
+      ),
+    }),
+  ),
+  { description: limitsSchema.description ?? '' },
+)
 
 const unitSchema = Type.String({
   description: 'What the amounts are of: a symbol, `USD` or `transactions`.',

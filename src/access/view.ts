@@ -1,8 +1,9 @@
 /** An API key in the form of the API. Neither its token nor the digest is part of it. */
+import { toInstant } from '../core/ids.ts'
 import { toIso } from '../core/instants.ts'
 import type { KeyLimit } from '../core/key-limits.ts'
 import { formatAmount } from '../core/money.ts'
-import { unitOf } from '../core/spend-limits.ts'
+import { roomIn, type SpentBy, unitOf } from '../core/spend-limits.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { ApiKeyStatus } from './decider.ts'
@@ -38,8 +39,17 @@ export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
   }
 }
 
-/** As the read model and the time say it. @param row `last_used_on` as `2026-11-30` */
-export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }, nowMs: number): ApiKeyView {
+/**
+ * As the read model and the time say it.
+ *
+ * @param row `last_used_on` as `2026-11-30`
+ * @param spent by counter; `null` if it is not said what is left
+ */
+export function toView(
+  row: ApiKeyRow & { readonly last_used_on: string | null },
+  spent: SpentBy | null,
+  nowMs: number,
+): ApiKeyView {
   return {
     key_id: row.key_id,
     environment: row.environment,
@@ -48,7 +58,7 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
     scopes: row.scopes,
     effective_scopes: row.grants,
     ip_allowlist: row.ip_allowlist,
-    limits: row.limits.map(limitView),
+    limits: row.limits.map((limit) => ({ ...limitView(limit), ...leftView(limit, spent, nowMs) })),
     expires_at: row.expires_at === null ? null : toIso(row.expires_at),
     last_used_on: row.last_used_on,
     revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
@@ -59,6 +69,12 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
     created_at: toIso(row.created_at),
     updated_at: toIso(row.updated_at),
   }
+}
+
+function leftView(limit: KeyLimit, spent: SpentBy | null, nowMs: number) {
+  if (spent === null) return {}
+  const { left, roomAt } = roomIn(limit, spent.get(limit.counter) ?? [], { needed: 1n, now: toInstant(nowMs) })
+  return { left: formatAmount(left, unitOf(limit).decimals), available_at: roomAt }
 }
 
 function statusOf({ revoked_at, expires_at }: ApiKeyRow, nowMs: number): ApiKeyStatus {
