@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { LimitReached } from '../../src/event-log/commit.ts'
 import { createGroupCommit } from '../../src/event-log/group-commit.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
@@ -224,16 +225,45 @@ t.test('counters that are rebuilt from the log are those of the append', async (
 
 t.test('no process writes a counter otherwise than by events of transactions', async (t) => {
   const { pool, log, url } = await withSpending(t)
-  const api = await loginAs(t, { pool, url }, 'api')
   const own = sent({ changes: [await decided(log, newTransactionId(), spending({ amount: 5n }))] })
   const row = { counter: COUNTER, bucket: at(0), spent: '0' }
-  await t.rejects(append(api, { ...own, rows: { ...own.rows, spend_buckets: [row] } }), REFUSED)
-  await t.rejects(api.query('UPDATE spend_buckets SET spent = 0'), REFUSED)
-  await t.rejects(api.query('SELECT count_spends(NULL, NULL)'), REFUSED)
+  await open(log, { amount: 3n })
+  for (const role of DATABASE_ROLES.filter((name) => name !== 'operator')) {
+    const login = await loginAs(t, { pool, url }, role)
+    const statements = [
+      'UPDATE spend_buckets SET spent = 0',
+      'DELETE FROM spend_buckets',
+      `INSERT INTO spend_buckets VALUES ('${COUNTER}', now(), 1)`,
+      'SELECT count_spends(NULL, NULL)',
+      'SELECT spend_changes(NULL, NULL)',
+      'SELECT refuse_spends(NULL, NULL)',
+    ]
+    for (const statement of statements) await t.rejects(login.query(statement), REFUSED, `${role}: ${statement}`)
+    const forged = { ...own, rows: { ...own.rows, spend_buckets: [row] } }
+    await t.rejects(append(login, forged), REFUSED, `${role}: rows of an append`)
+    if (role !== 'api') await t.rejects(append(login, own), REFUSED, `${role}: a reservation`)
+  }
+  t.equal(await spentOf(pool), '3')
+  const api = await loginAs(t, { pool, url }, 'api')
   for (const bad of [{ amount: -1n }, { amount: 1n, kept: 2n }, { amount: 10n ** 91n, limit: 10n ** 92n }])
     await t.rejects(append(api, sent({ changes: [await decided(log, newTransactionId(), spending(bad))] })), {
       code: '22023',
     })
   await t.resolves(append(api, own))
-  t.equal(await spentOf(pool), '5')
+  t.equal(await spentOf(pool), '8')
+})
+
+t.test('what a process that signs gives back is what its transaction reserved, once', async (t) => {
+  const { pool, log, url } = await withSpending(t)
+  const [failed, kept] = [await open(log, { amount: 3n }), await open(log, { amount: 4n })]
+  const signer = await loginAs(t, { pool, url }, 'signer')
+  const failure = { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW } as const
+  const own = sent({ changes: [await decided(log, failed, failure)] })
+  const foreign = { ...own.rows.transactions?.[0], transaction_id: kept }
+  const forged = { ...own, rows: { ...own.rows, transactions: [...(own.rows.transactions ?? []), foreign] } }
+  await t.rejects(append(signer, forged), REFUSED, 'a row without its event')
+  t.equal(await spentOf(pool), '7')
+  await append(signer, own)
+  await append(signer, own).catch(() => undefined)
+  t.equal(await spentOf(pool), '4')
 })
