@@ -22,10 +22,15 @@ export type LimitReports = {
   readonly close: () => Promise<void>
 }
 
-export function createLimitReports(
-  log: Pick<EventLog, 'load' | 'execute' | 'now'>,
-  onError: (error: unknown, keyId: string) => void,
-): LimitReports {
+export type ReportPorts = {
+  readonly log: Pick<EventLog, 'load' | 'execute' | 'now'>
+  /** Called for each refusal, also one that no limit is about. */
+  readonly onRefusal: () => void
+  /** Called for a report that could not be recorded. */
+  readonly onError: (error: unknown, keyId: string) => void
+}
+
+export function createLimitReports({ log, onRefusal, onError }: ReportPorts): LimitReports {
   const asked = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: PAUSE_MS })
   const underWay = new Set<Promise<void>>()
 
@@ -58,7 +63,10 @@ export function createLimitReports(
       (accept) =>
       (...request) =>
         accept(...request).catch((error: unknown) => {
-          if (error instanceof KeyLimitReached && error.shortfall !== null) report(error.shortfall, request[0])
+          if (error instanceof KeyLimitReached) {
+            onRefusal()
+            if (error.shortfall !== null) report(error.shortfall, request[0])
+          }
           throw error
         }),
     close: async () => void (await Promise.all(underWay)),

@@ -13,10 +13,13 @@ import type { Kernel } from './kernel.ts'
 
 export type ApiParts = ReturnType<typeof apiParts>
 
-export function apiParts({ log, logger, pool, newId }: Kernel) {
-  const limitReports = createLimitReports(log, (error, keyId) =>
-    logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
-  )
+export function apiParts({ log, logger, metrics, pool, newId }: Kernel) {
+  const limitReports = createLimitReports({
+    log,
+    onRefusal: () => metrics.countKeyRefusal('limit'),
+    onError: (error, keyId) =>
+      logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
+  })
   return {
     books: createAssetBooks(pool),
     findReplay: createFindReplay(pool),

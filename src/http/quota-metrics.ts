@@ -2,8 +2,8 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Quota } from '../core/quotas.ts'
 
-/** `invalid`: unknown, expired or revoked. */
-export type KeyRefusal = 'missing' | 'invalid' | 'address' | 'scope'
+/** `invalid`: unknown, expired or revoked. `limit`: what it may spend. */
+export type KeyRefusal = 'missing' | 'invalid' | 'address' | 'scope' | 'limit'
 
 export type QuotaMetrics = {
   /** One request refused because its tenant reached a quota. */
@@ -22,7 +22,7 @@ export function createQuotaMetrics(registry: Registry): QuotaMetrics {
   })
   const keys = new Counter({
     name: 'bursar_api_key_refusals_total',
-    help: 'Requests refused because of their API key: `missing`, `invalid` (unknown, expired or revoked), `address` or `scope`.',
+    help: 'Requests refused because of their API key: `missing`, `invalid` (unknown, expired or revoked), `address`, `scope` or `limit`.',
     labelNames: ['reason'],
     registers,
   })

@@ -1,5 +1,10 @@
 /** The whole history of a transaction, shown from a real log: decisions, their inputs, and outcomes. */
+import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { apiKeyAggregate } from '../../src/access/aggregate.ts'
+import type { ApiKeyIssued, ApiKeyRevoked } from '../../src/access/events.ts'
+import { keyLimitAggregate } from '../../src/access/limit-aggregate.ts'
+import type { ApiKeyLimitReached } from '../../src/access/limit-events.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import type { Event } from '../../src/core/messages.ts'
@@ -66,9 +71,29 @@ t.test('explain', async (t) => {
     },
   )
 
+  await t.test('explain shows the limits of an API key that were reached, with what happened to the key', async (t) => {
+    const keyId = newId('apiKey')
+    const [issued, reached] = [
+      golden<ApiKeyIssued>('ApiKeyIssued.v2'),
+      golden<ApiKeyLimitReached>('ApiKeyLimitReached.v1'),
+    ]
+    await record(stage, apiKeyAggregate, keyId, issued)
+    await record(stage, keyLimitAggregate, keyId, reached)
+    await record(stage, apiKeyAggregate, keyId, golden<ApiKeyRevoked>('ApiKeyRevoked.v2'))
+    const { story } = await tell(keyId)
+    t.match(story, [
+      { event: 'ApiKeyIssued' },
+      { event: 'ApiKeyLimitReached', text: 'refused a request for 110.5 USD: 80 were left of 1000 in 86400 s' },
+      { event: 'ApiKeyRevoked' },
+    ])
+  })
   await wholeLife(t, stage, id)
   await lookUps(t, stage, { id, other, dependent, walletId: wallet.walletId })
 })
+
+function golden<Evt extends Event>(name: string): Evt {
+  return JSON.parse(readFileSync(new URL(`../golden/events/${name}.json`, import.meta.url), 'utf8'))
+}
 
 function detail(story: Story, step: number, name: string): Told | undefined {
   return story.story[step]?.details.find((one) => one.name === name)
