@@ -28,7 +28,7 @@ export const keyLimitAggregate: Aggregate<LimitState, LimitCommand, ApiKeyLimitR
 }
 
 /** From one report of a limit to the next, in ms. */
-export function pauseMs({ limit }: Pick<ApiKeyLimitReached['data'], 'limit'>): number {
+function pauseMs({ limit }: Pick<ApiKeyLimitReached['data'], 'limit'>): number {
   return Math.max(limit.windowSeconds * 1_000, DAY_MS)
 }
 
