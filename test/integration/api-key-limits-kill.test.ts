@@ -68,3 +68,5 @@ for (const moment of ['before', 'after'] as const)
     await settle()
     t.strictSame(await state(), after, 'outcomes change nothing')
   })
+
+t.end()
