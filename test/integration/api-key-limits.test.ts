@@ -178,3 +178,5 @@ t.test('after all outcomes the counters are those that the log gives', async (t)
     [],
   )
 })
+
+t.end()
