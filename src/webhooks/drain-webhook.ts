@@ -83,11 +83,10 @@ async function sendRound(ports: DrainPorts, line: Line, { isStopped, isOver }: U
   const { deliveries: due, isFull } = await deliveries.next(choice)
   if (due.length === 0)
     return choice.rest === 'all' || choice.rest === 'probe' ? restIfMany(ports, line, receiver) : 'blocked'
-  const isRoundOver = () => isOver() || performance.now() - readAt >= ROUND_MS
   const attempts = await sendDeliveries(ports, { receiver, readAt }, due, {
     isReplay: line.isReplay,
     isStopped,
-    isOver: isRoundOver,
+    isOver: (sendingMs) => sendingMs >= ROUND_MS || isOver(sendingMs),
   })
   if (attempts.length === 0) return 'more'
   const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)

@@ -1,5 +1,6 @@
 /** Whose turn it is among the deliveries of one webhook: what fails or is replayed holds back its own resource alone. */
 import t from 'tap'
+import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
 import { enqueue, START, withDrain } from '../support/webhook-drain-stage.ts'
 
 t.test('a receiver that fails with one type is sent the others', async (t) => {
@@ -75,5 +76,38 @@ t.test('a replay that is refused holds back no live event of its resource, and r
   t.strictSame(
     sent.map(({ event }) => event),
     ['a.1', 'b.1', 'a.3'],
+  )
+})
+
+for (const isWanted of [false, true])
+  t.test(
+    `deliveries that take longer to read than a round lasts are sent, ${isWanted ? '' : 'not '}while others wait`,
+    async (t) => {
+      const { pool, sent, drain } = await withDrain(t, () => 'delivered', {
+        bodiesOf: async (ids) => {
+          await pool.query('SELECT pg_sleep(0.6)')
+          return new Map(ids.map((id) => [id, (payload) => JSON.stringify({ id, payload })]))
+        },
+      })
+      await enqueue(pool, 'one', ['a.1', 'b.1'])
+      await drain('one', { isWanted })
+      t.strictSame(
+        sent.map(({ event }) => event),
+        ['a.1', 'b.1'],
+      )
+    },
+  )
+
+t.test('a delivery that its owner asks for while it is attempted is attempted once more', async (t) => {
+  const { pool, sent, drain } = await withDrain(t, async () => {
+    if (sent.length === 1) await createDeliveryReads(pool).retry('one', 'one-a.1', new Date(START))
+    return sent.length === 1 ? 'failed' : 'delivered'
+  })
+  await enqueue(pool, 'one', ['a.1'])
+  await drain('one')
+  await drain('one')
+  t.strictSame(
+    sent.map(({ event }) => event),
+    ['a.1', 'a.1'],
   )
 })

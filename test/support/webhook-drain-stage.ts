@@ -15,7 +15,12 @@ export const LOST = 'lost.1'
 
 type Sent = { readonly webhook: string; readonly event: string; readonly payload: string | null }
 
-export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | Partial<Posted>) {
+/** @param overrides what the sender does in another way */
+export async function withDrain(
+  t: Test,
+  answer: (sent: Sent) => PostOutcome | Partial<Posted> | Promise<PostOutcome>,
+  overrides: Partial<Pick<DrainPorts, 'bodiesOf'>> = {},
+) {
   const { pool } = await withLog(t)
   const time = { now: START }
   const clock = () => time.now
@@ -56,16 +61,18 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
       const { id: event, payload } = JSON.parse(body) as { readonly id: string; readonly payload: string | null }
       const one = { webhook: new URL(url).hostname.replace('.example', ''), event, payload }
       sent.push(one)
-      const answered = answer(one)
+      const answered = await answer(one)
       return typeof answered === 'string' ? posted(answered) : { ...posted('failed'), ...answered }
     },
     disable: async ({ webhookId }, reason) => void disabled.push(`${webhookId} ${reason}`),
     clock,
     onAttempts: () => undefined,
+    ...overrides,
   }
   const drainOnce = createDrainWebhook(ports)
-  const place = { during: <T>(work: () => Promise<T>) => work(), isWanted: () => false }
-  const drain = (line: string) => drainOnce(line, place, new AbortController().signal)
+  /** @param isWanted whether other lines wait for the place of this one */
+  const drain = (line: string, { isWanted = false } = {}) =>
+    drainOnce(line, { during: (work) => work(), isWanted: () => isWanted }, new AbortController().signal)
   return { pool, time, sent, disabled, deliveries, drain }
 }
 
