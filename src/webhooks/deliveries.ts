@@ -72,6 +72,7 @@ export function createDeliveries({
           refused.length,
           [...new Set(refused.map(({ delivery }) => delivery.type))],
           Math.min(LONGEST_PAUSE_MS, Math.max(0, ...down.map(({ posted }) => posted.retryAfterMs ?? 0))) / 1_000,
+          attempts.map(({ delivery }) => (delivery.is_asked ? delivery.due_at : null)),
         ],
       })
       const [row] = rows
@@ -121,12 +122,17 @@ const FAILS = `($9 OR h.refused + $10 >= ${MOST_REFUSED})`
 const PAUSE_S = `least(${LONGEST_PAUSE_MS / 1_000}, ${FIRST_PAUSE_MS / 1_000} * power(2, least(h.failures, 20)))`
 const after = (seconds: string) => `$6::timestamptz + make_interval(secs => ${seconds})`
 
+/** Its owner asked for the delivery `d` while the attempt `a` was made, which may have begun before the receiver worked. */
+const ASKED_AGAIN = `(d.is_asked AND d.due_at IS DISTINCT FROM a.asked_at AND a.state <> 'delivered')`
+
 // Not durable at once: what a crash of the database loses is sent again with the same id. The rows are found by their ids:
 // `coalesce` keeps the planner from the indexes of all that is pending.
 const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), changed AS (
-    UPDATE webhook_deliveries AS d SET state = a.state, attempts = a.attempt, due_at = a.due_at, is_asked = false,
-           ended_at = CASE WHEN a.state <> 'pending' THEN $6::timestamptz END, attempt_list = d.attempt_list || a.made
-      FROM unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::jsonb[]) AS a(delivery_id, state, attempt, due_at, made)
+    UPDATE webhook_deliveries AS d SET attempts = a.attempt, attempt_list = d.attempt_list || a.made, is_asked = ${ASKED_AGAIN},
+           state = CASE WHEN ${ASKED_AGAIN} THEN 'pending' ELSE a.state END, due_at = CASE WHEN ${ASKED_AGAIN} THEN d.due_at ELSE a.due_at END,
+           ended_at = CASE WHEN a.state <> 'pending' AND NOT ${ASKED_AGAIN} THEN $6::timestamptz END
+      FROM unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::jsonb[], $13::timestamptz[])
+        AS a(delivery_id, state, attempt, due_at, made, asked_at)
      WHERE d.webhook_id = $7 AND d.delivery_id = ANY ($1) AND d.delivery_id = a.delivery_id AND coalesce(d.state = 'pending', false)
     RETURNING d.state
   ), before AS (
