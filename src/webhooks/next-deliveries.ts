@@ -104,5 +104,5 @@ const probeOf = (line: Line) => `${firstsOf(line)}, turns AS (
     SELECT type, row_number() OVER (ORDER BY type) - 1 AS turn, count(*) OVER () AS types FROM (SELECT DISTINCT type FROM d) AS due_types
   )
   SELECT ${CHOSEN} FROM d JOIN turns USING (type)
-   WHERE turn = coalesce((SELECT failures FROM webhook_health WHERE webhook_id = $1), 0) % types
+   WHERE turn = coalesce((SELECT failures + replays_refused FROM webhook_health WHERE webhook_id = $1), 0) % types
    ORDER BY d.attempts, d.due_at, ${PLACE} LIMIT 1`

@@ -3,6 +3,8 @@ import t from 'tap'
 import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
 import { enqueue, START, withDrain } from '../support/webhook-drain-stage.ts'
 
+const DAY = 86_400_000
+
 t.test('a receiver that fails with one type is sent the others', async (t) => {
   const { pool, sent, drain } = await withDrain(t, ({ event }) => (event.endsWith('bad') ? 'failed' : 'delivered'))
   const bad = Array.from({ length: 100 }, (_, n) => [`s${n}.1.bad`, `s${n}.2.good`])
@@ -97,6 +99,34 @@ for (const isWanted of [false, true])
       )
     },
   )
+
+t.test('replays that are refused, as one that a receiver has had already, hold back no live event', async (t) => {
+  let isReplay = true
+  const { pool, time, sent, drain } = await withDrain(t, () => (isReplay ? { status: 409 } : 'delivered'))
+  await enqueue(
+    pool,
+    'one',
+    Array.from({ length: 12 }, (_, n) => `a${n}.1`),
+  )
+  await pool.query(`UPDATE webhook_deliveries SET replay_id = 'rpl_1'`)
+  await drain('one-replays')
+  t.ok(sent.length >= 8)
+  isReplay = false
+  await enqueue(pool, 'one', ['b.1'])
+  await drain('one')
+  t.equal(sent.at(-1)?.event, 'b.1')
+  isReplay = true
+  const before = sent.length
+  await drain('one-replays')
+  time.now += 6_000
+  await drain('one-replays')
+  t.equal(sent.length, before + 1, 'they rest, and one tries whether they are taken')
+  isReplay = false
+  time.now += DAY
+  await drain('one-replays')
+  const { rows } = await pool.query(`SELECT FROM webhook_deliveries WHERE state <> 'delivered'`)
+  t.strictSame(rows, [])
+})
 
 t.test('a delivery that its owner asks for while it is attempted is attempted once more', async (t) => {
   const { pool, sent, drain } = await withDrain(t, async () => {

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { createLeases } from '../../src/event-log/leases.ts'
+import type { Row } from '../../src/event-log/table-rows.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { createDrainWebhook, type DrainPorts } from '../../src/webhooks/drain-webhook.ts'
 import type { Posted, PostOutcome } from '../../src/webhooks/post.ts'
@@ -32,10 +33,9 @@ export async function withDrain(
     deliveries,
     running: createRunningDrains(),
     receiverOf: async (webhookId) => {
-      const { rows } = await pool.query<{ paused_until: Date | null; failing_since: Date | null; refused: number }>(
-        'SELECT paused_until, failing_since, refused FROM webhook_health WHERE webhook_id = $1',
-        [webhookId],
-      )
+      const { rows } = await pool.query<Row<'webhook_health'>>('SELECT * FROM webhook_health WHERE webhook_id = $1', [
+        webhookId,
+      ])
       const exists = async (where: string) =>
         ((await pool.query(`SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND ${where} LIMIT 1`, [webhookId]))
           .rowCount ?? 0) > 0
@@ -49,7 +49,8 @@ export async function withDrain(
         pausedUntil: rows[0]?.paused_until ?? null,
         isFailing: rows[0]?.failing_since != null,
         refusesAll: (rows[0]?.refused ?? 0) >= MOST_REFUSED,
-        replaysRestUntil: null,
+        replaysRestUntil: rows[0]?.replays_rest_until ?? null,
+        refusesReplays: (rows[0]?.replays_refused ?? 0) >= MOST_REFUSED,
         isWaiting: await exists(TRIED),
         isAsked: await exists(ASKED),
       }
