@@ -109,7 +109,7 @@ export class PermissionDenied extends BursarError {
   }
 
   override get items(): readonly ErrorItem[] {
-    const item = { type: this.type, message: this.message, code: this.code }
+    const item = { type: this.type, message: this.message, code: this.code } as const
     return [this.#field === undefined ? item : { ...item, field: this.#field }]
   }
 }

@@ -71,7 +71,8 @@ t.test('nor does a process that is cut from the database: it lets nobody in', as
 
 t.test('of 1,000 requests beside a revocation each is accepted or refused, and none after it', async (t) => {
   const { issue, startApi, pool } = await withKeyStage(t)
-  const [here, there] = [await startApi(), await startApi()]
+  const without = { QUOTA_API_KEYS: '0' }
+  const [here, there] = [await startApi(without), await startApi(without)]
   const { token: admin } = await issue()
   const { keyId, token } = await issue(MAKER)
   const replies = Array.from({ length: 1_000 }, (_, n) =>
