@@ -4,6 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
+import { LIVE_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
 
@@ -12,5 +13,6 @@ export const access: Capability = {
   publishes: async () => [(await import('./published.ts')).publishedApiKeys],
   explains: [explainedApiKey],
   tasks: [expiryTask],
+  usage: { api_keys: LIVE_OF_TENANT },
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

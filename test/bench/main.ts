@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startTestRedis } from '../support/redis.ts'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
+import { benchApiKeys } from './api-keys.ts'
 import { benchAudit } from './audit.ts'
 import { benchClosed, benchClosedMpc, benchClosedRedis } from './closed.ts'
 import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
@@ -38,12 +39,13 @@ const MEMORY_LIMIT_MB = 250
 const GROWTH_EVENTS = 1_000_000
 const FEED_EVENTS = 100_000
 /**
- * Benchmarks with their own sandbox, and its settings: mpc has parties, closed and cpu restart the database, feed,
- * feed-filters, follow and growth leave many wallets behind, feed has many streams with one key, rest needs a quiet
- * service, scale has more processes than the sandbox has connections for, soak measures memory from the start, swap asks
- * more quotes than a tenant may, webhooks has transfers with and without them.
+ * Benchmarks with their own sandbox, and its settings: api-keys leaves many keys behind, mpc has parties, closed and cpu
+ * restart the database, feed, feed-filters, follow and growth leave many wallets behind, feed has many streams with one
+ * key, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
+ * from the start, swap asks more quotes than a tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'api-keys': { RATE_LIMIT_PER_SECOND: '0' },
   closed: {},
   'closed-mpc': { MPC_PARTIES: '3' },
   'closed-redis': {},
@@ -65,6 +67,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: benchAccept,
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  'api-keys': benchApiKeys,
   closed: benchClosed,
   'closed-redis': benchClosedRedis,
   'closed-mpc': benchClosedMpc,
