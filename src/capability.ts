@@ -91,8 +91,12 @@ export type Explained = {
   readonly transactionsOf?: 'wallet' | SubjectType
   /** Null for a request that is recorded only in the transactions that it opened. */
   readonly aggregate: AnyAggregate | null
-  readonly texts: Readonly<Record<string, (data: never) => string>>
+  readonly texts: EventWords
+  /** Another stream with the same id, whose events are listed too. */
+  readonly also?: AlsoExplained
 }
+export type AlsoExplained = { readonly aggregate: AnyAggregate; readonly texts: EventWords }
+type EventWords = Readonly<Record<string, (data: never) => string>>
 
 /** The text of each event. */
 export type EventTexts<Evt extends Event> = {
@@ -105,6 +109,14 @@ export function explained<State, Command, Evt extends Event>(
   resource: Omit<Explained, 'aggregate' | 'texts'> & { readonly texts: NoInfer<EventTexts<Evt>> },
 ): Explained {
   return { ...resource, aggregate: anyAggregate(aggregate) }
+}
+
+/** As `explained`, of another stream with the id of the resource. */
+export function alsoExplained<State, Command, Evt extends Event>(
+  aggregate: Aggregate<State, Command, Evt>,
+  texts: NoInfer<EventTexts<Evt>>,
+): AlsoExplained {
+  return { aggregate: anyAggregate(aggregate), texts }
 }
 
 /** How the events of a stream become its state. */

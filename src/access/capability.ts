@@ -4,13 +4,17 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
+import { keyLimitAggregate } from './limit-aggregate.ts'
 import { LIVE_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
 
 export const access: Capability = {
-  aggregates: [aggregate],
-  publishes: async () => [(await import('./published.ts')).publishedApiKeys],
+  aggregates: [aggregate, anyAggregate(keyLimitAggregate)],
+  async publishes() {
+    const { publishedApiKeys, publishedLimits } = await import('./published.ts')
+    return [publishedApiKeys, publishedLimits]
+  },
   explains: [explainedApiKey],
   tasks: [expiryTask],
   usage: { api_keys: LIVE_OF_TENANT },

@@ -2,6 +2,7 @@
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
 import type { ApiKeyEvent } from './events.ts'
+import type { ApiKeyLimitReached } from './limit-events.ts'
 
 export const access = {
   name: 'access',
@@ -36,6 +37,11 @@ export const access = {
         ApiKeyExpired: ['dispatcher'],
         ApiKeyRevoked: ['api', 'operator'],
       } satisfies EventWriters<ApiKeyEvent>,
+    },
+    keylimit: {
+      rows: {},
+      readScope: ['api_keys:read', '*'],
+      events: { ApiKeyLimitReached: ['api'] } satisfies EventWriters<ApiKeyLimitReached>,
     },
   },
   tasks: ['api-key-expiry'],

@@ -1,10 +1,11 @@
 /** How `explain` reports an API key. */
-import { explained } from '../capability.ts'
+import { alsoExplained, explained } from '../capability.ts'
 import type { KeyLimit } from '../core/key-limits.ts'
 import { formatAmount } from '../core/money.ts'
 import { unitOf } from '../core/spend-limits.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import type { KeyTerms } from './events.ts'
+import { keyLimitAggregate } from './limit-aggregate.ts'
 
 export const explainedApiKey = explained(apiKeyAggregate, {
   kind: 'apiKey',
@@ -17,6 +18,13 @@ export const explainedApiKey = explained(apiKeyAggregate, {
     ApiKeyExpired: () => 'expired',
     ApiKeyRevoked: ({ reason }) => (reason === 'reported' ? 'revoked: its token was reported' : 'revoked'),
   },
+  also: alsoExplained(keyLimitAggregate, {
+    ApiKeyLimitReached({ limit, left, needed }) {
+      const { unit, decimals } = unitOf(limit)
+      const written = (amount: string) => formatAmount(BigInt(amount), decimals)
+      return `refused a request for ${written(needed)} ${unit}: ${written(left)} were left of ${written(limit.amount)} in ${limit.windowSeconds} s`
+    },
+  }),
 })
 
 function termsText({ scopes, expiresAt, ipAllowlist, limits }: KeyTerms): string {

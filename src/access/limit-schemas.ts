@@ -6,7 +6,7 @@ import type { AskedLimit } from '../core/key-limits.ts'
 import { parseAmount } from '../core/money.ts'
 import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS } from '../core/spend-limits.ts'
 import { named } from '../http/components.ts'
-import { amountSchema, closedObject } from '../http/schemas.ts'
+import { amountSchema, closedObject, environmentSchema, idSchema, instant, nullable } from '../http/schemas.ts'
 
 const MAX_ASKED = 20
 
@@ -55,18 +55,67 @@ export const askedLimitsSchema = Type.Array(closedObject(about), {
   maxItems: MAX_ASKED,
 })
 
-export const limitsSchema = Type.Array(
+const limitFields = {
+  ...about,
+  inherited: Type.Boolean({
+    description: 'Whether it is a limit of the API key that created this one: both count on it.',
+    examples: [false],
+  }),
+}
+const limitSchema = named('ApiKeyLimit', Type.Object(limitFields))
+
+export const limitsSchema = Type.Array(limitSchema, {
+  description: 'What may be spent with the API key in windows of time. Empty if it has no limits.',
+})
+
+const leftSchema = Type.Optional(
+  Type.String({
+    description: 'What is left of the limit now, in its unit. 0 if more was spent. Missing in lists.',
+    examples: ['0.08'],
+  }),
+)
+
+/** With what is left of each. */
+export const currentLimitsSchema = Type.Array(
   named(
-    'ApiKeyLimit',
+    'ApiKeyCurrentLimit',
     Type.Object({
-      ...about,
-      inherited: Type.Boolean({
-        description: 'Whether it is a limit of the API key that created this one: both count on it.',
-        examples: [false],
-      }),
+      ...limitFields,
+      left: leftSchema,
+      available_at: Type.Optional(
+        nullable(
+          instant(
+            'When something is left again, if nothing else is spent until then. Null while something is left. Missing in lists.',
+          ),
+        ),
+      ),
     }),
   ),
-  { description: 'What may be spent with the API key in windows of time. Empty if it has no limits.' },
+  { description: limitsSchema.description ?? '' },
+)
+
+const unitSchema = Type.String({
+  description: 'What the amounts are of: a symbol, `USD` or `transactions`.',
+  examples: ['ETH'],
+})
+const availableAtSchema = nullable(
+  instant(
+    'When the request would have fitted, if nothing else was spent until then. Null if it needs more than the limit.',
+  ),
+)
+
+export const limitReachedSchema = named(
+  'ApiKeyLimitReached',
+  Type.Object({
+    key_id: idSchema('apiKey', 'The id of the API key of the request.'),
+    environment: environmentSchema,
+    limit: limitSchema,
+    left: Type.String({ description: 'What was left of the limit.', examples: ['0.08'] }),
+    needed: Type.String({ description: 'What the request needed.', examples: ['0.11'] }),
+    unit: unitSchema,
+    available_at: availableAtSchema,
+    reached_at: instant('When the request was refused.'),
+  }),
 )
 
 /** Finds an asset that the tenant may name, by its id. */

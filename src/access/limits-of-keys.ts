@@ -15,6 +15,11 @@ export type LimitsOfKeys = {
   readonly forget: (keyId: string) => void
 }
 
+/** The key of the metadata of a request; `null` for every other actor. */
+export function keyIdOf(actor: string): string | null {
+  return actor.startsWith(ACTOR) ? actor.slice(ACTOR.length) : null
+}
+
 export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
   const known = new LRUCache<string, Promise<readonly KeyLimit[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
 
@@ -25,8 +30,8 @@ export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
 
   return {
     of(actor) {
-      if (!actor.startsWith(ACTOR)) return Promise.resolve([])
-      const keyId = actor.slice(ACTOR.length)
+      const keyId = keyIdOf(actor)
+      if (keyId === null) return Promise.resolve([])
       const remembered = known.get(keyId)
       if (remembered !== undefined) return remembered
       const limits = read(keyId)

@@ -1,10 +1,12 @@
 /** API keys as public events. They contain neither the key nor its digest. */
-import { published } from '../capability.ts'
+import { published, publishedAlone } from '../capability.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
 import { projectChange } from '../event-log/project-stream.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import { keyLimitAggregate } from './limit-aggregate.ts'
+import { limitReachedSchema } from './limit-schemas.ts'
 import { apiKeyAtEventSchema } from './schemas.ts'
-import { type ApiKeyRow, atEvent } from './view.ts'
+import { type ApiKeyRow, atEvent, limitReachedView } from './view.ts'
 
 export const publishedApiKeys = published(apiKeyAggregate, {
   resource: 'api_key',
@@ -28,4 +30,17 @@ export const publishedApiKeys = published(apiKeyAggregate, {
     const [row] = projectChange(apiKeyAggregate, source, 'api_keys')
     return row === undefined ? null : { resourceId: source.id, data: atEvent(row as ApiKeyRow) }
   },
+})
+
+/** Their data have a schema of their own: they say what did not fit. */
+export const publishedLimits = publishedAlone(keyLimitAggregate, {
+  resource: 'api_key_limit',
+  scope: ['api_keys:read', ALL_SCOPES],
+  types: {
+    'api_key.limit_reached':
+      'A request did not fit into a limit of its API key and was refused. Reported at most once a day for each limit, and at most once in its window.',
+  },
+  events: { ApiKeyLimitReached: ['api_key.limit_reached'] },
+  schema: limitReachedSchema,
+  render: ({ id, event: { data } }) => ({ resourceId: id, data: limitReachedView(id, data) }),
 })

@@ -1,7 +1,8 @@
 /** Reads API keys for their owner. Access is restricted in the query. */
 import type { Pool } from 'pg'
-import type { Clock } from '../core/ids.ts'
+import { type Clock, toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
+import { readSpent } from '../transactions/read-spent.ts'
 import { noSuchApiKey } from './decider.ts'
 import { type ApiKeyRow, type ApiKeyView, toView } from './view.ts'
 
@@ -35,7 +36,8 @@ export function createApiKeyReads(pool: Pool, clock: Clock): ApiKeyReads {
       })
       const [row] = rows
       if (row === undefined) throw noSuchApiKey()
-      return toView(row, clock())
+      const nowMs = clock()
+      return toView(row, await readSpent(pool, row.limits, toInstant(nowMs)), nowMs)
     },
     async list({ tenantId, environment }, { issuedBy, before, limit }) {
       // Each combination is a statement of its own: a plan for all of them would read what is before the cursor, too.
@@ -47,7 +49,7 @@ export function createApiKeyReads(pool: Pool, clock: Clock): ApiKeyReads {
         values: [tenantId, environment, limit, before, issuedBy].filter((value) => value !== undefined),
       })
       const nowMs = clock()
-      return rows.map((row) => toView(row, nowMs))
+      return rows.map((row) => toView(row, null, nowMs))
     },
   }
 }

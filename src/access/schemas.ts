@@ -14,7 +14,7 @@ import {
 } from '../http/schemas.ts'
 import { API_KEY_STATUSES } from './decider.ts'
 import { REVOCATION_REASONS } from './events.ts'
-import { askedLimitsSchema, limitsSchema } from './limit-schemas.ts'
+import { askedLimitsSchema, currentLimitsSchema, limitsSchema } from './limit-schemas.ts'
 
 /** Far more than there are, and as many ranges as are compared with each request. */
 const MAX_SCOPES = 100
@@ -182,7 +182,7 @@ const described = {
     examples: [['wallets:read']],
   }),
   ip_allowlist: ipAllowlistSchema,
-  limits: limitsSchema,
+  limits: currentLimitsSchema,
   expires_at: expiresAtSchema,
   last_used_on: nullable(
     Type.String({

@@ -1,13 +1,15 @@
 /** An API key in the form of the API. Neither its token nor the digest is part of it. */
+import { toInstant } from '../core/ids.ts'
 import { toIso } from '../core/instants.ts'
 import type { KeyLimit } from '../core/key-limits.ts'
 import { formatAmount } from '../core/money.ts'
-import { unitOf } from '../core/spend-limits.ts'
+import { roomIn, type SpentBy, unitOf } from '../core/spend-limits.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { ApiKeyStatus } from './decider.ts'
 import type { RevocationReason } from './events.ts'
-import type { limitsSchema } from './limit-schemas.ts'
+import type { ApiKeyLimitReached } from './limit-events.ts'
+import type { limitReachedSchema, limitsSchema } from './limit-schemas.ts'
 import type { apiKeyAtEventSchema, apiKeySchema } from './schemas.ts'
 
 export type ApiKeyView = View<typeof apiKeySchema>
@@ -29,7 +31,7 @@ export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
     revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
     created_at: toIso(row.created_at),
     ...(row.ip_allowlist.length > 0 ? { ip_allowlist: row.ip_allowlist } : {}),
-    ...(row.limits.length > 0 ? { limits: limitViews(row.limits) } : {}),
+    ...(row.limits.length > 0 ? { limits: row.limits.map(limitView) } : {}),
     ...(row.issued_by === null ? {} : { issued_by: row.issued_by }),
     ...(row.rotated_from === null ? {} : { rotated_from: row.rotated_from }),
     ...(row.rotated_to === null ? {} : { rotated_to: row.rotated_to }),
@@ -37,8 +39,17 @@ export function atEvent(row: ApiKeyRow): ApiKeyAtEvent {
   }
 }
 
-/** As the read model and the time say it. @param row `last_used_on` as `2026-11-30` */
-export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }, nowMs: number): ApiKeyView {
+/**
+ * As the read model and the time say it.
+ *
+ * @param row `last_used_on` as `2026-11-30`
+ * @param spent by counter; `null` if it is not said what is left
+ */
+export function toView(
+  row: ApiKeyRow & { readonly last_used_on: string | null },
+  spent: SpentBy | null,
+  nowMs: number,
+): ApiKeyView {
   return {
     key_id: row.key_id,
     environment: row.environment,
@@ -47,7 +58,7 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
     scopes: row.scopes,
     effective_scopes: row.grants,
     ip_allowlist: row.ip_allowlist,
-    limits: limitViews(row.limits),
+    limits: row.limits.map((limit) => ({ ...limitView(limit), ...leftView(limit, spent, nowMs) })),
     expires_at: row.expires_at === null ? null : toIso(row.expires_at),
     last_used_on: row.last_used_on,
     revoked_at: row.revoked_at === null ? null : toIso(row.revoked_at),
@@ -60,17 +71,32 @@ export function toView(row: ApiKeyRow & { readonly last_used_on: string | null }
   }
 }
 
+function leftView(limit: KeyLimit, spent: SpentBy | null, nowMs: number) {
+  if (spent === null) return {}
+  const { left, roomAt } = roomIn(limit, spent.get(limit.counter) ?? [], { needed: 1n, now: toInstant(nowMs) })
+  return { left: formatAmount(left, unitOf(limit).decimals), available_at: roomAt }
+}
+
 function statusOf({ revoked_at, expires_at }: ApiKeyRow, nowMs: number): ApiKeyStatus {
   if (revoked_at !== null) return 'revoked'
   return expires_at !== null && Date.parse(toIso(expires_at)) <= nowMs ? 'expired' : 'active'
 }
 
-function limitViews(limits: readonly KeyLimit[]): View<typeof limitsSchema> {
-  return limits.map((limit) => {
-    const { of, amount, windowSeconds: window_seconds, inherited } = limit
-    if (of === 'transactions') return { transactions: Number(amount), window_seconds, inherited }
-    const written = formatAmount(BigInt(amount), unitOf(limit).decimals)
-    if (of === 'usd') return { amount_usd: written, window_seconds, inherited }
-    return { asset_id: limit.assetId, amount: written, window_seconds, inherited }
-  })
+/** What did not fit into a limit of a key. */
+export function limitReachedView(
+  key_id: string,
+  { environment, limit, left, needed, availableAt, reachedAt }: ApiKeyLimitReached['data'],
+): View<typeof limitReachedSchema> {
+  const { unit, decimals } = unitOf(limit)
+  const written = (amount: string) => formatAmount(BigInt(amount), decimals)
+  const amounts = { left: written(left), needed: written(needed), unit }
+  return { key_id, environment, limit: limitView(limit), ...amounts, available_at: availableAt, reached_at: reachedAt }
+}
+
+function limitView(limit: KeyLimit): View<typeof limitsSchema>[number] {
+  const { of, amount, windowSeconds: window_seconds, inherited } = limit
+  if (of === 'transactions') return { transactions: Number(amount), window_seconds, inherited }
+  const written = formatAmount(BigInt(amount), unitOf(limit).decimals)
+  if (of === 'usd') return { amount_usd: written, window_seconds, inherited }
+  return { asset_id: limit.assetId, amount: written, window_seconds, inherited }
 }

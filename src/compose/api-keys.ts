@@ -16,7 +16,7 @@ export type ApiKeys = { readonly authenticator: ApiKeyAuthenticator; readonly ro
 
 export function composeApiKeys(
   { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
-  { accept, books, limitsOfKeys }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys'>,
+  { accept, books, limitsOfKeys, limitReports }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys' | 'limitReports'>,
 ): ApiKeys {
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
@@ -45,6 +45,7 @@ export function composeApiKeys(
     authenticator,
     routes(app) {
       app.addHook('onClose', uses.close)
+      app.addHook('onClose', limitReports.close)
       routes(app)
     },
   }

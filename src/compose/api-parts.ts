@@ -1,6 +1,7 @@
 /** The parts shared by several capabilities of the API. */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { createLimitsOfKeys } from '../access/limits-of-keys.ts'
+import { createLimitReports } from '../access/report-limits.ts'
 import { createAssetBooks } from '../assets/asset-books.ts'
 import { createAccept } from '../event-log/accept.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
@@ -12,12 +13,16 @@ import type { Kernel } from './kernel.ts'
 
 export type ApiParts = ReturnType<typeof apiParts>
 
-export function apiParts({ log, pool, newId }: Kernel) {
+export function apiParts({ log, logger, pool, newId }: Kernel) {
+  const limitReports = createLimitReports(log, (error, keyId) =>
+    logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
+  )
   return {
     books: createAssetBooks(pool),
     findReplay: createFindReplay(pool),
     /** Accepts every client request that creates something. */
-    accept: createAccept({ log, pool, newId }),
+    accept: limitReports.reporting(createAccept({ log, pool, newId })),
+    limitReports,
     findWallet: createFindWallet(createWalletFacts(pool)),
     limitsOfKeys: createLimitsOfKeys(log),
     isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),

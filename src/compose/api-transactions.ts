@@ -8,6 +8,7 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
+import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createRequestTransfers } from '../transactions/request-transfers.ts'
@@ -39,6 +40,7 @@ export function composeTransactionRoutes(
   const previewTransfer = createPreviewTransfer({
     ...ports,
     availableOf,
+    readSpent: (reservations, now) => readSpent(pool, reservations, now),
     estimateGas(chainId, requests) {
       const chain = chainOf(chainId)
       return createEstimateGas(chain.foreign, chain.code, createPlainGas(chain))(requests)

@@ -147,17 +147,26 @@ export class InsufficientFunds extends BursarError {
 
 type Payer = { readonly walletId: string; readonly address: string }
 
+/** What a limit lacks for a request, in its units. */
+export type LimitShortfall = {
+  readonly counter: string
+  readonly left: bigint
+  readonly needed: bigint
+  /** When it fits if nothing else is spent until then, ISO 8601 UTC; `null` if it is more than the limit. */
+  readonly availableAt: string | null
+}
+
 /** A limit of the API key does not allow the request: nothing was recorded for sending. */
 export class KeyLimitReached extends BursarError {
   override readonly type = 'policy_error'
   override readonly code = 'key_limit'
   readonly details: Readonly<Record<string, unknown>>
-  /** Of the limit, for the record of the refusal; `null` if no limit is about the asset. */
-  readonly counter: string | null
+  /** For the record of the refusal; `null` if no limit is about the asset. */
+  readonly shortfall: LimitShortfall | null
 
-  constructor(counter: string | null, message: string, details: Readonly<Record<string, unknown>>) {
+  constructor(shortfall: LimitShortfall | null, message: string, details: Readonly<Record<string, unknown>>) {
     super(message)
-    this.counter = counter
+    this.shortfall = shortfall
     this.details = details
   }
 

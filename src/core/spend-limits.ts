@@ -45,6 +45,46 @@ export function bucketOf(now: string, windowSeconds: number): string {
   return new Date(Math.floor(Date.parse(now) / widthMs) * widthMs).toISOString()
 }
 
+/** What counts at a time in a bucket of a counter; `bucket` as `bucketOf` returns it. */
+export type Spent = { readonly bucket: string; readonly amount: bigint }
+export type SpentBy = ReadonlyMap<string, readonly Spent[]>
+
+/**
+ * What is left of a limit at a time, as the append counts it. `roomAt`: when `needed` fits, if nothing else is spent until then,
+ * ISO 8601 UTC; `null` if it fits now, or is more than the limit.
+ *
+ * @param spent every bucket of its counter that may count
+ */
+export function roomIn(
+  { amount, windowSeconds }: Pick<SpendLimit, 'amount' | 'windowSeconds'>,
+  spent: readonly Spent[],
+  { needed, now }: { readonly needed: bigint; readonly now: string },
+): { readonly left: bigint; readonly roomAt: string | null } {
+  const since = beginOfWindow(now, windowSeconds)
+  const counted = spent.filter(({ bucket }) => bucket >= since)
+  const left = BigInt(amount) - counted.reduce((sum, one) => sum + one.amount, 0n)
+  const isShort = needed > left && needed <= BigInt(amount)
+  const roomAt = isShort ? firstRoom(counted, windowSeconds * 1_000, needed - left) : null
+  return { left: left < 0n ? 0n : left, roomAt }
+}
+
+/** When the oldest buckets that have the missing amount together no longer count. */
+function firstRoom(counted: readonly Spent[], lengthMs: number, missing: bigint): string | null {
+  let freed = 0n
+  const last = counted
+    .toSorted((one, other) => (one.bucket < other.bucket ? -1 : 1))
+    .find(({ amount }) => {
+      freed += amount
+      return freed >= missing
+    })
+  return last === undefined ? null : new Date(Date.parse(last.bucket) + lengthMs + lengthMs / BUCKETS).toISOString()
+}
+
+/** The oldest bucket that counts at a time. */
+export function beginOfWindow(now: string, windowSeconds: number): string {
+  return new Date(Date.parse(bucketOf(now, windowSeconds)) - windowSeconds * 1_000).toISOString()
+}
+
 /** What is asked for of an asset; `usd` is the price of a whole unit, `null` when unknown. */
 export type Asked = {
   readonly assetId: string

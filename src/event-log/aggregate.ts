@@ -41,7 +41,7 @@ export type SpendChange = {
 export type ReadModelChanges<Table extends AppendedTable = AppendedTable> = {
   readonly rows: readonly ReadModelRow<Table>[]
   readonly holds: readonly HoldChange[]
-  /** For rebuilds: an append derives them itself (`count_spends`). */
+  /** For rebuilds: an append derives them itself (`spend_changes`). */
   readonly spends?: readonly SpendChange[]
 }
 

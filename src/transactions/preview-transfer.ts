@@ -9,9 +9,11 @@ import { buildCall } from './build-call.ts'
 import type { GasEstimate, GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
 import { costOfNewAccount } from './new-account.ts'
+import type { Requester } from './prepare-transaction.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { mostSignable } from './spend-bounds.ts'
+import { requireRoom } from './spends.ts'
 
 export type FeePreview = {
   readonly native: string
@@ -35,17 +37,19 @@ export type PreviewPorts = TransferPorts & {
   readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
   /** Base units that the wallet may spend: its balance minus the holds of pending transactions. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
+  /** What counts towards the limits of the key. */
+  readonly readSpent: Parameters<typeof requireRoom>[0]
   /** The value of an amount of the native currency in US dollars, or `null`. */
   readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
 }
 
-/** @throws the errors of a transfer request when it is malformed */
-export type PreviewTransfer = (request: TransferRequest, owner: Owner) => Promise<TransferPreview>
+/** @throws the errors of a transfer request when it is malformed; KeyLimitReached */
+export type PreviewTransfer = (request: TransferRequest, requester: Owner & Requester) => Promise<TransferPreview>
 
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
-  return async (request, owner) => {
-    // No key: nothing is spent.
-    const intent = await prepareIntent(ports, request, { ...owner, actor: 'preview' })
+  return async (request, requester) => {
+    const intent = await prepareIntent(ports, request, requester)
+    await requireRoom(ports.readSpent, intent)
     const rules = await ports.gasRules(intent.chainId)
     const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
       ports.quoteOf(intent.chainId),

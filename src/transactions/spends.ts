@@ -2,7 +2,7 @@
 import { nativeAsset } from '../core/assets.ts'
 import { KeyLimitReached } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
-import { type Asked, type Reservation, reserve, type SpendLimit } from '../core/spend-limits.ts'
+import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import type { LimitReached } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
@@ -61,9 +61,29 @@ function uncounted(why: string): KeyLimitReached {
   return new KeyLimitReached(null, message, {})
 }
 
+/**
+ * Refuses what the append would refuse by then: for a request that is not appended.
+ *
+ * @throws KeyLimitReached
+ */
+export async function requireRoom(
+  readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>,
+  intent: Intent,
+): Promise<void> {
+  const { reservations = [], requestedAt: now } = intent
+  if (reservations.length === 0) return
+  const spent = await readSpent(reservations, now)
+  for (const one of reservations.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))) {
+    const { counter, amount: needed, limit, windowSeconds } = one
+    const { left, roomAt } = roomIn({ amount: `${limit}`, windowSeconds }, spent.get(counter) ?? [], { needed, now })
+    if (needed > left)
+      throw keyLimitOf({ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }, [intent])
+  }
+}
+
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
 export function keyLimitOf(
-  { counter, left, needed, roomAt }: LimitReached,
+  { counter, left, needed, roomAt }: Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>,
   intents: readonly Intent[],
 ): KeyLimitReached {
   const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
@@ -74,7 +94,7 @@ export function keyLimitOf(
       ? 'It is more than the limit: send less.'
       : `There is room for it at ${availableAt}, or send less.`
   return new KeyLimitReached(
-    counter,
+    { counter, left, needed, availableAt },
     `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`,
     {
       limit: written(found?.limit ?? 0n),
@@ -95,7 +115,7 @@ function countedOf(transaction: TransactionState): (reservation: Reservation) =>
   return state === 'reverted' || state === 'cancelled' ? ({ kept }) => kept : ({ amount }) => amount
 }
 
-/** What changes between two states: `count_spends` of the append does the same. */
+/** What changes between two states: `spend_changes` of the append does the same. */
 export function spendChanges(before: TransactionState, after: TransactionState): readonly SpendChange[] {
   if (after.state === 'unknown' || after.intent.reservations === undefined) return []
   const [counted, counting] = [countedOf(before), countedOf(after)]

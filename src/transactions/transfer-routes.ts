@@ -5,6 +5,7 @@ import { TRANSFERS_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
 import { type AnswerPorts, answerAccepted, answerBatch } from './answer-accepted.ts'
 import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
 import type { PreviewTransfer } from './preview-transfer.ts'
@@ -49,7 +50,9 @@ const preview = {
   tags,
   operationId: 'previewTransfer',
   summary: 'Preview a transfer',
-  description: 'Returns what a transfer would cost and whether it would succeed. Nothing is sent or recorded.',
+  description:
+    'Returns what a transfer would cost and whether it would succeed. Nothing is sent or recorded. What does not fit into the limits of the API key ' +
+    'is refused as the transfer would be: 403 `key_limit`.',
   params: walletParams,
   body: transferBody,
   response: { 200: successOf(previewSchema, 'The preview.') },
@@ -115,8 +118,10 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         schema: preview,
         config: { scope: 'transactions:read' },
       },
-      async (request) =>
-        success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), request.caller)),
+      async (request) => {
+        const requester = { ...request.caller, actor: metadataOf(request).actor }
+        return success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), requester))
+      },
     )
   }
 }

@@ -6,11 +6,14 @@ import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import type { ApiKeyEvent, ApiKeyIssued } from '../../src/access/events.ts'
+import { keyLimitAggregate } from '../../src/access/limit-aggregate.ts'
+import { createLimitsOfKeys } from '../../src/access/limits-of-keys.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import type { KeyLimit } from '../../src/core/key-limits.ts'
 import { grantsOf } from '../../src/core/scopes.ts'
 import { SCOPES } from '../../src/declarations.ts'
-import { type Change, change, unopened } from '../../src/event-log/aggregate.ts'
+import { type Change, change, opened, unopened } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyStage, withKeyStage } from '../support/key-stage.ts'
@@ -161,6 +164,57 @@ t.test('a forged change opens no key to other addresses, and no event gives one 
   await append(attack, [await changeOf(attack, id, { type: 'ApiKeyRotated', data: rotated })])
   await append(attack, [await changeOf(attack, id, changed(admin.keyId, []))])
   t.equal((await api.send(token, { to: 'GET /v1/me', from: '203.0.113.7' })).code, 'api_key_invalid')
+})
+
+t.test('no login raises a limit, or makes a key that spends beyond those of its maker', async (t) => {
+  const attack = await withStolenLogin(t)
+  const { issue, startApi, kernel } = attack
+  const admin = await issue()
+  const api = await startApi()
+  const scopes = ['api_keys:read', 'api_keys:write', 'wallets:read']
+  const asked = { scopes, limits: [{ transactions: 5, window_seconds: 3_600 }] }
+  const { key_id: id, api_key: token } = (await api.send(admin.token, { to: 'POST /v1/api-keys', body: asked })).data
+  const limitsOf = createLimitsOfKeys(kernel.log).of
+  const limits = await limitsOf(`apikey:${id}`)
+  t.match(limits, [{ counter: `${id} transactions 3600`, amount: '5' }])
+  const changed = (changedBy: string, others: readonly KeyLimit[]): ApiKeyEvent => {
+    const terms = { label: '', scopes, grants: scopes, expiresAt: null, ipAllowlist: [], limits: others }
+    return { type: 'ApiKeyChanged', data: { ...terms, changedBy, changedAt: kernel.log.now() } }
+  }
+  const with_ = (fields: Partial<KeyLimit>) => limits.map((limit) => ({ ...limit, ...fields }) as KeyLimit)
+  const wider = [[], with_({ amount: '6' }), with_({ counter: 'mine' }), with_({ windowSeconds: 60 })]
+  const weak = await issue({ scopes: ['api_keys:write'] })
+  for (const others of wider) {
+    for (const by of [id, weak.keyId, 'key_unknown'])
+      await t.rejects(
+        changeOf(attack, id, changed(by, others)).then((made) => append(attack, [made])),
+        REFUSED,
+        `changed by ${by}`,
+      )
+    const made = await changeOf(attack, newId('apiKey'), forged(id, { scopes: ['wallets:read'], limits: others }))
+    await t.rejects(append(attack, [made]), REFUSED, 'a key that it makes')
+  }
+  // A row that says more gives nothing: limits are read from events.
+  const narrower = await changeOf(attack, id, changed(id, with_({ amount: '4' })))
+  await append(attack, [narrower], (rows) => Object.assign(rows.api_keys?.[0] ?? {}, { limits: [] }))
+  t.match(await createLimitsOfKeys(kernel.log).of(`apikey:${id}`), [{ amount: '4' }])
+  t.equal((await api.send(token, { to: 'GET /v1/me' })).status, 200)
+
+  const raised = await changeOf(attack, id, changed(admin.keyId, with_({ amount: '9' })))
+  const told = { environment: 'mainnet', limit: limits[0] as KeyLimit, left: '0', needed: '1' } as const
+  const times = { availableAt: null, reachedAt: kernel.log.now() }
+  const metadata = { tenantId: 'acme', actor: `apikey:${id}` }
+  const command = { type: 'ReportLimit', report: { ...told, ...times } } as const
+  const report = opened(keyLimitAggregate, id, command, { metadata, now: kernel.log.now() })
+  for (const role of ['dispatcher', 'signer', 'submitter', 'follower', 'sender', 'auditor', 'party'] as const) {
+    const login = poolUntilEnd(t, { connectionString: attack.urlAs(role), max: 1 })
+    const refused = { code: '42501' }
+    await t.rejects(append({ ...attack, api: login }, [raised]), refused, `${role} raises`)
+    await t.rejects(append({ ...attack, api: login }, [report]), refused, `${role} reports`)
+    await t.rejects(login.query("UPDATE api_keys SET limits = '[]'"), refused, `${role} writes the row`)
+  }
+  await t.rejects(attack.api.query("UPDATE api_keys SET limits = '[]'"), { code: '42501' })
+  await t.resolves(append(attack, [raised]), 'this is what is left: as the key of an operator could')
 })
 
 t.test('other logins make no key, and change none', async (t) => {

@@ -142,6 +142,55 @@ t.test('a key that another one makes, or that replaces it, counts on the limits 
   t.equal((await pay(next, '0.95')).status, 403, 'a key that is replaced begins with what was spent')
 })
 
+t.test('a key is told what is left, and a preview what a transfer would be told', async (t) => {
+  const scopes = [...SPENDS, 'api_keys:read']
+  const { id, client } = await makeKey([{ asset_id: ETHER, amount: '1', window_seconds: DAY }], { scopes })
+  const limit = { asset_id: ETHER, amount: '1', window_seconds: DAY, inherited: false }
+  const shown = async (path: string) => (await client.insist({ path })).body.data.limits
+  t.strictSame(await shown('/v1/me'), [{ ...limit, left: '1', available_at: null }])
+  const preview = (amount: string) =>
+    client.insist({
+      method: 'POST',
+      path: `/v1/wallets/${wallet?.id}/transfer/preview`,
+      body: { to: RECIPIENT, amount, asset: 'ETH' },
+    })
+  t.match(await preview('0.9'), { status: 200, body: { data: { would_succeed: true } } })
+  t.equal((await pay(client, '0.9')).status, 202)
+  for (const path of ['/v1/me', `/v1/api-keys/${id}`])
+    t.match(await shown(path), [{ ...limit, left: /^0\.0\d+$/, available_at: null }])
+  const listed = (await client.insist({ path: '/v1/api-keys?limit=1' })).body.data.api_keys
+  t.strictSame(listed[0].limits, [limit], 'a list does not say what is left')
+
+  const refused = await preview('0.2')
+  t.match(refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: /^0\.0\d+$/ } }] } })
+  t.strictSame(refused.body.errors, (await pay(client, '0.2')).body.errors, 'as the transfer')
+  t.equal((await preview('0.01')).status, 200)
+  t.match(await preview('5'), { status: 403, body: { errors: [{ details: { available_at: null } }] } })
+
+  const count = await makeKey([{ transactions: 1, window_seconds: 3_600 }], { scopes })
+  t.equal((await pay(count.client, '0.01')).status, 202)
+  t.match((await count.client.insist({ path: '/v1/me' })).body.data.limits, [
+    { transactions: 1, left: '0', available_at: /T.*Z$/ },
+  ])
+})
+
+t.test('a limit that refuses requests is reported once', async (t) => {
+  const { id, client } = await makeKey([{ asset_id: ETHER, amount: '0.1', window_seconds: DAY }])
+  const reports = async () => {
+    const path = `/v1/events?types=api_key.limit_reached&resource=${id}&wait=30`
+    return (await service.api.insist({ path })).body.data.events
+  }
+  const refused = await Promise.all(Array.from({ length: 12 }, () => pay(client, '0.5')))
+  t.ok(refused.every(({ status }) => status === 403))
+  const limit = { asset_id: ETHER, amount: '0.1', window_seconds: DAY, inherited: false }
+  const data = { key_id: id, limit, left: '0.1', needed: /^0\.5\d+$/, unit: 'ETH', available_at: null }
+  const [first, ...others] = await reports()
+  t.match(first, { type: 'api_key.limit_reached', resource: { type: 'api_key_limit', id, version: 1 }, data })
+  t.strictSame(others, [])
+  t.equal((await pay(client, '0.6')).status, 403)
+  t.equal((await reports()).length, 1)
+})
+
 t.test('limits that are none are refused, each with its field', async (t) => {
   const refusal = async (limits: readonly object[], scopes = SPENDS) => {
     const { status, body } = await service.api.insist({

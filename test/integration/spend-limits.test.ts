@@ -1,71 +1,20 @@
 /** Limits of what is spent in a window, in the append: exact whoever races, given back once, and the same after a rebuild. */
 import fc from 'fast-check'
-import type pg from 'pg'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { bucketOf, type Reservation } from '../../src/core/spend-limits.ts'
+import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { LimitReached } from '../../src/event-log/commit.ts'
 import { createGroupCommit } from '../../src/event-log/group-commit.ts'
-import type { EventLog } from '../../src/event-log/log.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { loginAs, poolUntilEnd } from '../support/database-login.ts'
-import { newTransactionId, seedWallet, TEST_CHAIN, type TestLog, transferIntent, withLog } from '../support/log.ts'
+import { newTransactionId } from '../support/log.ts'
 import { append, decided, METADATA, NOW, REFUSED, sent } from '../support/raw-append.ts'
+import { at, COUNTER, HOUR, open, type Spend, seeBlock, spending, spentOf, withSpending } from '../support/spending.ts'
 
-const HOUR = 3_600
-const COUNTER = 'key_1 eip155:1000001/slip44:60 3600'
-const T0 = Date.parse('2026-11-30T12:00:00.000Z')
-const at = (seconds: number) => new Date(T0 + seconds * 1_000).toISOString()
 const TABLES = ['transactions', 'wallet_holds', 'spend_buckets', 'idempotency_keys'] as const
-
-type Spend = {
-  readonly amount: bigint
-  readonly kept?: bigint
-  readonly limit?: bigint
-  readonly at?: string
-  readonly counter?: string
-}
-
-function reservation({ amount, kept = 0n, limit = 500n, at: now = at(0), counter = COUNTER }: Spend): Reservation {
-  return { counter, unit: 'ETH', decimals: 18, bucket: bucketOf(now, HOUR), windowSeconds: HOUR, limit, amount, kept }
-}
-
-function spending(...spends: readonly Spend[]): TransactionCommand {
-  return {
-    type: 'RequestTransaction',
-    opening: 'TransferRequested',
-    intent: transferIntent({ reservations: spends.map(reservation) }),
-  }
-}
-
-/** A wallet that can pay anything, and a chain whose newest block is as old as the clock. */
-async function withSpending(t: Test): Promise<TestLog> {
-  const test = await withLog(t)
-  await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 30n })
-  await seeBlock(test.pool, at(0))
-  return test
-}
-
-async function seeBlock(pool: pg.Pool, time: string): Promise<void> {
-  await pool.query(
-    `INSERT INTO chain_blocks (chain_id, number, hash, parent_hash, timestamp)
-     SELECT $1, count(*) + 1, '0x' || count(*), '0x', extract(epoch FROM $2::timestamptz)::bigint FROM chain_blocks`,
-    [TEST_CHAIN, time],
-  )
-}
-
-const open = async (log: EventLog, ...spends: readonly Spend[]) => {
-  const id = newTransactionId()
-  await log.append({ changes: [await decided(log, id, spending(...spends))] })
-  return id
-}
-
-const spentOf = async (pool: pg.Pool, counter = COUNTER) =>
-  (await pool.query('SELECT coalesce(sum(spent), 0) AS spent FROM spend_buckets WHERE counter = $1', [counter])).rows[0]
-    .spent as string
 
 for (const run of [1, 2, 3]) {
   t.test(`twelve connections that race for the last unit spend exactly the limit (${run} of 3)`, async (t) => {
@@ -276,16 +225,45 @@ t.test('counters that are rebuilt from the log are those of the append', async (
 
 t.test('no process writes a counter otherwise than by events of transactions', async (t) => {
   const { pool, log, url } = await withSpending(t)
-  const api = await loginAs(t, { pool, url }, 'api')
   const own = sent({ changes: [await decided(log, newTransactionId(), spending({ amount: 5n }))] })
   const row = { counter: COUNTER, bucket: at(0), spent: '0' }
-  await t.rejects(append(api, { ...own, rows: { ...own.rows, spend_buckets: [row] } }), REFUSED)
-  await t.rejects(api.query('UPDATE spend_buckets SET spent = 0'), REFUSED)
-  await t.rejects(api.query('SELECT count_spends(NULL, NULL)'), REFUSED)
+  await open(log, { amount: 3n })
+  for (const role of DATABASE_ROLES.filter((name) => name !== 'operator')) {
+    const login = await loginAs(t, { pool, url }, role)
+    const statements = [
+      'UPDATE spend_buckets SET spent = 0',
+      'DELETE FROM spend_buckets',
+      `INSERT INTO spend_buckets VALUES ('${COUNTER}', now(), 1)`,
+      'SELECT count_spends(NULL, NULL)',
+      'SELECT spend_changes(NULL, NULL)',
+      'SELECT refuse_spends(NULL, NULL)',
+    ]
+    for (const statement of statements) await t.rejects(login.query(statement), REFUSED, `${role}: ${statement}`)
+    const forged = { ...own, rows: { ...own.rows, spend_buckets: [row] } }
+    await t.rejects(append(login, forged), REFUSED, `${role}: rows of an append`)
+    if (role !== 'api') await t.rejects(append(login, own), REFUSED, `${role}: a reservation`)
+  }
+  t.equal(await spentOf(pool), '3')
+  const api = await loginAs(t, { pool, url }, 'api')
   for (const bad of [{ amount: -1n }, { amount: 1n, kept: 2n }, { amount: 10n ** 91n, limit: 10n ** 92n }])
     await t.rejects(append(api, sent({ changes: [await decided(log, newTransactionId(), spending(bad))] })), {
       code: '22023',
     })
   await t.resolves(append(api, own))
-  t.equal(await spentOf(pool), '5')
+  t.equal(await spentOf(pool), '8')
+})
+
+t.test('what a process that signs gives back is what its transaction reserved, once', async (t) => {
+  const { pool, log, url } = await withSpending(t)
+  const [failed, kept] = [await open(log, { amount: 3n }), await open(log, { amount: 4n })]
+  const signer = await loginAs(t, { pool, url }, 'signer')
+  const failure = { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW } as const
+  const own = sent({ changes: [await decided(log, failed, failure)] })
+  const foreign = { ...own.rows.transactions?.[0], transaction_id: kept }
+  const forged = { ...own, rows: { ...own.rows, transactions: [...(own.rows.transactions ?? []), foreign] } }
+  await t.rejects(append(signer, forged), REFUSED, 'a row without its event')
+  t.equal(await spentOf(pool), '7')
+  await append(signer, own)
+  await append(signer, own).catch(() => undefined)
+  t.equal(await spentOf(pool), '4')
 })

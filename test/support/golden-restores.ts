@@ -93,4 +93,5 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   [['transaction-tx_24', 'TransferRequested.v3', { reservations: RESERVED }]],
   [['transaction-tx_25', 'TransferRequested.v3', { reservations: RESERVED }]],
   [['transaction-tx_25', 'TransactionFailed.v1']],
+  [['keylimit-key_5', 'ApiKeyLimitReached.v1']],
 ]

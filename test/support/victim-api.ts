@@ -6,7 +6,7 @@ import { type ApiClient, createApiClient } from './service-api.ts'
 import type { LocalService } from './service-local.ts'
 import { prepareVictim, type Victim } from './victims.ts'
 
-export type VictimApi = { readonly api: ApiClient; readonly victim: Victim }
+export type VictimApi = { readonly api: ApiClient; readonly victim: Victim; readonly baseUrl: string }
 
 /** @param settings in place of those of the service */
 export async function startVictimApi(
@@ -19,7 +19,8 @@ export async function startVictimApi(
   const victim = prepareVictim('api', { ...service.env, ...own, ...settings })
   t.after(victim.kill)
   await victim.start()
-  const api = createApiClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: service.apiKey })
+  const baseUrl = `http://127.0.0.1:${port}`
+  const api = createApiClient({ baseUrl, apiKey: service.apiKey })
   await eventually(async () => (await api.once({ path: '/healthz' })).status === 200)
-  return { api, victim }
+  return { api, victim, baseUrl }
 }

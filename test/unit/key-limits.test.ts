@@ -1,7 +1,7 @@
 /** What counts towards the limits of an API key, and which limits another key may have. */
 import t from 'tap'
 import { changedLimits, isWithinLimits, newLimits, unfitLimits } from '../../src/core/key-limits.ts'
-import { type Asked, bucketOf, reserve, type SpendLimit } from '../../src/core/spend-limits.ts'
+import { type Asked, bucketOf, reserve, roomIn, type SpendLimit } from '../../src/core/spend-limits.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
 const ether = {
@@ -97,5 +97,26 @@ t.test('scopes that spend what no limit counts go with no limit of amounts', (t)
     )?.[0],
     'too_many',
   )
+  t.end()
+})
+
+t.test('what is left grows when the oldest bucket leaves the window', (t) => {
+  const limit = { amount: '100', windowSeconds: 3_600 }
+  const bucket = (seconds: number) => bucketOf(new Date(Date.parse(NOW) + seconds * 1_000).toISOString(), 3_600)
+  const room = (needed: bigint, ...spent: readonly (readonly [number, bigint])[]) =>
+    roomIn(
+      limit,
+      spent.map(([seconds, amount]) => ({ bucket: bucket(seconds), amount })),
+      { needed, now: NOW },
+    )
+  const freed = (seconds: number) => new Date(Date.parse(bucket(seconds)) + 3_637_500).toISOString()
+  t.strictSame(room(1n), { left: 100n, roomAt: null })
+  t.strictSame(room(40n, [-60, 30n], [-600, 30n]), { left: 40n, roomAt: null })
+  t.strictSame(room(41n, [-60, 30n], [-600, 30n]), { left: 40n, roomAt: freed(-600) })
+  t.strictSame(room(100n, [-60, 30n], [-600, 30n]), { left: 40n, roomAt: freed(-60) })
+  t.strictSame(room(101n, [-60, 30n]), { left: 70n, roomAt: null }, 'it never fits')
+  t.strictSame(room(1n, [-60, 30n], [-600, 90n]), { left: 0n, roomAt: freed(-600) }, 'above the limit')
+  t.strictSame(room(100n, [-3_700, 100n]), { left: 100n, roomAt: null }, 'no longer counted')
+  t.strictSame(room(1n, [600, 100n]), { left: 0n, roomAt: freed(600) }, 'by a clock that is ahead')
   t.end()
 })

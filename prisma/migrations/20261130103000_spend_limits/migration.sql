@@ -101,32 +101,46 @@ CREATE FUNCTION spent_part(state text, is_in_block boolean) RETURNS text LANGUAG
               WHEN state IN ('reverted', 'cancelled') THEN 'kept' ELSE 'all' END
 $$;
 
--- Counts what this append reserves, and what the outcomes of earlier transactions give back to their buckets or take again. It is called before
--- the rows change, and derives everything from events and states, so that no process can say it otherwise. What no window reaches is deleted.
-CREATE FUNCTION count_spends(reserved reservation[], rows jsonb) RETURNS void LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $$
+CREATE TYPE spend_change AS (counter text, bucket timestamptz, delta numeric);
+
+-- What this append reserves, and what the outcomes of earlier transactions give back to their buckets or take again. It is called before
+-- the rows change, and derives everything from events and states, so that no process can say it otherwise.
+CREATE FUNCTION spend_changes(reserved reservation[], rows jsonb) RETURNS spend_change[]
+LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
+BEGIN
+  RETURN (
+    SELECT array_agg(x::spend_change)
+      FROM (SELECT r.counter, r.bucket, r.amount AS delta FROM unnest(reserved) AS r
+             UNION ALL
+            -- LATERAL with OFFSET: one look-up for each row, whatever the statistics say.
+            SELECT r->>'counter', (r->>'bucket')::timestamptz,
+                   CASE p.after WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
+                     - CASE p.before WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
+              FROM jsonb_array_elements(rows->'transactions') AS x
+             CROSS JOIN LATERAL (SELECT t.state, t.block_number IS NOT NULL AS in_block FROM transactions t
+                                  WHERE t.transaction_id = x->>'transaction_id' OFFSET 0) AS s
+             CROSS JOIN LATERAL (SELECT spent_part(s.state, s.in_block) AS before,
+                                        spent_part(coalesce(x->>'state', s.state), CASE WHEN x ? 'block_number' OR NOT x ? 'after_version'
+                                                                                        THEN x->>'block_number' IS NOT NULL ELSE s.in_block END) AS after OFFSET 0) AS p
+             CROSS JOIN LATERAL (SELECT (o.data->>'reservations')::jsonb AS reservations FROM events o
+                                  WHERE p.before <> p.after AND o.stream_id = 'transaction-' || (x->>'transaction_id') AND o.stream_version = 1 OFFSET 0) AS o
+             CROSS JOIN LATERAL jsonb_array_elements(coalesce(o.reservations, '[]')) AS r) AS x);
+END $$;
+
+-- Adds the changes to their buckets, all in one order: of two appends that share buckets, one waits for the other, whether they reserve,
+-- give back or both. Nothing is locked behind them. What no window reaches is deleted.
+CREATE FUNCTION count_spends(changes spend_change[], reserved reservation[]) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
   IF reserved IS NOT NULL THEN
-    DELETE FROM spend_buckets b USING (SELECT r.counter, min(r.bucket) AS bucket FROM unnest(reserved) AS r GROUP BY r.counter) AS a
-     WHERE b.counter = a.counter AND b.bucket < a.bucket - interval '32 days';
-    INSERT INTO spend_buckets AS b (counter, bucket, spent)
-    SELECT r.counter, r.bucket, sum(r.amount) FROM unnest(reserved) AS r GROUP BY r.counter, r.bucket ORDER BY r.counter, r.bucket
-        ON CONFLICT (counter, bucket) DO UPDATE SET spent = b.spent + excluded.spent;
+    DELETE FROM spend_buckets b USING (
+      SELECT s.counter, s.bucket
+        FROM (SELECT r.counter, min(r.bucket) AS bucket FROM unnest(reserved) AS r GROUP BY r.counter) AS a
+        JOIN spend_buckets s ON s.counter = a.counter AND s.bucket < a.bucket - interval '32 days' FOR UPDATE OF s SKIP LOCKED) AS old
+     WHERE b.counter = old.counter AND b.bucket = old.bucket;
   END IF;
-  -- LATERAL with OFFSET: one look-up for each row, whatever the statistics say.
   INSERT INTO spend_buckets AS b (counter, bucket, spent)
-  SELECT r->>'counter', (r->>'bucket')::timestamptz,
-         sum(CASE p.after WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END
-               - CASE p.before WHEN 'all' THEN (r->>'amount')::numeric WHEN 'kept' THEN (r->>'kept')::numeric ELSE 0 END)
-    FROM jsonb_array_elements(rows->'transactions') AS x
-   CROSS JOIN LATERAL (SELECT t.state, t.block_number IS NOT NULL AS in_block FROM transactions t
-                        WHERE t.transaction_id = x->>'transaction_id' OFFSET 0) AS s
-   CROSS JOIN LATERAL (SELECT spent_part(s.state, s.in_block) AS before,
-                              spent_part(coalesce(x->>'state', s.state), CASE WHEN x ? 'block_number' OR NOT x ? 'after_version'
-                                                                              THEN x->>'block_number' IS NOT NULL ELSE s.in_block END) AS after OFFSET 0) AS p
-   CROSS JOIN LATERAL (SELECT (o.data->>'reservations')::jsonb AS reservations FROM events o
-                        WHERE p.before <> p.after AND o.stream_id = 'transaction-' || (x->>'transaction_id') AND o.stream_version = 1 OFFSET 0) AS o
-   CROSS JOIN LATERAL jsonb_array_elements(coalesce(o.reservations, '[]')) AS r
-   GROUP BY 1, 2 ORDER BY 1, 2
+  SELECT c.counter, c.bucket, sum(c.delta) FROM unnest(changes) AS c GROUP BY c.counter, c.bucket HAVING sum(c.delta) <> 0 ORDER BY c.counter, c.bucket
       ON CONFLICT (counter, bucket) DO UPDATE SET spent = b.spent + excluded.spent;
 END $$;
 
@@ -239,6 +253,7 @@ DECLARE
   environments text[];
   newest_id xid8;
   reserved reservation[];
+  spends spend_change[];
   settles boolean;
 BEGIN
   may := session_rights();
@@ -395,7 +410,7 @@ BEGIN
     nothing := refuse_foreign_rows(guards, rows, stream_ids, stream_versions, types, all_data, all_metadata);
   END IF;
   settles := types && '{TransactionFailed,TransactionCancelled,TransactionReverted,TransactionMined,SettlementRevoked}';
-  IF reserved IS NOT NULL OR settles THEN nothing := count_spends(reserved, CASE WHEN settles THEN rows ELSE '{}' END); END IF;
+  IF reserved IS NOT NULL OR settles THEN spends := spend_changes(reserved, CASE WHEN settles THEN rows ELSE '{}' END); END IF;
   IF rows - 'transactions' = '{}' THEN
     IF rows ? 'transactions' THEN nothing := put_transactions(rows->'transactions'); END IF;
   ELSE
@@ -412,6 +427,9 @@ BEGIN
       END IF;
     END IF;
   END IF;
+
+  -- Last: who waits for a bucket must hold nothing that the append before it waits for, as the accounts of its releases.
+  IF spends IS NOT NULL THEN nothing := count_spends(spends, reserved); END IF;
 END $$;
 
 -- SECURITY DEFINER and the path as before; migrate grants it.

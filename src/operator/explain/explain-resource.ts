@@ -30,10 +30,13 @@ export async function explainResource(
   { id, resource }: Extract<Target, { kind: 'resource' }>,
   io: CliIo,
 ): Promise<ExitCode> {
-  const { noun, aggregate, texts, transactionsOf } = resource
+  const { noun, aggregate, also, transactionsOf } = resource
+  const texts = { ...resource.texts, ...also?.texts }
   const transactions = transactionsOf === undefined ? [] : await readTransactions(pool, transactionsOf, id)
-  const { events, held } =
+  const { events: own, held } =
     aggregate === null ? await readOpening(log, transactions.at(-1)) : await log.readSound<Event>(aggregate, id)
+  const others = also === undefined ? [] : (await log.readSound<Event>(also.aggregate, id)).events
+  const events = [...own, ...others].sort((one, other) => one.recordedAt.localeCompare(other.recordedAt))
   if (held !== null && events.length === 0) throw new BrokenChain(held)
   if (events.length === 0) throw new NotFound(noun, undefined, `There is no ${noun} ${id}.`)
   const labels = await readKeyLabels(pool, events)

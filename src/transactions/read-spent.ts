@@ -1,0 +1,28 @@
+/** What counts towards limits now. For those who are told: an append counts once more, with the counters locked. */
+import type { Pool } from 'pg'
+import { toIso } from '../core/instants.ts'
+import { beginOfWindow, type SpendLimit, type Spent, type SpentBy } from '../core/spend-limits.ts'
+import type { Row } from '../event-log/table-rows.ts'
+
+/** Every bucket that counts at the time, ISO 8601 UTC. */
+export async function readSpent(
+  pool: Pick<Pool, 'query'>,
+  limits: readonly Pick<SpendLimit, 'counter' | 'windowSeconds'>[],
+  now: string,
+): Promise<SpentBy> {
+  const spent = new Map<string, Spent[]>()
+  if (limits.length === 0) return spent
+  const since = new Map(limits.map(({ counter, windowSeconds }) => [counter, beginOfWindow(now, windowSeconds)]))
+  const { rows } = await pool.query<Row<'spend_buckets'>>({
+    name: 'spent_of_counters',
+    text: `SELECT s.counter, s.bucket, s.spent FROM unnest($1::text[], $2::timestamptz[]) AS l(counter, since)
+             JOIN spend_buckets AS s ON s.counter = l.counter AND s.bucket >= l.since`,
+    values: [[...since.keys()], [...since.values()]],
+  })
+  for (const { counter, bucket, spent: amount } of rows) {
+    const known = spent.get(counter) ?? []
+    known.push({ bucket: toIso(bucket), amount: BigInt(amount) })
+    spent.set(counter, known)
+  }
+  return spent
+}
