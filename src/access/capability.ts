@@ -5,6 +5,7 @@ import { apiKeyAggregate } from './aggregate.ts'
 import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
 import { keyLimitAggregate } from './limit-aggregate.ts'
+import { LIVE_OF_TENANT } from './sql.ts'
 
 const aggregate = anyAggregate(apiKeyAggregate)
 
@@ -16,5 +17,6 @@ export const access: Capability = {
   },
   explains: [explainedApiKey],
   tasks: [expiryTask],
+  usage: { api_keys: LIVE_OF_TENANT },
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],
 }

@@ -223,7 +223,7 @@ function unfitTerms({ label, scopes, expiresAt }: ChosenTerms, knownScopes: read
   if (expiresAt !== null && !INSTANT.test(expiresAt)) {
     items.push(item('expires_at', 'invalid_time', 'must be ISO 8601 UTC with milliseconds.'))
   } else if (expiresAt !== null && expiresAt <= now) {
-    items.push(item('expires_at', 'expires_in_the_past', 'must be in the future.'))
+    items.push(item('expires_at', 'expires_in_the_past', `must be later than now, ${now}.`))
   }
   return items
 }

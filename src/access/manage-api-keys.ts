@@ -97,7 +97,7 @@ function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['creat
         const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES) }
         const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
         const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
-        requireGiven(key, own)
+        requireGiven(key, own, { names: true })
         return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
       },
       { replayFirst: true },
@@ -191,20 +191,29 @@ function isOwned(loaded: Loaded<ApiKeyState>, owner: Owner): loaded is Loaded<Kn
   return state.status !== 'unknown' && state.tenantId === owner.tenantId && state.environment === owner.environment
 }
 
-/** @throws PermissionDenied `beyond_own_key`, which names the first that is too much */
-function requireGiven(terms: Pick<KeyTerms, 'grants' | 'expiresAt'> & Opened, own: KeyTerms): void {
-  const beyond = (what: string) =>
+/**
+ * @param names whether the request has a field for each of the terms
+ * @throws PermissionDenied `beyond_own_key`, which names the first that is too much
+ */
+function requireGiven(
+  terms: Pick<KeyTerms, 'grants' | 'expiresAt'> & Opened,
+  own: KeyTerms,
+  { names = false }: { readonly names?: boolean } = {},
+): void {
+  const beyond = (field: string, what: string, remedy: string) =>
     new PermissionDenied(
       'beyond_own_key',
-      `A key can give only what it holds itself, and the API key of the request ${what}.`,
+      `A key can give only what it holds itself, and the API key of the request ${what}: ${remedy}, or use a key that holds more.`,
+      names ? field : undefined,
     )
   const more = terms.grants.filter((scope) => !own.grants.includes(scope))
-  if (more.length > 0) throw beyond(`does not hold ${more.join(', ')}`)
+  if (more.length > 0) throw beyond('scopes', `does not hold ${more.join(', ')}`, 'leave that out')
   if (own.expiresAt !== null && (terms.expiresAt === null || terms.expiresAt > own.expiresAt))
-    throw beyond(`expires at ${own.expiresAt}`)
+    throw beyond('expires_at', `expires at ${own.expiresAt}`, 'send no later time')
   if (!isWithin(terms.ipAllowlist, own.ipAllowlist))
-    throw beyond(`may be used from ${own.ipAllowlist.join(', ')} alone`)
-  if (!isWithinLimits(terms.limits, own.limits)) throw beyond('has limits that the other would not have')
+    throw beyond('ip_allowlist', `may be used from ${own.ipAllowlist.join(', ')} alone`, 'send addresses within these')
+  if (!isWithinLimits(terms.limits, own.limits))
+    throw beyond('limits', 'has limits that the other would not have', 'keep these')
 }
 
 /** In their only form. @throws ValidationFailed `invalid_range`, `excludes_caller` */

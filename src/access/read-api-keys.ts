@@ -40,11 +40,13 @@ export function createApiKeyReads(pool: Pool, clock: Clock): ApiKeyReads {
       return toView(row, await readSpent(pool, row.limits, toInstant(nowMs)), nowMs)
     },
     async list({ tenantId, environment }, { issuedBy, before, limit }) {
+      // Each combination is a statement of its own: a plan for all of them would read what is before the cursor, too.
+      const older = before === undefined ? '' : 'AND k.key_id < $4'
+      const made = issuedBy === undefined ? '' : `AND k.issued_by = $${before === undefined ? 4 : 5}`
       const { rows } = await pool.query<Found>({
-        name: issuedBy === undefined ? 'list_api_keys' : 'list_api_keys_by_issuer',
-        text: `${KEYS} AND ($3::text IS NULL OR k.key_id < $3) ${issuedBy === undefined ? '' : 'AND k.issued_by = $5'}
-                ORDER BY k.key_id DESC LIMIT $4`,
-        values: [tenantId, environment, before ?? null, limit, ...(issuedBy === undefined ? [] : [issuedBy])],
+        name: `list_api_keys${older && '_older'}${made && '_by_issuer'}`,
+        text: `${KEYS} ${older} ${made} ORDER BY k.key_id DESC LIMIT $3`,
+        values: [tenantId, environment, limit, before, issuedBy].filter((value) => value !== undefined),
       })
       const nowMs = clock()
       return rows.map((row) => toView(row, null, nowMs))

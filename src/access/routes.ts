@@ -158,7 +158,7 @@ function addCreate(app: App, ports: ApiKeyRoutePorts): void {
   const { manage, reads } = ports
   app.post(
     '/v1/api-keys',
-    { schema: create, config: { ...writeAccess, idempotent: true, quotas: [], refusals: BEYOND } },
+    { schema: create, config: { ...writeAccess, idempotent: true, quotas: ['api_keys'], refusals: BEYOND } },
     (request, reply) => {
       const { caller, body, ip: address } = request
       const { label = '', scopes, expires_at, ip_allowlist, limits, force = false } = body
@@ -205,7 +205,8 @@ function addChanges(app: App, ports: ApiKeyRoutePorts): void {
       config: {
         ...writeAccess,
         idempotent: true,
-        quotas: [],
+        // For the overlap it is one more, and the new one may be rotated in turn.
+        quotas: (asked) => ((asked as Static<typeof rotateBody>).overlap_seconds === 0 ? [] : ['api_keys']),
         refusals: { ...BEYOND, 409: `${ENDED} Or it was rotated before: \`api_key_rotated\`.` },
       },
     },

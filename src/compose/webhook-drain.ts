@@ -1,6 +1,8 @@
 /** What sends the deliveries of a webhook: the keys that sign them, the connections, and what is recorded. */
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config.ts'
+import { change } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
 import { webhookAggregate } from '../webhooks/aggregate.ts'
 import { createSafeAgents } from '../webhooks/connect-safely.ts'
@@ -69,12 +71,24 @@ async function composeOpen({ config }: Kernel): Promise<OpenSealed> {
   }
 }
 
-/** Never silent: the event is in the feed, and the operator's log says why. */
+/**
+ * Never silent: the event is in the feed, and the operator's log says why. What a receiver did says nothing about a webhook
+ * that was changed meanwhile, which may have another one: its next attempt decides.
+ */
 function disabling({ log, logger }: Kernel): DrainPorts['disable'] {
-  return async ({ webhookId, tenantId }, reason) => {
+  return async ({ webhookId, tenantId, version }, reason) => {
+    const loaded = await log.load(webhookAggregate, webhookId)
+    if (loaded.version !== version) return
     const metadata = { tenantId, actor: 'worker:webhook-sender' }
-    const command = { type: 'DisableWebhook', reason, now: log.now() } as const
-    await log.execute(webhookAggregate, webhookId, command, { metadata })
+    const now = log.now()
+    const disabled = change(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
+    if (disabled === null) return
+    try {
+      await log.append({ changes: [disabled] })
+    } catch (error) {
+      if (error instanceof StreamConflict) return
+      throw error
+    }
     logger.warn({ webhook_id: webhookId, tenant_id: tenantId, reason }, 'disabled a webhook')
   }
 }

@@ -18,6 +18,11 @@ export const QUOTA_SETTINGS = {
   QUOTA_ASSETS: limit(500, 'Maximum number of ERC-20 contracts that a tenant can register'),
   // Each event is sent once for each webhook that wants it.
   QUOTA_WEBHOOKS: limit(50, 'Maximum number of webhooks of a tenant'),
+  // A tenth of those that an API process remembers: one tenant cannot make it ask for those of all others again.
+  QUOTA_API_KEYS: limit(
+    1_000,
+    'Maximum number of API keys of a tenant that are neither revoked nor expired. The command of the operator is not limited',
+  ),
   // One hour of transfers at 25 per second, on chains that mine none of them.
   QUOTA_TRANSACTIONS_WAITING: limit(100_000, 'Maximum number of unmined transactions of a tenant'),
   // Each takes tens of milliseconds of a signer, more with mpc parties: a thousand finish within a minute or two.

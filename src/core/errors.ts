@@ -99,10 +99,18 @@ export class Conflict extends BursarError {
 export class PermissionDenied extends BursarError {
   override readonly type = 'permission_error'
   override readonly code: string
+  readonly #field: string | undefined
 
-  constructor(code: string, message: string) {
+  /** @param field the field of the request that asks for it, if one does */
+  constructor(code: string, message: string, field?: string) {
     super(message)
     this.code = code
+    this.#field = field
+  }
+
+  override get items(): readonly ErrorItem[] {
+    const item = { type: this.type, message: this.message, code: this.code } as const
+    return [this.#field === undefined ? item : { ...item, field: this.#field }]
   }
 }
 

@@ -7,6 +7,7 @@ export const COUNTED_QUOTAS = [
   'watched_addresses',
   'assets',
   'webhooks',
+  'api_keys',
   'transactions_waiting',
   'ceremonies',
 ] as const
@@ -40,6 +41,7 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   watched_addresses: ['watched addresses, including archived ones', 'Restore an archived wallet'],
   assets: ['registered assets', 'Use the registered assets'],
   webhooks: ['webhooks', 'Delete one'],
+  api_keys: ['API keys that are neither revoked nor expired', 'Revoke one'],
   transactions_waiting: ['unmined transactions', 'Wait until some are mined, or cancel some'],
   ceremonies: ['unfinished wallets, share refreshes, signatures and exports', 'Wait until some of them are finished'],
   requests_in_flight: ['concurrent requests', 'Send fewer concurrent requests'],

@@ -43,7 +43,10 @@ export class AddressNotAllowed extends BursarError {
   override readonly code = 'address_not_allowed'
 
   constructor(address: string) {
-    super(`The API key may not be used from ${address}: use it from an address of its ip_allowlist.`)
+    super(
+      `The API key may not be used from ${address}: use it from an address of its ip_allowlist. If that is the address of a proxy, ` +
+        'the operator has to add it to TRUSTED_PROXIES.',
+    )
   }
 }
 

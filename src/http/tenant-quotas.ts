@@ -64,12 +64,13 @@ export type TenantQuotas = {
   readonly clock: Clock
 }
 
-/** Seconds until a retry may help. Wallets, addresses, assets and webhooks are not freed by waiting. */
+/** Seconds until a retry may help. Wallets, addresses, assets, webhooks and API keys are not freed by waiting. */
 const RETRY_AFTER_SECONDS: Readonly<Record<CountedQuota, number | null>> = {
   wallets: null,
   watched_addresses: null,
   assets: null,
   webhooks: null,
+  api_keys: null,
   transactions_waiting: 5,
   ceremonies: 1,
 }

@@ -83,14 +83,13 @@ async function sendRound(ports: DrainPorts, line: Line, { isStopped, isOver }: U
   const { deliveries: due, isFull } = await deliveries.next(choice)
   if (due.length === 0)
     return choice.rest === 'all' || choice.rest === 'probe' ? restIfMany(ports, line, receiver) : 'blocked'
-  const isRoundOver = () => isOver() || performance.now() - readAt >= ROUND_MS
   const attempts = await sendDeliveries(ports, { receiver, readAt }, due, {
     isReplay: line.isReplay,
     isStopped,
-    isOver: isRoundOver,
+    isOver: (sendingMs) => sendingMs >= ROUND_MS || isOver(sendingMs),
   })
   if (attempts.length === 0) return 'more'
-  const { failingSince, pausedUntil } = await deliveries.record(webhookId, attempts)
+  const { failingSince, pausedUntil } = await deliveries.record(line, attempts)
   onAttempts(attempts)
   const reason = reasonToDisable(attempts, failingSince, receiver, clock())
   if (reason !== null) await ports.disable(receiver, reason)
@@ -108,7 +107,7 @@ function choiceOf(line: Line, receiver: Receiver, now: number): Choice {
     if (isUntil(receiver.pausedUntil)) return receiver.refusesAll && !line.isReplay ? 'untried' : 'none'
     if (line.isReplay && isUntil(receiver.replaysRestUntil)) return 'none'
     // One that failed is tried with one delivery: a dead receiver costs one request, and few deliveries their attempts.
-    return receiver.isFailing ? 'probe' : 'all'
+    return receiver.isFailing || (line.isReplay && receiver.refusesReplays) ? 'probe' : 'all'
   }
   return { line, rest: restOf(), isAsked, isWaiting }
 }

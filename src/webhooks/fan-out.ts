@@ -145,7 +145,8 @@ async function resume(pool: Pool, events: readonly LoggedEvent[]): Promise<void>
   )
   if (resumed.length === 0) return
   await pool.query(
-    `UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL, refused = 0, refused_types = '{}'
+    `UPDATE webhook_health SET failing_since = NULL, failures = 0, paused_until = NULL, refused = 0, refused_types = '{}',
+            replays_rest_until = NULL, replays_refused = 0
       WHERE webhook_id = ANY ($1)`,
     [resumed],
   )

@@ -12,7 +12,7 @@ import { ASKED, isDue, isNext, isUntried, LIVE, MOST_PENDING, REPLAYED, TRIED } 
 
 export type Pending = Pick<
   Row<'webhook_deliveries'>,
-  'delivery_id' | 'event_id' | 'stream_id' | 'attempts' | 'type' | 'is_asked'
+  'delivery_id' | 'event_id' | 'stream_id' | 'attempts' | 'type' | 'is_asked' | 'due_at'
 > & { readonly payload: Payload }
 
 /** What is sent beside what the owner asked for: nothing; one, to try the receiver; types that it was not sent yet; or all. */
@@ -41,10 +41,10 @@ const TRIED_AT_ONCE = 64
 const ASKED_AT_ONCE = 8
 
 /** Deliveries of earlier versions have no payload of their own. */
-const COLUMNS = `d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type,
+const COLUMNS = `d.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.due_at,
   d.is_asked OR (d.type = 'webhook.test' AND d.attempts = 0) AS is_asked,
   coalesce(d.payload, (SELECT w.payload FROM webhooks AS w WHERE w.webhook_id = $1)) AS payload`
-const CHOSEN = 'd.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.is_asked, d.payload'
+const CHOSEN = 'd.delivery_id, d.event_id, d.stream_id, d.attempts, d.type, d.due_at, d.is_asked, d.payload'
 const PLACE = 'd.transaction_id, d.position, d.part'
 const of = ({ isReplay }: Line) =>
   `FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE}`
@@ -88,7 +88,7 @@ const freshOf = (line: Line) =>
 
 /** The first delivery of each resource, if it is due, with what is chosen by. */
 const firstsOf = (line: Line) => `WITH pending AS (
-    SELECT ${COLUMNS}, d.state, d.due_at, ${PLACE}, row_number() OVER (PARTITION BY d.stream_id ORDER BY ${PLACE}) AS n
+    SELECT ${COLUMNS}, d.state, ${PLACE}, row_number() OVER (PARTITION BY d.stream_id ORDER BY ${PLACE}) AS n
       FROM (SELECT d.* ${of(line)} ORDER BY ${PLACE} LIMIT ${MOST_PENDING}) AS d
   ), d AS MATERIALIZED (SELECT * FROM pending WHERE n = 1 AND ${isDue('$2')})`
 
@@ -104,5 +104,5 @@ const probeOf = (line: Line) => `${firstsOf(line)}, turns AS (
     SELECT type, row_number() OVER (ORDER BY type) - 1 AS turn, count(*) OVER () AS types FROM (SELECT DISTINCT type FROM d) AS due_types
   )
   SELECT ${CHOSEN} FROM d JOIN turns USING (type)
-   WHERE turn = coalesce((SELECT failures FROM webhook_health WHERE webhook_id = $1), 0) % types
+   WHERE turn = coalesce((SELECT failures + replays_refused FROM webhook_health WHERE webhook_id = $1), 0) % types
    ORDER BY d.attempts, d.due_at, ${PLACE} LIMIT 1`

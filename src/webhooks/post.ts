@@ -47,7 +47,7 @@ export function createPost(settings: {
       'user-agent': userAgent,
     }
     try {
-      const { status, retryAfter, text } = await request({ url, agents, timeoutMs, headers: all, body })
+      const { status, retryAfter, text } = await request({ url, agents, startedAt, timeoutMs, headers: all, body })
       const retryAfterMs = readRetryAfter(retryAfter)
       return { outcome: outcomeOf(status), status, error: null, response: text, durationMs: durationMs(), retryAfterMs }
     } catch (error) {
@@ -61,6 +61,8 @@ export function createPost(settings: {
 type Request = {
   readonly url: string
   readonly agents: Agents
+  /** By the clock of the process. What is sent again, on another connection, gets no more time. */
+  readonly startedAt: number
   readonly timeoutMs: number
   readonly headers: http.OutgoingHttpHeaders
   readonly body: string
@@ -69,7 +71,8 @@ type Request = {
 type Response = { readonly status: number; readonly retryAfter: string | undefined; readonly text: string }
 
 /** Events instead of streams and signals that are awaited: these took more CPU than all the rest of a delivery. */
-function request({ url, agents, timeoutMs, headers, body }: Request): Promise<Response> {
+function request(asked: Request): Promise<Response> {
+  const { url, agents, startedAt, timeoutMs, headers, body } = asked
   const target = new URL(url)
   const isEncrypted = target.protocol === 'https:'
   const options = {
@@ -81,7 +84,7 @@ function request({ url, agents, timeoutMs, headers, body }: Request): Promise<Re
   return new Promise((resolve, reject) => {
     const sent = isEncrypted ? https.request(options) : http.request(options)
     let end = () => void sent.destroy(new Error(`no response within ${timeoutMs / 1_000} s`))
-    const timer = setTimeout(() => end(), timeoutMs)
+    const timer = setTimeout(() => end(), startedAt + timeoutMs - performance.now())
     sent.once('response', (response) => {
       end = () => void response.destroy()
       readBeginning(response, (text) => {
@@ -98,7 +101,7 @@ function request({ url, agents, timeoutMs, headers, body }: Request): Promise<Re
     sent.on('error', (error) => {
       clearTimeout(timer)
       // The receiver closed a connection that was kept: that says nothing of this request.
-      if (sent.reusedSocket && isReset(error)) resolve(request({ url, agents, timeoutMs, headers, body }))
+      if (sent.reusedSocket && isReset(error)) resolve(request(asked))
       else reject(error)
     })
     sent.end(body)

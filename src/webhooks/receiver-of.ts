@@ -19,6 +19,8 @@ export type Receiver = {
   /** Whether it has answered, and refused many in a row. */
   readonly refusesAll: boolean
   readonly replaysRestUntil: Date | null
+  /** Whether it has refused many replays in a row. */
+  readonly refusesReplays: boolean
   /** Whether a delivery waits for its next attempt: it holds back the later ones of its resource. */
   readonly isWaiting: boolean
   /** Whether its owner asked for a delivery. */
@@ -32,7 +34,9 @@ export type ReceiverOf = (webhookId: string) => Promise<Receiver | null>
 const REMEMBERED = 50_000
 
 type ReceiverRow = Pick<Row<'webhooks'>, 'webhook_id' | 'version' | 'tenant_id' | 'url' | 'updated_at'> &
-  OrNull<Pick<Row<'webhook_health'>, 'paused_until' | 'failing_since' | 'refused' | 'replays_rest_until'>> & {
+  OrNull<
+    Pick<Row<'webhook_health'>, 'paused_until' | 'failing_since' | 'refused' | 'replays_refused' | 'replays_rest_until'>
+  > & {
     readonly is_waiting: boolean
     readonly is_asked: boolean
   }
@@ -41,7 +45,7 @@ export function createReceiverOf(pool: Pool): ReceiverOf {
   return async (webhookId) => {
     const { rows } = await pool.query<ReceiverRow>({
       name: 'receiver_of_webhook',
-      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_rest_until,
+      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_refused, h.replays_rest_until,
                     EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${ASKED}) AS is_asked,
                     EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${TRIED}) AS is_waiting
                FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
@@ -60,6 +64,7 @@ export function createReceiverOf(pool: Pool): ReceiverOf {
       isFailing: row.failing_since !== null,
       refusesAll: (row.refused ?? 0) >= MOST_REFUSED,
       replaysRestUntil: row.replays_rest_until,
+      refusesReplays: (row.replays_refused ?? 0) >= MOST_REFUSED,
       isWaiting: row.is_waiting,
       isAsked: row.is_asked,
     }

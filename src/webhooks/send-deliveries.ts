@@ -32,10 +32,14 @@ type Terms = { readonly receiver: Receiver; readonly readAt: number }
 export type Until = {
   /** Whether no delivery is begun any more. */
   readonly isStopped: () => boolean
-  /** Whether the round is to end: what is answered at once goes on while another request holds it up. */
-  readonly isOver: () => boolean
+  /**
+   * Whether the round is to end, after so many ms of sending: what is answered at once goes on while another request holds
+   * it up.
+   */
+  readonly isOver: (sendingMs: number) => boolean
 }
 
+/** Begins some deliveries in any case: a round that took long to read must not end without one. */
 export async function sendDeliveries(
   ports: SendPorts,
   { receiver, readAt }: Terms,
@@ -72,13 +76,16 @@ export async function sendDeliveries(
     return { delivery, posted, isRefused }
   }
   const chains = chainsOf(due)
+  const beganAt = performance.now()
   const sendChains = async (): Promise<void> => {
     let isPrompt = true
+    let isFirst = true
     for (let chain = chains.shift(); chain !== undefined; chain = chains.shift()) {
       for (const delivery of chain) {
         while (!terms.areCurrent() && !terms.haveChanged) await terms.read()
         if (terms.haveChanged || isDown || isFailing() || isStopped()) return
-        if (isOver() && !(isPrompt && isHeldUp())) return
+        if (!isFirst && isOver(performance.now() - beganAt) && !(isPrompt && isHeldUp())) return
+        isFirst = false
         const attempt = await sendOne(delivery)
         attempts.push(attempt)
         isPrompt = attempt.posted.durationMs <= PROMPT_MS

@@ -13,4 +13,4 @@ export function createSendWaiting(pool: Pool): SendWaiting {
 
 const SEND = `WITH due AS (
     UPDATE webhook_deliveries SET due_at = $2 WHERE webhook_id = $1 AND ${PENDING} AND attempts > 0 AND due_at > $2
-  ) UPDATE webhook_health SET paused_until = NULL, replays_rest_until = NULL, refused = 0, refused_types = '{}' WHERE webhook_id = $1`
+  ) UPDATE webhook_health SET paused_until = NULL, replays_rest_until = NULL, replays_refused = 0, refused = 0, refused_types = '{}' WHERE webhook_id = $1`

@@ -3,7 +3,7 @@
  * ceilings measured in the same run, and fails when a limit is exceeded. Without names, all except `audit` and `growth`,
  * which create a log of a million events, `scale`, and `soak`, which takes half an hour. `--profile` also prints CPU by
  * function, and slows the run; the number of transfers and their rate per second are those of `soak`, the number of
- * events that of `growth` and `feed`.
+ * events that of `growth`, `feed` and `feed-filters`.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,13 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startTestRedis } from '../support/redis.ts'
 import { apiMemoryMb, benchAccept, benchStatus } from './accept.ts'
+import { benchApiKeys } from './api-keys.ts'
 import { benchAudit } from './audit.ts'
 import { benchClosed, benchClosedMpc, benchClosedRedis } from './closed.ts'
 import { benchCpu, benchCpuMpc, benchRest } from './cpu.ts'
 import { benchEndToEnd } from './end-to-end.ts'
 import { benchFeed } from './feed.ts'
+import { benchFilters } from './feed-filters.ts'
 import { benchFollow } from './follow.ts'
 import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
@@ -37,18 +39,20 @@ const MEMORY_LIMIT_MB = 250
 const GROWTH_EVENTS = 1_000_000
 const FEED_EVENTS = 100_000
 /**
- * Benchmarks with their own sandbox, and its settings: mpc has parties, closed and cpu restart the database, feed, follow and
- * growth leave many wallets behind, feed has many streams with one key, rest needs a quiet service, scale has more
- * processes than the sandbox has connections for, soak measures memory from the start, swap asks more quotes than a
- * tenant may, webhooks has transfers with and without them.
+ * Benchmarks with their own sandbox, and its settings: api-keys leaves many keys behind, mpc has parties, closed and cpu
+ * restart the database, feed, feed-filters, follow and growth leave many wallets behind, feed has many streams with one
+ * key, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
+ * from the start, swap asks more quotes than a tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'api-keys': { RATE_LIMIT_PER_SECOND: '0' },
   closed: {},
   'closed-mpc': { MPC_PARTIES: '3' },
   'closed-redis': {},
   cpu: {},
   'cpu-mpc': { MPC_PARTIES: '3' },
   feed: { MAX_EVENT_STREAMS_PER_KEY: '1000', QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
+  'feed-filters': { QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
   follow: {},
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
@@ -63,6 +67,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   accept: benchAccept,
   status: benchStatus,
   'end-to-end': benchEndToEnd,
+  'api-keys': benchApiKeys,
   closed: benchClosed,
   'closed-redis': benchClosedRedis,
   'closed-mpc': benchClosedMpc,
@@ -71,6 +76,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   rest: benchRest,
   follow: benchFollow,
   feed: (subject) => benchFeed(subject, Number(values.events ?? FEED_EVENTS)),
+  'feed-filters': (subject) => benchFilters(subject, Number(values.events ?? FEED_EVENTS)),
   nft: benchNft,
   mpc: benchMpc,
   swap: benchSwap,

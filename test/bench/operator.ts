@@ -1,11 +1,11 @@
-/** Runs the operator command like an operator, the built program in a separate process, and measures its memory. */
+/** Runs a command like an operator, the built program in a separate process, and measures its memory. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-const PROGRAM = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
+const programOf = (name: string) => fileURLToPath(new URL(`../../dist/bin/${name}.js`, import.meta.url))
 const LOOK_MS = 200
 
 export type OperatorRun<Result> = { readonly result: Result; readonly seconds: number; readonly peakMb: number }
@@ -14,9 +14,10 @@ export type OperatorRun<Result> = { readonly result: Result; readonly seconds: n
 export async function runOperator<Result>(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
+  program: 'bursar' | 'keys' = 'bursar',
 ): Promise<OperatorRun<Result>> {
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [PROGRAM, ...args, '--json'], {
+  const child = spawn(process.execPath, [programOf(program), ...args, '--json'], {
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -26,7 +27,7 @@ export async function runOperator<Result>(
   }, LOOK_MS)
   try {
     const [said, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-    if (code !== 0) throw new Error(`bursar ${args.join(' ')} ended with ${code}: ${complaint}${said}`)
+    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${complaint}${said}`)
     return { result: JSON.parse(said) as Result, seconds: (performance.now() - startedAt) / 1_000, peakMb }
   } finally {
     clearInterval(watch)

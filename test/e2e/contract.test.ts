@@ -7,6 +7,7 @@ import { checkContractRows } from './checks/contract-rows.ts'
 import { checkCrowd } from './checks/crowd.ts'
 import { checkHostile } from './checks/hostile.ts'
 import { checkIdempotentRoutes } from './checks/idempotent-routes.ts'
+import { checkKeyLimits } from './checks/key-limits.ts'
 import { checkMpc } from './checks/mpc.ts'
 import { checkNft } from './checks/nft.ts'
 import { checkVoucherRaces } from './checks/nft-races.ts'
@@ -35,6 +36,7 @@ const CHECKS = {
   once: ['idempotency', checkOnce],
   idempotent: ['every route that takes an Idempotency-Key', checkIdempotentRoutes],
   access: ['access', checkAccess],
+  'key-limits': ['API keys with limits', checkKeyLimits],
   refusals: ['refusals', checkRefusals],
   crowd: ['crowds', checkCrowd],
   reference: ['the reference', checkReference],

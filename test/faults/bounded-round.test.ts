@@ -80,3 +80,5 @@ t.test('a round of random faults loses nothing and doubles nothing', async (t) =
   )
   if (!t.passing()) t.comment(service.lastWords())
 })
+
+t.end()

@@ -167,3 +167,5 @@ async function idsOfTransactions(databaseUrl: string): Promise<string[]> {
   await client.end()
   return rows.map(({ id }) => id)
 }
+
+t.end()

@@ -94,3 +94,5 @@ t.test('with one of two silent, a wallet goes on with its own nonces and is sent
   t.match(await stage.read(fresh, first), { state: 'confirmed', nonce: 0 })
   t.match(await stage.read(used, second), { state: 'confirmed', nonce: 1 })
 })
+
+t.end()

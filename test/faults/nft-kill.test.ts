@@ -76,3 +76,5 @@ t.test(`kill -9 during ${MINTS} mints loses and doubles nothing`, async (t) => {
   )
   if (!t.passing()) t.comment(service.lastWords())
 })
+
+t.end()

@@ -182,3 +182,5 @@ t.test('emptying and stopping Redis loses nothing and does not affect the API', 
   await settleAndAudit(t, service, url, wallets, [...answers, ...during])
   await eventually(async () => (await api.once({ path: '/readyz' })).status === 200)
 })
+
+t.end()

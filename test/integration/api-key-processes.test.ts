@@ -71,7 +71,8 @@ t.test('nor does a process that is cut from the database: it lets nobody in', as
 
 t.test('of 1,000 requests beside a revocation each is accepted or refused, and none after it', async (t) => {
   const { issue, startApi, pool } = await withKeyStage(t)
-  const [here, there] = [await startApi(), await startApi()]
+  const without = { QUOTA_API_KEYS: '0' }
+  const [here, there] = [await startApi(without), await startApi(without)]
   const { token: admin } = await issue()
   const { keyId, token } = await issue(MAKER)
   const replies = Array.from({ length: 1_000 }, (_, n) =>
@@ -90,11 +91,16 @@ t.test('of 1,000 requests beside a revocation each is accepted or refused, and n
     [...codes].filter((code) => !['api_key_invalid', 'beyond_own_key'].includes(code ?? '')),
     [],
   )
-  const { rows } = await pool.query('SELECT key_id FROM api_keys WHERE issued_by = $1 ORDER BY 1', [keyId])
+  const { rows } = await pool.query(
+    `SELECT k.key_id AS row_of, substr(e.stream_id, length('apikey-') + 1) AS logged
+       FROM (SELECT * FROM api_keys WHERE issued_by = $1) AS k
+       FULL JOIN (SELECT * FROM events WHERE data->>'issuedBy' = $1) AS e ON e.stream_id = 'apikey-' || k.key_id ORDER BY 2`,
+    [keyId],
+  )
   t.strictSame(
-    rows.map(({ key_id }) => key_id),
-    made.toSorted(),
-    'what was accepted is there, and nothing else',
+    rows,
+    made.toSorted().map((id) => ({ row_of: id, logged: id })),
+    'what was accepted is in the log, and nothing else',
   )
   const { rows: asked } = await pool.query('SELECT resource_id FROM idempotency_keys ORDER BY 1')
   t.strictSame(
@@ -120,6 +126,47 @@ t.test('no request is refused while keys are replaced under load', async (t) => 
   }
   isOver = true
   await Promise.all(clients)
+  t.strictSame([...codes], [200])
+})
+
+/** Presents a key until it is refused. @returns times of day: when the last request that was let in began, and the refusal */
+async function untilRefused({ send }: KeyApi, token: string) {
+  for (let lastMs = 0; ; await turn()) {
+    const beganMs = Date.now()
+    const { status, code } = await send(token, { to: ME })
+    if (status !== 200) return { lastMs, refusedMs: Date.now(), code }
+    lastMs = beganMs
+  }
+}
+
+t.test('both keys work until the overlap ends, and a second later the old one works in no process', async (t) => {
+  const { issue, startApi, pool } = await withKeyStage(t)
+  const apis = [await startApi(), await startApi()]
+  const [one, other] = apis as [KeyApi, KeyApi]
+  const { token: admin } = await issue()
+  const old = await issue(READER)
+  const olds = apis.flatMap((api) => Array.from({ length: 4 }, () => untilRefused(api, old.token)))
+  const rotate = { to: `POST /v1/api-keys/${old.keyId}/rotate`, body: { overlap_seconds: 2 } }
+  const rotated = await Promise.all([one.send(admin, rotate), other.send(admin, rotate)])
+  const [won, lost] = rotated.toSorted((a, b) => a.status - b.status)
+  t.match([won, lost], [{ status: 201 }, { status: 409, code: 'api_key_rotated' }], 'of two at once one is the first')
+  const { api_key: next, key_id: nextId } = won?.data ?? {}
+  t.match(lost?.body.errors, [{ details: { rotated_to: nextId } }])
+  const { rows } = await pool.query('SELECT key_id FROM api_keys WHERE rotated_from = $1', [old.keyId])
+  t.strictSame(rows, [{ key_id: nextId }])
+  let isOver = false
+  const codes = new Set<unknown>()
+  const news = apis.map(async ({ send }) => {
+    for (; !isOver; await turn()) codes.add((await send(next, { to: ME })).status)
+  })
+  const endsMs = Date.parse((await one.send(next, { to: ME })).data.created_at) + 2_000
+  for (const { lastMs, refusedMs, code } of await Promise.all(olds)) {
+    t.equal(code, 'api_key_invalid')
+    t.ok(refusedMs >= endsMs, `refused ${endsMs - refusedMs} ms before the overlap ended`)
+    t.ok(lastMs < endsMs + 1_000, `the last one began ${lastMs - endsMs} ms after the overlap`)
+  }
+  isOver = true
+  await Promise.all(news)
   t.strictSame([...codes], [200])
 })
 

@@ -2,10 +2,12 @@
  * Two changes of one resource at the same time: each that is accepted holds afterwards. Every PATCH route of the API has
  * an entry here, and every field of its body.
  */
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { composeOfflineApi } from '../../src/sandbox/offline-api.ts'
 import { mine } from '../support/calls.ts'
 import { type Answer, told } from '../support/http.ts'
+import { withKeyStage } from '../support/key-stage.ts'
 import { ASYNC, type Data, withNftApi } from '../support/nft-api.ts'
 import { dataOf, WATCH, withWalletApi } from '../support/wallet-api.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
@@ -70,6 +72,41 @@ const ROUTES: Readonly<Record<string, (t: Test) => Promise<Route>>> = {
         types: { value: (round) => [flag(round) ? 'wallet.created' : 'transaction.confirmed'] },
         wallet_ids: { value: (round) => [wallets[round % 2]] },
         payload: { value: (round) => (flag(round) ? 'thin' : 'full') },
+      },
+    }
+  },
+
+  async '/v1/api-keys/{key_id}'(t) {
+    const { issue, startApi } = await withKeyStage(t)
+    const { send } = await startApi()
+    const { token } = await issue()
+    const body = { label: 'changed', scopes: ['wallets:read', 'wallets:write', 'events:read'] }
+    return {
+      fields: {
+        label: { value: (round) => `label ${round}` },
+        scopes: { value: (round) => [flag(round) ? 'wallets:read' : 'events:read'] },
+        expires_at: { value: (round) => `2999-01-01T00:00:00.${String(round).padStart(3, '0')}Z` },
+        ip_allowlist: { value: (round) => [flag(round) ? '127.0.0.0/8' : '127.0.0.1/32'] },
+        limits: {
+          value: (round) => [{ transactions: round, window_seconds: 3_600 }],
+          holds: ({ limits }, value) =>
+            isDeepStrictEqual(
+              limits,
+              (value as object[]).map((limit) => ({ ...limit, inherited: false })),
+            ),
+        },
+        force: { value: () => true, holds: () => true },
+      },
+      // Scopes can only be taken away.
+      async resource() {
+        const url = `/v1/api-keys/${(await send(token, { to: 'POST /v1/api-keys', body })).data.key_id}`
+        return {
+          async patch(changes) {
+            const reply = await send(token, { to: `PATCH ${url}`, body: changes })
+            return { ...reply, text: JSON.stringify(reply.body) }
+          },
+          read: async () => (await send(token, { to: `GET ${url}` })).data,
+        }
       },
     }
   },

@@ -229,7 +229,7 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
     retryAfterMs: null,
   } as const
   await deliveries.record(
-    'one',
+    { webhookId: 'one', isReplay: false },
     due.map((delivery) => ({ delivery, posted, isRefused: false })),
   )
   t.equal(noted.size, 5)

@@ -6,11 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { workOnLanes } from '../../src/compose/lanes.ts'
-import { loadConfig } from '../../src/config.ts'
 import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import { type Lane, laneName } from '../../src/transactions/lanes.ts'
 import { workName } from '../../src/transactions/partitions.ts'
-import { TAG_KEY } from '../support/config.ts'
+import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace } from '../support/job-places.ts'
 import { TEST_CHAIN } from '../support/log.ts'
 import { insertTransactions, insertWallets, walletAddress } from '../support/many-rows.ts'
@@ -26,16 +25,7 @@ const OTHER = laneName({ chainId: TEST_CHAIN, address: walletAddress(LANES + 1) 
 async function withSigner(t: Test, place: JobPlace) {
   const { url, pool } = await withDatabase(t)
   const { redisUrl } = await place.fresh()
-  const config = loadConfig({
-    DATABASE_URL: url,
-    ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
-    LOG_LEVEL: 'silent',
-    DATABASE_POOL_SIZE: '4',
-    TRANSACTION_TAG_KEY: TAG_KEY,
-    SHUTDOWN_GRACE_MS: '2000',
-    DATA_DIR: t.testdir(),
-    MPC_POOL_SIZE: '0',
-  })
+  const config = signerConfig(t, url, redisUrl ? { REDIS_URL: redisUrl } : {})
   const kernel = composeKernel(config, 'signer')
   t.after(() => kernel.close())
   return { pool, kernel }

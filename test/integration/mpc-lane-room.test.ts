@@ -8,10 +8,9 @@ import t, { type Test } from 'tap'
 import { startHeartbeat } from '../../src/compose/heartbeat.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { type LaneWork, workOnLanes } from '../../src/compose/lanes.ts'
-import { loadConfig } from '../../src/config.ts'
 import { laneName } from '../../src/transactions/lanes.ts'
 import { LANE_QUEUES, PARTITIONS, workName } from '../../src/transactions/partitions.ts'
-import { TAG_KEY } from '../support/config.ts'
+import { signerConfig } from '../support/config.ts'
 import { insertTransactions, insertWallets } from '../support/many-rows.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -45,19 +44,7 @@ async function seed(pool: Pool): Promise<{ readonly mpc: readonly string[]; read
 }
 
 function openSigner(t: Test, url: string, number: number): Kernel {
-  const kernel = composeKernel(
-    loadConfig({
-      DATABASE_URL: url,
-      LOG_LEVEL: 'silent',
-      DATABASE_POOL_SIZE: '4',
-      TRANSACTION_TAG_KEY: TAG_KEY,
-      SHUTDOWN_GRACE_MS: '2000',
-      DATA_DIR: t.testdir(),
-      MPC_POOL_SIZE: '0',
-    }),
-    'signer',
-    `test:${number}`,
-  )
+  const kernel = composeKernel(signerConfig(t, url), 'signer', `test:${number}`)
   t.after(() => kernel.close())
   const { stop } = startHeartbeat(kernel)
   t.after(stop)

@@ -5,12 +5,11 @@ import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { composeRecordAccusation } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
-import { loadConfig } from '../../src/config.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
-import { TAG_KEY } from '../support/config.ts'
+import { signerConfig } from '../support/config.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -20,18 +19,7 @@ type KeyRow = { readonly key_id: string; readonly wallet_id: string | null; read
 
 async function withProcesses(t: Test, env: Record<string, string>) {
   const { url, pool } = await withDatabase(t)
-  const config = loadConfig({
-    DATABASE_URL: url,
-    LOG_LEVEL: 'silent',
-    DATABASE_POOL_SIZE: '4',
-    TRANSACTION_TAG_KEY: TAG_KEY,
-    SWEEP_INTERVAL_MS: '100',
-    LEASE_MS: '1000',
-    SHUTDOWN_GRACE_MS: '2000',
-    // The keystore, and no checkpoints of another log.
-    DATA_DIR: t.testdir(),
-    ...env,
-  })
+  const config = signerConfig(t, url, { SWEEP_INTERVAL_MS: '100', LEASE_MS: '1000', ...env })
   const parties = rememberedParties()
   // Nobody signs here: these tests cover keys and their shares.
   const nobody = async () => {

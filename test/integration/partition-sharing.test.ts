@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { workOnLanes } from '../../src/compose/lanes.ts'
-import { loadConfig } from '../../src/config.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
-import { TAG_KEY } from '../support/config.ts'
+import { signerConfig } from '../support/config.ts'
 import { loginAs } from '../support/database-login.ts'
 import { insertTransactions, insertWallets } from '../support/many-rows.ts'
 import { withDatabase } from '../support/postgres.ts'
@@ -31,15 +30,7 @@ t.test('only signers report as signers', async (t) => {
 
 t.test('a signer that alone lives keeps working on all partitions, however many others report', async (t) => {
   const { url, pool } = await withDatabase(t)
-  const config = loadConfig({
-    DATABASE_URL: url,
-    LOG_LEVEL: 'silent',
-    DATABASE_POOL_SIZE: '4',
-    TRANSACTION_TAG_KEY: TAG_KEY,
-    SHUTDOWN_GRACE_MS: '2000',
-    DATA_DIR: t.testdir(),
-    MPC_POOL_SIZE: '0',
-  })
+  const config = signerConfig(t, url)
   const kernel = composeKernel(config, 'signer')
   t.after(() => kernel.close())
   await insertWallets(pool, { count: PARTITIONS.length })

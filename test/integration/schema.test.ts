@@ -58,6 +58,7 @@ t.test('the page of the schema and the migrations have the same columns', async 
 
 /** The condition of each partial index on a state, from the code that runs the queries. */
 const CONDITIONS: Readonly<Record<string, string>> = {
+  api_keys_live: access.ACTIVE,
   api_keys_to_expire: access.TO_EXPIRE,
   mpc_refreshes_open: mpcKeys.OPEN,
   nft_vouchers_unsigned: nft.UNSIGNED,

@@ -188,6 +188,7 @@ t.test('a quota counts what exists and is unfinished, of one tenant', async (t) 
     watched_addresses: 0,
     assets: 0,
     webhooks: 0,
+    api_keys: 0,
     transactions_waiting: 2,
     ceremonies: 4,
   })

@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
-import { loadConfig } from '../../src/config.ts'
 import type { QueueName } from '../../src/declarations.ts'
 import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
@@ -20,7 +19,7 @@ import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
-import { TAG_KEY } from '../support/config.ts'
+import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
 import { ALL_ALIVE, beatAs, rememberedParties } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
@@ -86,17 +85,7 @@ function slowParties() {
 async function withProcesses(t: Test, place: JobPlace) {
   const { url, pool } = await withDatabase(t)
   const { redisUrl } = await place.fresh()
-  const config = loadConfig({
-    DATABASE_URL: url,
-    ...(redisUrl ? { REDIS_URL: redisUrl } : {}),
-    LOG_LEVEL: 'silent',
-    DATABASE_POOL_SIZE: '4',
-    TRANSACTION_TAG_KEY: TAG_KEY,
-    SHUTDOWN_GRACE_MS: '2000',
-    // The keystore, and no checkpoints of another log.
-    DATA_DIR: t.testdir(),
-    MPC_POOL_SIZE: '0',
-  })
+  const config = signerConfig(t, url, redisUrl ? { REDIS_URL: redisUrl } : {})
   const parties = slowParties()
   const stop = new AbortController()
   const kernels = ['dispatcher', 'signer'].map((name) => composeKernel(config, name))

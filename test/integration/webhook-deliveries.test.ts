@@ -131,7 +131,7 @@ t.test('a sender that dies before it records a response sends the same event aga
     sent.map(({ event }) => event),
     ['a.1', 'a.2'],
   )
-  if (first) await deliveries.record('one', [{ delivery: first, posted: posted('failed'), isRefused: false }])
+  if (first) await deliveries.record(line, [{ delivery: first, posted: posted('failed'), isRefused: false }])
   const { rows } = await pool.query(`SELECT state FROM webhook_deliveries WHERE event_id = 'a.1'`)
   t.strictSame(rows, [{ state: 'delivered' }], 'a late record does not undo a delivery')
 })

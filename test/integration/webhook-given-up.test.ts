@@ -94,7 +94,7 @@ async function withSending(t: Test) {
       // The later events of a resource wait until the one before them is given up.
       for (let due = await next(); due.deliveries.length > 0; due = await next())
         await deliveries.record(
-          webhookId,
+          line,
           due.deliveries.map((delivery) => ({ delivery, posted: FAILED, isRefused: false })),
         )
     },

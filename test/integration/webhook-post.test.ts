@@ -274,3 +274,22 @@ t.test('a name that DNS does not have is looked up by the system where own netwo
 async function withDns(t: Test, answer: (name: string) => readonly string[] | null): Promise<LookUpAll> {
   return createLookUp({ hasOwnNetworks: false, servers: [await dnsServer(t, answer)] })
 }
+
+t.test('a receiver that closes each connection that was kept gets no more time than any other', async (t) => {
+  const waiting: http.ServerResponse[] = []
+  let asked = 0
+  const url = await withReceiver(t, (request, response) => {
+    asked += 1
+    if (asked > 6) setTimeout(() => request.socket.resetAndDestroy(), 900)
+    else waiting.push(response)
+    if (asked === 6) for (const one of waiting) one.end()
+  })
+  const post = withPost(t, { allowed: LOOPBACK, timeoutMs: 1_500 })
+  const kept = await Promise.all(Array.from({ length: 6 }, () => post(url, HEADERS, BODY)))
+  t.strictSame(
+    kept.map(({ status }) => status),
+    Array.from({ length: 6 }, () => 200),
+  )
+  t.match(await post(url, HEADERS, BODY), { outcome: 'failed', status: null })
+  t.ok(asked <= 8, `it was sent ${asked - 6} times`)
+})

@@ -10,6 +10,16 @@ type Changing = (stage: SenderStage, id: string) => Promise<Answer>
 /** Answers 20 ms after each delivery, as a receiver far away. */
 const ROUND_TRIP_MS = 20
 
+/** The sender gives its leases back when it has nothing to send any more. */
+function untilReleased({ pool }: SenderStage, id: string) {
+  return eventually(async () => {
+    const { rows } = await pool.query(`SELECT FROM leases WHERE name LIKE $1 AND expires_at > clock_timestamp()`, [
+      `webhook-${id}%`,
+    ])
+    return rows.length === 0
+  })
+}
+
 /** Changes a webhook in the middle of a thousand deliveries. @returns what was sent after the answer */
 async function sentAfter(stage: SenderStage, change: Changing) {
   const { webhook_id: id, secret } = await stage.hook('/old')
@@ -30,14 +40,7 @@ async function sentAfter(stage: SenderStage, change: Changing) {
   await stage.addDeliveries(id, 1_000)
   await stage.startSender()
   const { status } = await eventually(() => answer)
-  // The sender gives its leases back when it has nothing to send any more.
-  await eventually(async () => {
-    const { rows } = await stage.pool.query(
-      `SELECT FROM leases WHERE name LIKE $1 AND expires_at > clock_timestamp()`,
-      [`webhook-${id}%`],
-    )
-    return rows.length === 0
-  })
+  await untilReleased(stage, id)
   return { status, id, secret, before: atAnswer, after: stage.receiver.all.slice(atAnswer) }
 }
 
@@ -73,4 +76,25 @@ t.test('after a secret is replaced without an overlap, no delivery is signed wit
   )
   await stage.receiver.until((all) => all.length > before + after.length)
   t.notOk(isSignedWith(secret, stage.receiver.all.at(-1)?.body ?? '', stage.receiver.all.at(-1)?.headers ?? {}))
+})
+
+t.test('an answer of the old URL does not disable a webhook that is sent elsewhere', async (t) => {
+  const stage = await withWebhookSender(t)
+  const { receiver } = stage
+  const { webhook_id: id, secret } = await stage.hook('/old')
+  receiver.verifyWith('/new', secret)
+  let answer: (status: number) => void = () => undefined
+  const later = new Promise<number>((resolve) => {
+    answer = resolve
+  })
+  receiver.answer('/old', () => later)
+  await stage.addDeliveries(id, 1)
+  await stage.startSender()
+  await receiver.until((all) => all.length === 1)
+  t.equal((await stage.patch(`/${id}`, { url: receiver.urlOf('/new') })).status, 200)
+  answer(410)
+  await eventually(async () => (await stage.pool.query('SELECT FROM webhook_deliveries WHERE attempts > 0')).rowCount)
+  await untilReleased(stage, id)
+  t.match((await stage.get(`/${id}`)).body.data, { status: 'enabled', disabled_reason: null })
+  await receiver.until((all) => all.some(({ path }) => path === '/new'))
 })

@@ -1,6 +1,9 @@
 /** Whose turn it is among the deliveries of one webhook: what fails or is replayed holds back its own resource alone. */
 import t from 'tap'
+import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
 import { enqueue, START, withDrain } from '../support/webhook-drain-stage.ts'
+
+const DAY = 86_400_000
 
 t.test('a receiver that fails with one type is sent the others', async (t) => {
   const { pool, sent, drain } = await withDrain(t, ({ event }) => (event.endsWith('bad') ? 'failed' : 'delivered'))
@@ -75,5 +78,66 @@ t.test('a replay that is refused holds back no live event of its resource, and r
   t.strictSame(
     sent.map(({ event }) => event),
     ['a.1', 'b.1', 'a.3'],
+  )
+})
+
+for (const isWanted of [false, true])
+  t.test(
+    `deliveries that take longer to read than a round lasts are sent, ${isWanted ? '' : 'not '}while others wait`,
+    async (t) => {
+      const { pool, sent, drain } = await withDrain(t, () => 'delivered', {
+        bodiesOf: async (ids) => {
+          await pool.query('SELECT pg_sleep(0.6)')
+          return new Map(ids.map((id) => [id, (payload) => JSON.stringify({ id, payload })]))
+        },
+      })
+      await enqueue(pool, 'one', ['a.1', 'b.1'])
+      await drain('one', { isWanted })
+      t.strictSame(
+        sent.map(({ event }) => event),
+        ['a.1', 'b.1'],
+      )
+    },
+  )
+
+t.test('replays that are refused, as one that a receiver has had already, hold back no live event', async (t) => {
+  let isReplay = true
+  const { pool, time, sent, drain } = await withDrain(t, () => (isReplay ? { status: 409 } : 'delivered'))
+  await enqueue(
+    pool,
+    'one',
+    Array.from({ length: 12 }, (_, n) => `a${n}.1`),
+  )
+  await pool.query(`UPDATE webhook_deliveries SET replay_id = 'rpl_1'`)
+  await drain('one-replays')
+  t.ok(sent.length >= 8)
+  isReplay = false
+  await enqueue(pool, 'one', ['b.1'])
+  await drain('one')
+  t.equal(sent.at(-1)?.event, 'b.1')
+  isReplay = true
+  const before = sent.length
+  await drain('one-replays')
+  time.now += 6_000
+  await drain('one-replays')
+  t.equal(sent.length, before + 1, 'they rest, and one tries whether they are taken')
+  isReplay = false
+  time.now += DAY
+  await drain('one-replays')
+  const { rows } = await pool.query(`SELECT FROM webhook_deliveries WHERE state <> 'delivered'`)
+  t.strictSame(rows, [])
+})
+
+t.test('a delivery that its owner asks for while it is attempted is attempted once more', async (t) => {
+  const { pool, sent, drain } = await withDrain(t, async () => {
+    if (sent.length === 1) await createDeliveryReads(pool).retry('one', 'one-a.1', new Date(START))
+    return sent.length === 1 ? 'failed' : 'delivered'
+  })
+  await enqueue(pool, 'one', ['a.1'])
+  await drain('one')
+  await drain('one')
+  t.strictSame(
+    sent.map(({ event }) => event),
+    ['a.1', 'a.1'],
   )
 })

@@ -134,3 +134,5 @@ t.test(`${POOR} lanes that wait for funds: another lane of their tenant is signe
   t.strictSame(await statesOf(stage, poor), ['confirmed'])
   t.equal(ids.length, POOR)
 })
+
+t.end()

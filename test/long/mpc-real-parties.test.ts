@@ -119,3 +119,5 @@ t.test('real parties make a key, and repair the share that one of them lost', as
   t.match(await service.keys(), [{ address: key?.address, public_key: key?.public_key, wallet_id: id }])
   t.strictSame(await differences(service.pool), [])
 })
+
+t.end()

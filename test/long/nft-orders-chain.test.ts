@@ -55,3 +55,5 @@ t.test('whatever the order, the service says of each token what its contract say
   )
   t.strictSame((await compareLive(stage.service.pool, ALL_AGGREGATES)).differences, [])
 })
+
+t.end()

@@ -86,3 +86,5 @@ t.test('a node that answers after 10 s delays no other chain', async (t) => {
   other.decide = () => ({ type: 'pass' })
   await Promise.all(away)
 })
+
+t.end()

@@ -86,3 +86,5 @@ t.test('the API exports a key only to an allowed recipient', async (t) => {
   const ofMpc = await client.post(`/v1/wallets/${body.data.wallet_id}/export`, { recipient })
   t.strictSame([ofMpc.status, ...told(ofMpc)], [422, 'wallet_id mpc_not_exportable'])
 })
+
+t.end()

@@ -1,5 +1,6 @@
-/** A production environment, and the problems of an environment. */
-import { ConfigError, type Environ, loadConfig } from '../../src/config.ts'
+/** A production environment, the settings of a signer, and the problems of an environment. */
+import type { Test } from 'tap'
+import { type Config, ConfigError, type Environ, loadConfig } from '../../src/config.ts'
 
 export const PRODUCTION = {
   DATABASE_URL: 'postgres://bursar:hunter2@db:5432/bursar',
@@ -8,6 +9,25 @@ export const PRODUCTION = {
 /** The key of tags of every service that a test starts. */
 export const TAG_KEY = Buffer.alloc(32, 3).toString('base64')
 export const KEY = Buffer.alloc(32, 7).toString('base64')
+
+/**
+ * The settings of a signer that a test composes in its own process, and of processes beside it: a keystore of its own, no
+ * pool of mpc keys, a short shutdown.
+ *
+ * @param env more settings, or others in place of these
+ */
+export function signerConfig(t: Test, url: string, env: Environ = {}): Config {
+  return loadConfig({
+    DATABASE_URL: url,
+    LOG_LEVEL: 'silent',
+    DATABASE_POOL_SIZE: '4',
+    TRANSACTION_TAG_KEY: TAG_KEY,
+    SHUTDOWN_GRACE_MS: '2000',
+    DATA_DIR: t.testdir(),
+    MPC_POOL_SIZE: '0',
+    ...env,
+  })
+}
 
 /** The error lines of a start with these settings; none when it would succeed. */
 export function problemsOf(env: Environ): readonly string[] {

@@ -28,8 +28,6 @@ export type ForkNode = RpcReader & {
   /** Senders whose calls would revert. */
   readonly refusesFrom: Set<string>
   silent: boolean
-  /** How long an answer takes. */
-  delayMs: number
   hasConfig: boolean
   /** Seconds since the epoch. */
   nextForkAt: number | null
@@ -45,7 +43,6 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
     estimates: new Map(),
     refusesFrom: new Set(),
     silent: false,
-    delayMs: 0,
     hasConfig: true,
     nextForkAt: null,
     code: new Map(),
@@ -53,7 +50,6 @@ export function createForkNode(fork: keyof typeof HEADERS = 'amsterdam'): ForkNo
       node.exchanges += 1
       for (const { method } of requests) node.asked.set(method, (node.asked.get(method) ?? 0) + 1)
       if (node.silent) return new Promise(() => undefined)
-      if (node.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, node.delayMs))
       return requests.map((request) => answer(node, request))
     },
   }

@@ -63,6 +63,19 @@ const ROTATION_KEY = { key: 'key-rotation', fingerprint: 'of-key-rotation' }
 
 const A_DAY = [{ of: 'usd', counter: 'key_5 usd 86400', amount: '1000000000', windowSeconds: 86_400, inherited: false }]
 
+const RESERVED = [
+  {
+    counter: 'key_5 usd 86400',
+    unit: 'USD',
+    decimals: 6,
+    bucket: '2026-11-30T13:00:00.000Z',
+    windowSeconds: 86_400,
+    limit: '1000000000',
+    amount: '35000000',
+    kept: '1000000',
+  },
+]
+
 export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],
   [['apikey-key_2', 'ApiKeyChanged.v1']],
@@ -76,5 +89,9 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_4', 'ApiKeyIssued.v2', { digest: 'd4'.repeat(32), expiresAt: null, issuedBy: null }]],
   [['apikey-key_5', 'ApiKeyIssued.v2', { digest: 'd5'.repeat(32), expiresAt: null, issuedBy: 'key_4' }]],
   [['apikey-key_5', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', limits: A_DAY }]],
+  // It spends of its limit; what fails gives it back.
+  [['transaction-tx_24', 'TransferRequested.v3', { reservations: RESERVED }]],
+  [['transaction-tx_25', 'TransferRequested.v3', { reservations: RESERVED }]],
+  [['transaction-tx_25', 'TransactionFailed.v1']],
   [['keylimit-key_5', 'ApiKeyLimitReached.v1']],
 ]

@@ -47,6 +47,8 @@ export type KeyStage = TestDatabase & {
   /** Of an operator, who owns the tables. */
   readonly kernel: Kernel
   readonly urlAs: (role: DatabaseRole) => string
+  /** The settings of API processes, without their database. */
+  readonly env: Readonly<Record<string, string>>
   /** A key of an operator. */
   readonly issue: (key?: {
     readonly tenantId?: string
@@ -77,6 +79,7 @@ export async function withKeyStage(t: Test): Promise<KeyStage> {
     ...database,
     kernel,
     urlAs,
+    env: SETTINGS,
     issue: (key = {}) =>
       issue({ tenantId: 'acme', environment: 'mainnet', scopes: ALL_NAMED, ...key }, { actor: 'operator' }),
     async startApi(settings = {}) {

@@ -100,3 +100,16 @@ export async function insertTransfers(pool: Pool, count: number): Promise<void> 
     [count, TEST_CHAIN, NATIVE.assetId],
   )
 }
+
+/** Keys `key_0000001` and so on of a tenant, the first of which made the others; every second one was revoked. */
+export async function insertApiKeys(pool: Pool, { count, tenant }: { count: number; tenant: string }): Promise<void> {
+  await pool.query(
+    `INSERT INTO api_keys (key_id, tenant_id, environment, label, digest, scopes, grants, ip_allowlist, limits, status, revoked_at,
+                           revoked_reason, issued_by, created_at, updated_at, version)
+     SELECT 'key_' || lpad(n::text, 7, '0'), $2, 'mainnet', 'shop ' || n, $2 || n, '{wallets:read}', '{wallets:read}', '{}', '[]',
+            CASE n % 2 WHEN 0 THEN 'revoked' ELSE 'active' END, CASE n % 2 WHEN 0 THEN now() END, CASE n % 2 WHEN 0 THEN 'requested' END,
+            CASE WHEN n > 1 THEN 'key_0000001' END, now(), now(), 1
+       FROM generate_series(1, $1::integer) AS n`,
+    [count, tenant],
+  )
+}

@@ -11,7 +11,7 @@ export type VictimApi = { readonly api: ApiClient; readonly victim: Victim; read
 /** @param settings in place of those of the service */
 export async function startVictimApi(
   t: Test,
-  service: LocalService,
+  service: Pick<LocalService, 'urlAs' | 'env' | 'apiKey'>,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<VictimApi> {
   const port = await freePort()

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { createLeases } from '../../src/event-log/leases.ts'
+import type { Row } from '../../src/event-log/table-rows.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { createDrainWebhook, type DrainPorts } from '../../src/webhooks/drain-webhook.ts'
 import type { Posted, PostOutcome } from '../../src/webhooks/post.ts'
@@ -15,7 +16,12 @@ export const LOST = 'lost.1'
 
 type Sent = { readonly webhook: string; readonly event: string; readonly payload: string | null }
 
-export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | Partial<Posted>) {
+/** @param overrides what the sender does in another way */
+export async function withDrain(
+  t: Test,
+  answer: (sent: Sent) => PostOutcome | Partial<Posted> | Promise<PostOutcome>,
+  overrides: Partial<Pick<DrainPorts, 'bodiesOf'>> = {},
+) {
   const { pool } = await withLog(t)
   const time = { now: START }
   const clock = () => time.now
@@ -27,10 +33,9 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
     deliveries,
     running: createRunningDrains(),
     receiverOf: async (webhookId) => {
-      const { rows } = await pool.query<{ paused_until: Date | null; failing_since: Date | null; refused: number }>(
-        'SELECT paused_until, failing_since, refused FROM webhook_health WHERE webhook_id = $1',
-        [webhookId],
-      )
+      const { rows } = await pool.query<Row<'webhook_health'>>('SELECT * FROM webhook_health WHERE webhook_id = $1', [
+        webhookId,
+      ])
       const exists = async (where: string) =>
         ((await pool.query(`SELECT FROM webhook_deliveries WHERE webhook_id = $1 AND ${where} LIMIT 1`, [webhookId]))
           .rowCount ?? 0) > 0
@@ -44,7 +49,8 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
         pausedUntil: rows[0]?.paused_until ?? null,
         isFailing: rows[0]?.failing_since != null,
         refusesAll: (rows[0]?.refused ?? 0) >= MOST_REFUSED,
-        replaysRestUntil: null,
+        replaysRestUntil: rows[0]?.replays_rest_until ?? null,
+        refusesReplays: (rows[0]?.replays_refused ?? 0) >= MOST_REFUSED,
         isWaiting: await exists(TRIED),
         isAsked: await exists(ASKED),
       }
@@ -56,16 +62,18 @@ export async function withDrain(t: Test, answer: (sent: Sent) => PostOutcome | P
       const { id: event, payload } = JSON.parse(body) as { readonly id: string; readonly payload: string | null }
       const one = { webhook: new URL(url).hostname.replace('.example', ''), event, payload }
       sent.push(one)
-      const answered = answer(one)
+      const answered = await answer(one)
       return typeof answered === 'string' ? posted(answered) : { ...posted('failed'), ...answered }
     },
     disable: async ({ webhookId }, reason) => void disabled.push(`${webhookId} ${reason}`),
     clock,
     onAttempts: () => undefined,
+    ...overrides,
   }
   const drainOnce = createDrainWebhook(ports)
-  const place = { during: <T>(work: () => Promise<T>) => work(), isWanted: () => false }
-  const drain = (line: string) => drainOnce(line, place, new AbortController().signal)
+  /** @param isWanted whether other lines wait for the place of this one */
+  const drain = (line: string, { isWanted = false } = {}) =>
+    drainOnce(line, { during: (work) => work(), isWanted: () => isWanted }, new AbortController().signal)
   return { pool, time, sent, disabled, deliveries, drain }
 }
 

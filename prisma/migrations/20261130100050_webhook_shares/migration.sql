@@ -13,5 +13,6 @@ DROP INDEX webhook_deliveries_next;
 -- Deliveries that the receiver refused in a row, and the types of their events.
 ALTER TABLE webhook_health ADD COLUMN refused integer NOT NULL DEFAULT 0;
 ALTER TABLE webhook_health ADD COLUMN refused_types text[] NOT NULL DEFAULT '{}';
--- Until then replays are not looked at, because thousands wait behind one.
+-- Until then replays are not looked at, because thousands wait behind one, or so many were refused in a row.
 ALTER TABLE webhook_health ADD COLUMN replays_rest_until timestamptz(3);
+ALTER TABLE webhook_health ADD COLUMN replays_refused integer NOT NULL DEFAULT 0;

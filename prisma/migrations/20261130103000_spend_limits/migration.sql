@@ -8,6 +8,9 @@ CREATE TABLE spend_buckets (
   PRIMARY KEY (counter, bucket)
 );
 
+-- A row is the lock of its counter. Nobody but the append may take it: an advisory lock could be held by whoever logs in.
+CREATE TABLE spend_counters (counter text PRIMARY KEY);
+
 CREATE TYPE reservation AS (
   commit integer, chain_id integer, counter text, bucket timestamptz, amount numeric, kept numeric, at_most numeric, width interval
 );
@@ -50,8 +53,8 @@ BEGIN
   PERFORM FROM unnest(reserved) AS r WHERE (r.amount BETWEEN 0 AND 1e90 AND r.kept BETWEEN 0 AND r.amount
                                             AND r.width BETWEEN '1 hour' AND '31 days') IS NOT TRUE;
   IF FOUND THEN RAISE EXCEPTION 'a reservation is no amount of a window' USING ERRCODE = 'invalid_parameter_value'; END IF;
-  PERFORM pg_advisory_xact_lock(x.key)
-     FROM (SELECT DISTINCT hashtextextended(r.counter, 33) AS key FROM unnest(reserved) AS r ORDER BY 1) AS x;
+  INSERT INTO spend_counters (counter) SELECT DISTINCT r.counter FROM unnest(reserved) AS r ORDER BY 1 ON CONFLICT DO NOTHING;
+  PERFORM FROM spend_counters c WHERE c.counter IN (SELECT r.counter FROM unnest(reserved) AS r) ORDER BY c.counter FOR NO KEY UPDATE;
 
   -- A new statement: it sees what was spent as of the locks.
   SELECT coalesce(bool_and(a.asked + b.spent <= a.at_most), true) AND NOT EXISTS (
@@ -311,9 +314,11 @@ BEGIN
     FROM (SELECT n.*, decode(n.hash, 'hex') AS new_hash, n.stream_version > 1 AND n.previous IS NULL AS follows,
                  event_text(n.stream_id, n.stream_version, n.type, n.schema_version, n.data, n.metadata, n.recorded_at) AS hashed,
                  CASE WHEN n.stream_version > 1 THEN decode(n.previous, 'hex') WHEN n.previous IS NULL THEN ''::bytea END AS before
-            FROM json_to_recordset(new_events) AS n(commit integer, stream_id text, stream_version integer, type text, schema_version integer,
-                                                    data json, metadata json, recorded_at timestamptz(3), hash text, previous text)
-           ORDER BY n.stream_id, n.commit, n.stream_version) AS x
+            FROM ROWS FROM (json_to_recordset(new_events) AS (commit integer, stream_id text, stream_version integer, type text, schema_version integer,
+                                                    data json, metadata json, recorded_at timestamptz(3), hash text, previous text)) WITH ORDINALITY AS n
+           -- Transfers of a block in the order of the chain: one process at a time writes them.
+           ORDER BY CASE WHEN starts_with(n.stream_id, 'observed-') THEN 'observed-' ELSE n.stream_id END, n.commit,
+                    CASE WHEN starts_with(n.stream_id, 'observed-') THEN n.ordinality END, n.stream_version) AS x
     LEFT JOIN LATERAL (SELECT v.hash FROM events v WHERE v.stream_id = x.stream_id AND v.stream_version = x.stream_version OFFSET 0) AS e ON true
     LEFT JOIN LATERAL (SELECT v.hash, v.environment FROM events v
                         WHERE x.previous IS NOT NULL AND v.stream_id = x.stream_id AND v.stream_version = x.stream_version - 1 OFFSET 0) AS p ON true;
