@@ -129,11 +129,16 @@ END $$;
 
 -- Limits of keys ---------------------------------------------------------------------------------------------------------
 
--- Whether each of the others is among the limits, with at most its amount: as isWithinLimits of limits.ts.
+-- Whether no more can be spent with the limits than with the others: each of those is among them, with at most its amount, and they are about
+-- no asset that the others leave out, since a limit of amounts also lets what it is about be spent. As isWithinLimits of key-limits.ts.
 CREATE FUNCTION are_limits_within(limits jsonb, others jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE NOT EXISTS (
-    SELECT FROM jsonb_array_elements(limits) AS l
-     WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
+           SELECT FROM jsonb_array_elements(limits) AS l
+            WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
+     AND (NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE o->>'of' <> 'transactions')
+          OR NOT EXISTS (SELECT FROM jsonb_array_elements(limits) AS l WHERE l->>'of' <> 'transactions' AND NOT EXISTS (
+               SELECT FROM jsonb_array_elements(others) AS o
+                WHERE o->>'of' = 'usd' OR (o->>'of' = 'asset' AND l->>'of' = 'asset' AND o->'assetId' = l->'assetId'))))
 $$;
 
 -- As before, with its limits.
