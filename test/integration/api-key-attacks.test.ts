@@ -136,7 +136,9 @@ t.test('a forged key is about no asset that the limits of its maker leave out', 
   await t.rejects(makes(limited, [{ ...ether, amount: '6' }]), REFUSED)
   await t.rejects(makes(limited, [ether, other]), REFUSED)
   await t.rejects(makes(limited, [ether, dollars]), REFUSED)
-  await t.resolves(makes(limited, [ether, { ...ether, counter: 'own' }, { of: 'transactions', ...day, counter: 'count' }]))
+  await t.resolves(
+    makes(limited, [ether, { ...ether, counter: 'own' }, { of: 'transactions', ...day, counter: 'count' }]),
+  )
   await t.resolves(makes(await makes(admin, [dollars]), [dollars, other]), 'dollars are about every asset')
 })
 
