@@ -23,20 +23,20 @@ type Spending = Pick<
 /**
  * What a transaction reserves of the limits of its key: what leaves the wallet, and the fee that is held.
  *
- * @param movesNft whether it moves what no limit counts
+ * @param uncountedFor why no limit counts what it does: a sentence; undefined if limits do
  * @throws KeyLimitReached for what no limit is about, as soon as amounts are limited
  */
 export async function reservationsFor(
   { limitsOf, usdPriceOf }: LimitPorts,
   actor: string,
   intent: Spending,
-  movesNft: boolean,
+  uncountedFor: string | undefined,
 ): Promise<readonly Reservation[]> {
   const limits = await limitsOf(actor)
   if (limits.length === 0) return []
   const { tenantId, chainId, network, requestedAt, reserved, call } = intent
   const isCounted = limits.some(({ of }) => of !== 'transactions')
-  if (isCounted && movesNft) throw uncounted('An NFT has no amount that they count.')
+  if (isCounted && uncountedFor !== undefined) throw uncounted(uncountedFor)
   if (isCounted && call?.spends.some(({ amount }) => amount !== '0'))
     throw uncounted('This call allows others to spend, at any time.')
   const isPriced = limits.some(({ of }) => of === 'usd')
