@@ -40,11 +40,11 @@ export async function withSpending(t: Test): Promise<TestLog> {
   return test
 }
 
-export async function seeBlock(pool: pg.Pool, time: string): Promise<void> {
+export async function seeBlock(pool: pg.Pool, time: string, chainId = TEST_CHAIN): Promise<void> {
   await pool.query(
     `INSERT INTO chain_blocks (chain_id, number, hash, parent_hash, timestamp)
      SELECT $1, count(*) + 1, '0x' || count(*), '0x', extract(epoch FROM $2::timestamptz)::bigint FROM chain_blocks`,
-    [TEST_CHAIN, time],
+    [chainId, time],
   )
 }
 
