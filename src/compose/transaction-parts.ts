@@ -1,7 +1,7 @@
 /** The parts shared by every capability that sends transactions. */
-import { readAssetPrices } from '../assets/asset-prices.ts'
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
+import { createCurrentPrices } from '../balances/current-prices.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
 import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
 import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
@@ -43,9 +43,10 @@ function createTransferGasOf(chainOf: Kernel['chainOf']): TransferPorts['transfe
 }
 
 function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys }: ApiParts): TransferPorts {
-  const { config, pool, log, newId, chainOf } = kernel
+  const { config, pool, log, clock, newId, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
   const resolve = createResolveAsset(books)
+  const pricesOf = createCurrentPrices({ pool, clock })
   const requireReadable = createRequireReadable(pool)
   const findSender: FindSender = async (owner, walletId) => withAddress(await findWallet(owner, walletId))
   return {
@@ -66,7 +67,9 @@ function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys
     limitsOf: limitsOfKeys.of,
     async usdPriceOf(tenantId, chainId, assetId) {
       const asset = (await books.open(tenantId, chainOf(chainId).settings)).byId(assetId)
-      return asset === undefined ? null : ((await readAssetPrices(pool, [chainId]))(chainId, asset)?.usd ?? null)
+      // A registered token may have any symbol; and a price that is no more current would let more be spent than the limit.
+      if (asset === undefined || asset.source === 'registered') return null
+      return (await pricesOf(chainId)).get(asset.symbol)?.usd ?? null
     },
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     transferGas: createTransferGasOf(chainOf),

@@ -4,7 +4,8 @@
  */
 import { GAS_BOUNDS } from '../chain/forks.ts'
 import { addressWord, uintWord } from '../chain/hex.ts'
-import { nativeAsset } from '../core/assets.ts'
+import { balanceRead } from '../chain/rehearsal.ts'
+import { type Asset, nativeAsset } from '../core/assets.ts'
 import { Conflict, Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { smallest } from '../core/money.ts'
@@ -53,9 +54,9 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
         requireContract(ports.nodeOf(sender.chainId).code, call.to),
         requireUnmanaged(ports, sender, call),
       ])
-      const [gasLimit, outflows] = await Promise.all([
+      const [gasLimit, taken] = await Promise.all([
         gasOf(ports, sender, call, request),
-        outflowsFor(ports, owner.tenantId, sender, call),
+        takenBy(ports, owner.tenantId, sender, call),
       ])
       const { gasPriority, referenceId, memo, validUntil } = request
       const {
@@ -73,7 +74,7 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
           data: call.data,
           value: call.value,
           call: describeCall(call, sender.address),
-          outflows,
+          ...taken,
           gasLimit,
           gasPriority,
           subject: null,
@@ -86,6 +87,9 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
       return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
     })
 }
+
+/** ERC-1155, whose balances are by id: `safeTransferFrom`, `safeBatchTransferFrom`, `burn` and `burnBatch`. */
+const MOVES_BY_ID = /^0x(f242432a|2eb2c2d6|f5298aca|6b20c454)/
 
 function requireWriting({ called }: DescribedCall): void {
   if (called === null || (called.mutability !== 'view' && called.mutability !== 'pure')) return
@@ -129,15 +133,34 @@ export function requireSendable(gasLimit: bigint, most: bigint): void {
   throw ValidationFailed.field('gas_limit', 'too_large', rule)
 }
 
-async function outflowsFor(ports: CallPorts, tenantId: string, sender: Sender, call: DescribedCall) {
+/** What the call takes of known tokens; and why limits of amounts do not count all that it takes, as far as that shows. */
+async function takenBy(ports: CallPorts, tenantId: string, sender: Sender, call: DescribedCall) {
   const [tokens, inTransfer] = await Promise.all([ports.tokensOf(tenantId, sender), ports.tokensInTransfer(sender)])
   const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
-    watched: [...inTransfer.map((token) => holdingRead(token, sender.address)), ...inTransfer.map(mintedRead)],
+    watched: [
+      ...inTransfer.map((token) => holdingRead(token, sender.address)),
+      ...inTransfer.map(mintedRead),
+      balanceRead(call.to, sender.address),
+    ],
   })
   requireUntouched(inTransfer, rehearsed)
-  return outflowsOf(call, sender.address, tokens, rehearsed)
+  return {
+    outflows: outflowsOf(call, sender.address, tokens, rehearsed),
+    uncounted: uncountedIn(call, rehearsed, tokens),
+  }
+}
+
+/**
+ * What others can make fail in the rehearsal and succeed in a block is not known at all. Of a contract that is no known token, such as one
+ * of NFTs or shares, the balance of the wallet shows whether the call takes any.
+ */
+function uncountedIn({ to, data }: DescribedCall, rehearsed: RehearsedCall | null, tokens: readonly Asset[]) {
+  if (rehearsed === null) return 'The call fails in its rehearsal, so what it takes is not known.'
+  const own = rehearsed.watched.at(-1)
+  const takes = own != null && own.after < own.before && tokens.every(({ contract }) => contract !== to)
+  return takes || MOVES_BY_ID.test(data) ? `The call takes what the wallet has of ${to}.` : undefined
 }
 
 /** Selectors of `ownerOf(uint256)` and `balanceOf(address,uint256)`. */

@@ -40,13 +40,25 @@ function subjectOf(limit: AskedLimit): string {
   return `${limit.of === 'asset' ? limit.assetId : limit.of} ${limit.windowSeconds}`
 }
 
-/** Whether each of the others is among the limits, with at most its amount. */
+/**
+ * Whether no more can be spent with the limits than with the others: each of those is among them, with at most its amount, and
+ * they are about no asset that the others leave out.
+ */
 export function isWithinLimits(limits: readonly KeyLimit[], others: readonly KeyLimit[]): boolean {
-  return others.every((other) =>
+  const isKept = (other: KeyLimit) =>
     limits.some(
       ({ counter, amount, windowSeconds }) =>
         counter === other.counter && windowSeconds === other.windowSeconds && BigInt(amount) <= BigInt(other.amount),
-    ),
+    )
+  return others.every(isKept) && limits.every((limit) => isAboutNoMore(limit, others))
+}
+
+/** A limit of amounts also lets what it is about be spent. */
+function isAboutNoMore(limit: KeyLimit, others: readonly KeyLimit[]): boolean {
+  const ofAmounts = others.filter(({ of }) => of !== 'transactions')
+  if (limit.of === 'transactions' || ofAmounts.length === 0) return true
+  return ofAmounts.some(
+    (other) => other.of === 'usd' || (other.of === 'asset' && limit.of === 'asset' && other.assetId === limit.assetId),
   )
 }
 

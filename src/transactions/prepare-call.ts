@@ -34,6 +34,8 @@ export type CallRequest = {
   readonly value?: bigint
   /** Tokens that the call takes from the wallet: they are held until it is in a block. */
   readonly outflows?: readonly Outflow[]
+  /** Why limits of amounts do not count what the call takes, a sentence. */
+  readonly uncounted?: string | undefined
   /** For a contract call of the owner: what it does. */
   readonly call?: CallRecord
   /** Instead of `value`: what a swap sells, native or a token, base units, and what it buys. */
@@ -84,7 +86,7 @@ export async function prepareCall(
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
-    ...(kind === 'NftTransferRequested' ? { movesNft: true as const } : {}),
+    uncounted: kind === 'NftTransferRequested' ? 'An NFT has no amount that they count.' : request.uncounted,
     gasPriority: request.gasPriority ?? 'medium',
     dependsOn: request.dependsOn ?? null,
     subject,

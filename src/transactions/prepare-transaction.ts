@@ -76,8 +76,8 @@ export type Wanted = Pick<
   readonly gasLimit: bigint
   /** The part of it that creates the account of the recipient. */
   readonly newAccount?: bigint
-  /** Whether it moves an NFT: no limit counts that. */
-  readonly movesNft?: true
+  /** Why no limit counts what it does, a sentence: a key whose amounts are limited may not request it. */
+  readonly uncounted?: string | undefined
 }
 
 /** Who pays, and who asked for it: the `actor` of the metadata. */
@@ -117,7 +117,7 @@ export async function completeIntent(
   ports: PreparePorts,
   { tenantId, actor }: Requester,
   sender: Sender,
-  { gasLimit, newAccount = 0n, movesNft = undefined, ...wanted }: Wanted,
+  { gasLimit, newAccount = 0n, uncounted, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
   const quote = quoteAt(await ports.quoteOf(sender.chainId), wanted.gasPriority)
@@ -138,7 +138,7 @@ export async function completeIntent(
     estimatedCompletionAt: new Date(Date.parse(now) + ports.completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }
-  const reservations = await reservationsFor(ports, actor, intent, movesNft === true)
+  const reservations = await reservationsFor(ports, actor, intent, uncounted)
   return reservations.length === 0 ? intent : { ...intent, reservations }
 }
 

@@ -23,20 +23,20 @@ type Spending = Pick<
 /**
  * What a transaction reserves of the limits of its key: what leaves the wallet, and the fee that is held.
  *
- * @param movesNft whether it moves what no limit counts
+ * @param uncountedFor why no limit counts what it does: a sentence; undefined if limits do
  * @throws KeyLimitReached for what no limit is about, as soon as amounts are limited
  */
 export async function reservationsFor(
   { limitsOf, usdPriceOf }: LimitPorts,
   actor: string,
   intent: Spending,
-  movesNft: boolean,
+  uncountedFor: string | undefined,
 ): Promise<readonly Reservation[]> {
   const limits = await limitsOf(actor)
   if (limits.length === 0) return []
   const { tenantId, chainId, network, requestedAt, reserved, call } = intent
   const isCounted = limits.some(({ of }) => of !== 'transactions')
-  if (isCounted && movesNft) throw uncounted('An NFT has no amount that they count.')
+  if (isCounted && uncountedFor !== undefined) throw uncounted(uncountedFor)
   if (isCounted && call?.spends.some(({ amount }) => amount !== '0'))
     throw uncounted('This call allows others to spend, at any time.')
   const isPriced = limits.some(({ of }) => of === 'usd')
@@ -73,12 +73,14 @@ export async function requireRoom(
   const { reservations = [], requestedAt: now } = intent
   if (reservations.length === 0) return
   const spent = await readSpent(reservations, now)
-  for (const one of reservations.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))) {
-    const { counter, amount: needed, limit, windowSeconds } = one
+  const short = reservations.flatMap(({ counter, amount: needed, limit, windowSeconds }) => {
     const { left, roomAt } = roomIn({ amount: `${limit}`, windowSeconds }, spent.get(counter) ?? [], { needed, now })
-    if (needed > left)
-      throw keyLimitOf({ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }, [intent])
-  }
+    return needed > left ? [{ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }] : []
+  })
+  // As the append: the one that has room last, or never.
+  const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
+  if (worst !== undefined) throw keyLimitOf(worst, [intent])
 }
 
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */

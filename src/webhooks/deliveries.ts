@@ -128,13 +128,17 @@ const REPLAYS_REFUSED = `CASE WHEN NOT $14 THEN h.replays_refused WHEN $8 THEN 0
 const REST_S = `least(${LONGEST_PAUSE_MS / 1_000}, ${FIRST_PAUSE_MS / 1_000} * power(2, least((${REPLAYS_REFUSED}) - ${MOST_REFUSED}, 20)))`
 const after = (seconds: string) => `$6::timestamptz + make_interval(secs => ${seconds})`
 
+/** All but the oldest of so many: each attempt writes the list, and an owner may ask for attempts without end. */
+const MOST_ATTEMPTS = 100
+const KEPT = `CASE WHEN jsonb_array_length(d.attempt_list) < ${MOST_ATTEMPTS} THEN d.attempt_list ELSE d.attempt_list - 0 END`
+
 /** Its owner asked for the delivery `d` while the attempt `a` was made, which may have begun before the receiver worked. */
 const ASKED_AGAIN = `(d.is_asked AND d.due_at IS DISTINCT FROM a.asked_at AND a.state <> 'delivered')`
 
 // Not durable at once: what a crash of the database loses is sent again with the same id. The rows are found by their ids:
 // `coalesce` keeps the planner from the indexes of all that is pending.
 const RECORD = `WITH hint AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), changed AS (
-    UPDATE webhook_deliveries AS d SET attempts = a.attempt, attempt_list = d.attempt_list || a.made, is_asked = ${ASKED_AGAIN},
+    UPDATE webhook_deliveries AS d SET attempts = a.attempt, attempt_list = ${KEPT} || a.made, is_asked = ${ASKED_AGAIN},
            state = CASE WHEN ${ASKED_AGAIN} THEN 'pending' ELSE a.state END, due_at = CASE WHEN ${ASKED_AGAIN} THEN d.due_at ELSE a.due_at END,
            ended_at = CASE WHEN a.state <> 'pending' AND NOT ${ASKED_AGAIN} THEN $6::timestamptz END
       FROM unnest($1::text[], $2::text[], $3::integer[], $4::timestamptz[], $5::jsonb[], $13::timestamptz[])

@@ -8,7 +8,7 @@ import { EVENTS } from '../event-log/sql.ts'
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { KNOWN, REPLAY_EXPIRES_AFTER_DAYS } from './sql.ts'
-import { chosenLast, readTerms, type Target } from './targets.ts'
+import { chosenLast, namesIn, readTerms, type Target } from './targets.ts'
 
 const EXPIRES_AFTER_MS = REPLAY_EXPIRES_AFTER_DAYS * 86_400_000
 
@@ -58,8 +58,10 @@ export async function loadOpenReplays(pool: Pool): Promise<OpenReplay[]> {
   })
   return rows.flatMap((row) => {
     const terms = readTerms({ type: row.chosen_type, schema_version: row.chosen_version, data: row.chosen })
-    if (terms === undefined) return []
-    const { webhook_id: webhookId, tenant_id: tenantId, environment, types } = row
+    const types = namesIn(row.types)
+    // A row that nobody can read stops no other replay.
+    if (terms === undefined || types === undefined) return []
+    const { webhook_id: webhookId, tenant_id: tenantId, environment } = row
     return {
       row,
       place: placeOf(row.transaction_id, row.position),
@@ -71,7 +73,7 @@ export async function loadOpenReplays(pool: Pool): Promise<OpenReplay[]> {
         after: LOG_START,
         until: null,
         ...terms,
-        types: types === null ? terms.types : new Set(types),
+        types: types ?? terms.types,
       },
     }
   })

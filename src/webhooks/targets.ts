@@ -141,7 +141,7 @@ export function readTerms({
 }
 
 /** `null` for all; undefined if it is no list. */
-function namesIn(list: unknown): ReadonlySet<string> | null | undefined {
+export function namesIn(list: unknown): ReadonlySet<string> | null | undefined {
   return list === null ? null : Array.isArray(list) ? new Set(list as string[]) : undefined
 }
 

@@ -1,8 +1,40 @@
-/** A sender that dies after a receiver has answered, and before that is recorded. */
+/** Senders that die: between the answers of a receiver and their record, and while replays, retries and new events are sent. */
 import t from 'tap'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { prepareVictim } from '../support/victims.ts'
-import { withWebhookSender } from '../support/webhook-sender-stage.ts'
+import { type Place, prepareVictim } from '../support/victims.ts'
+import { type SenderStage, withWebhookSender } from '../support/webhook-sender-stage.ts'
+
+/** Each ends one sender. Statements of both lines record attempts. */
+const ENDS: readonly Place[] = [
+  { moment: 'before', step: 'record attempts' },
+  { moment: 'before', step: 'add replayed' },
+  { moment: 'after', step: 'record attempts' },
+  { moment: 'after', step: 'add replayed' },
+  { moment: 'before', step: 'add deliveries' },
+  { moment: 'before', step: 'record attempts' },
+  { moment: 'after', step: 'add deliveries' },
+]
+const WALLETS_EACH = 4
+/** Requests to one receiver at once: events as they happen, and replays. */
+const AT_ONCE = 8 + 4
+
+type Row = {
+  readonly delivery_id: string
+  readonly event_id: string
+  readonly resource: string
+  readonly replay_id: string | null
+  readonly state: string
+  readonly attempts: number
+}
+
+async function rowsOf({ pool }: SenderStage): Promise<readonly Row[]> {
+  const { rows } = await pool.query<Row>(
+    `SELECT delivery_id, event_id, replace(stream_id, 'wallet-', '') AS resource, replay_id, state, attempts FROM webhook_deliveries`,
+  )
+  return rows
+}
+
+const attemptsIn = (rows: readonly Row[]) => rows.reduce((sum, { attempts }) => sum + attempts, 0)
 
 t.test(
   'a sender that is killed between the answers and their record is followed by one that sends the same again',
@@ -39,6 +71,75 @@ t.test(
         ['wallet.requested', 'wallet.created'],
         'in order',
       )
+  },
+)
+
+t.test(
+  'senders that are killed during replays, retries and new events lose none, and repeat what was not recorded',
+  async (t) => {
+    const stage = await withWebhookSender(t)
+    const { receiver } = stage
+    const { webhook_id: id } = await stage.hook('/', { types: ['wallet.created'] })
+    const wallets = [await stage.wallet()]
+    const [refused] = wallets
+    receiver.answer('/', ({ event }) => (event.resource.id === refused ? 400 : 204))
+    const replays: { readonly id: string; readonly wallets: readonly string[] }[] = []
+    let retried = 0
+    let unrecorded = 0
+    for (const place of ENDS) {
+      const victim = prepareVictim('webhook-sender', { ...stage.env, LEASE_MS: '1500' })
+      t.after(() => victim.kill())
+      await victim.start()
+      await victim.arm(place).armed
+      const { body } = await stage.post(`/${id}/replay`, {})
+      replays.push({ id: (body.data as { readonly replay_id: string }).replay_id, wallets: [...wallets] })
+      const named = (await rowsOf(stage)).find(
+        (row) => row.resource === refused && row.replay_id === null && row.attempts > 0,
+      )
+      if (named !== undefined) {
+        const { status } = await stage.post(`/${id}/deliveries/${named.delivery_id}/retry`)
+        t.equal(status, 200)
+        retried += 1
+      }
+      for (let n = 0; n < WALLETS_EACH; n += 1) wallets.push(await stage.wallet())
+      t.ok(await victim.ended, `killed ${place.moment} ${place.step}`)
+      unrecorded = receiver.all.length - attemptsIn(await rowsOf(stage))
+    }
+    t.ok(retried > 0 && unrecorded > 0)
+
+    receiver.answer('/', 204)
+    // Ends the waits of what was refused.
+    await stage.post(`/${id}/disable`)
+    await stage.post(`/${id}/enable`)
+    await stage.startSender()
+    await eventually(async () => {
+      const { rowCount: open } = await stage.pool.query('SELECT FROM webhook_replay_progress WHERE ended_at IS NULL')
+      const rows = await rowsOf(stage)
+      return open === 0 && rows.length >= wallets.length && rows.every(({ state }) => state === 'delivered')
+    })
+    const rows = await rowsOf(stage)
+    const resourcesOf = (replayId: string | null) =>
+      rows
+        .filter((row) => row.replay_id === replayId)
+        .map(({ resource }) => resource)
+        .sort()
+    t.strictSame(resourcesOf(null), [...wallets].sort(), 'each new event has one delivery')
+    for (const replay of replays)
+      t.strictSame(
+        resourcesOf(replay.id),
+        [...replay.wallets].sort(),
+        'a replay has each event before its request once',
+      )
+    for (const resource of wallets) {
+      const arrived = receiver.all.filter(({ event }) => event.resource.id === resource)
+      t.ok(arrived.length >= rows.filter((row) => row.resource === resource).length, 'each delivery arrived')
+      t.equal(new Set(arrived.map(({ headers, body }) => `${headers['webhook-id']} ${body}`)).size, 1, 'the same bytes')
+    }
+    const repeated = receiver.all.length - attemptsIn(rows)
+    t.comment(
+      `${receiver.all.length} arrived, ${repeated} of them of ${ENDS.length} senders that had not recorded them`,
+    )
+    t.ok(repeated <= unrecorded + AT_ONCE, `${repeated} were repeated, ${unrecorded} were not recorded`)
   },
 )
 

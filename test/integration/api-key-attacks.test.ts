@@ -119,6 +119,31 @@ t.test('a forged key holds no more than its maker, as the events of that one say
   await t.resolves(makes(listed, { ...narrow, ipAllowlist: ['203.0.113.128/25', '203.0.113.7/32'] }))
 })
 
+t.test('a forged key is about no asset that the limits of its maker leave out', async (t) => {
+  const attack = await withStolenLogin(t)
+  const scopes = ['api_keys:write', 'wallets:read']
+  const { keyId: admin } = await attack.issue({ scopes })
+  const makes = async (by: string, limits: readonly KeyLimit[]) => {
+    const keyId = newId('apiKey')
+    await append(attack, [await changeOf(attack, keyId, forged(by, { scopes, limits }))])
+    return keyId
+  }
+  const day = { amount: '5', windowSeconds: 86_400, inherited: false } as const
+  const asset = { of: 'asset', symbol: 'ETH', decimals: 18, ...day } as const
+  const ether = { ...asset, assetId: 'eip155:1/slip44:60', counter: 'ether' }
+  const other = { ...asset, assetId: 'eip155:1/erc20:0x1', counter: 'other' }
+  const dollars = { of: 'usd', ...day, counter: 'dollars' } as const
+  const limited = await makes(admin, [ether])
+  await t.rejects(makes(limited, []), REFUSED)
+  await t.rejects(makes(limited, [{ ...ether, amount: '6' }]), REFUSED)
+  await t.rejects(makes(limited, [ether, other]), REFUSED)
+  await t.rejects(makes(limited, [ether, dollars]), REFUSED)
+  await t.resolves(
+    makes(limited, [ether, { ...ether, counter: 'own' }, { of: 'transactions', ...day, counter: 'count' }]),
+  )
+  await t.resolves(makes(await makes(admin, [dollars]), [dollars, other]), 'dollars are about every asset')
+})
+
 t.test('keys of one append do not make each other', async (t) => {
   const attack = await withStolenLogin(t)
   const { keyId: admin } = await attack.issue({ scopes: ['api_keys:write', 'wallets:read'] })

@@ -180,3 +180,19 @@ t.test('a webhook with thousands of deliveries behind one that waits is not look
     ['a.1', 'c.1'],
   )
 })
+
+t.test('the newest hundred attempts of a delivery are kept, however often its owner has it attempted', async (t) => {
+  const { pool, sent, drain } = await withDrain(t, () => ({ status: 400 }))
+  await enqueue(pool, 'one', ['a.1'])
+  await pool.query(
+    `UPDATE webhook_deliveries SET attempts = 100, is_asked = true,
+            attempt_list = (SELECT jsonb_agg(jsonb_build_object('attempt', n) ORDER BY n) FROM generate_series(1, 100) AS n)`,
+  )
+  await drain('one')
+  t.equal(sent.length, 1)
+  const { rows } = await pool.query(
+    `SELECT jsonb_array_length(attempt_list) AS kept, attempt_list -> 0 ->> 'attempt' AS first, attempt_list -> -1 ->> 'attempt' AS last
+       FROM webhook_deliveries`,
+  )
+  t.strictSame(rows, [{ kept: 100, first: '2', last: '101' }])
+})

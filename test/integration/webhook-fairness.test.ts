@@ -7,7 +7,7 @@ import { ACME } from '../support/wallet-parts.ts'
 import type { Delivered } from '../support/webhook-receiver.ts'
 import { type SenderStage, withWebhookSender } from '../support/webhook-sender-stage.ts'
 
-/** A receiver far away answers after this time. */
+/** A receiver far away answers after this time: 250 deliveries take longer than the half second after which a round ends. */
 const ROUND_TRIP_MS = 40
 
 const isOf = (type: string) => (one: Delivered) => one.event.type === type
@@ -104,7 +104,7 @@ t.test('a live event is sent while the replays of its webhook get no answer', as
     answer = resolve
   })
   stage.receiver.answer('/', ({ event }) => (event.type === 'webhook.created' ? later : 204))
-  await stage.addDeliveries(id, 2_000, 'rpl_1')
+  await stage.addDeliveries(id, 2_000, { replayId: 'rpl_1' })
   await stage.startSender()
   await stage.receiver.until((all) => all.length > 0)
   for (let n = 0; n < 3; n += 1) await stage.wallet()

@@ -12,6 +12,8 @@ import { fanOut } from '../../src/webhooks/fan-out.ts'
 import { removeOld } from '../../src/webhooks/retention.ts'
 import { type RunReplaysPorts, runReplays } from '../../src/webhooks/run-replays.ts'
 import { withAudit } from '../support/audit.ts'
+import { loginAs } from '../support/database-login.ts'
+import { appendRaw, rawEvent } from '../support/raw-events.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const NEVER = new AbortController().signal
@@ -171,6 +173,29 @@ t.test('a replay waits while its webhook is disabled, and one that fails does no
   t.match([await progressOf('rpl_a'), await progressOf('rpl_b')], [{ ended: false }, { ended: true }])
   await runReplays(ports, NEVER)
   t.match(await progressOf('rpl_a'), { ended: true })
+})
+
+t.test('a replay that nobody can read, appended with the database login of the API, stops no other', async (t) => {
+  const { pool, url, ports, create, request, progressOf } = await withReplays(t)
+  await create('bad')
+  await create('w')
+  const api = await loginAs(t, { pool, url }, 'api')
+  const { rows } = await pool.query(`SELECT encode(hash, 'hex') AS hash FROM events WHERE stream_id = 'webhook-bad'`)
+  const second = { streamVersion: 2, previous: rows[0]?.hash as string, type: 'WebhookReplayRequested' }
+  const row = {
+    replay_id: 'rpl_0',
+    webhook_id: 'bad',
+    tenant_id: 'acme',
+    environment: 'mainnet',
+    types: 5,
+    only_failed: false,
+    requested_at: new Date().toISOString(),
+    version: 2,
+  }
+  await appendRaw(api, [rawEvent({ streamId: 'webhook-bad', ...second })], { webhook_replays: [row] })
+  await request('w', 'rpl_1')
+  await runReplays(ports, NEVER)
+  t.match(await progressOf('rpl_1'), { ended: true })
 })
 
 t.test('a replay waits while its receiver is behind, however long that takes', async (t) => {

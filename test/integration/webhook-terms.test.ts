@@ -7,8 +7,9 @@ import { type SenderStage, withWebhookSender } from '../support/webhook-sender-s
 
 type Changing = (stage: SenderStage, id: string) => Promise<Answer>
 
-/** Answers 20 ms after each delivery, as a receiver far away. */
-const ROUND_TRIP_MS = 20
+/** So many deliveries are added at once, and more as soon as fewer are left than a sender reads in a round. */
+const ADDED = 1_000
+const FEWEST_LEFT = 300
 
 /** The sender gives its leases back when it has nothing to send any more. */
 function untilReleased({ pool }: SenderStage, id: string) {
@@ -20,14 +21,18 @@ function untilReleased({ pool }: SenderStage, id: string) {
   })
 }
 
-/** Changes a webhook in the middle of a thousand deliveries. @returns what was sent after the answer */
+/** Changes a webhook while deliveries wait that never run out before the answer. @returns what was sent after it */
 async function sentAfter(stage: SenderStage, change: Changing) {
   const { webhook_id: id, secret } = await stage.hook('/old')
   let answer: Answer | undefined
   let atAnswer = 0
   let isAsked = false
+  let added = ADDED
   stage.receiver.answer('/old', async () => {
-    await new Promise((resolve) => setTimeout(resolve, ROUND_TRIP_MS))
+    if (answer === undefined && added - stage.receiver.all.length < FEWEST_LEFT) {
+      added += ADDED
+      await stage.addDeliveries(id, ADDED, { first: added - ADDED + 1 })
+    }
     if (stage.receiver.all.length >= 20 && !isAsked) {
       isAsked = true
       void change(stage, id).then((given) => {
@@ -37,11 +42,11 @@ async function sentAfter(stage: SenderStage, change: Changing) {
     }
     return 204
   })
-  await stage.addDeliveries(id, 1_000)
+  await stage.addDeliveries(id, ADDED)
   await stage.startSender()
   const { status } = await eventually(() => answer)
   await untilReleased(stage, id)
-  return { status, id, secret, before: atAnswer, after: stage.receiver.all.slice(atAnswer) }
+  return { status, id, secret, before: atAnswer, waited: added - atAnswer, after: stage.receiver.all.slice(atAnswer) }
 }
 
 const ENDS: Readonly<Record<string, Changing>> = {
@@ -56,9 +61,9 @@ const ENDS: Readonly<Record<string, Changing>> = {
 for (const [name, change] of Object.entries(ENDS))
   t.test(`after a webhook is ${name}, and that is answered, no delivery begins by its old terms`, async (t) => {
     const stage = await withWebhookSender(t)
-    const { status, before, after } = await sentAfter(stage, change)
+    const { status, before, waited, after } = await sentAfter(stage, change)
     t.equal(status, 200)
-    t.ok(before >= 20 && before < 1_000, `${before} before the answer`)
+    t.ok(before >= 20 && waited > 0, `${before} before the answer, ${waited} waited then`)
     t.strictSame(after.filter(({ path }) => path === '/old').length, 0)
   })
 

@@ -5,7 +5,7 @@
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import type { Kernel } from '../../src/compose/kernel.ts'
 
-/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`, `add deliveries`, `record attempts`. */
+/** `append TransactionSigned`, `rpc eth_sendRawTransaction`, `rpc foreign eth_call`, `queue lane`, `checkpoint`, `keep quote`, `add deliveries`, `add replayed`, `record attempts`. */
 export type Step = string
 
 /** Called for each step. It may delay the step, or end the process. */
@@ -75,6 +75,7 @@ function stepOfStatement(statement: unknown): Step | null {
   if (name === 'keep_swap_quote') return 'keep quote'
   if (name === 'record_attempts') return 'record attempts'
   if (name === 'add_deliveries') return values?.some(isFilled) ? 'add deliveries' : null
+  if (name === 'add_replayed') return values?.some(isFilled) ? 'add replayed' : null
   if (name !== 'append_commits') return null
   const [, events = '[]', rows = '{}'] = (values ?? []) as readonly string[]
   const types = (JSON.parse(events) as readonly { readonly type: string }[]).map(({ type }) => type)

@@ -20,8 +20,12 @@ export type SenderStage = WebhookStage & {
   readonly wallet: () => Promise<string>
   /** As many more like it, of these tenants in turn, each with one delivery. */
   readonly addCopies: (webhookId: string, count: number, tenants: readonly string[]) => Promise<void>
-  /** Adds deliveries of the event that created the webhook, each of a resource of its own. */
-  readonly addDeliveries: (webhookId: string, count: number, replayId?: string) => Promise<void>
+  /** Adds deliveries of the event that created the webhook, each of a resource of its own. @param first the number of the first */
+  readonly addDeliveries: (
+    webhookId: string,
+    count: number,
+    more?: { readonly replayId?: string; readonly first?: number },
+  ) => Promise<void>
 }
 
 export async function withWebhookSender(t: Test): Promise<SenderStage> {
@@ -70,12 +74,12 @@ export async function withWebhookSender(t: Test): Promise<SenderStage> {
         [webhookId, count, tenants],
       )
     },
-    async addDeliveries(webhookId, count, replayId) {
+    async addDeliveries(webhookId, count, { replayId = null, first = 1 } = {}) {
       await stage.pool.query(
         `INSERT INTO webhook_deliveries (delivery_id, webhook_id, tenant_id, event_id, type, stream_id, transaction_id, position, part, replay_id, due_at, created_at)
          SELECT 'dlv_' || coalesce($3, '') || lpad(n::text, 6, '0'), $1, w.tenant_id, 'evt_webhook-' || $1 || '.1', 'webhook.created', 'made-' || n, '5', n, 0, $3, now(), now()
-           FROM webhooks AS w, generate_series(1, $2::integer) AS n WHERE w.webhook_id = $1`,
-        [webhookId, count, replayId ?? null],
+           FROM webhooks AS w, generate_series($4::integer, $4::integer + $2::integer - 1) AS n WHERE w.webhook_id = $1`,
+        [webhookId, count, replayId, first],
       )
     },
   }

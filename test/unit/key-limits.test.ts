@@ -82,6 +82,18 @@ t.test('a new key has its own limits and those of its maker, on their counters',
   t.end()
 })
 
+t.test('own limits are about no asset that those before leave out', (t) => {
+  const own = newLimits('key_1', [ether], [])
+  const within = (asked: Parameters<typeof newLimits>[1], before = own) =>
+    isWithinLimits(newLimits('key_2', asked, before), before)
+  t.notOk(within([{ ...ether, assetId: 'eip155:1/erc20:0x1' }]))
+  t.notOk(within([{ of: 'usd', amount: '1', windowSeconds: 86_400 }]))
+  t.ok(within([{ ...ether, windowSeconds: 3_600 }, count]))
+  t.ok(within([ether], newLimits('key_1', [count], [])), 'transactions alone leave out nothing')
+  t.ok(within([ether], newLimits('key_1', [{ of: 'usd', amount: '1', windowSeconds: 86_400 }], [])), 'nor do dollars')
+  t.end()
+})
+
 t.test('scopes that spend what no limit counts go with no limit of amounts', (t) => {
   const limits = newLimits('key_1', [ether], [])
   t.equal(unfitLimits(limits, ['transactions:write']), null)

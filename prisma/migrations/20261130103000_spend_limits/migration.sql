@@ -70,16 +70,18 @@ BEGIN
   FOR n IN SELECT DISTINCT r.commit FROM unnest(reserved) AS r WHERE r.commit <> ALL (short) ORDER BY 1 LOOP
     SELECT CASE WHEN (a.until <= newest_time(a.chain_id)) IS TRUE THEN jsonb_build_object('commit', n, 'outcome', 'limit_reached', 'detail',
                   jsonb_strip_nulls(jsonb_build_object('counter', a.counter, 'needed', a.asked::text, 'left', greatest(a.at_most - b.spent, 0)::text,
-                                                       'room_at', to_json(CASE WHEN a.asked <= a.at_most THEN
-                                                         coalesce(room_at(a.counter, a.since, a.width, a.at_most - b.taken, a.asked), a.until + a.width + a.width / 96) END))))
+                                                       'room_at', to_json(c.room))))
                 ELSE jsonb_build_object('commit', n, 'outcome', 'limit_time_unknown', 'detail', jsonb_build_object('counter', a.counter)) END
       INTO one
       FROM (SELECT r.counter, r.chain_id, r.width, sum(r.amount) AS asked, min(r.bucket - r.width) AS since, max(r.bucket) AS until, min(r.at_most) AS at_most
               FROM unnest(reserved) AS r WHERE r.commit = n GROUP BY r.counter, r.chain_id, r.width) AS a
      CROSS JOIN LATERAL (SELECT coalesce(sum(s.spent), 0) + coalesce((taken->>a.counter)::numeric, 0) AS spent, coalesce((taken->>a.counter)::numeric, 0) AS taken
                            FROM spend_buckets s WHERE s.counter = a.counter AND s.bucket >= a.since OFFSET 0) AS b
+     CROSS JOIN LATERAL (SELECT CASE WHEN a.asked <= a.at_most THEN
+                           coalesce(room_at(a.counter, a.since, a.width, a.at_most - b.taken, a.asked), a.until + a.width + a.width / 96) END AS room OFFSET 0) AS c
      WHERE (a.asked + b.spent <= a.at_most AND a.until <= newest_time(a.chain_id)) IS NOT TRUE
-     ORDER BY a.counter LIMIT 1;
+     -- The one that has room last, or never: earlier the others would not help.
+     ORDER BY (a.until <= newest_time(a.chain_id)) IS TRUE, c.room DESC NULLS FIRST, a.counter LIMIT 1;
     IF FOUND THEN
       refused := refused || one;
     ELSE
@@ -146,11 +148,16 @@ END $$;
 
 -- Limits of keys ---------------------------------------------------------------------------------------------------------
 
--- Whether each of the others is among the limits, with at most its amount: as isWithinLimits of limits.ts.
+-- Whether no more can be spent with the limits than with the others: each of those is among them, with at most its amount, and they are about
+-- no asset that the others leave out, since a limit of amounts also lets what it is about be spent. As isWithinLimits of key-limits.ts.
 CREATE FUNCTION are_limits_within(limits jsonb, others jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE NOT EXISTS (
-    SELECT FROM jsonb_array_elements(limits) AS l
-     WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
+           SELECT FROM jsonb_array_elements(limits) AS l
+            WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
+     AND (NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE o->>'of' <> 'transactions')
+          OR NOT EXISTS (SELECT FROM jsonb_array_elements(limits) AS l WHERE l->>'of' <> 'transactions' AND NOT EXISTS (
+               SELECT FROM jsonb_array_elements(others) AS o
+                WHERE o->>'of' = 'usd' OR (o->>'of' = 'asset' AND l->>'of' = 'asset' AND o->'assetId' = l->'assetId'))))
 $$;
 
 -- As before, with its limits.

@@ -1,0 +1,171 @@
+/** Whoever has a key with limits, and wants to spend more than they say; and what its owner is told. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { AbiCoder } from 'ethers/abi'
+import t from 'tap'
+import { toChecksumAddress } from '../../src/chain/address.ts'
+import { RICH } from '../support/followed-chain.ts'
+import type { LoadWallet } from '../support/load.ts'
+import { withNftStage } from '../support/nft-stage.ts'
+import { type ApiClient, createApiClient } from '../support/service-api.ts'
+import { RECIPIENT } from '../support/service-stage.ts'
+
+const ETHER = 'eip155:1000001/slip44:60'
+const HOUR = 3_600
+const DAY = 86_400
+const SPENDS = ['wallets:read', 'transactions:read', 'transactions:write']
+const MANAGES = [...SPENDS, 'api_keys:read', 'api_keys:write']
+const BEYOND = { status: 403, body: { errors: [{ code: 'beyond_own_key' }] } }
+const OF_ETHER = { asset_id: ETHER, amount: '5', window_seconds: DAY }
+/** Wraps what any call sends, and returns nothing. */
+const WRAPPED = JSON.parse(
+  readFileSync(new URL('../../src/contracts/artifacts/WrappedNative.json', import.meta.url), 'utf8'),
+) as { readonly bytecode: string }
+
+const stage = await withNftStage(t)
+const { service, rpc, mine, settle } = stage
+const [wallet] = (await service.makeWallets(1)) as [LoadWallet]
+const { baseUrl } = service
+const unique = () => randomBytes(8).toString('hex')
+
+const askKey = (limits: readonly object[], { by = service.api, scopes = SPENDS } = {}) =>
+  by.insist({ method: 'POST', path: '/v1/api-keys', key: unique(), body: { label: 'shop', scopes, limits } })
+
+async function makeKey(limits: readonly object[], options?: Parameters<typeof askKey>[1]) {
+  const made = await askKey(limits, options)
+  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
+  return { id: made.body.data.key_id, client: createApiClient({ baseUrl, apiKey: made.body.data.api_key }) }
+}
+
+const pay = (client: ApiClient, amount: string) =>
+  client.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/transfer`,
+    key: unique(),
+    prefer: 'respond-async',
+    body: { to: RECIPIENT, amount, asset: 'ETH' },
+  })
+
+const call = (client: ApiClient, contract: string, signature: string, args: readonly unknown[], more: object = {}) =>
+  client.insist({
+    method: 'POST',
+    path: `/v1/wallets/${wallet.id}/contract-call`,
+    key: unique(),
+    prefer: 'respond-async',
+    body: { contract_address: contract, function_signature: signature, args, ...more },
+  })
+
+async function sent(transaction: object): Promise<{ readonly contractAddress: string }> {
+  const hash = await rpc('eth_sendTransaction', { from: RICH, gas: '0x7a1200', ...transaction })
+  await mine()
+  return (await rpc('eth_getTransactionReceipt', hash)) as { contractAddress: string }
+}
+
+/** A token of which the wallet has ten, and which its tenant has not registered. */
+async function deployToken(): Promise<string> {
+  const args = AbiCoder.defaultAbiCoder().encode(['string', 'string'], ['Unknown', 'UNK'])
+  const { contractAddress: to } = await sent({ data: WRAPPED.bytecode + args.slice(2) })
+  await sent({ to, value: '0xa' })
+  const give = AbiCoder.defaultAbiCoder().encode(['address', 'uint256'], [wallet.address, 10n])
+  await sent({ to, data: `0xa9059cbb${give.slice(2)}` })
+  return toChecksumAddress(to)
+}
+
+const uncounted = (why: RegExp) => ({
+  status: 403,
+  body: { errors: [{ code: 'key_limit', message: why }] },
+})
+
+t.test('a key whose amounts are limited opens no other asset, for itself or for a key that it makes', async (t) => {
+  const body = { network: 'ethereum', environment: 'mainnet', contract_address: await deployToken() }
+  const registered = await service.api.insist({ method: 'POST', path: '/v1/assets', key: unique(), body })
+  t.match(registered, { status: 201 })
+  const ofToken = { asset_id: registered.body.data.asset_id, amount: '1000000', window_seconds: DAY }
+  const ofDollars = { amount_usd: '1000000', window_seconds: DAY }
+  const { id, client } = await makeKey([OF_ETHER], { scopes: MANAGES })
+  const change = (by: ApiClient, limits: readonly object[]) =>
+    by.insist({ method: 'PATCH', path: `/v1/api-keys/${id}`, body: { limits } })
+  for (const other of [ofToken, ofDollars]) {
+    t.match(await askKey([other], { by: client }), BEYOND)
+    t.match(await change(client, [OF_ETHER, other]), BEYOND)
+  }
+  const narrower = [
+    { ...OF_ETHER, window_seconds: HOUR },
+    { transactions: 5, window_seconds: DAY },
+  ]
+  for (const fits of narrower) t.match(await askKey([fits], { by: client }), { status: 201 })
+  t.match(await change(client, [OF_ETHER, ...narrower]), { status: 200 })
+  t.match(
+    await change(service.api, [OF_ETHER, ...narrower, ofDollars]),
+    { status: 200 },
+    'a key that could create it does',
+  )
+  t.match(await askKey([ofToken], { by: client }), { status: 201 }, 'dollars are about every asset')
+})
+
+t.test('a refusal names the limit that has room last', async (t) => {
+  const { client } = await makeKey([
+    { transactions: 1, window_seconds: HOUR },
+    { transactions: 1, window_seconds: DAY },
+    { ...OF_ETHER, window_seconds: HOUR },
+  ])
+  t.equal((await pay(client, '0.01')).status, 202)
+  t.match(await pay(client, '0.01'), {
+    status: 403,
+    body: { errors: [{ code: 'key_limit', details: { window_seconds: DAY, left: '0' } }] },
+  })
+  t.match(
+    await pay(client, '6'),
+    { status: 403, body: { errors: [{ details: { unit: 'ETH', available_at: null } }] } },
+    'what never fits is said first',
+  )
+})
+
+t.test('a price that is not current counts nothing', async (t) => {
+  const { client } = await makeKey([{ amount_usd: '1000', window_seconds: DAY }])
+  const price = (age: string) =>
+    service.pool.query(
+      `INSERT INTO prices (chain_id, symbol, usd, updated_at) VALUES (1000001, 'ETH', 2000, now() - $1::interval)
+         ON CONFLICT (chain_id, symbol) DO UPDATE SET updated_at = excluded.updated_at`,
+      [age],
+    )
+  t.teardown(() => service.pool.query('DELETE FROM prices'))
+  await price('26 hours')
+  t.match(await pay(client, '0.1'), uncounted(/price of ETH is not known/))
+  await price('1 hour')
+  t.match(await pay(client, '0.1'), { status: 202 })
+  t.match(await pay(client, '0.5'), { status: 403, body: { errors: [{ details: { unit: 'USD' } }] } })
+})
+
+t.test('a key whose amounts are limited moves no token that they do not name by a call of its contract', async (t) => {
+  const { client } = await makeKey([OF_ETHER])
+  const token = await deployToken()
+  const collection = await stage.collection(wallet)
+  await stage.mint(collection, wallet.address)
+  await settle()
+  const give = [RECIPIENT, '10']
+  const moves = [
+    [token, 'transfer(address,uint256)', give],
+    [token, 'withdraw(uint256)', ['10']],
+    [collection.contract, 'transferFrom(address,address,uint256)', [wallet.address, RECIPIENT, '1']],
+    [token, 'safeTransferFrom(address,address,uint256,uint256,bytes)', [wallet.address, RECIPIENT, '1', '1', '0x']],
+  ] as const
+  for (const [contract, signature, args] of moves)
+    t.match(await call(client, contract, signature, args), uncounted(/takes what the wallet has/), signature)
+  t.match(await call(client, token, 'deposit()', [], { value: '0.1' }), { status: 202 }, 'ether is what they name')
+  t.match(
+    await call(service.api, token, 'transfer(address,uint256)', give),
+    { status: 202 },
+    'another key has no limits',
+  )
+})
+
+t.test('nor does it call what fails when it is asked for, and may take more later', async (t) => {
+  const { client } = await makeKey([OF_ETHER])
+  const later = [RECIPIENT, '11'] as const
+  const gas = { gas_limit: 200_000 }
+  const token = await deployToken()
+  t.match(await call(client, token, 'transfer(address,uint256)', later, gas), uncounted(/fails in its rehearsal/))
+  t.match(await call(service.api, token, 'transfer(address,uint256)', later, gas), { status: 202 })
+  await settle()
+})
