@@ -34,7 +34,7 @@ async function bytesOfAppend(t: Test, change: string): Promise<number> {
       signing,
       { type: 'RecordSubmission', hash, now: NOW },
       { type: 'RecordInclusion', inclusion: { ...readInclusion(mined.data), hash } },
-      { type: 'Settle', confirmations: 32, revertReason: null, now: NOW },
+      { type: 'Settle', confirmations: 32, revertReason: '', now: NOW },
     ]
     for (const command of commands) await log.append({ changes: [await decided(log, id, command)] })
     appends += commands.length
