@@ -73,12 +73,14 @@ export async function requireRoom(
   const { reservations = [], requestedAt: now } = intent
   if (reservations.length === 0) return
   const spent = await readSpent(reservations, now)
-  for (const one of reservations.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))) {
-    const { counter, amount: needed, limit, windowSeconds } = one
+  const short = reservations.flatMap(({ counter, amount: needed, limit, windowSeconds }) => {
     const { left, roomAt } = roomIn({ amount: `${limit}`, windowSeconds }, spent.get(counter) ?? [], { needed, now })
-    if (needed > left)
-      throw keyLimitOf({ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }, [intent])
-  }
+    return needed > left ? [{ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }] : []
+  })
+  // As the append: the one that has room last, or never.
+  const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
+  const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
+  if (worst !== undefined) throw keyLimitOf(worst, [intent])
 }
 
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */

@@ -37,7 +37,7 @@ t.test('every golden event is accepted from its process with what follows from i
     (ALL_AGGREGATES as unknown as Aggregate<unknown, unknown, Event>[]).map((one) => [one.category, one]),
   )
   // What counts towards limits needs a chain that is followed.
-  const chains = new Set(LINES.flatMap(({ data }) => data.chainId ?? []))
+  const chains = new Set(LINES.flatMap(({ data }) => (data as { readonly chainId?: number }).chainId ?? []))
   for (const chainId of chains) await seeBlock(pool, '2027-01-01T00:00:00.000Z', chainId)
   const states = new Map<string, State>()
   for (const transactionId of [...new Set(LINES.map((line) => line.transaction_id))]) {
