@@ -61,7 +61,7 @@ export const HTTP_SETTINGS = {
     maximum: 1_000_000,
     default: 1_000,
     description:
-      'Maximum number of readers that wait for events at one API process: event streams, and requests with `wait`. Each needs a connection.',
+      'Maximum number of readers that wait for events at one API process: event streams, and requests with `wait`. Each needs a connection. At most 7 of 8 are of one tenant.',
   }),
   MAX_EVENT_STREAMS_PER_KEY: Type.Integer({
     minimum: 1,

@@ -47,7 +47,7 @@ const config = {
   measured: true,
   refusals: {
     429:
-      'By default, an API key can have 20 event streams and waiting requests at once, and a process 1,000: ' +
+      'By default, an API key can have 20 event streams and waiting requests at once, and a process 1,000, of which 7 of 8 at most are of one tenant: ' +
       '`too_many_streams`.',
   },
 } as const
@@ -106,7 +106,7 @@ async function poll(
   caller: Caller,
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
-  const close = ports.streams.open(caller.keyId)
+  const close = ports.streams.open(caller)
   const news = createLatch()
   const reader = createReader(ports, caller, filter, start, news.set)
   const until = performance.now() + waitSeconds * 1_000
@@ -137,7 +137,7 @@ function stream(
 ): FastifyReply {
   const { request, reply, filter, start, draining } = of
   const { caller } = request
-  const close = ports.streams.open(caller.keyId)
+  const close = ports.streams.open(caller)
   const token = bearerOf(request)
   const blocks = eventStream({
     openReader: (onNews) => createReader(ports, caller, filter, start, onNews),

@@ -89,7 +89,7 @@ export const deliveryDetailSchema = named(
         response: Type.String({ description: 'The first 1,024 bytes of the response.', examples: ['ok'] }),
         duration_ms: Type.Integer({ description: 'How long it took, in milliseconds.', examples: [48] }),
       }),
-      { description: 'The attempts, oldest first.' },
+      { description: 'The newest 100 attempts, oldest first.' },
     ),
   }),
 )

@@ -191,4 +191,18 @@ t.test('a key and a process have a limited number of streams and waiting request
   await opened(0)
 })
 
+t.test('all keys of one tenant leave streams of the process to others', async (t) => {
+  const stage = await withFeed(t, { streams: { ofKey: 4, ofProcess: 8 } })
+  const as = (key: string) => ({ authorization: `Bearer ${key}` })
+  const opened = []
+  for (const key of [...Array(4).fill(KEYS.full), ...Array(3).fill(KEYS.listener)])
+    opened.push(await stage.stream('', as(key)))
+  const headers = { accept: 'text/event-stream', ...as(KEYS.listener) }
+  const refused = await stage.send({ url: '/v1/events', headers })
+  t.strictSame([refused.status, ...told(refused)], [429, '- too_many_streams'])
+  t.match(refused.body.message, /Your API keys have 7 /)
+  opened.push(await stage.stream('', as(KEYS.cold)))
+  for (const { close } of opened) close()
+})
+
 t.end()

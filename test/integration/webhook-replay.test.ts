@@ -182,17 +182,9 @@ t.test('a replay that nobody can read, appended with the database login of the A
   const api = await loginAs(t, { pool, url }, 'api')
   const { rows } = await pool.query(`SELECT encode(hash, 'hex') AS hash FROM events WHERE stream_id = 'webhook-bad'`)
   const second = { streamVersion: 2, previous: rows[0]?.hash as string, type: 'WebhookReplayRequested' }
-  const row = {
-    replay_id: 'rpl_0',
-    webhook_id: 'bad',
-    tenant_id: 'acme',
-    environment: 'mainnet',
-    types: 5,
-    only_failed: false,
-    requested_at: new Date().toISOString(),
-    version: 2,
-  }
-  await appendRaw(api, [rawEvent({ streamId: 'webhook-bad', ...second })], { webhook_replays: [row] })
+  const row = { replay_id: 'rpl_0', webhook_id: 'bad', tenant_id: 'acme', environment: 'mainnet', types: 5 }
+  const rest = { only_failed: false, requested_at: new Date().toISOString(), version: 2 }
+  await appendRaw(api, [rawEvent({ streamId: 'webhook-bad', ...second })], { webhook_replays: [{ ...row, ...rest }] })
   await request('w', 'rpl_1')
   await runReplays(ports, NEVER)
   t.match(await progressOf('rpl_1'), { ended: true })
