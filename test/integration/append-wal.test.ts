@@ -36,7 +36,7 @@ t.test('the index of types adds about a hundred bytes to the WAL of an append', 
       signing,
       { type: 'RecordSubmission', hash, now: NOW },
       { type: 'RecordInclusion', inclusion: { ...readInclusion(mined.data), hash } },
-      { type: 'Settle', confirmations: 32, revertReason: null, now: NOW },
+      { type: 'Settle', confirmations: 32, revertReason: '', now: NOW },
     ]
     for (const command of commands) await log.append({ changes: [await decided(log, id, command)] })
     appends += commands.length
