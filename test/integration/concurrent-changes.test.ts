@@ -91,8 +91,8 @@ const ROUTES: Readonly<Record<string, (t: Test) => Promise<Route>>> = {
           value: (round) => [{ transactions: round, window_seconds: 3_600 }],
           holds: ({ limits }, value) =>
             isDeepStrictEqual(
-              limits,
-              (value as object[]).map((limit) => ({ ...limit, inherited: false })),
+              (limits as Data[]).map(({ transactions, window_seconds }) => ({ transactions, window_seconds })),
+              value,
             ),
         },
         force: { value: () => true, holds: () => true },
