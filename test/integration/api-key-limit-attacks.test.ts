@@ -169,3 +169,5 @@ t.test('nor does it call what fails when it is asked for, and may take more late
   t.match(await call(service.api, token, 'transfer(address,uint256)', later, gas), { status: 202 })
   await settle()
 })
+
+t.end()
