@@ -144,3 +144,5 @@ for (const signers of [1, 3, 5])
     t.ok(most > MOST / 2, 'the room is used')
     t.equal(mpc.length, MPC)
   })
+
+t.end()
