@@ -83,3 +83,5 @@ t.test('a rotation whose answer was lost is there once, and both keys go on', as
   const { data: next } = await api.send(admin, { to, body: { overlap_seconds: 0 } })
   t.match(await api.send(next.api_key, { to: 'GET /v1/me' }), { status: 200 }, 'the lost secret is replaced in turn')
 })
+
+t.end()
