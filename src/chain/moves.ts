@@ -20,8 +20,8 @@ type Reader = (args: Buffer) => TokenMove
 const MAX_TOKENS = 1_024
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
-  ...['transfer(address,uint256)', 'transferAndCall(address,uint256)', 'transferAndCall(address,uint256,bytes)'].map((one) =>
-    entry(one, (args) => move('erc20', addressAt(args, 0), wordAt(args, WORD))),
+  ...['transfer(address,uint256)', 'transferAndCall(address,uint256)', 'transferAndCall(address,uint256,bytes)'].map(
+    (one) => entry(one, (args) => move('erc20', addressAt(args, 0), wordAt(args, WORD))),
   ),
   entry('send(address,uint256,bytes)', (args) => move('erc20', addressAt(args, 0), wordAt(args, WORD))),
   entry('transferFrom(address,address,uint256)', (args) => move('any', addressAt(args, 1), wordAt(args, 2 * WORD))),
@@ -57,5 +57,8 @@ function sumAt(args: Buffer, head: number): bigint | null {
   const list = placeAt(args, 0, head)
   const count = list === null ? null : countAt(args, list, MAX_TOKENS)
   if (list === null || count === null) return null
-  return Array.from({ length: count }, (_, n) => wordAt(args, list + (n + 1) * WORD)).reduce((all, one) => all + one, 0n)
+  return Array.from({ length: count }, (_, n) => wordAt(args, list + (n + 1) * WORD)).reduce(
+    (all, one) => all + one,
+    0n,
+  )
 }

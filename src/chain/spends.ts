@@ -35,7 +35,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   ...['uint8,bytes32,bytes32', 'bytes'].map((signature) =>
     entry(`permit(address,address,uint256,uint256,${signature})`, ({ target, args }, owner) =>
       addressAt(args, 0) === owner
-        ? only('permit', target, addressAt(args, 1), amountOf(wordAt(args, 2 * WORD)))
+        ? only('permit', target, addressAt(args, 1), mostOf(wordAt(args, 2 * WORD)))
         : NOTHING,
     ),
   ),
@@ -136,7 +136,7 @@ function entry(signature: string, reader: Reader): readonly [string, Reader] {
 }
 
 function allowance(kind: Spend['kind'], name: string, parameters: readonly string[]) {
-  const reader: Reader = ({ target, args }) => only(kind, target, addressAt(args, 0), amountOf(wordAt(args, WORD)))
+  const reader: Reader = ({ target, args }) => only(kind, target, addressAt(args, 0), mostOf(wordAt(args, WORD)))
   return parameters.map((each) => entry(name + each, reader))
 }
 
@@ -198,12 +198,13 @@ function itemsAt(
   return items.some((item) => item === null) ? null : items.filter((item) => item !== null)
 }
 
-function amountOf(amount: bigint): string {
+/** An amount as a spend has it: `unlimited` for what tokens treat as infinite. */
+export function mostOf(amount: bigint): string {
   return amount >= LEAST_INFINITE || INFINITE.includes(amount) ? UNLIMITED : amount.toString()
 }
 
 function permit2Amount(args: Buffer, at: number): string {
-  return amountOf(BigInt.asUintN(160, wordAt(args, at)))
+  return mostOf(BigInt.asUintN(160, wordAt(args, at)))
 }
 
 function allOrNone(args: Buffer, index: number): string {

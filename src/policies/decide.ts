@@ -1,0 +1,276 @@
+/**
+ * What a policy says about a request. Pure, and independent of the order of rules and of intents: any denial wins, every limit
+ * must fit, approvals add up. The same function decides, shadows, simulates and tests a policy on the past.
+ */
+import { bucketOf, millionthsOf, type Reservation, USD_DECIMALS } from '../core/spend-limits.ts'
+import { both, type CompiledPolicy, type CompiledRule, type Held, type Totals, totalsOf } from './compile.ts'
+import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
+import type { Effect, Rule } from './policy.ts'
+
+/**
+ * Why a request is refused. `denied`: a rule denies it. `unknown_price`: a rule compares US dollars, and the price is not known or
+ * too old. `uncounted`: a limit is about it, and what it can move has no bound. `over_limit`: it is more than a limit.
+ * `not_allowed`: no rule allows it, and the default denies.
+ */
+export const REASONS = ['denied', 'unknown_price', 'uncounted', 'over_limit', 'not_allowed'] as const
+
+export type Refusal = {
+  readonly reason: (typeof REASONS)[number]
+  /** `null` for the default. */
+  readonly rule: string | null
+  readonly version: number
+  /** Of `over_limit`: the limit and what is needed of it. */
+  readonly reservation: Reservation | null
+}
+
+export type NeededApproval = {
+  readonly group: string
+  readonly quorum: number
+  readonly expiresInSeconds: number
+  /** The rules that ask for it. */
+  readonly rules: readonly string[]
+}
+
+export type MatchedRule = {
+  readonly rule: string
+  readonly effect: Effect
+  /** Indexes of the intents that it is about. */
+  readonly intents: readonly number[]
+}
+
+export type Decision = {
+  readonly outcome: 'allowed' | 'denied' | 'needs_approval'
+  /** The first of all that refuse it, by reason and rule; `null` if none does. */
+  readonly refusal: Refusal | null
+  /** Rules that refuse it, each once. */
+  readonly refusedBy: readonly (string | null)[]
+  /** Of every limit that is about it, also if it is refused: a shadow counts too. */
+  readonly reservations: readonly RuleReservation[]
+  readonly approvals: readonly NeededApproval[]
+  readonly matched: readonly MatchedRule[]
+}
+
+export type RuleReservation = Reservation & { readonly rule: string }
+
+type Verdict = {
+  readonly refusals: Refusal[]
+  readonly reservations: RuleReservation[]
+  readonly asking: Rule[]
+  readonly matched: MatchedRule[]
+  /** By intent. */
+  readonly isAllowed: boolean[]
+}
+
+/** What the rules of one request share. */
+type Case = {
+  readonly request: Judged
+  readonly version: number
+  readonly atMs: number
+  readonly totals: Totals
+  readonly isFresh: (moved: Moved) => boolean
+}
+
+export function decide(policy: CompiledPolicy, request: Judged): Decision {
+  const atMs = Date.parse(request.at)
+  const isFresh = ({ price }: Moved) => price !== null && atMs - Date.parse(price.at) <= policy.maxPriceAgeMs
+  const { intents } = request
+  const one: Case = { request, version: policy.version, atMs, isFresh, totals: totalsOf(intents, isFresh) }
+  const verdict: Verdict = {
+    refusals: [],
+    reservations: [],
+    asking: [],
+    matched: [],
+    isAllowed: intents.map(() => policy.default === 'allow'),
+  }
+  for (const compiled of policy.rules) applyRule(compiled, one, verdict)
+  if (verdict.isAllowed.includes(false)) verdict.refusals.push(refusalOf(one, 'not_allowed', null))
+  const refusals = verdict.refusals.sort(byReason)
+  const approvals = approvalsOf(verdict.asking)
+  const [refusal = null] = refusals
+  return {
+    outcome: refusal !== null ? 'denied' : approvals.length > 0 ? 'needs_approval' : 'allowed',
+    refusal,
+    refusedBy: [...new Set(refusals.map(({ rule }) => rule))],
+    reservations: verdict.reservations,
+    approvals,
+    matched: verdict.matched,
+  }
+}
+
+function applyRule(compiled: CompiledRule, one: Case, verdict: Verdict): void {
+  const { rule } = compiled
+  const { request, atMs, totals } = one
+  const ofRequest = heldByRequest(compiled, request, atMs)
+  if (ofRequest === 'no') return
+  const isRestriction = rule.effect !== 'allow'
+  const about: number[] = []
+  let isUnpriced = false
+  for (let n = 0; n < request.intents.length; n += 1) {
+    const held = heldByIntent(compiled, request.intents[n] as Intent, totals, ofRequest)
+    if (held === 'no' || (!isRestriction && held !== 'yes')) continue
+    if (held === 'unpriced') isUnpriced = true
+    else about.push(n)
+    if (!isRestriction) verdict.isAllowed[n] = true
+  }
+  if (isUnpriced) withoutPrice(rule, one, verdict)
+  if (about.length === 0 && !isUnpriced) return
+  verdict.matched.push({ rule: rule.id, effect: rule.effect, intents: about })
+  if (about.length === 0) return
+  if (rule.effect === 'deny') verdict.refusals.push(refusalOf(one, 'denied', rule.id))
+  if (rule.effect === 'require_approval') verdict.asking.push(rule)
+  if (rule.effect === 'limit') applyLimit(compiled, one, about, verdict)
+}
+
+function heldByRequest({ ofRequest }: CompiledRule, request: Judged, atMs: number): Held {
+  let held: Held = 'yes'
+  for (let n = 0; n < ofRequest.length && held !== 'no'; n += 1)
+    held = both(held, ofRequest[n]?.held(request, atMs) ?? 'no')
+  return held
+}
+
+function heldByIntent({ ofIntent }: CompiledRule, intent: Intent, totals: Totals, before: Held): Held {
+  let held = before
+  for (let n = 0; n < ofIntent.length && held !== 'no'; n += 1)
+    held = both(held, ofIntent[n]?.held(intent, totals) ?? 'no')
+  return held
+}
+
+function withoutPrice(rule: Rule, one: Case, verdict: Verdict): void {
+  if (rule.onUnknownPrice === 'require_approval') verdict.asking.push(rule)
+  else verdict.refusals.push(refusalOf(one, 'unknown_price', rule.id))
+}
+
+function refusalOf(
+  { version }: Case,
+  reason: Refusal['reason'],
+  rule: string | null,
+  reservation: Reservation | null = null,
+): Refusal {
+  return { reason, rule, version, reservation }
+}
+
+function byReason(a: Refusal, b: Refusal): number {
+  return REASONS.indexOf(a.reason) - REASONS.indexOf(b.reason) || ((a.rule ?? '') < (b.rule ?? '') ? -1 : 1)
+}
+
+/** One of each group: the highest quorum, the shortest time. */
+function approvalsOf(rules: readonly Rule[]): readonly NeededApproval[] {
+  const groups = new Map<string, NeededApproval>()
+  for (const { id, approval } of rules) {
+    if (approval === undefined) throw new Error(`the rule ${id} asks for an approval and names no group`)
+    const { group, quorum, expiresInSeconds } = approval
+    const known = groups.get(group)
+    const rest = known?.rules ?? []
+    groups.set(group, {
+      group,
+      quorum: Math.max(quorum, known?.quorum ?? 0),
+      expiresInSeconds: Math.min(expiresInSeconds, known?.expiresInSeconds ?? expiresInSeconds),
+      rules: rest.includes(id) ? rest : [...rest, id],
+    })
+  }
+  return [...groups.values()].sort((a, b) => (a.group < b.group ? -1 : 1))
+}
+
+type Counted = { amount: bigint; kept: bigint }
+
+function applyLimit(compiled: CompiledRule, one: Case, about: readonly number[], verdict: Verdict): void {
+  const { rule } = compiled
+  if (rule.effect !== 'limit') return
+  const { intents, fee } = one.request
+  const counters = new Map<string, Counted>()
+  const count = (key: string | null, amount: bigint, kept: bigint) => {
+    if (key === null) return
+    const counted = counters.get(key) ?? { amount: 0n, kept: 0n }
+    const isOnce = rule.limit.of === 'count'
+    counters.set(key, isOnce ? { amount, kept } : { amount: counted.amount + amount, kept: counted.kept + kept })
+  }
+  for (const n of about) {
+    const intent = intents[n] as Intent
+    const amount = countedOf(compiled, one, intent.moves)
+    if (typeof amount === 'bigint')
+      count(counterKey(rule.limit.per, one.request, intent), amount, rule.limit.of === 'count' ? 1n : 0n)
+    else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
+    else verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
+  }
+  const payer = fee === null ? undefined : payerOf(compiled, one, fee)
+  if (payer !== undefined) {
+    const amount = countedOf(compiled, one, fee)
+    if (typeof amount === 'bigint') count(counterKey(rule.limit.per, one.request, payer), amount, amount)
+    else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
+  }
+  for (const [key, counted] of [...counters].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (counted.amount === 0n) continue
+    const reservation = reservationOf(compiled, one, key, counted)
+    verdict.reservations.push(reservation)
+    if (reservation.amount > reservation.limit)
+      verdict.refusals.push(refusalOf(one, 'over_limit', rule.id, reservation))
+  }
+}
+
+/** The intent with which the fee counts towards a limit: the first that the rule would be about, if it moved the fee. */
+function payerOf(compiled: CompiledRule, { request, atMs, totals }: Case, fee: Moved): Intent | undefined {
+  if (compiled.rule.effect !== 'limit' || compiled.rule.limit.of === 'count') return undefined
+  const ofRequest = heldByRequest(compiled, request, atMs)
+  return request.intents
+    .map((intent) => ({ ...intent, moves: fee }))
+    .find((intent) => {
+      const held = heldByIntent(compiled, intent, totals, ofRequest)
+      return held === 'yes' || held === 'maybe'
+    })
+}
+
+function countedOf(
+  { rule, limitedKey }: CompiledRule,
+  { isFresh }: Case,
+  moves: Moved | null,
+): bigint | 'uncounted' | 'unknown_price' {
+  if (rule.effect !== 'limit') return 0n
+  const { of } = rule.limit
+  if (of === 'count') return 1n
+  if (moves === null) return 0n
+  const { key, amount, decimals, price } = moves
+  if (of === 'asset') {
+    if (key !== limitedKey && key !== ANY) return 0n
+    return amount === ANY ? 'uncounted' : amount
+  }
+  if (amount === ANY) return 'uncounted'
+  if (amount === 0n) return 0n
+  return price === null || decimals === null || !isFresh(moves)
+    ? 'unknown_price'
+    : millionthsOf(amount, decimals, price.usd)
+}
+
+function counterKey(
+  per: 'tenant' | 'wallet' | 'api_key' | 'recipient',
+  { walletId, apiKey }: Judged,
+  { recipient }: Intent,
+): string | null {
+  if (per === 'tenant') return ''
+  return per === 'wallet' ? walletId : per === 'api_key' ? apiKey : recipient
+}
+
+/** The counter of a rule goes on when the rule changes, unless it counts something else. */
+function reservationOf(
+  { rule, limit, limitedKey }: CompiledRule,
+  { request }: Case,
+  key: string,
+  { amount, kept }: Counted,
+): RuleReservation {
+  if (rule.effect !== 'limit') throw new Error(`the rule ${rule.id} is no limit`)
+  const { of, windowSeconds, per } = rule.limit
+  const subject = of === 'asset' ? limitedKey : of
+  const unit = of === 'asset' ? rule.limit.symbol : of === 'usd' ? 'USD' : 'transactions'
+  const decimals = of === 'asset' ? rule.limit.decimals : of === 'usd' ? USD_DECIMALS : 0
+  return {
+    counter:
+      `policy ${request.tenantId} ${request.environment} ${rule.id} ${subject} ${windowSeconds} ${per} ${key}`.trimEnd(),
+    unit,
+    decimals,
+    bucket: bucketOf(request.at, windowSeconds),
+    windowSeconds,
+    limit,
+    amount,
+    kept,
+    rule: rule.id,
+  }
+}
