@@ -14,6 +14,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
     amount_too_large: 'Send a smaller amount.',
     amount_zero: 'Send an amount greater than 0.',
+    approval_unavailable: 'Use `deny`, or keep the draft: nobody can approve yet.',
     bad_checksum: 'Correct the address: its EIP-55 checksum does not match.',
     body_required: 'Send a JSON object as the body.',
     body_too_large: 'Send a smaller body. The limit is in the message.',
@@ -55,6 +56,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     invalid_signatures: 'Send ["v1"] or ["v1", "v1a"], or omit the field.',
     invalid_text: 'Remove the characters that the message names.',
     invalid_time: 'Send an ISO 8601 time with a time zone.',
+    invalid_time_zone: 'Use an IANA time zone, such as `Europe/Zurich`.',
     invalid_token_id: 'Send the token id as decimal digits.',
     invalid_type: 'Use an EIP-712 type, or declare it in `types`.',
     invalid_type_name: 'Use a valid EIP-712 type name.',
@@ -119,6 +121,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     unknown_function: 'Use a function of the ABI, or send its fragment.',
     unknown_header: 'Remove or correct the header.',
     unknown_query_parameter: 'Remove or correct the query parameter.',
+    unknown_list: 'Add the list to `lists`, or send an address.',
     unlisted_token: 'Use `exact_input`, or buy another token: no exchange can enforce what this one must give.',
     unsafe_number: 'Send the number as a decimal string.',
     unsafe_recipient: 'Use another recipient, or the type STANDARD if you are sure.',
@@ -231,6 +234,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   policy_error: {
     key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
+    policy_denied: 'Send what the policy allows, or change the policy: `details` names the rule and its version.',
+    policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
   },
   insufficient_funds: {
     insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',

@@ -7,6 +7,7 @@ import { readMinted } from '../chain/nft-calls.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { Opening } from '../declarations.ts'
 import type { Intent as OpeningIntent, SwapIntent } from '../transactions/events.ts'
+import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'
 import { apiKeyOf, type Facts, movedOf } from './facts.ts'
 import { ANY, type Intent, intentOf, type Judged, keyOf, unclear } from './intent.ts'
@@ -19,9 +20,9 @@ export type OpeningFacts = {
 
 export function judgedTransaction({ type, data }: OpeningFacts, facts: Facts): Judged {
   const { tenantId, environment, requestedAt, walletId, network, chainId, reserved } = data
-  const isJudged = type !== 'NonceFillRequested' && type !== 'CheckpointAnchorRequested'
   const native = nativeAsset(network, chainId)
   const fee = reserved.gasLimit * reserved.maxFeePerGas
+  const intents = [...intentsOf(type, data, facts), ...delegations(data)]
   return {
     tenantId,
     environment,
@@ -31,8 +32,8 @@ export function judgedTransaction({ type, data }: OpeningFacts, facts: Facts): J
     tags: facts.tags,
     network,
     chainId,
-    intents: isJudged ? [...intentsOf(type, data, facts), ...delegations(data)] : [],
-    fee: isJudged ? movedOf(chainId, native, fee, facts) : null,
+    intents,
+    fee: intents.length > 0 ? movedOf(chainId, native, fee, facts) : null,
   }
 }
 
@@ -58,7 +59,7 @@ function intentsOf(type: Opening, data: OpeningIntent, facts: Facts): readonly I
       return [intentOf({ actions: ['contract_call'], ...calledBy(data) })]
     case 'NonceFillRequested':
     case 'CheckpointAnchorRequested':
-      return []
+      return sendsNothingToItself(data) ? [] : [unclear(['contract_call'])]
     default:
       return type satisfies never
   }
