@@ -1,6 +1,6 @@
 /**
- * What a signature of a message or of typed data can do: permits of EIP-2612, DAI and Permit2, and transfers of ERC-3009, are what
- * they let others move. Other typed data that looks as if it let others spend can move anything. Pure.
+ * What a request without a transaction can do. Typed data: permits of EIP-2612, DAI and Permit2, and transfers of ERC-3009, are what
+ * they let others move, and what else looks as if it let others spend can move anything. The export of a key can, too. Pure.
  */
 import { mostOf } from '../chain/spends.ts'
 import type { Environment, Network } from '../core/networks.ts'
@@ -18,33 +18,36 @@ export type JudgedTypedData = {
   readonly message: Readonly<Record<string, unknown>>
 }
 
-/** The opening event of a signature: its data. */
-export type SignatureFacts = {
-  readonly tenantId: string
-  readonly walletId: string
-  readonly network: Network
-  readonly environment: Environment
-  readonly chainId: number
-  readonly requestedAt: string
-  /** Missing for a message (EIP-191), which no contract reads as more than text. */
-  readonly typedData?: JudgedTypedData
+/** Who requests what, and when. */
+export type RequestFacts = { readonly tenantId: string; readonly environment: Environment; readonly requestedAt: string }
+export type WalletFacts = RequestFacts & { readonly walletId: string; readonly network: Network; readonly chainId: number }
+
+/** @param requested the opening event of a signature: a message (EIP-191), without typed data, is text to every contract */
+export function judgedSignature(requested: WalletFacts & { readonly typedData?: JudgedTypedData }, facts: Facts): Judged {
+  const { typedData, chainId } = requested
+  const message = intentOf({ actions: ['sign_message'] })
+  return judged(requested, facts, typedData === undefined ? [message] : typedDataIntents(typedData, chainId, facts))
 }
 
-export function judgedSignature(requested: SignatureFacts, facts: Facts): Judged {
-  const { tenantId, environment, requestedAt, walletId, network, chainId, typedData } = requested
-  return {
-    tenantId,
-    environment,
-    at: requestedAt,
-    apiKey: apiKeyOf(facts.actor),
-    walletId,
-    tags: facts.tags,
-    network,
-    chainId,
-    intents:
-      typedData === undefined ? [intentOf({ actions: ['sign_message'] })] : typedDataIntents(typedData, chainId, facts),
-    fee: null,
-  }
+/** Whoever has the key of a wallet can move all that it holds. */
+export function judgedExport(requested: WalletFacts, facts: Facts): Judged {
+  const parts = { recipient: ANY, spender: ANY, moves: ANYTHING }
+  return judged(requested, facts, [intentOf({ actions: ['export'], ...parts })])
+}
+
+/** An API key is created or changed. */
+export function judgedKeyChange(requested: RequestFacts, facts: Pick<Facts, 'actor'>): Judged {
+  const nowhere = { walletId: null, network: null, chainId: null }
+  return judged({ ...requested, ...nowhere }, { ...facts, tags: [] }, [intentOf({ actions: ['api_key_change'] })])
+}
+
+function judged(
+  { requestedAt: at, ...place }: RequestFacts & Pick<Judged, 'walletId' | 'network' | 'chainId'>,
+  { actor, tags }: Pick<Facts, 'actor' | 'tags'>,
+  intents: readonly Intent[],
+): Judged {
+  const { tenantId, environment, walletId, network, chainId } = place
+  return { tenantId, environment, at, apiKey: apiKeyOf(actor), walletId, tags, network, chainId, intents, fee: null }
 }
 
 /** More items of one permit are judged as one that cannot be understood. */
