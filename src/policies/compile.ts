@@ -197,7 +197,9 @@ function yesIf(condition: boolean): Held {
 /** Whether a value is among these. What is not there is among none, and not among those that are not, either. */
 function member(among: Among, normal: (item: string) => string): (value: string | null) => Held {
   const [set, wanted] = setOf(among, normal)
-  return (value) => (value === null ? 'no' : value === ANY ? 'maybe' : yesIf(set.has(value) === wanted))
+  // Nothing is in a set without items, and everything is not.
+  const any = set.size === 0 ? yesIf(!wanted) : 'maybe'
+  return (value) => (value === null ? 'no' : value === ANY ? any : yesIf(set.has(value) === wanted))
 }
 
 function by(held: (value: string | null) => Held, read: (intent: Intent) => string | null): (intent: Intent) => Held {

@@ -68,13 +68,17 @@ type Case = {
   readonly atMs: number
   readonly totals: Totals
   readonly isFresh: (moved: Moved) => boolean
+  /** The intents as if each moved the fee. */
+  readonly feeIntents: readonly Intent[]
 }
 
 export function decide(policy: CompiledPolicy, request: Judged): Decision {
   const atMs = Date.parse(request.at)
   const isFresh = ({ price }: Moved) => price !== null && atMs - Date.parse(price.at) <= policy.maxPriceAgeMs
-  const { intents } = request
-  const one: Case = { request, version: policy.version, atMs, isFresh, totals: totalsOf(intents, isFresh) }
+  const { intents, fee } = request
+  const feeIntents = fee === null ? [] : intents.map((intent) => ({ ...intent, moves: fee }))
+  const totals = totalsOf(intents, isFresh)
+  const one: Case = { request, version: policy.version, atMs, isFresh, totals, feeIntents }
   const verdict: Verdict = {
     refusals: [],
     reservations: [],
@@ -102,23 +106,26 @@ function applyRule(compiled: CompiledRule, one: Case, verdict: Verdict): void {
   const { request, atMs, totals } = one
   const ofRequest = heldByRequest(compiled, request, atMs)
   if (ofRequest === 'no') return
-  const isRestriction = rule.effect !== 'allow'
   const about: number[] = []
   let isUnpriced = false
   for (let n = 0; n < request.intents.length; n += 1) {
     const held = heldByIntent(compiled, request.intents[n] as Intent, totals, ofRequest)
-    if (held === 'no' || (!isRestriction && held !== 'yes')) continue
-    if (held === 'unpriced') isUnpriced = true
-    else about.push(n)
-    if (!isRestriction) verdict.isAllowed[n] = true
+    if (rule.effect === 'allow' ? held === 'yes' : isOpen(held)) about.push(n)
+    if (held === 'unpriced' && rule.effect !== 'allow') isUnpriced = true
   }
   if (isUnpriced) withoutPrice(rule, one, verdict)
-  if (about.length === 0 && !isUnpriced) return
+  const isLimiting = rule.effect === 'limit' && applyLimit(compiled, one, { about, ofRequest }, verdict)
+  if (about.length === 0 && !isUnpriced && !isLimiting) return
   verdict.matched.push({ rule: rule.id, effect: rule.effect, intents: about })
+  if (rule.effect === 'allow') for (const n of about) verdict.isAllowed[n] = true
   if (about.length === 0) return
   if (rule.effect === 'deny') verdict.refusals.push(refusalOf(one, 'denied', rule.id))
   if (rule.effect === 'require_approval') verdict.asking.push(rule)
-  if (rule.effect === 'limit') applyLimit(compiled, one, about, verdict)
+}
+
+/** Whether a restriction is about what holds so far. */
+function isOpen(held: Held): boolean {
+  return held === 'yes' || held === 'maybe'
 }
 
 function heldByRequest({ ofRequest }: CompiledRule, request: Judged, atMs: number): Held {
@@ -150,7 +157,11 @@ function refusalOf(
 }
 
 function byReason(a: Refusal, b: Refusal): number {
-  return REASONS.indexOf(a.reason) - REASONS.indexOf(b.reason) || ((a.rule ?? '') < (b.rule ?? '') ? -1 : 1)
+  return REASONS.indexOf(a.reason) - REASONS.indexOf(b.reason) || compare(a.rule ?? '', b.rule ?? '')
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
 /** One of each group: the highest quorum, the shortest time. */
@@ -173,50 +184,46 @@ function approvalsOf(rules: readonly Rule[]): readonly NeededApproval[] {
 
 type Counted = { amount: bigint; kept: bigint }
 
-function applyLimit(compiled: CompiledRule, one: Case, about: readonly number[], verdict: Verdict): void {
+/** What the request matches of the rule: its intents, and how its own conditions hold. */
+type About = { readonly about: readonly number[]; readonly ofRequest: Held }
+
+/** @returns whether anything counts. The fee does, too, if the rule were about a request that moves it. */
+function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: About, verdict: Verdict): boolean {
   const { rule } = compiled
-  if (rule.effect !== 'limit') return
-  const { intents, fee } = one.request
+  if (rule.effect !== 'limit') return false
+  const { request, totals, feeIntents } = one
+  const { of, per } = rule.limit
   const counters = new Map<string, Counted>()
-  const count = (key: string | null, amount: bigint, kept: bigint) => {
-    if (key === null) return
-    const counted = counters.get(key) ?? { amount: 0n, kept: 0n }
-    const isOnce = rule.limit.of === 'count'
-    counters.set(key, isOnce ? { amount, kept } : { amount: counted.amount + amount, kept: counted.kept + kept })
+  const count = (intent: Intent, amount: bigint, kept: bigint) => {
+    const key = counterKey(per, request, intent)
+    const before = counters.get(key ?? '')
+    const isAdded = before !== undefined && of !== 'count'
+    if (key !== null) counters.set(key, isAdded ? { amount: before.amount + amount, kept: before.kept + kept } : { amount, kept })
   }
   for (const n of about) {
-    const intent = intents[n] as Intent
+    const intent = request.intents[n] as Intent
     const amount = countedOf(compiled, one, intent.moves)
-    if (typeof amount === 'bigint')
-      count(counterKey(rule.limit.per, one.request, intent), amount, rule.limit.of === 'count' ? 1n : 0n)
+    if (typeof amount === 'bigint') count(intent, amount, of === 'count' ? 1n : 0n)
     else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
     else verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
   }
-  const payer = fee === null ? undefined : payerOf(compiled, one, fee)
-  if (payer !== undefined) {
-    const amount = countedOf(compiled, one, fee)
-    if (typeof amount === 'bigint') count(counterKey(rule.limit.per, one.request, payer), amount, amount)
-    else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
-  }
-  for (const [key, counted] of [...counters].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (counted.amount === 0n) continue
-    const reservation = reservationOf(compiled, one, key, counted)
+  const payers = of === 'count' ? [] : feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
+  const fee = payers.length === 0 ? 0n : countedOf(compiled, one, request.fee)
+  if (typeof fee !== 'bigint') withoutPrice(rule, one, verdict)
+  // It is one fee, and each of several recipients has it counted.
+  else for (const payer of oncePerKey(payers, (intent) => counterKey(per, request, intent))) count(payer, fee, fee)
+  const counted = [...counters].filter(([, { amount }]) => amount > 0n).sort(([a], [b]) => compare(a, b))
+  for (const [key, amounts] of counted) {
+    const reservation = reservationOf(compiled, one, key, amounts)
     verdict.reservations.push(reservation)
     if (reservation.amount > reservation.limit)
       verdict.refusals.push(refusalOf(one, 'over_limit', rule.id, reservation))
   }
+  return counted.length > 0 || typeof fee !== 'bigint'
 }
 
-/** The intent with which the fee counts towards a limit: the first that the rule would be about, if it moved the fee. */
-function payerOf(compiled: CompiledRule, { request, atMs, totals }: Case, fee: Moved): Intent | undefined {
-  if (compiled.rule.effect !== 'limit' || compiled.rule.limit.of === 'count') return undefined
-  const ofRequest = heldByRequest(compiled, request, atMs)
-  return request.intents
-    .map((intent) => ({ ...intent, moves: fee }))
-    .find((intent) => {
-      const held = heldByIntent(compiled, intent, totals, ofRequest)
-      return held === 'yes' || held === 'maybe'
-    })
+function oncePerKey(intents: readonly Intent[], keyOf: (intent: Intent) => string | null): Iterable<Intent> {
+  return intents.length < 2 ? intents : new Map(intents.map((intent) => [keyOf(intent), intent])).values()
 }
 
 function countedOf(
