@@ -3,10 +3,10 @@
  * their own times and prices, through the function that decides, and windows as the append counts them. What it refuses counts
  * towards no limit; what it asks approvals for counts as approved.
  */
-import { millionthsOf, type Reservation } from '../core/spend-limits.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 import type { CompiledPolicy } from './compile.ts'
 import { type Decision, decide } from './decide.ts'
-import { ANY, type Judged } from './intent.ts'
+import type { Judged } from './intent.ts'
 import type { Effect } from './policy.ts'
 import { createWindows } from './windows.ts'
 
@@ -80,7 +80,7 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
     request(id, judged) {
       const decision = decide(policy, judged)
       const { verdict, by } = blame(decision)
-      const value = valueOf(judged)
+      const value = decision.usd
       addTo(totals[verdict], value)
       for (const { rule, effect } of decision.matched) ruleOf(rule, effect).matched += 1
       if (verdict === 'allowed' || verdict === 'needs_approval') {
@@ -123,18 +123,6 @@ function addTo(counting: Counting, value: bigint | null): void {
   counting.requests += 1
   if (value === null) counting.unpriced += 1
   else counting.usd += value
-}
-
-/** What a request can move, without its fee; `null` if a price is not known or there is no bound. */
-function valueOf({ intents }: Judged): bigint | null {
-  let value = 0n
-  for (const { moves } of intents) {
-    if (moves === null || moves.amount === 0n) continue
-    const { amount, decimals, price } = moves
-    if (amount === ANY || decimals === null || price === null) return null
-    value += millionthsOf(amount, decimals, price.usd)
-  }
-  return value
 }
 
 function bySize(a: LargeCase, b: LargeCase): number {

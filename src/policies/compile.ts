@@ -17,7 +17,12 @@ export type Totals = {
   readonly unbounded: ReadonlySet<string>
   /** `ANY` without a bound, `null` if a price is not known. */
   readonly usd: bigint | typeof ANY | null
+  /** Of each intent. */
+  readonly values: readonly Value[]
 }
+
+/** Millionths of US dollars, or why they cannot be counted. */
+export type Value = bigint | 'uncounted' | 'unknown_price'
 
 export type RequestCondition = {
   readonly field: string
@@ -218,25 +223,39 @@ function lower(text: string): string {
   return text.toLowerCase()
 }
 
-/** What the intents of a request move together. @param isFresh whether a price may be used */
-export function totalsOf(intents: readonly Intent[], isFresh: (moved: Moved) => boolean): Totals {
+/** What a price must be to count. */
+type IsFresh = (moved: Moved) => boolean
+
+/** @param atMs when the request is made */
+export function freshAt({ maxPriceAgeMs }: CompiledPolicy, atMs: number): IsFresh {
+  return ({ price }) => price !== null && atMs - Date.parse(price.at) <= maxPriceAgeMs
+}
+
+export function valueOf(moves: Moved | null, isFresh: IsFresh): Value {
+  if (moves === null) return 0n
+  const { amount, decimals, price } = moves
+  if (amount === ANY) return 'uncounted'
+  if (amount === 0n) return 0n
+  return price === null || decimals === null || !isFresh(moves) ? 'unknown_price' : millionthsOf(amount, decimals, price.usd)
+}
+
+/** What the intents of a request move together. */
+export function totalsOf(intents: readonly Intent[], isFresh: IsFresh): Totals {
   const byAsset = new Map<string, bigint>()
   const unbounded = new Set<string>()
+  const values = intents.map(({ moves }) => valueOf(moves, isFresh))
   let usd: Totals['usd'] = 0n
-  for (const { moves } of intents) {
+  for (const [n, { moves }] of intents.entries()) {
     if (moves === null) continue
-    const { key, amount, decimals, price } = moves
+    const { key, amount } = moves
     if (amount === ANY) unbounded.add(key)
     else byAsset.set(key, (byAsset.get(key) ?? 0n) + amount)
+    const value = values[n] ?? 0n
     // A bound is missing for certain, whatever the prices of the others.
-    if (amount === ANY) usd = ANY
-    else if (usd !== ANY && amount > 0n)
-      usd =
-        usd === null || price === null || decimals === null || !isFresh(moves)
-          ? null
-          : usd + millionthsOf(amount, decimals, price.usd)
+    if (value === 'uncounted' || usd === ANY) usd = ANY
+    else usd = value === 'unknown_price' || usd === null ? null : usd + value
   }
-  return { byAsset, unbounded, usd }
+  return { byAsset, unbounded, usd, values }
 }
 
 /** What all of these make together: the least certain one. */

@@ -2,8 +2,8 @@
  * What a policy says about a request. Pure, and independent of the order of rules and of intents: any denial wins, every limit
  * must fit, approvals add up. The same function decides, shadows, simulates and tests a policy on the past.
  */
-import { bucketOf, millionthsOf, type Reservation, USD_DECIMALS } from '../core/spend-limits.ts'
-import { both, type CompiledPolicy, type CompiledRule, type Held, type Totals, totalsOf } from './compile.ts'
+import { bucketOf, type Reservation, USD_DECIMALS } from '../core/spend-limits.ts'
+import { both, type CompiledPolicy, type CompiledRule, freshAt, type Held, type Totals, totalsOf, type Value, valueOf } from './compile.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 import type { Effect, Rule } from './policy.ts'
 
@@ -48,6 +48,8 @@ export type Decision = {
   readonly reservations: readonly RuleReservation[]
   readonly approvals: readonly NeededApproval[]
   readonly matched: readonly MatchedRule[]
+  /** What it can move, millionths of US dollars; `null` without a bound or a known price. */
+  readonly usd: bigint | null
 }
 
 export type RuleReservation = Reservation & { readonly rule: string }
@@ -67,18 +69,22 @@ type Case = {
   readonly version: number
   readonly atMs: number
   readonly totals: Totals
-  readonly isFresh: (moved: Moved) => boolean
+  readonly feeValue: () => Value
   /** The intents as if each moved the fee. */
   readonly feeIntents: readonly Intent[]
+  /** By the length of the window: many limits have the same. */
+  readonly buckets: Map<number, string>
 }
 
 export function decide(policy: CompiledPolicy, request: Judged): Decision {
   const atMs = Date.parse(request.at)
-  const isFresh = ({ price }: Moved) => price !== null && atMs - Date.parse(price.at) <= policy.maxPriceAgeMs
+  const isFresh = freshAt(policy, atMs)
   const { intents, fee } = request
   const feeIntents = fee === null ? [] : intents.map((intent) => ({ ...intent, moves: fee }))
   const totals = totalsOf(intents, isFresh)
-  const one: Case = { request, version: policy.version, atMs, isFresh, totals, feeIntents }
+  let paid: Value | undefined
+  const feeValue = () => (paid ??= valueOf(fee, isFresh))
+  const one: Case = { request, version: policy.version, atMs, totals, feeIntents, feeValue, buckets: new Map() }
   const verdict: Verdict = {
     refusals: [],
     reservations: [],
@@ -98,6 +104,7 @@ export function decide(policy: CompiledPolicy, request: Judged): Decision {
     reservations: verdict.reservations,
     approvals,
     matched: verdict.matched,
+    usd: typeof totals.usd === 'bigint' ? totals.usd : null,
   }
 }
 
@@ -202,13 +209,13 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
   }
   for (const n of about) {
     const intent = request.intents[n] as Intent
-    const amount = countedOf(compiled, one, intent.moves)
+    const amount = countedOf(compiled, intent.moves, () => totals.values[n] ?? 0n)
     if (typeof amount === 'bigint') count(intent, amount, of === 'count' ? 1n : 0n)
     else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
     else verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
   }
   const payers = of === 'count' ? [] : feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
-  const fee = payers.length === 0 ? 0n : countedOf(compiled, one, request.fee)
+  const fee = payers.length === 0 ? 0n : countedOf(compiled, request.fee, one.feeValue)
   if (typeof fee !== 'bigint') withoutPrice(rule, one, verdict)
   // It is one fee, and each of several recipients has it counted.
   else for (const payer of oncePerKey(payers, (intent) => counterKey(per, request, intent))) count(payer, fee, fee)
@@ -226,25 +233,12 @@ function oncePerKey(intents: readonly Intent[], keyOf: (intent: Intent) => strin
   return intents.length < 2 ? intents : new Map(intents.map((intent) => [keyOf(intent), intent])).values()
 }
 
-function countedOf(
-  { rule, limitedKey }: CompiledRule,
-  { isFresh }: Case,
-  moves: Moved | null,
-): bigint | 'uncounted' | 'unknown_price' {
+function countedOf({ rule, limitedKey }: CompiledRule, moves: Moved | null, usd: () => Value): Value {
   if (rule.effect !== 'limit') return 0n
-  const { of } = rule.limit
-  if (of === 'count') return 1n
-  if (moves === null) return 0n
-  const { key, amount, decimals, price } = moves
-  if (of === 'asset') {
-    if (key !== limitedKey && key !== ANY) return 0n
-    return amount === ANY ? 'uncounted' : amount
-  }
-  if (amount === ANY) return 'uncounted'
-  if (amount === 0n) return 0n
-  return price === null || decimals === null || !isFresh(moves)
-    ? 'unknown_price'
-    : millionthsOf(amount, decimals, price.usd)
+  if (rule.limit.of === 'count') return 1n
+  if (rule.limit.of === 'usd') return usd()
+  if (moves === null || (moves.key !== limitedKey && moves.key !== ANY)) return 0n
+  return moves.amount === ANY ? 'uncounted' : moves.amount
 }
 
 function counterKey(
@@ -259,12 +253,14 @@ function counterKey(
 /** The counter of a rule goes on when the rule changes, unless it counts something else. */
 function reservationOf(
   { rule, limit, limitedKey }: CompiledRule,
-  { request }: Case,
+  { request, buckets }: Case,
   key: string,
   { amount, kept }: Counted,
 ): RuleReservation {
   if (rule.effect !== 'limit') throw new Error(`the rule ${rule.id} is no limit`)
   const { of, windowSeconds, per } = rule.limit
+  const bucket = buckets.get(windowSeconds) ?? bucketOf(request.at, windowSeconds)
+  buckets.set(windowSeconds, bucket)
   const subject = of === 'asset' ? limitedKey : of
   const unit = of === 'asset' ? rule.limit.symbol : of === 'usd' ? 'USD' : 'transactions'
   const decimals = of === 'asset' ? rule.limit.decimals : of === 'usd' ? USD_DECIMALS : 0
@@ -273,7 +269,7 @@ function reservationOf(
       `policy ${request.tenantId} ${request.environment} ${rule.id} ${subject} ${windowSeconds} ${per} ${key}`.trimEnd(),
     unit,
     decimals,
-    bucket: bucketOf(request.at, windowSeconds),
+    bucket,
     windowSeconds,
     limit,
     amount,

@@ -1,6 +1,6 @@
 /** Why each rule is about a request or is not: each condition with its outcome. For people who simulate a request. Pure. */
-import { both, type CompiledPolicy, type Held, totalsOf } from './compile.ts'
-import type { Judged, Moved } from './intent.ts'
+import { both, type CompiledPolicy, freshAt, type Held, totalsOf } from './compile.ts'
+import type { Judged } from './intent.ts'
 import type { Effect } from './policy.ts'
 
 export type ExplainedCondition = { readonly field: string; readonly held: Held }
@@ -14,8 +14,7 @@ export type ExplainedRule = {
 /** `held` is `maybe` for what can be anything: rules that restrict match it, rules that allow do not. */
 export function explainRules(policy: CompiledPolicy, request: Judged): readonly ExplainedRule[] {
   const atMs = Date.parse(request.at)
-  const isFresh = ({ price }: Moved) => price !== null && atMs - Date.parse(price.at) <= policy.maxPriceAgeMs
-  const totals = totalsOf(request.intents, isFresh)
+  const totals = totalsOf(request.intents, freshAt(policy, atMs))
   return policy.rules.map(({ rule, ofRequest, ofIntent }) => {
     const general = ofRequest.map(({ field, held }) => ({ field, held: held(request, atMs) }))
     return {
