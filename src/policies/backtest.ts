@@ -18,9 +18,11 @@ export type Verdict = 'allowed' | 'denied' | 'limited' | 'needs_approval'
 /** US dollars of requests whose price was known, millionths; `unpriced` counts the others that move something. */
 export type Tally = { readonly requests: number; readonly usd: bigint; readonly unpriced: number }
 
-export type RuleTally = { readonly rule: string | null; readonly effect: Effect | 'default'; readonly matched: number } & Readonly<
-  Record<Exclude<Verdict, 'allowed'>, Tally>
->
+export type RuleTally = {
+  readonly rule: string | null
+  readonly effect: Effect | 'default'
+  readonly matched: number
+} & Readonly<Record<Exclude<Verdict, 'allowed'>, Tally>>
 
 export type LargeCase = {
   readonly id: string
@@ -52,7 +54,13 @@ const LARGEST = 10
 
 type Open = { readonly reservations: readonly Reservation[]; kept: Kept }
 type Counting = { requests: number; usd: bigint; unpriced: number }
-type RuleCounting = { effect: RuleTally['effect']; matched: number; denied: Counting; limited: Counting; needs_approval: Counting }
+type RuleCounting = {
+  effect: RuleTally['effect']
+  matched: number
+  denied: Counting
+  limited: Counting
+  needs_approval: Counting
+}
 
 export function createBacktest(policy: CompiledPolicy): Backtest {
   const windows = createWindows()

@@ -236,7 +236,9 @@ export function valueOf(moves: Moved | null, isFresh: IsFresh): Value {
   const { amount, decimals, price } = moves
   if (amount === ANY) return 'uncounted'
   if (amount === 0n) return 0n
-  return price === null || decimals === null || !isFresh(moves) ? 'unknown_price' : millionthsOf(amount, decimals, price.usd)
+  return price === null || decimals === null || !isFresh(moves)
+    ? 'unknown_price'
+    : millionthsOf(amount, decimals, price.usd)
 }
 
 /** What the intents of a request move together. */

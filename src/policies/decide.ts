@@ -3,7 +3,17 @@
  * must fit, approvals add up. The same function decides, shadows, simulates and tests a policy on the past.
  */
 import { bucketOf, type Reservation, USD_DECIMALS } from '../core/spend-limits.ts'
-import { both, type CompiledPolicy, type CompiledRule, freshAt, type Held, type Totals, totalsOf, type Value, valueOf } from './compile.ts'
+import {
+  both,
+  type CompiledPolicy,
+  type CompiledRule,
+  freshAt,
+  type Held,
+  type Totals,
+  totalsOf,
+  type Value,
+  valueOf,
+} from './compile.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 import type { Effect, Rule } from './policy.ts'
 
@@ -205,7 +215,8 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
     const key = counterKey(per, request, intent)
     const before = counters.get(key ?? '')
     const isAdded = before !== undefined && of !== 'count'
-    if (key !== null) counters.set(key, isAdded ? { amount: before.amount + amount, kept: before.kept + kept } : { amount, kept })
+    if (key !== null)
+      counters.set(key, isAdded ? { amount: before.amount + amount, kept: before.kept + kept } : { amount, kept })
   }
   for (const n of about) {
     const intent = request.intents[n] as Intent
@@ -214,7 +225,8 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
     else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
     else verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
   }
-  const payers = of === 'count' ? [] : feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
+  const payers =
+    of === 'count' ? [] : feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
   const fee = payers.length === 0 ? 0n : countedOf(compiled, request.fee, one.feeValue)
   if (typeof fee !== 'bigint') withoutPrice(rule, one, verdict)
   // It is one fee, and each of several recipients has it counted.

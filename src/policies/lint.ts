@@ -16,11 +16,19 @@ export function lintPolicy(policy: Policy): readonly Warning[] {
   return [
     ...rules.flatMap((rule) => lintRule(rule, policy)),
     ...(policy.default === 'deny' && rules.every(({ effect }) => effect !== 'allow')
-      ? [warning('allows_nothing', null, 'The default denies and no rule allows: every request is refused. Add a rule that allows.')]
+      ? [
+          warning(
+            'allows_nothing',
+            null,
+            'The default denies and no rule allows: every request is refused. Add a rule that allows.',
+          ),
+        ]
       : []),
     ...Object.keys(lists)
       .filter((name) => !used.has(name))
-      .map((name) => warning('unused_list', null, `The list ${name} is used by no rule: name it in a rule, or leave it out.`)),
+      .map((name) =>
+        warning('unused_list', null, `The list ${name} is used by no rule: name it in a rule, or leave it out.`),
+      ),
   ]
 }
 
@@ -40,10 +48,22 @@ function lintRule(rule: Rule, policy: Policy): readonly Warning[] {
   const why = whyNever(rule, policy)
   if (why !== null) return [warning('never_matches', id, `The rule ${id} never matches: ${why}.`)]
   if (effect === 'allow' && policy.default === 'allow')
-    return [warning('never_decides', id, `The rule ${id} changes nothing: the default allows. Leave it out, or set default to deny.`)]
+    return [
+      warning(
+        'never_decides',
+        id,
+        `The rule ${id} changes nothing: the default allows. Leave it out, or set default to deny.`,
+      ),
+    ]
   const denier = policy.rules.find((other) => other.effect === 'deny' && other.id !== id && covers(other.match, match))
   if (denier !== undefined && (effect !== 'deny' || !covers(match, denier.match) || denier.id < id))
-    return [warning('never_decides', id, `The rule ${id} changes nothing: ${denier.id} denies all that it is about. Leave one out.`)]
+    return [
+      warning(
+        'never_decides',
+        id,
+        `The rule ${id} changes nothing: ${denier.id} denies all that it is about. Leave one out.`,
+      ),
+    ]
   if (!asksPeople(rule)) return []
   return [warning('asks_people', id, `The rule ${id} asks for approvals: it can be tested, and not be published yet.`)]
 }
@@ -76,7 +96,8 @@ function whyNever(rule: Rule, { lists }: Policy): string | null {
   if (effect === 'allow' && actions?.join() === 'batch')
     return 'a batch is also a transfer, and a rule allows only what it names: add transfer'
   for (const bounds of [amount, amountUsd, slippageBps])
-    if (bounds?.gte !== undefined && bounds.lt !== undefined && BigInt(bounds.gte) >= BigInt(bounds.lt)) return 'gte is not less than lt'
+    if (bounds?.gte !== undefined && bounds.lt !== undefined && BigInt(bounds.gte) >= BigInt(bounds.lt))
+      return 'gte is not less than lt'
   if (amount !== undefined && assets !== undefined && 'in' in assets && !assets.in.includes(amount.asset.assetId))
     return 'amount is of an asset that assets does not name'
   return time?.monthDays?.length === 0 || time?.days?.length === 0 ? 'time has no days' : null

@@ -7,7 +7,16 @@ import { parseAmount } from '../core/money.ts'
 import { USD_DECIMALS } from '../core/spend-limits.ts'
 import { assetKey } from './intent.ts'
 import { isTimeZone } from './local-time.ts'
-import { type Among, type Bounds, DAYS, type LimitedAsset, type Match, MAX_ITEMS, OWN_WALLETS, type TimeWindow } from './policy.ts'
+import {
+  type Among,
+  type Bounds,
+  DAYS,
+  type LimitedAsset,
+  MAX_ITEMS,
+  type Match,
+  OWN_WALLETS,
+  type TimeWindow,
+} from './policy.ts'
 import type { SentAmong, SentBounds, SentMatch } from './sent-policy.ts'
 
 /** What readers of a policy share. */
@@ -23,7 +32,8 @@ type ReadItem = (item: string, path: Path) => string | undefined
 
 export function readMatch(sent: SentMatch, reading: Reading, path: Path): Match {
   const { actions, networks, typed_data: typed, unlimited, slippage_bps: slippage, time } = sent
-  const among = (part: SentAmong | undefined, name: string, read: ReadItem) => readAmong(part, reading, [...path, name], read)
+  const among = (part: SentAmong | undefined, name: string, read: ReadItem) =>
+    readAmong(part, reading, [...path, name], read)
   const plain: ReadItem = (item) => item
   const address = addressOrList(reading)
   const typedData = {
@@ -86,8 +96,12 @@ function addressOrList({ lists, mistakes }: Reading, builtIn: readonly string[] 
   return (item, path) => {
     if (known.includes(item)) return item
     if (item.startsWith('0x')) return mistakes.attempt(() => parseAddress(item, fieldPath(path)))
-    const advice = adviceFor(item, known, `add it to lists, or send an address${builtIn.length > 0 ? ` or ${builtIn.join()}` : ''}`)
-    mistakes.note(path, 'unknown_list', `is no list of the policy: ${advice}`)
+    const advice = adviceFor(
+      item,
+      known,
+      `add it to lists, or send an address${builtIn.length > 0 ? ` or ${builtIn.join()}` : ''}`,
+    )
+    mistakes.note(path, 'not_allowed', `is no list of the policy: ${advice}`)
     return undefined
   }
 }
@@ -95,7 +109,11 @@ function addressOrList({ lists, mistakes }: Reading, builtIn: readonly string[] 
 function assetId({ mistakes }: Reading): ReadItem {
   return (item, path) => {
     if (assetKey(item) !== null) return item
-    mistakes.note(path, 'invalid_asset_id', 'must be the id of an asset, such as eip155:1/slip44:60: see GET /v1/assets')
+    mistakes.note(
+      path,
+      'invalid_asset_id',
+      'must be the id of an asset, such as eip155:1/slip44:60: see GET /v1/assets',
+    )
     return undefined
   }
 }
@@ -126,11 +144,18 @@ export function readAsset(id: string, { assetOf, mistakes }: Reading, path: Path
   return null
 }
 
-function readBounds(sent: SentBounds | undefined, decimals: number, { mistakes }: Reading, path: Path): Bounds | undefined {
+function readBounds(
+  sent: SentBounds | undefined,
+  decimals: number,
+  { mistakes }: Reading,
+  path: Path,
+): Bounds | undefined {
   if (sent === undefined) return undefined
   const units = (name: 'gte' | 'lt') => {
     const text = sent[name]
-    return text === undefined ? undefined : mistakes.attempt(() => parseAmount(text, decimals, fieldPath([...path, name])).toString())
+    return text === undefined
+      ? undefined
+      : mistakes.attempt(() => parseAmount(text, decimals, fieldPath([...path, name])).toString())
   }
   const bounds = { ...named('gte', units('gte')), ...named('lt', units('lt')) }
   if (sent.gte === undefined && sent.lt === undefined) mistakes.note(path, 'required', 'must have gte or lt, or both')
@@ -146,7 +171,7 @@ function readTime(
   path: Path,
 ): TimeWindow {
   if (!isTimeZone(zone))
-    mistakes.note([...path, 'zone'], 'invalid_time_zone', 'must be an IANA time zone, such as Europe/Zurich or UTC')
+    mistakes.note([...path, 'zone'], 'invalid_format', 'must be an IANA time zone, such as Europe/Zurich or UTC')
   const minutes = (name: 'from' | 'to', text: string | undefined) => {
     if (text === undefined) return undefined
     const [found, hour = '24', minute = '0'] = CLOCK.exec(text) ?? []

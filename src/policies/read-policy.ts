@@ -37,7 +37,11 @@ export function readPolicy(sent: SentPolicy, assetOf: (assetId: string) => Limit
   const mistakes = createMistakes()
   const lists = Object.entries(sent.lists ?? {}).map(([name, addresses]) => {
     if (name === OWN_WALLETS)
-      mistakes.note(['lists', name], 'not_allowed', 'is the name of the list of the wallets of the tenant: use another name')
+      mistakes.note(
+        ['lists', name],
+        'not_allowed',
+        'is the name of the list of the wallets of the tenant: use another name',
+      )
     const read = addresses.flatMap(
       (address, n) => mistakes.attempt(() => parseAddress(address, fieldPath(['lists', name, n]))) ?? [],
     )
@@ -48,7 +52,11 @@ export function readPolicy(sent: SentPolicy, assetOf: (assetId: string) => Limit
   const rules = sent.rules.flatMap((rule, n) => {
     const first = seen.get(rule.id)
     if (first !== undefined)
-      mistakes.note(['rules', n, 'id'], 'duplicate', `is the id of rules[${first}] too: give each rule an id of its own`)
+      mistakes.note(
+        ['rules', n, 'id'],
+        'duplicate',
+        `is the id of rules[${first}] too: give each rule an id of its own`,
+      )
     seen.set(rule.id, first ?? n)
     return mistakes.isFull() ? [] : (readRule(rule, reading, ['rules', n]) ?? [])
   })
@@ -70,7 +78,9 @@ function requireSize({ lists = {}, ...rest }: SentPolicy): void {
   const named = Object.values(lists).reduce((sum, { length }) => sum + length, 0)
   const inRules = rest.rules.reduce((sum, { match = {} }) => {
     const { recipients, contracts, spenders, typed_data: typed } = match
-    return sum + [recipients, contracts, spenders, typed?.verifying_contracts].reduce((all, one) => all + itemsOf(one), 0)
+    return (
+      sum + [recipients, contracts, spenders, typed?.verifying_contracts].reduce((all, one) => all + itemsOf(one), 0)
+    )
   }, 0)
   if (named + inRules > MAX_ADDRESSES) {
     const rule = `lists must have at most ${MAX_ADDRESSES} addresses, with those in rules, not ${named + inRules}: use fewer addresses.`
@@ -107,7 +117,11 @@ function readRule(sent: SentRule, reading: Reading, path: Path): Rule | undefine
     return checked({ ...parts, effect, limit }, sent, reading, path)
   }
   if (sentLimit !== undefined)
-    mistakes.note([...path, 'limit'], 'not_allowed', 'is for rules with the effect limit: leave it out, or change the effect')
+    mistakes.note(
+      [...path, 'limit'],
+      'not_allowed',
+      'is for rules with the effect limit: leave it out, or change the effect',
+    )
   return checked({ ...parts, effect }, sent, reading, path)
 }
 
@@ -117,13 +131,26 @@ function checked(rule: Rule, sent: SentRule, { mistakes }: Reading, path: Path):
     mistakes.note([...path, 'on_unknown_price'], 'not_allowed', advice)
   }
   if (asksPeople(rule) && rule.approval === undefined)
-    mistakes.note([...path, 'approval'], 'required', 'is required, with group and quorum: the rule asks for an approval')
+    mistakes.note(
+      [...path, 'approval'],
+      'required',
+      'is required, with group and quorum: the rule asks for an approval',
+    )
   if (!asksPeople(rule) && rule.approval !== undefined)
-    mistakes.note([...path, 'approval'], 'not_allowed', 'is for rules that ask for an approval: leave it out, or change the effect')
+    mistakes.note(
+      [...path, 'approval'],
+      'not_allowed',
+      'is for rules that ask for an approval: leave it out, or change the effect',
+    )
   return rule
 }
 
-function readLimit(sent: SentLimit | undefined, { effect }: SentRule, reading: Reading, path: Path): RuleLimit | undefined {
+function readLimit(
+  sent: SentLimit | undefined,
+  { effect }: SentRule,
+  reading: Reading,
+  path: Path,
+): RuleLimit | undefined {
   const { mistakes } = reading
   const place = [...path, 'limit']
   if (effect !== 'limit') return undefined
@@ -147,5 +174,7 @@ function readLimit(sent: SentLimit | undefined, { effect }: SentRule, reading: R
     mistakes.attempt(() => parseAmount(text, decimals, fieldPath([...place, name])).toString()) ?? '0'
   if (usd !== undefined) return { of: 'usd', amount: units(usd, USD_DECIMALS, 'amount_usd'), ...shared }
   const asset = readAsset(assetId ?? '', reading, [...place, 'asset_id'])
-  return asset === null ? undefined : { of: 'asset', ...asset, amount: units(amount ?? '', asset.decimals, 'amount'), ...shared }
+  return asset === null
+    ? undefined
+    : { of: 'asset', ...asset, amount: units(amount ?? '', asset.decimals, 'amount'), ...shared }
 }

@@ -13,7 +13,8 @@ export type NoRoom = {
 }
 
 const WHY = {
-  denied: (rule: string) => `The rule ${rule} of the policy denies this request. Send what the policy allows, or change the policy.`,
+  denied: (rule: string) =>
+    `The rule ${rule} of the policy denies this request. Send what the policy allows, or change the policy.`,
   unknown_price: (rule: string) =>
     `The rule ${rule} of the policy compares US dollars, and the price of an asset is not known or too old. Try again later, or change the rule.`,
   uncounted: (rule: string) =>
@@ -32,12 +33,19 @@ export function refusedByPolicy({ reason, rule, version, reservation }: Refusal)
 }
 
 /** The error for a limit without room. @param reservations of the request */
-export function refusedByLimit({ counter, left, needed, roomAt }: NoRoom, reservations: readonly Reservation[], version: number): PolicyRefused {
+export function refusedByLimit(
+  { counter, left, needed, roomAt }: NoRoom,
+  reservations: readonly Reservation[],
+  version: number,
+): PolicyRefused {
   const found = reservations.find((one) => one.counter === counter)
   const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
   const rule = ruleOfCounter(counter)
   const availableAt = roomAt?.toISOString() ?? null
-  const when = availableAt === null ? 'It is more than the limit: send less.' : `There is room for it at ${availableAt}, or send less.`
+  const when =
+    availableAt === null
+      ? 'It is more than the limit: send less.'
+      : `There is room for it at ${availableAt}, or send less.`
   const message = `The rule ${rule} of the policy has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`
   return new PolicyRefused('policy_limit', message, {
     rule,

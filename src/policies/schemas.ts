@@ -20,7 +20,10 @@ const nameSchema = (description: string, example: string) =>
 function among(description: string, example: string, maxLength = 128) {
   const items = Type.Array(Type.String({ maxLength, minLength: 1 }), { maxItems: MAX_ITEMS, examples: [[example]] })
   return Type.Optional(
-    closedObject({ in: Type.Optional(items), not_in: Type.Optional(items) }, { description: `${description} Send either \`in\` or \`not_in\`.` }),
+    closedObject(
+      { in: Type.Optional(items), not_in: Type.Optional(items) },
+      { description: `${description} Send either \`in\` or \`not_in\`.` },
+    ),
   )
 }
 
@@ -28,17 +31,23 @@ const bounds = {
   gte: Type.Optional({ ...amountSchema, description: 'At least this much.' }),
   lt: Type.Optional({ ...amountSchema, description: 'Less than this.' }),
 }
-const bps = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description, examples: [50] }))
+const bps = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000, description, examples: [50] }))
 const chosen = <const Values extends readonly string[]>(values: Values, description: string) =>
   Type.Optional(Type.Array(oneOf(values), { minItems: 1, maxItems: values.length, description }))
-const clock = (description: string, example: string) => Type.Optional(Type.String({ maxLength: 5, description, examples: [example] }))
+const clock = (description: string, example: string) =>
+  Type.Optional(Type.String({ maxLength: 5, description, examples: [example] }))
 
 const timeSchema = closedObject(
   {
     zone: Type.String({ maxLength: 64, description: 'The IANA time zone.', examples: ['Europe/Zurich'] }),
     days: chosen(DAYS, 'Days of the week.'),
     month_days: Type.Optional(
-      Type.Array(Type.Integer({ minimum: 1, maximum: 31 }), { minItems: 1, maxItems: 31, description: 'Days of the month.' }),
+      Type.Array(Type.Integer({ minimum: 1, maximum: 31 }), {
+        minItems: 1,
+        maxItems: 31,
+        description: 'Days of the month.',
+      }),
     ),
     from: clock('The first minute of the window.', '09:00'),
     to: clock('The first minute after it. If it is not later than `from`, the window ends on the next day.', '17:30'),
@@ -57,7 +66,10 @@ const typedDataSchema = closedObject(
 
 const matchSchema = closedObject(
   {
-    actions: chosen(ACTIONS, 'What the request does. It has each action that describes it: a batch is also a transfer.'),
+    actions: chosen(
+      ACTIONS,
+      'What the request does. It has each action that describes it: a batch is also a transfer.',
+    ),
     networks: chosen(NETWORKS, 'The network of the wallet.'),
     wallets: among('Ids of wallets.', 'wal_0198c0de-7c3e-7b52-8d10-0f6c2f1d8a11'),
     wallet_tags: among('Tags of wallets.', 'hot'),
@@ -77,7 +89,10 @@ const matchSchema = closedObject(
     ),
     amount_usd: Type.Optional(closedObject(bounds, { description: 'What the request moves in all, in US dollars.' })),
     unlimited: Type.Optional(
-      Type.Boolean({ description: 'Whether what can be moved has no bound, such as an unlimited allowance.', examples: [true] }),
+      Type.Boolean({
+        description: 'Whether what can be moved has no bound, such as an unlimited allowance.',
+        examples: [true],
+      }),
     ),
     slippage_bps: Type.Optional(
       closedObject(
@@ -92,11 +107,22 @@ const matchSchema = closedObject(
 
 const limitSchema = closedObject(
   {
-    asset_id: Type.Optional(Type.String({ maxLength: 128, description: 'The asset of `amount`.', examples: ['eip155:1/slip44:60'] })),
+    asset_id: Type.Optional(
+      Type.String({ maxLength: 128, description: 'The asset of `amount`.', examples: ['eip155:1/slip44:60'] }),
+    ),
     amount: Type.Optional({ ...amountSchema, description: 'How much of the asset in each window, with fees.' }),
-    amount_usd: Type.Optional({ ...amountSchema, description: 'Instead: US dollars of all assets, with fees.', examples: ['5000'] }),
+    amount_usd: Type.Optional({
+      ...amountSchema,
+      description: 'Instead: US dollars of all assets, with fees.',
+      examples: ['5000'],
+    }),
     count: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 1_000_000_000, description: 'Instead: how many transactions.', examples: [100] }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000_000,
+        description: 'Instead: how many transactions.',
+        examples: [100],
+      }),
     ),
     window_seconds: Type.Integer({
       minimum: SHORTEST_WINDOW_SECONDS,
@@ -105,7 +131,9 @@ const limitSchema = closedObject(
       description: 'The length of the window. It slides: no interval of this length has more than the limit.',
       examples: [86_400],
     }),
-    per: Type.Optional(oneOf(PERS, { description: 'What has a limit of its own. The default is `tenant`.', examples: ['wallet'] })),
+    per: Type.Optional(
+      oneOf(PERS, { description: 'What has a limit of its own. The default is `tenant`.', examples: ['wallet'] }),
+    ),
   },
   { description: 'Of a rule with the effect `limit`: `asset_id` and `amount`, or `amount_usd`, or `count`.' },
 )
@@ -123,7 +151,9 @@ const approvalSchema = closedObject(
 
 const ruleSchema = closedObject({
   id: nameSchema('The id of the rule. Counters belong to it: keep it when you change the rule.', 'daily-cap'),
-  description: Type.Optional(text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] })),
+  description: Type.Optional(
+    text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] }),
+  ),
   effect: oneOf(EFFECTS, { description: 'What the rule does with requests that match.', examples: ['limit'] }),
   match: Type.Optional(matchSchema),
   limit: Type.Optional(limitSchema),
@@ -137,7 +167,10 @@ const ruleSchema = closedObject({
 })
 
 export const policyBody = closedObject({
-  default: oneOf(['allow', 'deny'], { description: 'What happens with a request that no rule is about.', examples: ['allow'] }),
+  default: oneOf(['allow', 'deny'], {
+    description: 'What happens with a request that no rule is about.',
+    examples: ['allow'],
+  }),
   price_max_age_seconds: Type.Optional(
     Type.Integer({
       minimum: 60,

@@ -19,11 +19,22 @@ export type JudgedTypedData = {
 }
 
 /** Who requests what, and when. */
-export type RequestFacts = { readonly tenantId: string; readonly environment: Environment; readonly requestedAt: string }
-export type WalletFacts = RequestFacts & { readonly walletId: string; readonly network: Network; readonly chainId: number }
+export type RequestFacts = {
+  readonly tenantId: string
+  readonly environment: Environment
+  readonly requestedAt: string
+}
+export type WalletFacts = RequestFacts & {
+  readonly walletId: string
+  readonly network: Network
+  readonly chainId: number
+}
 
 /** @param requested the opening event of a signature: a message (EIP-191), without typed data, is text to every contract */
-export function judgedSignature(requested: WalletFacts & { readonly typedData?: JudgedTypedData }, facts: Facts): Judged {
+export function judgedSignature(
+  requested: WalletFacts & { readonly typedData?: JudgedTypedData },
+  facts: Facts,
+): Judged {
   const { typedData, chainId } = requested
   const message = intentOf({ actions: ['sign_message'] })
   return judged(requested, facts, typedData === undefined ? [message] : typedDataIntents(typedData, chainId, facts))

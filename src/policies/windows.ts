@@ -44,11 +44,19 @@ export function createWindows(): Windows {
 
 function spentSince(counter: Counter, since: number): bigint {
   const { buckets } = counter
-  for (let bucket = buckets[counter.first]; bucket !== undefined && bucket.at < since; bucket = buckets[counter.first]) {
+  for (
+    let bucket = buckets[counter.first];
+    bucket !== undefined && bucket.at < since;
+    bucket = buckets[counter.first]
+  ) {
     counter.sum -= bucket.spent
     counter.first += 1
   }
-  for (let bucket = buckets[counter.first - 1]; bucket !== undefined && bucket.at >= since; bucket = buckets[counter.first - 1]) {
+  for (
+    let bucket = buckets[counter.first - 1];
+    bucket !== undefined && bucket.at >= since;
+    bucket = buckets[counter.first - 1]
+  ) {
     counter.sum += bucket.spent
     counter.first -= 1
   }

@@ -37,14 +37,26 @@ function policyOf(limits: number): CompiledPolicy {
     const id = `r${n}`
     if (n < limits) {
       const per = (['tenant', 'wallet', 'recipient'] as const)[n % 3] ?? 'tenant'
-      return { id, effect: 'limit', match: { actions: ['transfer'] }, limit: { amount_usd: '900000000', window_seconds: 86_400, per } }
+      return {
+        id,
+        effect: 'limit',
+        match: { actions: ['transfer'] },
+        limit: { amount_usd: '900000000', window_seconds: 86_400, per },
+      }
     }
     const match = [
       { actions: ['transfer', 'batch'] as const, recipients: { in: ['blocked'] } },
-      { actions: ['contract_call'] as const, contracts: { not_in: ['blocked'] }, methods: { in: ['transfer(address,uint256)'] } },
+      {
+        actions: ['contract_call'] as const,
+        contracts: { not_in: ['blocked'] },
+        methods: { in: ['transfer(address,uint256)'] },
+      },
       { assets: { in: [USDC.assetId] }, amount: { asset_id: USDC.assetId, gte: '100000' } },
       { wallet_tags: { in: ['hot'] }, amount_usd: { gte: '1000000' } },
-      { actions: ['transfer'] as const, time: { zone: 'Europe/Zurich', days: ['sun'] as const, from: '03:00', to: '03:01' } },
+      {
+        actions: ['transfer'] as const,
+        time: { zone: 'Europe/Zurich', days: ['sun'] as const, from: '03:00', to: '03:01' },
+      },
     ][n % 5]
     return { id, effect: 'deny', ...(match === undefined ? {} : { match }) }
   })
@@ -55,7 +67,8 @@ function policyOf(limits: number): CompiledPolicy {
 function decisions(bench: string, policy: CompiledPolicy): Figure {
   const request = judgedTransaction({ type: 'TransferRequested', data: openingData() }, factsOf())
   const ms = cpuMs(() => {
-    for (let n = 0; n < DECISIONS; n += 1) if (decide(policy, request).outcome !== 'allowed') throw new Error('a rule refused it')
+    for (let n = 0; n < DECISIONS; n += 1)
+      if (decide(policy, request).outcome !== 'allowed') throw new Error('a rule refused it')
   })
   return { bench, unit: 'µs CPU', ours: (ms * 1_000) / DECISIONS, ceiling: AIM_US, ceilingIs: 'the aim' }
 }

@@ -84,13 +84,22 @@ export function openingData(parts: Partial<Intent> = {}): Intent {
   }
 }
 
-export function judgedOf(type: OpeningFacts['type'], parts: Partial<OpeningFacts['data']> = {}, facts: Partial<Facts> = {}) {
+export function judgedOf(
+  type: OpeningFacts['type'],
+  parts: Partial<OpeningFacts['data']> = {},
+  facts: Partial<Facts> = {},
+) {
   const data = { ...openingData(), ...parts }
   return judgedTransaction({ type, data }, factsOf(facts, data.requestedAt))
 }
 
 /** A contract call. */
-export function judgedCall(to: string, data: string, parts: Partial<OpeningFacts['data']> = {}, facts: Partial<Facts> = {}) {
+export function judgedCall(
+  to: string,
+  data: string,
+  parts: Partial<OpeningFacts['data']> = {},
+  facts: Partial<Facts> = {},
+) {
   return judgedOf('ContractCallRequested', { to, data, asset: ETH, amount: 0n, ...parts }, facts)
 }
 

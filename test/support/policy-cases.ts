@@ -11,10 +11,14 @@ const WALLET_ACTIONS = ACTIONS.filter((action) => action !== 'api_key_change')
 const METHODS = ['0xa9059cbb', '0x095ea7b3', '0x12345678']
 const FIRST_MS = Date.parse('2026-11-01T00:00:00.000Z')
 const maybe = <Name extends string, T>(name: Name, arbitrary: fc.Arbitrary<T>) =>
-  fc.option(arbitrary, { nil: undefined, freq: 2 }).map((value) => (value === undefined ? {} : { [name]: value }) as { readonly [N in Name]?: T })
+  fc
+    .option(arbitrary, { nil: undefined, freq: 2 })
+    .map((value) => (value === undefined ? {} : { [name]: value }) as { readonly [N in Name]?: T })
 
 function among(values: readonly string[]): fc.Arbitrary<SentAmong> {
-  return fc.tuple(fc.boolean(), fc.subarray([...values])).map(([isIn, items]) => (isIn ? { in: items } : { not_in: items }))
+  return fc
+    .tuple(fc.boolean(), fc.subarray([...values]))
+    .map(([isIn, items]) => (isIn ? { in: items } : { not_in: items }))
 }
 
 const bounds = fc
@@ -39,7 +43,9 @@ const limitOf = fc
     fc.oneof(
       fc.integer({ min: 0, max: 8 }).map((count) => ({ count })),
       fc.integer({ min: 0, max: 9_000 }).map((usd) => ({ amount_usd: `${usd}` })),
-      fc.tuple(fc.constantFrom(...ASSETS), fc.integer({ min: 0, max: 5 })).map(([{ assetId }, amount]) => ({ asset_id: assetId, amount: `${amount}` })),
+      fc
+        .tuple(fc.constantFrom(...ASSETS), fc.integer({ min: 0, max: 5 }))
+        .map(([{ assetId }, amount]) => ({ asset_id: assetId, amount: `${amount}` })),
     ),
     fc.constantFrom(3_600, 7_200, 86_400),
     fc.constantFrom(...PERS),
@@ -66,7 +72,9 @@ export const rulesOf = (maxLength: number): fc.Arbitrary<readonly SentRule[]> =>
 export const wideLimitsOf = (maxLength: number): fc.Arbitrary<readonly SentRule[]> => withIds(wideLimit, maxLength)
 
 const withIds = (of: typeof ruleOf, maxLength: number): fc.Arbitrary<readonly SentRule[]> =>
-  fc.array(of, { minLength: 1, maxLength }).map((rules) => rules.map((rule, n) => ({ ...rule, id: `r${String(n).padStart(2, '0')}` })))
+  fc
+    .array(of, { minLength: 1, maxLength })
+    .map((rules) => rules.map((rule, n) => ({ ...rule, id: `r${String(n).padStart(2, '0')}` })))
 
 export const LISTS = { friends: [ALICE, CAROL] }
 
@@ -78,13 +86,25 @@ const movesOf: fc.Arbitrary<Moved | null> = fc.option(
       symbol,
       decimals,
       amount: amount === ANY ? ANY : (BigInt(amount) * 10n ** BigInt(decimals)) / 1_000n,
-      price: isPriced && PRICES[assetId] !== undefined ? { usd: PRICES[assetId], at: new Date(FIRST_MS).toISOString() } : null,
+      price:
+        isPriced && PRICES[assetId] !== undefined
+          ? { usd: PRICES[assetId], at: new Date(FIRST_MS).toISOString() }
+          : null,
     })),
   { freq: 6 },
 )
-const addressOf = fc.oneof(fc.constantFrom(null, ANY), ...ADDRESSES.map((address) => fc.constant(address.toLowerCase())))
+const addressOf = fc.oneof(
+  fc.constantFrom(null, ANY),
+  ...ADDRESSES.map((address) => fc.constant(address.toLowerCase())),
+)
 const intentsOf: fc.Arbitrary<Intent> = fc
-  .tuple(fc.subarray(WALLET_ACTIONS, { minLength: 1, maxLength: 2 }), addressOf, addressOf, fc.constantFrom(null, ANY, ...METHODS), movesOf)
+  .tuple(
+    fc.subarray(WALLET_ACTIONS, { minLength: 1, maxLength: 2 }),
+    addressOf,
+    addressOf,
+    fc.constantFrom(null, ANY, ...METHODS),
+    movesOf,
+  )
   .map(([actions, recipient, spender, method, moves]) =>
     intentOf({ actions, recipient, isToOwnWallet: recipient === CAROL.toLowerCase(), spender, method, moves }),
   )
@@ -92,7 +112,12 @@ const intentsOf: fc.Arbitrary<Intent> = fc
 /** @param spreadMs how far the clocks of requests are apart */
 export const requestOf = (spreadMs: number): fc.Arbitrary<Judged> =>
   fc
-    .tuple(fc.array(intentsOf, { minLength: 1, maxLength: 4 }), fc.subarray(['hot', 'cold']), fc.integer({ min: 0, max: spreadMs }), movesOf)
+    .tuple(
+      fc.array(intentsOf, { minLength: 1, maxLength: 4 }),
+      fc.subarray(['hot', 'cold']),
+      fc.integer({ min: 0, max: spreadMs }),
+      movesOf,
+    )
     .map(([intents, tags, ms, fee]) => ({
       tenantId: 'acme',
       environment: 'mainnet',

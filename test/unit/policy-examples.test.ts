@@ -18,7 +18,6 @@ import {
   judgedCall,
   judgedOf,
   MALLORY,
-
   openingData,
   readSent,
   USDC,

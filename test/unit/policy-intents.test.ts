@@ -1,10 +1,10 @@
 /** What requests are judged as: what they can move, whatever they are called. */
 import { Interface } from 'ethers/abi'
 import t from 'tap'
-import { ANY, type Intent, type Judged } from '../../src/policies/intent.ts'
-import { decide } from '../../src/policies/decide.ts'
-import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
+import { decide } from '../../src/policies/decide.ts'
+import { ANY, type Intent, type Judged } from '../../src/policies/intent.ts'
+import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import type { SwapIntent } from '../../src/transactions/events.ts'
 import {
   ALICE,
@@ -65,7 +65,9 @@ function name(value: unknown): string {
 t.test('transfers, batches, swaps and their allowances', (t) => {
   const batch = { subject: { type: 'transfer_batch', id: 'batch_1' } }
   t.strictSame(shown(judgedOf('TransferRequested')), ['transfer alice - usdc 0xa9059cbb 1/usdc 1000000'])
-  t.strictSame(shown(judgedOf('TransferRequested', { asset: ETH, amount: 5n, ...batch })), ['transfer+batch alice - - - 1/native 5'])
+  t.strictSame(shown(judgedOf('TransferRequested', { asset: ETH, amount: 5n, ...batch })), [
+    'transfer+batch alice - - - 1/native 5',
+  ])
   const swap: SwapIntent = {
     amountType: 'exact_input',
     toAsset: ETH,
@@ -84,14 +86,22 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
   const allowance = (spender: string) =>
     judgedOf('TokenApprovalRequested', { to: TOKEN, data: encode('approve', [spender, 7n]), asset: ETH, amount: 0n })
   t.strictSame(shown(allowance(EXCHANGE)), ['swap - exchange usdc 0x095ea7b3 - -'], 'judged as the swap')
-  t.strictSame(shown(allowance(MALLORY)), ['swap+approve * mallory usdc 0x095ea7b3 1/usdc 7'], 'for anybody else it is none')
+  t.strictSame(
+    shown(allowance(MALLORY)),
+    ['swap+approve * mallory usdc 0x095ea7b3 1/usdc 7'],
+    'for anybody else it is none',
+  )
   t.strictSame(
     shown(judgedOf('TokenApprovalRequested', { to: TOKEN, data: send(MALLORY, 7n), asset: ETH, amount: 0n })),
     ['swap+transfer mallory - usdc 0xa9059cbb 1/usdc 7'],
     'a transfer under this name is a transfer',
   )
   const fill = { to: WALLET, asset: ETH, amount: 0n }
-  t.strictSame(judgedOf('NonceFillRequested', fill), { ...judgedOf('NonceFillRequested', fill), intents: [], fee: null })
+  t.strictSame(judgedOf('NonceFillRequested', fill), {
+    ...judgedOf('NonceFillRequested', fill),
+    intents: [],
+    fee: null,
+  })
   t.match(shown(judgedOf('NonceFillRequested', { ...fill, amount: 1n }))[0], /^contract_call\+transfer/)
   t.match(judgedOf('TransferRequested').fee, { key: '1/native', amount: 65_000n * 10n ** 9n, price: { usd: '2000.5' } })
   t.match(judgedOf('TransferRequested', {}, { actor: 'operator' }), { apiKey: null })
@@ -102,19 +112,28 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
 t.test('NFTs: mints, transfers, and calls that the service makes for its collections', (t) => {
   const digest = WORD32
   const mint = (data: string) => shown(judgedOf('MintRequested', { to: COLLECTION, data, asset: ETH, amount: 0n }))
-  t.match(mint(encodeMint('ERC721', 1n, { recipient: ALICE, amount: 1n, digest })), [/^nft_mint alice - collection 0x\w{8} - -$/])
+  t.match(mint(encodeMint('ERC721', 1n, { recipient: ALICE, amount: 1n, digest })), [
+    /^nft_mint alice - collection 0x\w{8} - -$/,
+  ])
   const tokens = [ALICE, BOB, ALICE].map((recipient) => ({ recipient, amount: 2n, digest }))
   t.match(mint(encodeMintBatch('ERC1155', 1n, tokens)), [/^nft_mint alice/, /^nft_mint bob/])
   t.match(mint('0x12345678'), [/^nft_mint \* /], 'what is not read may be for anybody')
-  const move = (to: string, data: string) => shown(judgedOf('NftTransferRequested', { to, data, asset: ETH, amount: 0n }))
+  const move = (to: string, data: string) =>
+    shown(judgedOf('NftTransferRequested', { to, data, asset: ETH, amount: 0n }))
   const plain = encode('transferFrom', [WALLET, BOB, 77n])
   t.strictSame(move(COLLECTION, plain), ['nft_transfer bob - collection 0x23b872dd 1/collection 1'])
   t.strictSame(move(COLLECTION, encode('safeBatchTransferFrom', [WALLET, BOB, [1n, 2n], [3n, 4n], '0x'])), [
     'nft_transfer bob - collection 0x2eb2c2d6 1/collection 7',
   ])
-  t.strictSame(move(TOKEN, plain), ['nft_transfer+transfer bob - usdc 0x23b872dd 1/usdc 77'], 'of a token it is a transfer')
+  t.strictSame(
+    move(TOKEN, plain),
+    ['nft_transfer+transfer bob - usdc 0x23b872dd 1/usdc 77'],
+    'of a token it is a transfer',
+  )
   for (const type of ['CollectionDeployRequested', 'TokenUpdateRequested', 'VoucherRevocationRequested'] as const)
-    t.match(shown(judgedOf(type, { to: COLLECTION, data: '0x12345678' })), [/^contract_call - - collection 0x12345678 - -$/])
+    t.match(shown(judgedOf(type, { to: COLLECTION, data: '0x12345678' })), [
+      /^contract_call - - collection 0x12345678 - -$/,
+    ])
   t.end()
 })
 
@@ -123,15 +142,27 @@ t.test('calls are what their data moves and allows', (t) => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     [TOKEN, send(BOB, 5n), ['contract_call+transfer bob - usdc 0xa9059cbb 1/usdc 5']],
     [TOKEN, encode('transferFrom', [CAROL, BOB, 5n]), ['contract_call+transfer bob - usdc 0x23b872dd 1/usdc 5']],
-    [UNKNOWN, encode('transferFrom', [WALLET, BOB, 5n]), ['contract_call+transfer+nft_transfer bob - unknown 0x23b872dd 1/unknown 5']],
-    [COLLECTION, encode('safeTransferFrom', [WALLET, BOB, 5n]), ['contract_call+nft_transfer bob - collection 0x42842e0e 1/collection 1']],
+    [
+      UNKNOWN,
+      encode('transferFrom', [WALLET, BOB, 5n]),
+      ['contract_call+transfer+nft_transfer bob - unknown 0x23b872dd 1/unknown 5'],
+    ],
+    [
+      COLLECTION,
+      encode('safeTransferFrom', [WALLET, BOB, 5n]),
+      ['contract_call+nft_transfer bob - collection 0x42842e0e 1/collection 1'],
+    ],
     [TOKEN, encode('approve', [BOB, 5n]), ['contract_call+approve * bob usdc 0x095ea7b3 1/usdc 5']],
     [TOKEN, encode('approve', [BOB, MAX]), ['contract_call+approve * bob usdc 0x095ea7b3 1/usdc *']],
     [TOKEN, encode('approve', [BOB, 0n]), ['contract_call+approve - - usdc 0x095ea7b3 - -']],
     [UNKNOWN, encode('approve', [BOB, 0n]), ['contract_call+approve * bob unknown 0x095ea7b3 1/unknown 0']],
     [COLLECTION, encode('approve', [BOB, 0n]), ['contract_call+approve * bob collection 0x095ea7b3 1/collection 1']],
     [TOKEN, encode('increaseAllowance', [BOB, 5n]), ['contract_call+approve * bob usdc 0x39509351 1/usdc 5']],
-    [COLLECTION, encode('setApprovalForAll', [BOB, true]), ['contract_call+approve * bob collection 0xa22cb465 1/collection *']],
+    [
+      COLLECTION,
+      encode('setApprovalForAll', [BOB, true]),
+      ['contract_call+approve * bob collection 0xa22cb465 1/collection *'],
+    ],
     [COLLECTION, encode('setApprovalForAll', [BOB, false]), ['contract_call+approve - - collection 0xa22cb465 - -']],
     [
       TOKEN,
@@ -152,9 +183,17 @@ t.test('calls are what their data moves and allows', (t) => {
     'contract_call * - unknown 0x12345678 - -',
     'contract_call * - unknown 0x12345678 1/usdc 8',
   ])
-  t.strictSame(call(TOKEN, send(BOB, 5n), { outflows }).at(1), 'contract_call * - usdc 0xa9059cbb 1/usdc 3', 'what is told counts once')
+  t.strictSame(
+    call(TOKEN, send(BOB, 5n), { outflows }).at(1),
+    'contract_call * - usdc 0xa9059cbb 1/usdc 3',
+    'what is told counts once',
+  )
   const delegated = shown(judgedCall(UNKNOWN, '0x12345678', { authorizationList: [{ address: MALLORY }] }))
-  t.match(delegated[1], /^contract_call\+transfer\+approve\+nft_transfer \* \*/, 'EIP-7702: the code of another acts as the wallet')
+  t.match(
+    delegated[1],
+    /^contract_call\+transfer\+approve\+nft_transfer \* \*/,
+    'EIP-7702: the code of another acts as the wallet',
+  )
   t.end()
 })
 
@@ -171,16 +210,46 @@ t.test('calls inside of multicalls are judged each, and what is cut off may be a
   ] as const)
     t.strictSame(calls(TOKEN, encode(signature, args)).slice(1), inner, signature)
   const aggregated: readonly (readonly [string, readonly unknown[]])[] = [
-    ['aggregate', [[[TOKEN, one], [TOKEN, two]]]],
-    ['aggregate3', [[[TOKEN, true, one], [TOKEN, false, two]]]],
-    ['tryAggregate', [false, [[TOKEN, one], [TOKEN, two]]]],
+    [
+      'aggregate',
+      [
+        [
+          [TOKEN, one],
+          [TOKEN, two],
+        ],
+      ],
+    ],
+    [
+      'aggregate3',
+      [
+        [
+          [TOKEN, true, one],
+          [TOKEN, false, two],
+        ],
+      ],
+    ],
+    [
+      'tryAggregate',
+      [
+        false,
+        [
+          [TOKEN, one],
+          [TOKEN, two],
+        ],
+      ],
+    ],
   ]
   for (const [name, args] of aggregated) {
     const [outer, ...others] = calls(MULTICALL3, encode(name, args))
     t.match(outer, /^contract_call - - multicall3 0x\w{8} - -$/, name)
     t.strictSame(others, inner, name)
   }
-  const paid = encode('aggregate3Value', [[[UNKNOWN, true, 3n, '0x'], [UNKNOWN, true, 4n, '0x12345678']]])
+  const paid = encode('aggregate3Value', [
+    [
+      [UNKNOWN, true, 3n, '0x'],
+      [UNKNOWN, true, 4n, '0x12345678'],
+    ],
+  ])
   t.strictSame(shown(judgedCall(MULTICALL3, paid, { amount: 7n })), [
     `contract_call multicall3 - multicall3 ${paid.slice(0, 10)} 1/native 7`,
     'contract_call+transfer unknown - unknown - 1/native 3',
@@ -192,13 +261,19 @@ t.test('calls inside of multicalls are judged each, and what is cut off may be a
   t.match(calls(TOKEN, nested(4)).at(-1), unclear, 'too deep')
   t.match(calls(TOKEN, encode('multicall(bytes[])', [Array(65).fill(one)])).at(-1), unclear, 'too many')
   t.equal(calls(TOKEN, encode('multicall(bytes[])', [Array(2_000).fill(one)])).length <= 65, true)
-  t.match(calls(TOKEN, `${encode('multicall(bytes[])', [[one]]).slice(0, 10)}${'f'.repeat(64)}`).at(-1), unclear, 'not valid')
+  t.match(
+    calls(TOKEN, `${encode('multicall(bytes[])', [[one]]).slice(0, 10)}${'f'.repeat(64)}`).at(-1),
+    unclear,
+    'not valid',
+  )
   t.end()
 })
 
 t.test('what cannot be understood matches no allow rule that names methods', (t) => {
   const all = ['contract_call', 'transfer', 'approve', 'nft_transfer'] as const
-  const allow = policyOf([{ id: 'a', effect: 'allow', match: { actions: all, methods: { not_in: ['0x00000000'] } } }], { default: 'deny' })
+  const allow = policyOf([{ id: 'a', effect: 'allow', match: { actions: all, methods: { not_in: ['0x00000000'] } } }], {
+    default: 'deny',
+  })
   const outcome = (data: string) => decide(allow, judgedCall(TOKEN, data)).outcome
   t.equal(outcome(send(BOB, 5n)), 'allowed')
   t.equal(outcome('0xa9059c'), 'denied')
@@ -207,10 +282,22 @@ t.test('what cannot be understood matches no allow rule that names methods', (t)
 })
 
 t.test('permits in typed data are allowances, and unknown forms may be anything', (t) => {
-  const details = [['address', 'token'], ['uint160', 'amount'], ['uint48', 'expiration'], ['uint48', 'nonce']]
-  const permissions = [['address', 'token'], ['uint256', 'amount']]
+  const details = [
+    ['address', 'token'],
+    ['uint160', 'amount'],
+    ['uint48', 'expiration'],
+    ['uint48', 'nonce'],
+  ]
+  const permissions = [
+    ['address', 'token'],
+    ['uint256', 'amount'],
+  ]
   const fields = (list: readonly (readonly string[])[]) => list.map(([type = '', name = '']) => ({ type, name }))
-  const sign = (types: Readonly<Record<string, readonly (readonly string[])[]>>, message: object, domain: object = {}) =>
+  const sign = (
+    types: Readonly<Record<string, readonly (readonly string[])[]>>,
+    message: object,
+    domain: object = {},
+  ) =>
     shown(
       judgedSignature(
         {
@@ -224,24 +311,57 @@ t.test('permits in typed data are allowances, and unknown forms may be anything'
         factsOf(),
       ),
     )
-  const permit = [['address', 'owner'], ['address', 'spender'], ['uint256', 'value'], ['uint256', 'nonce'], ['uint256', 'deadline']]
-  const dai = [['address', 'holder'], ['address', 'spender'], ['uint256', 'nonce'], ['uint256', 'expiry'], ['bool', 'allowed']]
-  const single = [['PermitDetails', 'details'], ['address', 'spender'], ['uint256', 'sigDeadline']]
-  const batch = [['PermitDetails[]', 'details'], ['address', 'spender'], ['uint256', 'sigDeadline']]
-  const from = [['TokenPermissions', 'permitted'], ['address', 'spender'], ['uint256', 'nonce'], ['uint256', 'deadline']]
+  const permit = [
+    ['address', 'owner'],
+    ['address', 'spender'],
+    ['uint256', 'value'],
+    ['uint256', 'nonce'],
+    ['uint256', 'deadline'],
+  ]
+  const dai = [
+    ['address', 'holder'],
+    ['address', 'spender'],
+    ['uint256', 'nonce'],
+    ['uint256', 'expiry'],
+    ['bool', 'allowed'],
+  ]
+  const single = [
+    ['PermitDetails', 'details'],
+    ['address', 'spender'],
+    ['uint256', 'sigDeadline'],
+  ]
+  const batch = [
+    ['PermitDetails[]', 'details'],
+    ['address', 'spender'],
+    ['uint256', 'sigDeadline'],
+  ]
+  const from = [
+    ['TokenPermissions', 'permitted'],
+    ['address', 'spender'],
+    ['uint256', 'nonce'],
+    ['uint256', 'deadline'],
+  ]
   const grant = (amount: string) => `sign_typed_data+approve * bob - - 1/usdc ${amount}`
   const of = { spender: BOB, value: '5', nonce: '0', deadline: '1' }
   t.strictSame(sign({ Permit: permit }, of), [grant('5')])
   t.strictSame(sign({ Permit: permit }, { ...of, value: MAX.toString() }), [grant('*')])
   t.strictSame(sign({ Permit: permit }, { ...of, value: '0' }), ['sign_typed_data+approve - - - - - -'])
-  t.strictSame(sign({ Permit: permit }, of, { verifyingContract: undefined }), ['sign_typed_data+approve * bob - - * *'])
+  t.strictSame(sign({ Permit: permit }, of, { verifyingContract: undefined }), [
+    'sign_typed_data+approve * bob - - * *',
+  ])
   t.strictSame(sign({ Permit: dai }, { spender: BOB, allowed: true }), [grant('*')])
   t.strictSame(sign({ Permit: dai }, { spender: BOB, allowed: false }), ['sign_typed_data+approve - - - - - -'])
   const permit2 = { verifyingContract: UNKNOWN }
   const item = (amount: string) => ({ token: TOKEN, amount, expiration: '1', nonce: '0' })
-  t.strictSame(sign({ PermitSingle: single, PermitDetails: details }, { details: item('5'), spender: BOB }, permit2), [grant('5')])
+  t.strictSame(sign({ PermitSingle: single, PermitDetails: details }, { details: item('5'), spender: BOB }, permit2), [
+    grant('5'),
+  ])
   t.strictSame(
-    sign({ PermitBatch: batch, PermitDetails: details }, { details: [item('5'), item(((1n << 160n) - 1n).toString())], spender: BOB }, permit2),
+    sign(
+      { PermitBatch: batch, PermitDetails: details },
+      { details: [item('5'), item(((1n << 160n) - 1n).toString())], spender: BOB },
+      permit2,
+    ),
     [grant('5'), grant('*')],
   )
   const transfer = { permitted: { token: TOKEN, amount: '6' }, spender: BOB }
@@ -257,13 +377,34 @@ t.test('permits in typed data are allowances, and unknown forms may be anything'
     ),
     [grant('6')],
   )
-  const authorization = [['address', 'from'], ['address', 'to'], ['uint256', 'value'], ['uint256', 'validAfter'], ['uint256', 'validBefore'], ['bytes32', 'nonce']]
-  t.strictSame(sign({ TransferWithAuthorization: authorization }, { to: BOB, value: '4' }), ['sign_typed_data+transfer bob - - - 1/usdc 4'])
+  const authorization = [
+    ['address', 'from'],
+    ['address', 'to'],
+    ['uint256', 'value'],
+    ['uint256', 'validAfter'],
+    ['uint256', 'validBefore'],
+    ['bytes32', 'nonce'],
+  ]
+  t.strictSame(sign({ TransferWithAuthorization: authorization }, { to: BOB, value: '4' }), [
+    'sign_typed_data+transfer bob - - - 1/usdc 4',
+  ])
   const unclear = ['sign_typed_data+transfer+approve+nft_transfer * * * * * *']
   t.strictSame(sign({ Permit: [...permit, ['bytes', 'more']] }, of), unclear, 'another field, another type')
   t.strictSame(sign({ Permit: permit }, { ...of, value: '0x5' }), unclear, 'a value that is no amount')
   t.strictSame(sign({ PermitBatch: batch, PermitDetails: details }, { details: [], spender: BOB }), unclear)
-  t.strictSame(sign({ SafeTx: [['address', 'to'], ['uint256', 'value'], ['bytes', 'data']] }, {}), unclear)
+  t.strictSame(
+    sign(
+      {
+        SafeTx: [
+          ['address', 'to'],
+          ['uint256', 'value'],
+          ['bytes', 'data'],
+        ],
+      },
+      {},
+    ),
+    unclear,
+  )
   t.strictSame(sign({ Mail: [['string', 'contents']] }, { contents: 'Hello' }), ['sign_typed_data - - - - - -'])
   t.end()
 })
@@ -271,6 +412,11 @@ t.test('permits in typed data are allowances, and unknown forms may be anything'
 t.test('a message moves nothing, an exported key everything, and an API key is of no wallet', (t) => {
   t.strictSame(shown(judgedSignature(openingData(), factsOf())), ['sign_message - - - - - -'])
   t.strictSame(shown(judgedExport(openingData(), factsOf())), ['export * * - - * *'])
-  t.match(judgedKeyChange(openingData(), factsOf()), { walletId: null, network: null, tags: [], intents: [{ actions: ['api_key_change'] }] })
+  t.match(judgedKeyChange(openingData(), factsOf()), {
+    walletId: null,
+    network: null,
+    tags: [],
+    intents: [{ actions: ['api_key_change'] }],
+  })
   t.end()
 })

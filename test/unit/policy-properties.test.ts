@@ -24,7 +24,9 @@ function plain({ matched, ...decision }: Decision) {
 t.test('the order of rules and of intents never matters', async () => {
   fc.assert(
     fc.property(
-      rulesOf(8).chain((rules) => fc.tuple(fc.constant(rules), fc.shuffledSubarray([...rules], { minLength: rules.length }))),
+      rulesOf(8).chain((rules) =>
+        fc.tuple(fc.constant(rules), fc.shuffledSubarray([...rules], { minLength: rules.length })),
+      ),
       requestOf(DAY_MS).chain((request) => {
         const { length } = request.intents
         const shuffled = fc.shuffledSubarray([...request.intents], { minLength: length })
@@ -64,7 +66,9 @@ t.test('an explanation says the same as the decision', async () => {
       const policy = compiled(rules, 'allow')
       const matched = new Map(decide(policy, request).matched.map(({ rule, intents }) => [rule, intents]))
       return explainRules(policy, request).every(({ rule, effect, intents }) => {
-        const about = intents.flatMap(({ held }, n) => (held === 'yes' || (held === 'maybe' && effect !== 'allow') ? [n] : []))
+        const about = intents.flatMap(({ held }, n) =>
+          held === 'yes' || (held === 'maybe' && effect !== 'allow') ? [n] : [],
+        )
         return JSON.stringify(about) === JSON.stringify(matched.get(rule) ?? [])
       })
     }),
@@ -75,16 +79,21 @@ t.test('an explanation says the same as the decision', async () => {
 t.test('a rule that is said to decide nothing decides nothing', async (t) => {
   let said = 0
   fc.assert(
-    fc.property(rulesOf(6), fc.array(requestOf(DAY_MS), { minLength: 5, maxLength: 10 }), defaults, (rules, requests, by) => {
-      const policy = readSent({ default: by, lists: LISTS, rules })
-      const idle = lintPolicy(policy).filter(({ code }) => code === 'never_matches' || code === 'never_decides')
-      said += idle.length
-      return idle.every(({ rule }) => {
-        const rest = { ...policy, rules: policy.rules.filter(({ id }) => id !== rule) }
-        const [before, after] = [compilePolicy(policy, 1), compilePolicy(rest, 1)]
-        return requests.every((request) => decide(before, request).outcome === decide(after, request).outcome)
-      })
-    }),
+    fc.property(
+      rulesOf(6),
+      fc.array(requestOf(DAY_MS), { minLength: 5, maxLength: 10 }),
+      defaults,
+      (rules, requests, by) => {
+        const policy = readSent({ default: by, lists: LISTS, rules })
+        const idle = lintPolicy(policy).filter(({ code }) => code === 'never_matches' || code === 'never_decides')
+        said += idle.length
+        return idle.every(({ rule }) => {
+          const rest = { ...policy, rules: policy.rules.filter(({ id }) => id !== rule) }
+          const [before, after] = [compilePolicy(policy, 1), compilePolicy(rest, 1)]
+          return requests.every((request) => decide(before, request).outcome === decide(after, request).outcome)
+        })
+      },
+    ),
     { numRuns: 800 },
   )
   t.ok(said > 50, `${said} were said`)
@@ -129,7 +138,8 @@ t.test('the back-test says what the append says, and no interval ever has more t
       const isSame = requests.every(([request, kept], n) => {
         const { outcome, reservations, refusal } = decide(policy, request)
         const fits = reservations.every(ledger.fits)
-        const expected = refusal !== null ? (refusal.reason === 'over_limit' ? 'limited' : 'denied') : fits ? outcome : 'limited'
+        const expected =
+          refusal !== null ? (refusal.reason === 'over_limit' ? 'limited' : 'denied') : fits ? outcome : 'limited'
         if (expected === 'allowed' || expected === 'needs_approval') ledger.count(`${n}`, request, reservations)
         if (expected === 'limited') limited += 1
         const verdict = backtest.request(`${n}`, request)
@@ -148,7 +158,11 @@ t.test('the back-test says what the append says, and no interval ever has more t
 })
 
 /** Whether all that counts in the window that begins at a time is at most the limit. */
-function isWithin(counted: ReturnType<typeof createLedger>['counted'], { counter, windowSeconds, limit }: RuleReservation, from: number): boolean {
+function isWithin(
+  counted: ReturnType<typeof createLedger>['counted'],
+  { counter, windowSeconds, limit }: RuleReservation,
+  from: number,
+): boolean {
   const to = from + windowSeconds * 1_000
   const sum = counted
     .filter(({ reservation, at }) => reservation.counter === counter && at >= from && at <= to)
