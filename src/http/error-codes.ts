@@ -282,16 +282,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
 /** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
 
-export type ErrorCode = {
-  readonly code: string
-  readonly type: ErrorType
-  readonly status: number
-  readonly retryable: boolean
-  readonly action: string
-}
-
 /** Sorted by code, then by type. */
-export const ERROR_CODES: readonly ErrorCode[] = (Object.keys(ACTIONS) as ErrorType[])
+export const ERROR_CODES = (Object.keys(ACTIONS) as ErrorType[])
   .flatMap((type) =>
     Object.entries(ACTIONS[type]).map(([code, action]) => ({
       code,

@@ -231,7 +231,7 @@ export function freshAt({ maxPriceAgeMs }: CompiledPolicy, atMs: number): IsFres
   return ({ price }) => price !== null && atMs - Date.parse(price.at) <= maxPriceAgeMs
 }
 
-export function valueOf(moves: Moved | null, isFresh: IsFresh): Value {
+export function usdOf(moves: Moved | null, isFresh: IsFresh): Value {
   if (moves === null) return 0n
   const { amount, decimals, price } = moves
   if (amount === ANY) return 'uncounted'
@@ -245,7 +245,7 @@ export function valueOf(moves: Moved | null, isFresh: IsFresh): Value {
 export function totalsOf(intents: readonly Intent[], isFresh: IsFresh): Totals {
   const byAsset = new Map<string, bigint>()
   const unbounded = new Set<string>()
-  const values = intents.map(({ moves }) => valueOf(moves, isFresh))
+  const values = intents.map(({ moves }) => usdOf(moves, isFresh))
   let usd: Totals['usd'] = 0n
   for (const [n, { moves }] of intents.entries()) {
     if (moves === null) continue

@@ -12,7 +12,7 @@ import {
   type Totals,
   totalsOf,
   type Value,
-  valueOf,
+  usdOf,
 } from './compile.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 import type { Effect, Rule } from './policy.ts'
@@ -93,7 +93,7 @@ export function decide(policy: CompiledPolicy, request: Judged): Decision {
   const feeIntents = fee === null ? [] : intents.map((intent) => ({ ...intent, moves: fee }))
   const totals = totalsOf(intents, isFresh)
   let paid: Value | undefined
-  const feeValue = () => (paid ??= valueOf(fee, isFresh))
+  const feeValue = () => (paid ??= usdOf(fee, isFresh))
   const one: Case = { request, version: policy.version, atMs, totals, feeIntents, feeValue, buckets: new Map() }
   const verdict: Verdict = {
     refusals: [],

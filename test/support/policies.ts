@@ -2,7 +2,7 @@
 import { createValidatorCompiler } from '../../src/http/validation.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
-import type { Price } from '../../src/policies/intent.ts'
+import type { Intent as JudgedIntent, Judged, Price } from '../../src/policies/intent.ts'
 import type { Policy } from '../../src/policies/policy.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
 import { policyBody } from '../../src/policies/schemas.ts'
@@ -23,6 +23,8 @@ export const [ALICE, BOB, CAROL, MALLORY] = [
   '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65',
 ] as const
 export const EXCHANGE = '0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45'
+export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export const UNKNOWN = '0x1111111111111111111111111111111111111111'
 export const COLLECTION = '0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D'
 export const KEY = 'key_0198c0de-7c3e-7b52-8d10-0f6c2f1d8a11'
 export const NOON = '2026-11-25T12:00:00.000Z'
@@ -114,4 +116,18 @@ export function readSent(sent: unknown): Policy {
 
 export function policyOf(rules: readonly SentRule[], more: Partial<SentPolicy> = {}) {
   return compilePolicy(readSent({ default: 'allow', ...more, rules }), 7)
+}
+
+const NAMES = Object.entries({
+  ...{ alice: ALICE, bob: BOB, carol: CAROL, mallory: MALLORY, exchange: EXCHANGE, collection: COLLECTION },
+  ...{ usdc: USDC.contract ?? '', multicall3: MULTICALL3, unknown: UNKNOWN },
+})
+
+/** `actions recipient spender contract method key amount` of each intent, with names of addresses; `-` for none. */
+export function shown({ intents }: Judged): readonly string[] {
+  const named = (value: unknown) =>
+    NAMES.reduce((text, [name, address]) => text.replace(address.toLowerCase(), name), String(value ?? '-'))
+  return intents.map(({ actions, recipient, spender, contract, method, moves }: JudgedIntent) =>
+    [actions.join('+'), recipient, spender, contract, method, moves?.key, moves?.amount].map(named).join(' '),
+  )
 }

@@ -3,7 +3,7 @@ import { Interface } from 'ethers/abi'
 import t from 'tap'
 import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
 import { decide } from '../../src/policies/decide.ts'
-import { ANY, type Intent, type Judged } from '../../src/policies/intent.ts'
+import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import type { SwapIntent } from '../../src/transactions/events.ts'
 import {
@@ -18,8 +18,11 @@ import {
   judgedOf,
   KEY,
   MALLORY,
+  MULTICALL3,
   openingData,
   policyOf,
+  shown,
+  UNKNOWN,
   USDC,
   WALLET,
 } from '../support/policies.ts'
@@ -41,26 +44,9 @@ const ABI = new Interface([
   'function tryAggregate(bool,tuple(address,bytes)[])',
 ])
 const [MAX, WORD32] = [(1n << 256n) - 1n, `0x${'11'.repeat(32)}`]
-const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const TOKEN = USDC.contract ?? ''
-const UNKNOWN = '0x1111111111111111111111111111111111111111'
 const encode = (name: string, args: readonly unknown[]) => ABI.encodeFunctionData(name, args)
 const send = (to: string, amount: bigint) => encode('transfer', [to, amount])
-
-/** `actions recipient spender contract method key amount` of each intent, in lower case; `-` for none. */
-function shown({ intents }: Judged): readonly string[] {
-  return intents.map(({ actions, recipient, spender, contract, method, moves }: Intent) =>
-    [actions.join('+'), recipient, spender, contract, method, moves?.key, moves?.amount].map(name).join(' '),
-  )
-}
-const NAMES: readonly (readonly [string, string])[] = Object.entries({
-  ...{ alice: ALICE, bob: BOB, carol: CAROL, mallory: MALLORY, exchange: EXCHANGE, collection: COLLECTION },
-  ...{ usdc: TOKEN, multicall3: MULTICALL3, unknown: UNKNOWN },
-})
-function name(value: unknown): string {
-  const text = value === null || value === undefined ? '-' : String(value)
-  return NAMES.reduce((all, [short, address]) => all.replace(address.toLowerCase(), short), text)
-}
 
 t.test('transfers, batches, swaps and their allowances', (t) => {
   const batch = { subject: { type: 'transfer_batch', id: 'batch_1' } }
@@ -278,134 +264,6 @@ t.test('what cannot be understood matches no allow rule that names methods', (t)
   t.equal(outcome(send(BOB, 5n)), 'allowed')
   t.equal(outcome('0xa9059c'), 'denied')
   t.equal(outcome(encode('multicall(bytes[])', [Array(2_000).fill('0x')])), 'denied')
-  t.end()
-})
-
-t.test('permits in typed data are allowances, and unknown forms may be anything', (t) => {
-  const details = [
-    ['address', 'token'],
-    ['uint160', 'amount'],
-    ['uint48', 'expiration'],
-    ['uint48', 'nonce'],
-  ]
-  const permissions = [
-    ['address', 'token'],
-    ['uint256', 'amount'],
-  ]
-  const fields = (list: readonly (readonly string[])[]) => list.map(([type = '', name = '']) => ({ type, name }))
-  const sign = (
-    types: Readonly<Record<string, readonly (readonly string[])[]>>,
-    message: object,
-    domain: object = {},
-  ) =>
-    shown(
-      judgedSignature(
-        {
-          ...openingData(),
-          typedData: {
-            domain: { chainId: 1, verifyingContract: TOKEN, ...domain },
-            types: Object.fromEntries(Object.entries(types).map(([name, list]) => [name, fields(list)])),
-            message: message as Readonly<Record<string, unknown>>,
-          },
-        },
-        factsOf(),
-      ),
-    )
-  const permit = [
-    ['address', 'owner'],
-    ['address', 'spender'],
-    ['uint256', 'value'],
-    ['uint256', 'nonce'],
-    ['uint256', 'deadline'],
-  ]
-  const dai = [
-    ['address', 'holder'],
-    ['address', 'spender'],
-    ['uint256', 'nonce'],
-    ['uint256', 'expiry'],
-    ['bool', 'allowed'],
-  ]
-  const single = [
-    ['PermitDetails', 'details'],
-    ['address', 'spender'],
-    ['uint256', 'sigDeadline'],
-  ]
-  const batch = [
-    ['PermitDetails[]', 'details'],
-    ['address', 'spender'],
-    ['uint256', 'sigDeadline'],
-  ]
-  const from = [
-    ['TokenPermissions', 'permitted'],
-    ['address', 'spender'],
-    ['uint256', 'nonce'],
-    ['uint256', 'deadline'],
-  ]
-  const grant = (amount: string) => `sign_typed_data+approve * bob - - 1/usdc ${amount}`
-  const of = { spender: BOB, value: '5', nonce: '0', deadline: '1' }
-  t.strictSame(sign({ Permit: permit }, of), [grant('5')])
-  t.strictSame(sign({ Permit: permit }, { ...of, value: MAX.toString() }), [grant('*')])
-  t.strictSame(sign({ Permit: permit }, { ...of, value: '0' }), ['sign_typed_data+approve - - - - - -'])
-  t.strictSame(sign({ Permit: permit }, of, { verifyingContract: undefined }), [
-    'sign_typed_data+approve * bob - - * *',
-  ])
-  t.strictSame(sign({ Permit: dai }, { spender: BOB, allowed: true }), [grant('*')])
-  t.strictSame(sign({ Permit: dai }, { spender: BOB, allowed: false }), ['sign_typed_data+approve - - - - - -'])
-  const permit2 = { verifyingContract: UNKNOWN }
-  const item = (amount: string) => ({ token: TOKEN, amount, expiration: '1', nonce: '0' })
-  t.strictSame(sign({ PermitSingle: single, PermitDetails: details }, { details: item('5'), spender: BOB }, permit2), [
-    grant('5'),
-  ])
-  t.strictSame(
-    sign(
-      { PermitBatch: batch, PermitDetails: details },
-      { details: [item('5'), item(((1n << 160n) - 1n).toString())], spender: BOB },
-      permit2,
-    ),
-    [grant('5'), grant('*')],
-  )
-  const transfer = { permitted: { token: TOKEN, amount: '6' }, spender: BOB }
-  t.strictSame(sign({ PermitTransferFrom: from, TokenPermissions: permissions }, transfer, permit2), [grant('6')])
-  t.strictSame(
-    sign(
-      {
-        ...{ PermitWitnessTransferFrom: [...from, ['Order', 'witness']], Order: [['uint256', 'amount']] },
-        TokenPermissions: permissions,
-      },
-      { ...transfer, witness: { amount: '1' } },
-      permit2,
-    ),
-    [grant('6')],
-  )
-  const authorization = [
-    ['address', 'from'],
-    ['address', 'to'],
-    ['uint256', 'value'],
-    ['uint256', 'validAfter'],
-    ['uint256', 'validBefore'],
-    ['bytes32', 'nonce'],
-  ]
-  t.strictSame(sign({ TransferWithAuthorization: authorization }, { to: BOB, value: '4' }), [
-    'sign_typed_data+transfer bob - - - 1/usdc 4',
-  ])
-  const unclear = ['sign_typed_data+transfer+approve+nft_transfer * * * * * *']
-  t.strictSame(sign({ Permit: [...permit, ['bytes', 'more']] }, of), unclear, 'another field, another type')
-  t.strictSame(sign({ Permit: permit }, { ...of, value: '0x5' }), unclear, 'a value that is no amount')
-  t.strictSame(sign({ PermitBatch: batch, PermitDetails: details }, { details: [], spender: BOB }), unclear)
-  t.strictSame(
-    sign(
-      {
-        SafeTx: [
-          ['address', 'to'],
-          ['uint256', 'value'],
-          ['bytes', 'data'],
-        ],
-      },
-      {},
-    ),
-    unclear,
-  )
-  t.strictSame(sign({ Mail: [['string', 'contents']] }, { contents: 'Hello' }), ['sign_typed_data - - - - - -'])
   t.end()
 })
 
