@@ -21,6 +21,7 @@ import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
 import { profileTable, profiling } from './profile.ts'
+import { benchPolicies } from './policies.ts'
 import { benchProof } from './proof.ts'
 import { benchRecovery } from './recovery.ts'
 import { benchReplay } from './replay.ts'
@@ -91,6 +92,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   audit: benchAudit,
   growth: (subject) => benchGrowth(subject, Number(values.events ?? GROWTH_EVENTS)),
   proof: benchProof,
+  policies: benchPolicies,
 }
 
 const { values, positionals } = parseArgs({
