@@ -11,8 +11,8 @@ import {
   type Held,
   type Totals,
   totalsOf,
-  type Value,
   usdOf,
+  type Value,
 } from './compile.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 import type { Effect, Rule } from './policy.ts'

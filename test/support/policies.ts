@@ -2,7 +2,7 @@
 import { createValidatorCompiler } from '../../src/http/validation.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
-import type { Intent as JudgedIntent, Judged, Price } from '../../src/policies/intent.ts'
+import type { Judged, Intent as JudgedIntent, Price } from '../../src/policies/intent.ts'
 import type { Policy } from '../../src/policies/policy.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
 import { policyBody } from '../../src/policies/schemas.ts'

@@ -10,7 +10,13 @@ const RULES: readonly SentRule[] = [
     ...{ id: 'day', effect: 'limit', match: { recipients: { in: [BOB] } } },
     limit: { amount_usd: '10', window_seconds: 86_400 },
   },
-  { id: 'large', effect: 'require_approval', match: { amount_usd: { gte: '100' } }, approval: { group: 'x', quorum: 1 }, on_unknown_price: 'require_approval' },
+  {
+    id: 'large',
+    effect: 'require_approval',
+    match: { amount_usd: { gte: '100' } },
+    approval: { group: 'x', quorum: 1 },
+    on_unknown_price: 'require_approval',
+  },
 ]
 const FREE = { reserved: { gasLimit: 0n, maxFeePerGas: 0n } }
 const usdc = (dollars: number) => BigInt(dollars) * 1_000_000n
@@ -30,7 +36,16 @@ t.test('each request is counted with its verdict and the rules that say so', (t)
     backtest.request('tx_7', send(ALICE, 0, 3, { asset: WBTC, amount: 1n })),
     backtest.request('tx_8', send(BOB, 11, 30)),
   ]
-  t.strictSame(verdicts, ['allowed', 'denied', 'allowed', 'limited', 'allowed', 'needs_approval', 'needs_approval', 'limited'])
+  t.strictSame(verdicts, [
+    'allowed',
+    'denied',
+    'allowed',
+    'limited',
+    'allowed',
+    'needs_approval',
+    'needs_approval',
+    'limited',
+  ])
   const tally = (requests: number, dollars: number, unpriced = 0) => ({ requests, usd: usdc(dollars), unpriced })
   const { totals, rules, largest } = backtest.result()
   t.strictSame(totals, {
@@ -40,15 +55,23 @@ t.test('each request is counted with its verdict and the rules that say so', (t)
   t.strictSame(rules, [
     { ...{ rule: 'blocked', effect: 'deny', matched: 1 }, denied: tally(1, 7), limited: none, needs_approval: none },
     { ...{ rule: 'day', effect: 'limit', matched: 4 }, denied: none, limited: tally(2, 16), needs_approval: none },
-    { ...{ rule: 'large', effect: 'require_approval', matched: 2 }, denied: none, limited: none, needs_approval: tally(2, 150, 1) },
+    {
+      ...{ rule: 'large', effect: 'require_approval', matched: 2 },
+      denied: none,
+      limited: none,
+      needs_approval: tally(2, 150, 1),
+    },
   ])
-  t.strictSame(largest.map(({ id, rules, usd }) => [id, rules, usd]), [
-    ['tx_6', ['large'], usdc(150)],
-    ['tx_8', ['day'], usdc(11)],
-    ['tx_2', ['blocked'], usdc(7)],
-    ['tx_4', ['day'], usdc(5)],
-    ['tx_7', ['large'], null],
-  ])
+  t.strictSame(
+    largest.map(({ id, rules, usd }) => [id, rules, usd]),
+    [
+      ['tx_6', ['large'], usdc(150)],
+      ['tx_8', ['day'], usdc(11)],
+      ['tx_2', ['blocked'], usdc(7)],
+      ['tx_4', ['day'], usdc(5)],
+      ['tx_7', ['large'], null],
+    ],
+  )
   t.end()
 })
 
@@ -76,7 +99,10 @@ t.test('the ten largest are kept, whatever their order', (t) => {
   const backtest = createBacktest(policyOf([], { default: 'deny' }))
   for (let n = 0; n < 40; n += 1) backtest.request(`tx_${n}`, send(ALICE, (n * 7) % 40, n))
   const { largest, rules, totals } = backtest.result()
-  t.strictSame(largest.map(({ usd }) => usd), Array.from({ length: 10 }, (_, n) => usdc(39 - n)))
+  t.strictSame(
+    largest.map(({ usd }) => usd),
+    Array.from({ length: 10 }, (_, n) => usdc(39 - n)),
+  )
   t.match(rules, [{ rule: null, effect: 'default', denied: { requests: 40 } }])
   t.equal(totals.denied.requests, 40)
   t.end()

@@ -43,7 +43,9 @@ t.test('a rule that restricts names one action of a request, a rule that allows 
     const allow = policyOf([{ id: 'a', effect: 'allow', match: { actions: [action] } }], { default: 'deny' })
     t.equal(decide(allow, call).outcome, 'denied', action)
   }
-  const all = policyOf([{ id: 'a', effect: 'allow', match: { actions: ['contract_call', 'approve'] } }], { default: 'deny' })
+  const all = policyOf([{ id: 'a', effect: 'allow', match: { actions: ['contract_call', 'approve'] } }], {
+    default: 'deny',
+  })
   t.equal(decide(all, call).outcome, 'allowed')
   t.end()
 })
@@ -122,13 +124,19 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
     return refusedByPolicy(refusal)
   }
   const { code, type, details } = refused([deny({})])
-  t.strictSame({ code, type, details }, {
-    ...{ code: 'policy_denied', type: 'policy_error' },
-    details: { rule: 'no', version: 7, reason: 'denied' },
-  })
+  t.strictSame(
+    { code, type, details },
+    {
+      ...{ code: 'policy_denied', type: 'policy_error' },
+      details: { rule: 'no', version: 7, reason: 'denied' },
+    },
+  )
   t.match(refused([deny({})]).message, 'The rule no of the policy denies this request.')
   const over = refused([limit({ amount: '0.5', asset_id: USDC.assetId })])
-  t.match(over, { code: 'policy_limit', message: /^The rule cap of the policy has 0\.5 USDC left, and this needs 1\. It is more/ })
+  t.match(over, {
+    code: 'policy_limit',
+    message: /^The rule cap of the policy has 0\.5 USDC left, and this needs 1\. It is more/,
+  })
   const { reservations } = decide(policyOf([limit({ amount: '5', asset_id: USDC.assetId })]), transfer)
   const room = { counter: reservations[0]?.counter ?? '', left: 300_000n, needed: 1_000_000n, roomAt: new Date(NOON) }
   t.strictSame(refusedByLimit(room, reservations, 7).items[0]?.details, {
