@@ -113,6 +113,16 @@ const PRICE_DECIMALS = 18
 export function millionthsOf(amount: bigint, decimals: number, usd: string): bigint {
   const [whole = '0', fraction = ''] = usd.split('.')
   const price = BigInt(whole + fraction.padEnd(PRICE_DECIMALS, '0'))
-  const divisor = 10n ** BigInt(decimals + PRICE_DECIMALS - USD_DECIMALS)
+  const divisor = powerOfTen(decimals + PRICE_DECIMALS - USD_DECIMALS)
   return (amount * price + divisor - 1n) / divisor
+}
+
+const POWERS: bigint[] = []
+
+function powerOfTen(exponent: number): bigint {
+  const known = POWERS[exponent]
+  if (known !== undefined) return known
+  const power = 10n ** BigInt(exponent)
+  POWERS[exponent] = power
+  return power
 }

@@ -2,10 +2,19 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
-import { millionthsOf } from '../core/spend-limits.ts'
+import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
 import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
 import { isWithin } from './local-time.ts'
-import { type Among, type Bounds, type Match, OWN_WALLETS, type Policy, type Rule } from './policy.ts'
+import {
+  type Among,
+  type Bounds,
+  type Match,
+  OWN_WALLETS,
+  type Per,
+  type Policy,
+  type Rule,
+  type RuleLimit,
+} from './policy.ts'
 
 /** `maybe`: what is judged may be anything. `unpriced`: the price is not known. */
 export type Held = 'no' | 'unpriced' | 'maybe' | 'yes'
@@ -34,9 +43,21 @@ export type CompiledRule = {
   readonly rule: Rule
   readonly ofRequest: readonly RequestCondition[]
   readonly ofIntent: readonly IntentCondition[]
-  /** The key of the asset that it limits. */
-  readonly limitedKey: string | null
-  readonly limit: bigint
+  readonly limit: CompiledLimit | null
+}
+
+export type CompiledLimit = {
+  readonly rule: string
+  readonly of: RuleLimit['of']
+  /** Of the asset that it limits. */
+  readonly assetKey: string | null
+  readonly per: Per
+  readonly windowSeconds: number
+  readonly most: bigint
+  /** The counter, without whose it is. */
+  readonly name: string
+  readonly unit: string
+  readonly decimals: number
 }
 
 export type CompiledPolicy = {
@@ -58,13 +79,22 @@ type Lists = ReadonlyMap<string, readonly string[]>
 
 function compileRule(rule: Rule, lists: Lists): CompiledRule {
   const { match } = rule
-  const limit = rule.effect === 'limit' ? rule.limit : null
   return {
     rule,
     ofRequest: requestConditions(match),
     ofIntent: [...plainConditions(match), ...addressConditions(match, lists), ...amountConditions(match)],
-    limitedKey: limit?.of === 'asset' ? assetKey(limit.assetId) : null,
-    limit: BigInt(limit?.amount ?? 0),
+    limit: rule.effect === 'limit' ? compileLimit(rule.id, rule.limit) : null,
+  }
+}
+
+function compileLimit(rule: string, limit: RuleLimit): CompiledLimit {
+  const { of, per, windowSeconds } = limit
+  const key = of === 'asset' ? assetKey(limit.assetId) : null
+  return {
+    ...{ rule, of, per, windowSeconds, assetKey: key, most: BigInt(limit.amount) },
+    name: `${rule} ${key ?? of} ${windowSeconds} ${per}`,
+    unit: of === 'asset' ? limit.symbol : of === 'usd' ? 'USD' : 'transactions',
+    decimals: of === 'asset' ? limit.decimals : of === 'usd' ? USD_DECIMALS : 0,
   }
 }
 

@@ -2,7 +2,7 @@
  * What a policy says about a request. Pure, and independent of the order of rules and of intents: any denial wins, every limit
  * must fit, approvals add up. The same function decides, shadows, simulates and tests a policy on the past.
  */
-import { bucketOf, type Reservation, USD_DECIMALS } from '../core/spend-limits.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 import {
   both,
   type CompiledPolicy,
@@ -14,7 +14,8 @@ import {
   usdOf,
   type Value,
 } from './compile.ts'
-import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
+import { countLimit, type RuleReservation } from './count-limit.ts'
+import type { Intent, Judged } from './intent.ts'
 import type { Effect, Rule } from './policy.ts'
 
 /**
@@ -22,7 +23,7 @@ import type { Effect, Rule } from './policy.ts'
  * too old. `uncounted`: a limit is about it, and what it can move has no bound. `over_limit`: it is more than a limit.
  * `not_allowed`: no rule allows it, and the default denies.
  */
-export const REASONS = ['denied', 'unknown_price', 'uncounted', 'over_limit', 'not_allowed'] as const
+const REASONS = ['denied', 'unknown_price', 'uncounted', 'over_limit', 'not_allowed'] as const
 
 export type Refusal = {
   readonly reason: (typeof REASONS)[number]
@@ -61,8 +62,6 @@ export type Decision = {
   /** What it can move, millionths of US dollars; `null` without a bound or a known price. */
   readonly usd: bigint | null
 }
-
-export type RuleReservation = Reservation & { readonly rule: string }
 
 type Verdict = {
   readonly refusals: Refusal[]
@@ -110,7 +109,7 @@ export function decide(policy: CompiledPolicy, request: Judged): Decision {
   return {
     outcome: refusal !== null ? 'denied' : approvals.length > 0 ? 'needs_approval' : 'allowed',
     refusal,
-    refusedBy: [...new Set(refusals.map(({ rule }) => rule))],
+    refusedBy: refusals.length === 0 ? [] : [...new Set(refusals.map(({ rule }) => rule))],
     reservations: verdict.reservations,
     approvals,
     matched: verdict.matched,
@@ -131,7 +130,7 @@ function applyRule(compiled: CompiledRule, one: Case, verdict: Verdict): void {
     if (held === 'unpriced' && rule.effect !== 'allow') isUnpriced = true
   }
   if (isUnpriced) withoutPrice(rule, one, verdict)
-  const isLimiting = rule.effect === 'limit' && applyLimit(compiled, one, { about, ofRequest }, verdict)
+  const isLimiting = applyLimit(compiled, one, { about, ofRequest }, verdict)
   if (about.length === 0 && !isUnpriced && !isLimiting) return
   verdict.matched.push({ rule: rule.id, effect: rule.effect, intents: about })
   if (rule.effect === 'allow') for (const n of about) verdict.isAllowed[n] = true
@@ -199,93 +198,23 @@ function approvalsOf(rules: readonly Rule[]): readonly NeededApproval[] {
   return [...groups.values()].sort((a, b) => (a.group < b.group ? -1 : 1))
 }
 
-type Counted = { amount: bigint; kept: bigint }
-
 /** What the request matches of the rule: its intents, and how its own conditions hold. */
 type About = { readonly about: readonly number[]; readonly ofRequest: Held }
 
 /** @returns whether anything counts. The fee does, too, if the rule were about a request that moves it. */
 function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: About, verdict: Verdict): boolean {
-  const { rule } = compiled
-  if (rule.effect !== 'limit') return false
-  const { request, totals, feeIntents } = one
-  const { of, per } = rule.limit
-  const counters = new Map<string, Counted>()
-  const count = (intent: Intent, amount: bigint, kept: bigint) => {
-    const key = counterKey(per, request, intent)
-    const before = counters.get(key ?? '')
-    const isAdded = before !== undefined && of !== 'count'
-    if (key !== null)
-      counters.set(key, isAdded ? { amount: before.amount + amount, kept: before.kept + kept } : { amount, kept })
-  }
-  for (const n of about) {
-    const intent = request.intents[n] as Intent
-    const amount = countedOf(compiled, intent.moves, () => totals.values[n] ?? 0n)
-    if (typeof amount === 'bigint') count(intent, amount, of === 'count' ? 1n : 0n)
-    else if (amount === 'unknown_price') withoutPrice(rule, one, verdict)
-    else verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
-  }
-  const payers =
-    of === 'count' ? [] : feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
-  const fee = payers.length === 0 ? 0n : countedOf(compiled, request.fee, one.feeValue)
-  if (typeof fee !== 'bigint') withoutPrice(rule, one, verdict)
-  // It is one fee, and each of several recipients has it counted.
-  else for (const payer of oncePerKey(payers, (intent) => counterKey(per, request, intent))) count(payer, fee, fee)
-  const counted = [...counters].filter(([, { amount }]) => amount > 0n).sort(([a], [b]) => compare(a, b))
-  for (const [key, amounts] of counted) {
-    const reservation = reservationOf(compiled, one, key, amounts)
+  const { rule, limit } = compiled
+  if (limit === null) return false
+  const { request, totals, feeIntents, feeValue, buckets } = one
+  const payers = feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
+  const limited = { request, about, payers, feeValue, buckets, values: totals.values }
+  const { reservations, isUncounted, isUnpriced } = countLimit(limit, limited)
+  if (isUncounted) verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
+  if (isUnpriced) withoutPrice(rule, one, verdict)
+  for (const reservation of reservations) {
     verdict.reservations.push(reservation)
     if (reservation.amount > reservation.limit)
       verdict.refusals.push(refusalOf(one, 'over_limit', rule.id, reservation))
   }
-  return counted.length > 0 || typeof fee !== 'bigint'
-}
-
-function oncePerKey(intents: readonly Intent[], keyOf: (intent: Intent) => string | null): Iterable<Intent> {
-  return intents.length < 2 ? intents : new Map(intents.map((intent) => [keyOf(intent), intent])).values()
-}
-
-function countedOf({ rule, limitedKey }: CompiledRule, moves: Moved | null, usd: () => Value): Value {
-  if (rule.effect !== 'limit') return 0n
-  if (rule.limit.of === 'count') return 1n
-  if (rule.limit.of === 'usd') return usd()
-  if (moves === null || (moves.key !== limitedKey && moves.key !== ANY)) return 0n
-  return moves.amount === ANY ? 'uncounted' : moves.amount
-}
-
-function counterKey(
-  per: 'tenant' | 'wallet' | 'api_key' | 'recipient',
-  { walletId, apiKey }: Judged,
-  { recipient }: Intent,
-): string | null {
-  if (per === 'tenant') return ''
-  return per === 'wallet' ? walletId : per === 'api_key' ? apiKey : recipient
-}
-
-/** The counter of a rule goes on when the rule changes, unless it counts something else. */
-function reservationOf(
-  { rule, limit, limitedKey }: CompiledRule,
-  { request, buckets }: Case,
-  key: string,
-  { amount, kept }: Counted,
-): RuleReservation {
-  if (rule.effect !== 'limit') throw new Error(`the rule ${rule.id} is no limit`)
-  const { of, windowSeconds, per } = rule.limit
-  const bucket = buckets.get(windowSeconds) ?? bucketOf(request.at, windowSeconds)
-  buckets.set(windowSeconds, bucket)
-  const subject = of === 'asset' ? limitedKey : of
-  const unit = of === 'asset' ? rule.limit.symbol : of === 'usd' ? 'USD' : 'transactions'
-  const decimals = of === 'asset' ? rule.limit.decimals : of === 'usd' ? USD_DECIMALS : 0
-  return {
-    counter:
-      `policy ${request.tenantId} ${request.environment} ${rule.id} ${subject} ${windowSeconds} ${per} ${key}`.trimEnd(),
-    unit,
-    decimals,
-    bucket,
-    windowSeconds,
-    limit,
-    amount,
-    kept,
-    rule: rule.id,
-  }
+  return reservations.length > 0 || isUnpriced
 }
