@@ -77,7 +77,7 @@ function moveIntent({ standard, to, amount }: TokenMove, called: Called, { chain
   })
 }
 
-/** What a rehearsal showed beyond what the data says. */
+/** What a rehearsal showed beyond what the data says; of the native currency, it is always beside the value of the call. */
 function taken(
   { chainId, to, data, outflows = [] }: Calling,
   intents: readonly Intent[],
@@ -85,11 +85,10 @@ function taken(
 ): readonly Intent[] {
   return outflows.flatMap(({ asset, amount }) => {
     const key = keyOf(chainId, asset.contract)
-    const told = intents.reduce(
-      (sum, { moves, spender }) =>
-        moves?.key === key && spender === null && moves.amount !== ANY ? sum + moves.amount : sum,
-      0n,
-    )
+    const isTold = ({ moves, spender }: Intent) => moves?.key === key && spender === null && asset.contract !== null
+    const told = intents
+      .filter(isTold)
+      .reduce((sum, { moves }) => sum + (moves?.amount === ANY ? 0n : (moves?.amount ?? 0n)), 0n)
     const rest = largest(amount - told, 0n)
     if (rest === 0n) return []
     const method = data === null ? null : data.slice(0, 10).toLowerCase()

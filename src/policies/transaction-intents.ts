@@ -40,7 +40,7 @@ export function judgedTransaction({ type, data }: OpeningFacts, facts: Facts): J
 function intentsOf(type: Opening, data: OpeningIntent, facts: Facts): readonly Intent[] {
   switch (type) {
     case 'TransferRequested':
-      return [transferIntent(data, facts)]
+      return data.data === null ? [transferIntent(data, facts)] : callIntents(data, ['transfer'], facts)
     case 'SwapRequested':
       return [swapIntent(data, facts)]
     case 'TokenApprovalRequested':
@@ -104,11 +104,14 @@ function slippageOf({ amountType, fromAmount, toAmount, limit }: SwapIntent): nu
 
 const MOST_BPS = 1_000_000_000n
 
-/** The swap after it moves what the exchange may take. A spender that is no exchange gets an allowance like any other. */
+/**
+ * The swap after it moves what the exchange may take. An allowance without a bound, or of a spender that is no exchange, is one like
+ * any other.
+ */
 function approvalIntents(data: OpeningIntent, facts: Facts): readonly Intent[] {
   return callIntents(data, ['swap'], facts).map((intent) => {
-    const { spender, actions } = intent
-    const isOfSwap = spender === null || facts.isSwapSpender(data.chainId, spender)
+    const { spender, actions, moves } = intent
+    const isOfSwap = (spender === null || facts.isSwapSpender(data.chainId, spender)) && moves?.amount !== ANY
     return actions.includes('approve') && isOfSwap
       ? { ...intent, actions: ['swap'], recipient: null, moves: null }
       : intent

@@ -82,6 +82,21 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
     ['swap+transfer mallory - usdc 0xa9059cbb 1/usdc 7'],
     'a transfer under this name is a transfer',
   )
+  t.match(
+    shown(
+      judgedOf('TokenApprovalRequested', {
+        to: TOKEN,
+        data: encode('approve', [EXCHANGE, MAX]),
+        asset: ETH,
+        amount: 0n,
+      }),
+    ),
+    ['swap+approve * exchange usdc 0x095ea7b3 1/usdc *'],
+    'no swap needs an allowance without a bound',
+  )
+  t.match(shown(judgedOf('TransferRequested', { to: TOKEN, data: send(MALLORY, 7n), asset: ETH, amount: 0n })), [
+    'transfer mallory - usdc 0xa9059cbb 1/usdc 7',
+  ])
   const fill = { to: WALLET, asset: ETH, amount: 0n }
   t.strictSame(judgedOf('NonceFillRequested', fill), {
     ...judgedOf('NonceFillRequested', fill),
@@ -173,6 +188,12 @@ t.test('calls are what their data moves and allows', (t) => {
     call(TOKEN, send(BOB, 5n), { outflows }).at(1),
     'contract_call * - usdc 0xa9059cbb 1/usdc 3',
     'what is told counts once',
+  )
+  const both = { amount: 9n, outflows: [{ asset: ETH, amount: 4n }] }
+  t.strictSame(
+    call(UNKNOWN, '0x12345678', both),
+    ['contract_call * - unknown 0x12345678 1/native 9', 'contract_call * - unknown 0x12345678 1/native 4'],
+    'the native currency is taken besides the value',
   )
   const delegated = shown(judgedCall(UNKNOWN, '0x12345678', { authorizationList: [{ address: MALLORY }] }))
   t.match(
