@@ -8,9 +8,10 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../core/ids.ts'
+import { type RequestLimit, requestLimitsOf } from '../core/key-limits.ts'
 import type { Environment } from '../core/networks.ts'
 import { rangeCheck } from './allowlist.ts'
-import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
+import type { ApiKeyRows, LoggedApiKey } from './api-key-rows.ts'
 import { digestOf, isToken } from './token.ts'
 
 /** How long a read counts from its begin, ms. */
@@ -31,6 +32,8 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>
   /** Whether the key may be used from an address; `null` if it may be used from any. */
   readonly allowsAddress: ((address: string) => boolean) | null
+  /** What each of its requests counts towards. */
+  readonly requestLimits: readonly RequestLimit[]
   /** By the timer. The key must be verified again before anything is accepted later. */
   readonly goodUntilMs: number
 }
@@ -114,7 +117,11 @@ export function createAuthenticator({ keys, clock, timer, onUse }: Authenticator
   }
 }
 
-function toCaller({ tenantId, keyId, environment, grants, ipAllowlist }: ApiKey, goodUntilMs: number): Caller {
+function toCaller(
+  { tenantId, keyId, environment, grants, ipAllowlist, limits }: LoggedApiKey,
+  goodUntilMs: number,
+): Caller {
   const allowsAddress = ipAllowlist.length === 0 ? null : rangeCheck(ipAllowlist)
-  return { tenantId, keyId, environment, scopes: new Set(grants), allowsAddress, goodUntilMs }
+  const requestLimits = requestLimitsOf(limits)
+  return { tenantId, keyId, environment, scopes: new Set(grants), allowsAddress, requestLimits, goodUntilMs }
 }

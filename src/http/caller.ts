@@ -1,5 +1,6 @@
 /** The authenticated caller of a request, and the port that resolves a key to a caller. */
-import { PermissionDenied } from '../core/errors.ts'
+import { type BursarError, PermissionDenied } from '../core/errors.ts'
+import type { RequestLimit } from '../core/key-limits.ts'
 import type { Environment } from '../core/networks.ts'
 
 export type Caller = {
@@ -11,6 +12,8 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>
   /** Whether the key may be used from an address; `null` if it may be used from any. */
   readonly allowsAddress: ((address: string) => boolean) | null
+  /** What each of its requests counts towards. */
+  readonly requestLimits: readonly RequestLimit[]
   /** Ms of `performance.now()`. The key must be verified again before a request is accepted later. */
   readonly goodUntilMs: number
 }
@@ -25,6 +28,14 @@ export type Authenticator = {
   /** The caller; null for a key that is unknown, expired or revoked. */
   readonly verify: (token: string) => Promise<Caller | null>
 }
+
+/**
+ * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
+ * query is needed.
+ */
+export type CountRequest = (
+  limits: readonly RequestLimit[],
+) => BursarError | undefined | Promise<BursarError | undefined>
 
 /**
  * The environment of a request: the one it names, or the key's.

@@ -1,13 +1,13 @@
 /** How long a process caches an API key, and what it does not cache. */
 import t from 'tap'
-import type { ApiKey } from '../../src/access/api-key-rows.ts'
+import type { LoggedApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { batchLookups } from '../../src/event-log/batch-lookups.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
-const row: ApiKey = {
+const row: LoggedApiKey = {
   keyId: 'key_1',
   tenantId: 'acme',
   environment: 'mainnet',
@@ -15,6 +15,7 @@ const row: ApiKey = {
   scopes: ['wallets:read'],
   grants: ['wallets:read'],
   ipAllowlist: [],
+  limits: [],
   issuedBy: null,
   expiresAt: null,
   revokedAt: null,
@@ -22,7 +23,7 @@ const row: ApiKey = {
 }
 
 /** An authenticator over rows and a time that a test sets, with the steps of its clock; `asked` counts the database queries. */
-function authenticatorOver(rows: Map<string, ApiKey>) {
+function authenticatorOver(rows: Map<string, LoggedApiKey>) {
   const world = { nowMs: Date.parse(NOW), stepMs: 0, asked: 0, used: [] as string[], answer: () => Promise.resolve() }
   const byDigest = async (digest: string) => {
     world.asked += 1
@@ -50,6 +51,7 @@ t.test('a valid key is cached for a second, and then read again', async (t) => {
     environment: 'mainnet',
     scopes: new Set(['wallets:read']),
     allowsAddress: null,
+    requestLimits: [],
     goodUntilMs: world.nowMs + 1_000,
   })
   world.nowMs += 999
@@ -88,7 +90,7 @@ t.test('a key expires to the millisecond, cached or not', async (t) => {
 
 t.test('an unknown token is refused from the cache for a moment, then looked up again', async (t) => {
   const token = createToken('mainnet')
-  const rows = new Map<string, ApiKey>()
+  const rows = new Map<string, LoggedApiKey>()
   const { world, authenticator } = authenticatorOver(rows)
   t.equal(await authenticator.verify(token), null)
   rows.set(digestOf(token), row)
