@@ -8,14 +8,7 @@
 
 import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
-import {
-  type AskedLimit,
-  changedLimits,
-  isWithinLimits,
-  namesSpendable,
-  newLimits,
-  rotatedLimits,
-} from '../core/key-limits.ts'
+import { type AskedLimit, changedLimits, isWithinLimits, newLimits, rotatedLimits } from '../core/key-limits.ts'
 import type { Metadata } from '../core/messages.ts'
 import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -105,7 +98,6 @@ function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['creat
         const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
         const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
         requireGiven(key, own, { names: true })
-        requireSpendable(key, own)
         return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
       },
       { replayFirst: true },
@@ -127,10 +119,7 @@ function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['chan
       const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
       if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
       const { state: after } = changed.after
-      if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) {
-        requireGiven(after, own)
-        requireSpendable(after, own)
-      }
+      if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
       return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
     })
     forget(keyId)
@@ -222,12 +211,6 @@ function requireGiven(
     throw beyond('ip_allowlist', `may be used from ${own.ipAllowlist.join(', ')} alone`, 'send addresses within these')
   if (!isWithinLimits(terms.limits, own.limits))
     throw beyond('limits', 'has limits that the other would not have', 'keep these')
-}
-
-/** @throws PermissionDenied `beyond_own_key` for an own limit that would let nothing be spent */
-function requireSpendable({ limits }: Opened, own: KeyTerms): void {
-  if (namesSpendable(limits, own.limits)) return
-  throw beyondOwn('has limits that are not about all of these assets', 'name only assets that it may spend', 'limits')
 }
 
 function beyondOwn(what: string, remedy: string, field?: string): PermissionDenied {

@@ -69,14 +69,12 @@ export function rotatedLimits(
 
 /** The key whose limit it was first: the amounts that the limits of each holder are about are judged apart. */
 export function holderOf({ counter }: Pick<KeyLimit, 'counter'>): string {
-  return counter.slice(0, counter.indexOf(' '))
+  return counter.split(' ', 1)[0] ?? counter
 }
 
 /** What transactions reserve. */
 export function spendLimitsOf(limits: readonly KeyLimit[]): readonly SpendLimit[] {
-  return limits.flatMap(({ inherited, ...limit }) =>
-    limit.of === 'requests' ? [] : [{ ...limit, holder: inherited ? holderOf(limit) : '' }],
-  )
+  return limits.flatMap((limit) => (limit.of === 'requests' ? [] : [{ ...limit, holder: holderOf(limit) }]))
 }
 
 /** What each request counts towards. */
@@ -95,7 +93,7 @@ function subjectOf(limit: AskedLimit): string {
 
 /**
  * Whether no more can be done with the limits than with the others: each of those is among them, with at most its amount; and
- * those of a holder are about no asset that its limits before leave out. As `are_limits_within` of the append.
+ * what is added is about no asset that any holder of the others leaves out. As `are_limits_within` of the append.
  */
 export function isWithinLimits(limits: readonly KeyLimit[], others: readonly KeyLimit[]): boolean {
   const isKept = (other: KeyLimit) =>
@@ -103,23 +101,9 @@ export function isWithinLimits(limits: readonly KeyLimit[], others: readonly Key
       ({ counter, amount, windowSeconds }) =>
         counter === other.counter && windowSeconds === other.windowSeconds && BigInt(amount) <= BigInt(other.amount),
     )
-  const before = (limit: KeyLimit) => others.filter((other) => holderOf(other) === holderOf(limit))
-  return others.every(isKept) && limits.every((limit) => isAboutNoMore(limit, before(limit)))
-}
-
-/** Whether own limits name only what each key of the chain that made it may spend: otherwise they would promise too much. */
-export function namesSpendable(limits: readonly KeyLimit[], makers: readonly KeyLimit[]): boolean {
-  const holders = new Set(makers.map(holderOf))
-  return limits.every(
-    (limit) =>
-      limit.inherited ||
-      [...holders].every((holder) =>
-        isAboutNoMore(
-          limit,
-          makers.filter((one) => holderOf(one) === holder),
-        ),
-      ),
-  )
+  const added = limits.filter(({ counter }) => !others.some((other) => other.counter === counter))
+  const held = [...new Set(others.map(holderOf))].map((holder) => others.filter((one) => holderOf(one) === holder))
+  return others.every(isKept) && added.every((limit) => held.every((before) => isAboutNoMore(limit, before)))
 }
 
 /** A limit of amounts also lets what it is about be spent. */

@@ -5,7 +5,6 @@ import {
   changedLimits,
   isWithinLimits,
   type KeyLimit,
-  namesSpendable,
   newLimits,
   requestLimitsOf,
   rotatedLimits,
@@ -96,7 +95,7 @@ t.test('a new key has its own limits and those of its maker, on their counters',
 t.test('own limits are about no asset that those of a maker leave out', (t) => {
   const own = newLimits('key_1', [ether], [])
   const within = (asked: readonly AskedLimit[], before = own) =>
-    namesSpendable(newLimits('key_2', asked, before), before)
+    isWithinLimits(newLimits('key_2', asked, before), before)
   t.notOk(within([{ ...ether, assetId: 'eip155:1/erc20:0x1' }]))
   t.notOk(within([{ of: 'usd', amount: '1', windowSeconds: 86_400 }]))
   t.ok(within([{ ...ether, windowSeconds: 3_600 }, count]))
@@ -175,7 +174,7 @@ t.test('requests a day are passed on as other limits, and no transaction reserve
   t.notOk(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '101' }], own), own))
   t.ok(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '99' }], own), own))
   t.equal(unfitLimits(own, ['signatures:write']), null, 'it limits no amount')
-  t.ok(namesSpendable(newLimits('key_2', [ether], own), own))
+  t.ok(isWithinLimits(newLimits('key_2', [ether], own), own))
   t.end()
 })
 

@@ -46,17 +46,19 @@ BEGIN
   EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', entry);
 END $body$;
 
--- Whether no more can be done with the limits than with the others: each of those is among them, with at most its amount; and those of a holder
--- are about no asset that its limits before leave out, since a limit of amounts also lets what it is about be spent. The limits of each holder
--- must be about what is spent, so that a holder that is new opens nothing. A counter begins with its holder. As isWithinLimits of key-limits.ts.
+-- Whether no more can be done with the limits than with the others: each of those is among them, with at most its amount; and what is added is
+-- about no asset that any holder of the others leaves out, since a limit of amounts also lets what it is about be spent. A counter begins
+-- with its holder. As isWithinLimits of key-limits.ts.
 CREATE OR REPLACE FUNCTION are_limits_within(limits jsonb, others jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE NOT EXISTS (
            SELECT FROM jsonb_array_elements(limits) AS l
             WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
-     AND NOT EXISTS (SELECT FROM jsonb_array_elements(limits) AS l WHERE l->>'of' NOT IN ('transactions', 'requests')
-           AND EXISTS (SELECT FROM jsonb_array_elements(others) AS o
-                        WHERE o->>'of' NOT IN ('transactions', 'requests') AND split_part(o->>'counter', ' ', 1) = split_part(l->>'counter', ' ', 1))
-           AND NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o
-                            WHERE split_part(o->>'counter', ' ', 1) = split_part(l->>'counter', ' ', 1)
-                              AND (o->>'of' = 'usd' OR (o->>'of' = 'asset' AND l->>'of' = 'asset' AND o->'assetId' = l->'assetId'))))
+     AND NOT EXISTS (
+           SELECT FROM jsonb_array_elements(limits) AS l
+            CROSS JOIN (SELECT split_part(o->>'counter', ' ', 1) AS name,
+                               bool_or(o->>'of' = 'usd') AS is_any, array_agg(o->>'assetId') AS assets
+                          FROM jsonb_array_elements(others) AS o WHERE o->>'of' NOT IN ('transactions', 'requests') GROUP BY 1) AS holder
+            WHERE l->>'of' NOT IN ('transactions', 'requests')
+              AND NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE o->'counter' = l->'counter')
+              AND (holder.is_any OR (l->>'of' = 'asset' AND l->>'assetId' = ANY (holder.assets))) IS NOT TRUE)
 $$;
