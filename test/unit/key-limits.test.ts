@@ -97,6 +97,9 @@ t.test('own limits are about no asset that those of a maker leave out', (t) => {
   const within = (asked: readonly AskedLimit[], before = own) =>
     isWithinLimits(newLimits('key_2', asked, before), before)
   t.notOk(within([{ ...ether, assetId: 'eip155:1/erc20:0x1' }]))
+  const [limit] = own as readonly [KeyLimit]
+  t.notOk(isWithinLimits([limit, { ...limit, assetId: 'eip155:1/erc20:0x1' } as KeyLimit], own), 'on a known counter')
+  t.notOk(isWithinLimits([{ ...limit, of: 'transactions' } as KeyLimit], own))
   t.notOk(within([{ of: 'usd', amount: '1', windowSeconds: 86_400 }]))
   t.ok(within([{ ...ether, windowSeconds: 3_600 }, count]))
   t.ok(within([ether], newLimits('key_1', [count], [])), 'transactions alone leave out nothing')

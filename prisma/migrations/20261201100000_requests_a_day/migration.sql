@@ -47,18 +47,20 @@ BEGIN
 END $body$;
 
 -- Whether no more can be done with the limits than with the others: each of those is among them, with at most its amount; and what is added is
--- about no asset that any holder of the others leaves out, since a limit of amounts also lets what it is about be spent. A counter begins
--- with its holder. As isWithinLimits of key-limits.ts.
+-- about no asset that any holder of the others leaves out, since a limit of amounts also lets what it is about be spent. A limit is known by
+-- its counter and by what it counts: a counter is only a name, which begins with its holder. As isWithinLimits of key-limits.ts.
 CREATE OR REPLACE FUNCTION are_limits_within(limits jsonb, others jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE NOT EXISTS (
            SELECT FROM jsonb_array_elements(limits) AS l
-            WHERE l->'counter' = o->'counter' AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
+            WHERE l->'counter' = o->'counter' AND l->'of' = o->'of' AND l->'assetId' IS NOT DISTINCT FROM o->'assetId'
+              AND l->'windowSeconds' = o->'windowSeconds' AND (l->>'amount')::numeric <= (o->>'amount')::numeric))
      AND NOT EXISTS (
            SELECT FROM jsonb_array_elements(limits) AS l
             CROSS JOIN (SELECT split_part(o->>'counter', ' ', 1) AS name,
                                bool_or(o->>'of' = 'usd') AS is_any, array_agg(o->>'assetId') AS assets
                           FROM jsonb_array_elements(others) AS o WHERE o->>'of' NOT IN ('transactions', 'requests') GROUP BY 1) AS holder
             WHERE l->>'of' NOT IN ('transactions', 'requests')
-              AND NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o WHERE o->'counter' = l->'counter')
+              AND NOT EXISTS (SELECT FROM jsonb_array_elements(others) AS o
+                               WHERE o->'counter' = l->'counter' AND o->'of' = l->'of' AND o->'assetId' IS NOT DISTINCT FROM l->'assetId')
               AND (holder.is_any OR (l->>'of' = 'asset' AND l->>'assetId' = ANY (holder.assets))) IS NOT TRUE)
 $$;
