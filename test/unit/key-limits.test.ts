@@ -163,6 +163,33 @@ t.test('a key that replaces another has the lower amount of both', (t) => {
   t.end()
 })
 
+t.test('a key that its former self replaces has each counter once, and may spend what both may', (t) => {
+  const first = newLimits('key_1', [ether], [])
+  const more = changedLimits('key_1', [ether, usdc], first)
+  // key_1 replaced itself by key_2 before, and replaces that one by key_3.
+  const third = rotatedLimits(first, more, { isMaker: true })
+  const changed = changedLimits('key_3', [ether, { ...usdc, amount: '9' }], third)
+  t.strictSame(
+    changed.map(({ counter, amount }) => [counter, amount]),
+    [
+      [first[0]?.counter, '1000'],
+      [more[1]?.counter, '9'],
+    ],
+  )
+  for (const limits of [third, changed])
+    for (const asked of [spend(1n), token(1n)]) t.ok(Array.isArray(counted(spendLimitsOf(limits), [asked])))
+  t.end()
+})
+
+t.test('own limits that events before named after two keys are about the assets of both', (t) => {
+  // key_2 replaces key_1 and got the second limit later, on a counter of its own name.
+  const own = [...newLimits('key_1', [ether], []), ...newLimits('key_2', [usdc], [])]
+  for (const asked of [spend(1n), token(1n)]) t.ok(Array.isArray(counted(spendLimitsOf(own), [asked])))
+  const opened = changedLimits('key_2', [ether, usdc, usd], own)
+  t.notOk(isWithinLimits(opened, own), 'and it opens no other')
+  t.end()
+})
+
 t.test('requests a day are passed on as other limits, and no transaction reserves them', (t) => {
   const asked = { of: 'requests', amount: '100', windowSeconds: 86_400 } as const
   const own = newLimits('key_1', [asked], [])
