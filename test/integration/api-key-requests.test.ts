@@ -187,14 +187,16 @@ t.test('no login lowers a count: the API can only take, and no other can do even
       `INSERT INTO api_key_requests VALUES (current_date, 'key_x', 0)`,
       'TRUNCATE api_key_requests',
       'SELECT FROM api_key_requests FOR UPDATE',
-      ...(role === 'api' ? [] : [`SELECT take_requests('${counter}', 3)`]),
+      ...(role === 'api' ? [] : [`SELECT take_requests('${counter}', 3, 1)`]),
     ])
       await t.rejects(login.query(text), { code: '42501' }, `${role}: ${text}`)
   }
   const api = poolUntilEnd(t, { connectionString: urlAs('api'), max: 1 })
   for (const atMost of [-1, 0, 1_000_000_001, null])
-    await t.rejects(api.query('SELECT take_requests($1, $2)', [counter, atMost]), { code: '22023' })
-  t.equal((await api.query('SELECT granted FROM take_requests($1, 3)', [counter])).rows[0].granted, 0)
+    await t.rejects(api.query('SELECT take_requests($1, $2, 1)', [counter, atMost]), { code: '22023' })
+  for (const wanted of [-1, 0, 4, null])
+    await t.rejects(api.query('SELECT take_requests($1, 3, $2)', [counter, wanted]), { code: '22023' })
+  t.equal((await api.query('SELECT granted FROM take_requests($1, 3, 3)', [counter])).rows[0].granted, 0)
   t.strictSame(await takenOf(pool, keyId), [3])
 })
 

@@ -8,15 +8,15 @@ CREATE TABLE api_key_requests (
   PRIMARY KEY (day, counter)
 );
 
--- Takes a hundredth of a limit, at least one, and no more than what is left of the day. It only counts up: whoever may call it gets
+-- Takes what is wanted of a limit, and no more than what is left of the day. It only counts up: whoever may call it gets
 -- nothing back. `left_ms` is what the day has left after every lock that this waited for.
-CREATE FUNCTION take_requests(of_counter text, at_most integer, OUT granted integer, OUT left_ms double precision, OUT ends_at timestamptz)
+CREATE FUNCTION take_requests(of_counter text, at_most integer, wanted integer, OUT granted integer, OUT left_ms double precision, OUT ends_at timestamptz)
 LANGUAGE plpgsql AS $$
 DECLARE
   today CONSTANT date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
   before integer;
 BEGIN
-  IF (at_most BETWEEN 1 AND 1000000000 AND length(of_counter) BETWEEN 1 AND 200) IS NOT TRUE THEN
+  IF (at_most BETWEEN 1 AND 1000000000 AND wanted BETWEEN 1 AND at_most AND length(of_counter) BETWEEN 1 AND 200) IS NOT TRUE THEN
     RAISE EXCEPTION 'not a limit of requests' USING ERRCODE = 'invalid_parameter_value';
   END IF;
   -- A count that a crash took back would let more in.
@@ -28,7 +28,7 @@ BEGIN
      WHERE r.day = old.day AND r.counter = old.counter;
   END IF;
   SELECT r.taken INTO before FROM api_key_requests r WHERE r.day = today AND r.counter = of_counter FOR UPDATE;
-  granted := least(greatest(at_most / 100, 1), greatest(at_most - before, 0));
+  granted := least(wanted, greatest(at_most - before, 0));
   IF granted > 0 THEN
     UPDATE api_key_requests r SET taken = before + granted WHERE r.day = today AND r.counter = of_counter;
   END IF;
@@ -39,7 +39,7 @@ END $$;
 -- SECURITY DEFINER and the path as append_commits; migrate grants it.
 DO $body$
 DECLARE
-  entry CONSTANT regprocedure := 'take_requests(text, integer)';
+  entry CONSTANT regprocedure := 'take_requests(text, integer, integer)';
 BEGIN
   EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = %I, pg_temp', entry, current_schema());
   EXECUTE format('ALTER FUNCTION %s SET lock_timeout = ''1s''', entry);
