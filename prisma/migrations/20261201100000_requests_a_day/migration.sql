@@ -10,8 +10,8 @@ CREATE TABLE api_key_requests (
 
 -- Takes what is wanted of a limit, and no more than what is left of the day. It only counts up: whoever may call it gets
 -- nothing back. `left_ms` is what the day has left after every lock that this waited for.
-CREATE FUNCTION take_requests(of_counter text, at_most integer, wanted integer, OUT granted integer, OUT left_ms double precision, OUT ends_at timestamptz)
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION take_requests(of_counter text, at_most integer, wanted integer)
+RETURNS TABLE (granted integer, left_ms double precision, ends_at timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
   today CONSTANT date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
   before integer;
@@ -34,6 +34,7 @@ BEGIN
   END IF;
   ends_at := (today + 1)::timestamp AT TIME ZONE 'UTC';
   left_ms := extract(epoch FROM ends_at - clock_timestamp()) * 1000;
+  RETURN NEXT;
 END $$;
 
 -- SECURITY DEFINER and the path as append_commits; migrate grants it.
