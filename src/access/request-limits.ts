@@ -12,7 +12,6 @@ import { KeyLimitReached } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import { toIso } from '../core/instants.ts'
 import { DAY_SECONDS, type RequestLimit } from '../core/key-limits.ts'
-import type { CountRequest } from '../http/caller.ts'
 import { answered } from './api-key-rows.ts'
 
 /** Far more than there are: what was taken for one that is forgotten is lost. */
@@ -43,6 +42,14 @@ export type RequestCountPorts = {
   /** Ms since any moment, monotonic. */
   readonly timer: Clock
 }
+
+/**
+ * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
+ * query is needed. @throws Unavailable `database_unavailable`
+ */
+export type CountRequest = (
+  limits: readonly RequestLimit[],
+) => KeyLimitReached | undefined | Promise<KeyLimitReached | undefined>
 
 /** A request counts on every limit or on none. */
 export function createCountRequest({ take, timer }: RequestCountPorts): CountRequest {
