@@ -66,7 +66,9 @@ export function rotatedLimits(
   const added = own.filter(({ counter }) => !limits.some((limit) => limit.counter === counter))
   // Of a key that replaces what replaced it before, both have the counters of one holder.
   const isOwn = (one: KeyLimit) => limits.some((limit) => !limit.inherited && holderOf(limit) === holderOf(one))
-  return isMaker ? [...lowered, ...added.map((limit) => ({ ...limit, inherited: !isOwn(limit) }))] : lowered
+  return isMaker
+    ? [...lowered, ...added.map((limit) => ({ ...limit, inherited: limit.inherited || !isOwn(limit) }))]
+    : lowered
 }
 
 /** The key whose limit it was first: the amounts that the limits of each holder are about are judged apart. */
@@ -74,12 +76,9 @@ function holderOf({ counter }: Pick<KeyLimit, 'counter'>): string {
   return counter.split(' ', 1)[0] ?? counter
 }
 
-/** What transactions reserve. Own limits are of one holder, also where counters of before have the names of two. */
+/** What transactions reserve. */
 export function spendLimitsOf(limits: readonly KeyLimit[]): readonly SpendLimit[] {
-  const firstOwn = limits.find(({ inherited }) => !inherited)
-  return limits.flatMap((limit) =>
-    limit.of === 'requests' ? [] : [{ ...limit, holder: holderOf(limit.inherited ? limit : (firstOwn ?? limit)) }],
-  )
+  return limits.flatMap((limit) => (limit.of === 'requests' ? [] : [{ ...limit, holder: holderOf(limit) }]))
 }
 
 /** What each request counts towards. */

@@ -181,12 +181,16 @@ t.test('a key that its former self replaces has each counter once, and may spend
   t.end()
 })
 
-t.test('own limits that events before named after two keys are about the assets of both', (t) => {
+t.test('own limits that events before named after two keys must both cover what is spent, and open nothing', (t) => {
   // key_2 replaces key_1 and got the second limit later, on a counter of its own name.
-  const own = [...newLimits('key_1', [ether], []), ...newLimits('key_2', [usdc], [])]
-  for (const asked of [spend(1n), token(1n)]) t.ok(Array.isArray(counted(spendLimitsOf(own), [asked])))
-  const opened = changedLimits('key_2', [ether, usdc, usd], own)
-  t.notOk(isWithinLimits(opened, own), 'and it opens no other')
+  const own = [...newLimits('key_1', [count], []), ...newLimits('key_2', [ether], [])]
+  t.ok(Array.isArray(counted(spendLimitsOf(own), [spend(1n)])))
+  t.notOk(isWithinLimits(changedLimits('key_2', [count, ether, usdc], own), own))
+  const two = [...newLimits('key_1', [ether], []), ...newLimits('key_2', [usdc], [])]
+  for (const asked of [spend(1n), token(1n)]) t.match(counted(spendLimitsOf(two), [asked]), { why: 'no_limit' })
+  const again = changedLimits('key_2', [ether, usdc], changedLimits('key_2', [], two))
+  for (const asked of [spend(1n), token(1n)])
+    t.ok(Array.isArray(counted(spendLimitsOf(again), [asked])), 'once they were taken away and given again')
   t.end()
 })
 
