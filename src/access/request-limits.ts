@@ -11,7 +11,6 @@ import { KeyLimitReached } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import { toIso } from '../core/instants.ts'
 import { DAY_SECONDS, type RequestLimit } from '../core/key-limits.ts'
-import type { CountRequest } from '../http/caller.ts'
 import { answered } from './api-key-rows.ts'
 
 /** Far more than there are: what was taken for one that is forgotten is lost. */
@@ -26,13 +25,22 @@ export type TakeRequests = (limit: RequestLimit) => Promise<Taken>
 /** What is left of what this process took. By the timer, it is good until before the day ends. */
 type Block = { left: number; goodUntilMs: number; taken: Taken | null; taking: Promise<void> | null }
 
+/**
+ * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
+ * query is needed.
+ *
+ * @throws Unavailable `database_unavailable`
+ */
+export type CountRequest = (
+  limits: readonly RequestLimit[],
+) => KeyLimitReached | undefined | Promise<KeyLimitReached | undefined>
+
 export type RequestCountPorts = {
   readonly take: TakeRequests
   /** Ms since any moment, monotonic. */
   readonly timer: Clock
 }
 
-/** A request counts on every limit or on none. */
 export function createCountRequest({ take, timer }: RequestCountPorts): CountRequest {
   const blocks = new LRUCache<string, Block>({ max: MAX_REMEMBERED })
 

@@ -9,7 +9,7 @@ import { createCountRequest, createTakeRequests } from '../access/request-limits
 import { createRevokeApiKey } from '../access/revoke-api-key.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
 import { createDescribeAsset } from '../assets/describe-asset.ts'
-import { type BursarError, KeyLimitReached } from '../core/errors.ts'
+import type { KeyLimitReached } from '../core/errors.ts'
 import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
 import type { ApiParts } from './api-parts.ts'
@@ -53,9 +53,8 @@ export function composeApiKeys(
   return {
     authenticator,
     countRequest({ requestLimits, tenantId, keyId }, correlationId) {
-      const reported = (refusal: BursarError | undefined) => {
-        if (refusal instanceof KeyLimitReached)
-          limitReports.refused(refusal, { tenantId, actor: `apikey:${keyId}`, correlationId })
+      const reported = (refusal: KeyLimitReached | undefined) => {
+        if (refusal !== undefined) limitReports.refused(refusal, { tenantId, actor: `apikey:${keyId}`, correlationId })
         return refusal
       }
       const refusal = count(requestLimits)

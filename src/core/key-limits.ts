@@ -68,7 +68,7 @@ export function rotatedLimits(
 }
 
 /** The key whose limit it was first: the amounts that the limits of each holder are about are judged apart. */
-export function holderOf({ counter }: Pick<KeyLimit, 'counter'>): string {
+function holderOf({ counter }: Pick<KeyLimit, 'counter'>): string {
   return counter.split(' ', 1)[0] ?? counter
 }
 

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler, preValidationH
 import type { BursarError } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import type { Scope } from '../declarations.ts'
-import type { Authenticator, Caller, CountRequest } from './caller.ts'
+import type { Authenticator, Caller } from './caller.ts'
 import { AddressNotAllowed, AuthenticationFailed, ScopeMissing } from './http-errors.ts'
 import type { KeyRefusal } from './quota-metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -23,7 +23,7 @@ export type Gate = {
   readonly timer: () => number
   readonly countRefusal: (reason: KeyRefusal) => void
   /** Called for what all other checks let in: a request that these refuse does not count. */
-  readonly countRequest: (caller: Caller, requestId: string) => ReturnType<CountRequest>
+  readonly countRequest: (caller: Caller, requestId: string) => Refusal | Promise<Refusal>
 }
 
 /** A scope, or any key. */

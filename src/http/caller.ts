@@ -1,5 +1,5 @@
 /** The authenticated caller of a request, and the port that resolves a key to a caller. */
-import { type BursarError, PermissionDenied } from '../core/errors.ts'
+import { PermissionDenied } from '../core/errors.ts'
 import type { RequestLimit } from '../core/key-limits.ts'
 import type { Environment } from '../core/networks.ts'
 
@@ -28,14 +28,6 @@ export type Authenticator = {
   /** The caller; null for a key that is unknown, expired or revoked. */
   readonly verify: (token: string) => Promise<Caller | null>
 }
-
-/**
- * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
- * query is needed.
- */
-export type CountRequest = (
-  limits: readonly RequestLimit[],
-) => BursarError | undefined | Promise<BursarError | undefined>
 
 /**
  * The environment of a request: the one it names, or the key's.
