@@ -37,21 +37,22 @@ type Block = {
 
 const EMPTY: Block = { left: 0, goodUntilMs: Number.NEGATIVE_INFINITY, taken: null, taking: null, isInDoubt: false }
 
+/**
+ * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
+ * query is needed.
+ *
+ * @throws Unavailable `database_unavailable`
+ */
+export type CountRequest = (
+  limits: readonly RequestLimit[],
+) => KeyLimitReached | undefined | Promise<KeyLimitReached | undefined>
+
 export type RequestCountPorts = {
   readonly take: TakeRequests
   /** Ms since any moment, monotonic. */
   readonly timer: Clock
 }
 
-/**
- * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
- * query is needed. @throws Unavailable `database_unavailable`
- */
-export type CountRequest = (
-  limits: readonly RequestLimit[],
-) => KeyLimitReached | undefined | Promise<KeyLimitReached | undefined>
-
-/** A request counts on every limit or on none. */
 export function createCountRequest({ take, timer }: RequestCountPorts): CountRequest {
   const blocks = new LRUCache<string, Block>({ max: MAX_REMEMBERED })
 
@@ -82,17 +83,19 @@ export function createCountRequest({ take, timer }: RequestCountPorts): CountReq
   /** Requests that find a block empty at the same time share one query. */
   function count(limits: readonly RequestLimit[]): ReturnType<CountRequest> {
     const nowMs = timer()
-    const filled: Promise<void>[] = []
-    for (const limit of limits) {
-      const block = blockOf(limit)
-      const isGood = nowMs < block.goodUntilMs
-      if (isGood && block.taken?.granted === 0) return refusalOf(limit, block.taken.endsAt)
-      if (isGood && block.left > 0) continue
-      block.taking ??= fill(block, limit)
-      filled.push(block.taking)
+    const held = limits.map((limit) => ({ limit, block: blockOf(limit) }))
+    const isGood = (block: Block) => nowMs < block.goodUntilMs
+    const usedUp = held.find(({ block }) => isGood(block) && block.taken?.granted === 0)
+    if (usedUp?.block.taken) return refusalOf(usedUp.limit, usedUp.block.taken.endsAt)
+    const empty = held.filter(({ block }) => !isGood(block) || block.left === 0)
+    if (empty.length > 0) {
+      const filled = empty.map(({ block, limit }) => {
+        block.taking ??= fill(block, limit)
+        return block.taking
+      })
+      return Promise.all(filled).then(() => count(limits))
     }
-    if (filled.length > 0) return Promise.all(filled).then(() => count(limits))
-    for (const limit of limits) blockOf(limit).left -= 1
+    for (const { block } of held) block.left -= 1
     return undefined
   }
 

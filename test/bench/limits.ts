@@ -10,7 +10,7 @@ import type { Figure } from './report.ts'
 import { authHeaders, call, fundedWallets, type Subject } from './subject.ts'
 
 const ROUNDS = 9
-const REQUESTS = 800
+const REQUESTS = 1_200
 const WARM_UP = 400
 const CONNECTIONS = 64
 const WALLETS = 8
@@ -24,7 +24,7 @@ const keysOf = (native: string): Readonly<Record<string, readonly object[]>> => 
   'requests a day': [{ requests_per_day: 1_000_000_000 }],
 })
 
-type Round = { readonly perSecond: number; readonly cpuMs: number }
+type Round = { readonly perSecond: number; readonly cpuMs: number; readonly apiMs: number; readonly postgresMs: number }
 
 export async function benchLimits(subject: Subject): Promise<Figure[]> {
   const paths = transferPaths(await fundedWallets(subject, WALLETS))
@@ -67,7 +67,8 @@ async function accept(subject: Subject, { key, paths, amount }: Load): Promise<R
   const before = readCpuTimes(subject.service)
   const { perSecond } = await withWorkersHeld(subject, () => runLoad({ ...load, amount }))
   const used = cpuBetween(before, readCpuTimes(subject.service))
-  return { perSecond, cpuMs: ((used.get('api') ?? 0) + (used.get('postgres') ?? 0)) / amount }
+  const [apiMs, postgresMs] = [(used.get('api') ?? 0) / amount, (used.get('postgres') ?? 0) / amount]
+  return { perSecond, cpuMs: apiMs + postgresMs, apiMs, postgresMs }
 }
 
 function figureOf(name: string, rounds: ReadonlyMap<string, readonly Round[]>): Figure {
@@ -75,7 +76,8 @@ function figureOf(name: string, rounds: ReadonlyMap<string, readonly Round[]>): 
   const ratios = (of: (round: Round) => number) => having.map((round, n) => of(round) / of(without[n] ?? round))
   const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
   const rate = median(ratios(({ perSecond }) => perSecond))
-  const [mine, base] = [having, without].map((each) => median(each.map(({ cpuMs }) => cpuMs)))
+  const parts = (each: readonly Round[]) =>
+    `API ${median(each.map(({ apiMs }) => apiMs)).toFixed(2)} ms, PostgreSQL ${median(each.map(({ postgresMs }) => postgresMs)).toFixed(2)} ms`
   return {
     bench: `accept, ${CONNECTIONS} at once, ${name}: CPU of the API and PostgreSQL`,
     unit: '% of that of a key without limits',
@@ -83,6 +85,6 @@ function figureOf(name: string, rounds: ReadonlyMap<string, readonly Round[]>): 
     ceiling: MOST_PERCENT,
     ceilingIs: 'the most it may take',
     isLimit: true,
-    note: `median of ${ROUNDS} pairs; ${mine?.toFixed(2)} ms, without ${base?.toFixed(2)} ms; ${(100 * rate).toFixed(0)} % of its rate`,
+    note: `median of ${ROUNDS} pairs; ${parts(having)}; without: ${parts(without)}; ${(100 * rate).toFixed(0)} % of its rate`,
   }
 }

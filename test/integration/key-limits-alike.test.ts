@@ -26,20 +26,18 @@ const anyLimit: fc.Arbitrary<KeyLimit> = fc
   })
 
 /** Limits, and others that are often like them. */
-const anyChange = fc
-  .array(anyLimit, { maxLength: 4 })
-  .chain((before) =>
-    fc
-      .tuple(
-        fc.shuffledSubarray(before, { minLength: Math.max(0, before.length - 1) }),
-        fc.array(before.length === 0 ? anyLimit : fc.oneof(anyLimit, fc.constantFrom(...before)), { maxLength: 3 }),
-        fc.boolean(),
-      )
-      .map(([kept, more, inherited]) => ({
-        before,
-        after: [...kept, ...more.map((limit) => ({ ...limit, inherited }))],
-      })),
-  )
+const anyChange = fc.array(anyLimit, { maxLength: 4 }).chain((before) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray(before, { minLength: Math.max(0, before.length - 1) }),
+      fc.array(before.length === 0 ? anyLimit : fc.oneof(anyLimit, fc.constantFrom(...before)), { maxLength: 3 }),
+      fc.boolean(),
+    )
+    .map(([kept, more, inherited]) => ({
+      before,
+      after: [...kept, ...more.map((limit) => ({ ...limit, inherited }))],
+    })),
+)
 
 const spendable = (limits: readonly KeyLimit[]) =>
   ASSETS.filter((assetId) => {
