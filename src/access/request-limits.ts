@@ -87,7 +87,7 @@ export function createCountRequest({ take, timer }: RequestCountPorts): CountReq
     const isGood = (block: Block) => nowMs < block.goodUntilMs
     const usedUp = held.find(({ block }) => isGood(block) && block.taken?.granted === 0)
     if (usedUp?.block.taken) return refusalOf(usedUp.limit, usedUp.block.taken.endsAt)
-    const empty = held.filter(({ block }) => !isGood(block) || block.left === 0)
+    const empty = held.filter(({ block }) => !isGood(block) || block.left <= 0)
     if (empty.length > 0) {
       const filled = empty.map(({ block, limit }) => {
         block.taking ??= fill(block, limit)

@@ -127,6 +127,11 @@ t.test('a request counts on the limits of each key of its chain, or on none', as
   t.equal(await answers(count, [own, makers], 1), 0)
 })
 
+t.test('a key that has the same limit twice has no more of it', async (t) => {
+  const { startProcess } = withDatabase()
+  t.equal(await answers(startProcess(), [of(5), of(5)], 50), 5)
+})
+
 t.test('a limit that is raised counts what was taken, and a database that is away refuses', async (t) => {
   const { world, startProcess } = withDatabase()
   const count = startProcess()
