@@ -4,7 +4,7 @@ import { KeyLimitReached } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
-import type { LimitReached } from '../event-log/commit.ts'
+import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
 import type { TransactionState } from './state.ts'
 
@@ -61,18 +61,33 @@ function uncounted(why: string): KeyLimitReached {
   return new KeyLimitReached(null, message, {})
 }
 
+/** What the append compares limits with. */
+export type RoomPorts = {
+  readonly readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>
+  /** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
+  readonly newestBlockMs: (chainId: number) => Promise<number | null>
+}
+
+/** As `newest_time` of the append. */
+const AHEAD_OF_BLOCKS_MS = 300_000
+
 /**
- * Refuses what the append would refuse by then: for a request that is not appended.
+ * Refuses what the append would refuse by then: for requests that are not appended.
  *
- * @throws KeyLimitReached
+ * @param intents what the request would open, all of one wallet
+ * @throws KeyLimitReached; Unavailable `limit_time_unknown`
  */
 export async function requireRoom(
-  readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>,
-  intent: Intent,
+  { readSpent, newestBlockMs }: RoomPorts,
+  intents: readonly Pick<Intent, 'chainId' | 'requestedAt' | 'reservations'>[],
 ): Promise<void> {
-  const { reservations = [], requestedAt: now } = intent
-  if (reservations.length === 0) return
-  const spent = await readSpent(reservations, now)
+  const [first] = intents
+  const reservations = totalsOf(intents.flatMap((intent) => intent.reservations ?? []))
+  if (first === undefined || reservations.length === 0) return
+  const { chainId, requestedAt: now } = first
+  const [spent, newestMs] = await Promise.all([readSpent(reservations, now), newestBlockMs(chainId)])
+  const untilMs = (newestMs ?? Number.NEGATIVE_INFINITY) + AHEAD_OF_BLOCKS_MS
+  if (reservations.some(({ bucket }) => Date.parse(bucket) > untilMs)) throw limitTimeUnknown()
   const short = reservations.flatMap(({ counter, amount: needed, limit, windowSeconds }) => {
     const { left, roomAt } = roomIn({ amount: `${limit}`, windowSeconds }, spent.get(counter) ?? [], { needed, now })
     return needed > left ? [{ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }] : []
@@ -80,13 +95,23 @@ export async function requireRoom(
   // As the append: the one that has room last, or never.
   const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
   const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
-  if (worst !== undefined) throw keyLimitOf(worst, [intent])
+  if (worst !== undefined) throw keyLimitOf(worst, intents)
+}
+
+/** One for each counter. */
+function totalsOf(reservations: readonly Reservation[]): readonly Reservation[] {
+  const totals = new Map<string, Reservation>()
+  for (const one of reservations) {
+    const known = totals.get(one.counter)
+    totals.set(one.counter, known === undefined ? one : { ...known, amount: known.amount + one.amount })
+  }
+  return [...totals.values()]
 }
 
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
 export function keyLimitOf(
   { counter, left, needed, roomAt }: Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>,
-  intents: readonly Intent[],
+  intents: readonly Pick<Intent, 'reservations'>[],
 ): KeyLimitReached {
   const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
   const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
@@ -97,7 +122,7 @@ export function keyLimitOf(
       : `There is room for it at ${availableAt}, or send less.`
   return new KeyLimitReached(
     { counter, left, needed, availableAt },
-    `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`,
+    `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)} ${found?.unit}. ${when}`,
     {
       limit: written(found?.limit ?? 0n),
       left: written(left),
