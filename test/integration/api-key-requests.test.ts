@@ -93,6 +93,17 @@ t.test('a request that is refused for its scope, and one of a report, counts on 
   t.equal((await here.send(token, ME)).code, 'api_key_invalid')
 })
 
+t.test('a key whose requests another one has used up can revoke that one', async (t) => {
+  const { here, there, admin } = await withApis(t)
+  const maker = await makeKey(here, admin, [{ requests_per_day: 3 }])
+  const made = await makeKey(here, maker.token, [])
+  t.equal(await letIn([here, there], made.token, 10), 2)
+  t.equal((await here.send(maker.token, ME)).code, 'key_limit')
+  const { status, data } = await here.send(maker.token, { to: `DELETE /v1/api-keys/${made.keyId}` })
+  t.match({ status, data }, { status: 200, data: { status: 'revoked' } })
+  t.equal((await here.send(made.token, ME)).code, 'api_key_invalid')
+})
+
 t.test('no key has more by making, changing or replacing one', async (t) => {
   const { here, there, admin } = await withApis(t)
   const both = [here, there] as const
