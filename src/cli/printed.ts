@@ -69,7 +69,12 @@ export function printLine(stream: Writable, text: string): void {
 
 /** Prints a value as one line of JSON, which parses to the same value. */
 export function printJson(stream: Writable, value: unknown): void {
-  stream.write(`${escapedJson(JSON.stringify(value))}\n`)
+  stream.write(`${jsonText(value)}\n`)
+}
+
+/** A value as JSON, with all its characters: those that control a terminal are escapes of JSON. */
+export function jsonText(value: unknown, indent = 0): string {
+  return escapedJson(JSON.stringify(value, null, indent))
 }
 
 /** Prints an error that nobody expected, with its stack and its causes. */
