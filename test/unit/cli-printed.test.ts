@@ -1,4 +1,5 @@
 /** What commands print controls no terminal, whatever the text of a tenant, a node or a file is. */
+import { readdir, readFile } from 'node:fs/promises'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import {
@@ -13,6 +14,9 @@ import {
 } from '../../src/cli/printed.ts'
 import { toTable } from '../../src/cli/table.ts'
 import { HOSTILE, unprintableIn } from '../support/hostile-text.ts'
+
+/** Writes to a standard stream. Two commands write JSON to the stream that the printer gives them. */
+const WRITES = /\bprocess\s*\.std(?:out|err)\s*\.write\(|\bconsole\.(?:log|error|warn|info)\(/
 
 function printedBy(print: (stream: PassThrough) => void): string {
   const stream = new PassThrough()
@@ -116,4 +120,21 @@ t.test('a cell of a table is one line', (t) => {
   )
   t.equal(table, 'a           b\nx\\ny        \\u{1b}[2J\nlong value  z\n')
   t.end()
+})
+
+t.test('no other file writes to a terminal', async (t) => {
+  const root = new URL('../../', import.meta.url)
+  const files = (
+    await Promise.all(
+      ['src', 'workers'].map((folder) =>
+        readdir(new URL(folder, root), { recursive: true }).then((names) => names.map((name) => `${folder}/${name}`)),
+      ),
+    )
+  ).flat()
+  const sources = files.filter((name) => name.endsWith('.ts') && !/^src\/(?:generated|cli)\//.test(name))
+  t.ok(sources.length > 1_000)
+  const writing = await Promise.all(
+    sources.map(async (name) => (WRITES.test(await readFile(new URL(name, root), 'utf8')) ? [name] : [])),
+  )
+  t.strictSame(writing.flat(), [])
 })
