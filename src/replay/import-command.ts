@@ -49,6 +49,7 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
     { ...imported, checkpoints: evidence?.checkpoints ?? 0, signed_events: evidence?.size ?? 0 },
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
+  if (evidence !== null && evidence.remark !== null) io.note(evidence.remark)
   io.note(proofOf(evidence, events))
   return 0
 }
