@@ -11,8 +11,7 @@ const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * Lines without their line feeds, and without a carriage return before them. Only line feeds end a line: text of
- * tenants has other separators in it.
+ * Lines without their line feeds, and without a carriage return before them. Only line feeds end a line.
  *
  * @throws BadExport with the number of a line that is too long or is not UTF-8
  */
