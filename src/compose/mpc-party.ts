@@ -75,8 +75,6 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
     openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
   ])
-  const damage = journal.damage()
-  if (damage !== null) kernel.logger.error({ err: damage }, 'the signing journal is damaged')
   // Separate threads: a key for the pool can wait, a signature should not.
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
   const jointKeysOf = createJointKeysOf(log)

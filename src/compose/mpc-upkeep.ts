@@ -46,6 +46,7 @@ export function startMpcUpkeep(
   const { logger, clock, log } = kernel
   const rest = () => pause(REST_MS, signal)
   let oldShares: string | null = null
+  let damageTold = false
   const forgetEnded = createForgetEnded({ journal, endedForGood: endedForGood(kernel), clock, rest })
   const tidyShares = createTidyShares({
     store,
@@ -71,10 +72,10 @@ export function startMpcUpkeep(
       return old.length + without.length > 0 ? WAITING_MS : HOURLY_MS
     }),
     repeat(async () => {
-      const sound = journal.damage() === null
       await journal.check().catch((error: unknown) => {
-        if (sound && journal.damage() !== null) logger.error({ err: error }, 'the signing journal is damaged')
         if (journal.damage() === null) throw error
+        if (!damageTold) logger.error({ err: error }, 'the signing journal is damaged')
+        damageTold = true
       })
       return JOURNAL_MS
     }),
