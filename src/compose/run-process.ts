@@ -3,6 +3,7 @@
  * lets running work finish; a second signal ends immediately.
  */
 import { useFastKeccak } from '../chain/fast-keccak.ts'
+import { printText } from '../cli/printed.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
@@ -96,7 +97,7 @@ async function startOrExit(start: () => Promise<Work>): Promise<Work> {
 }
 
 function exitWith(error: Error): never {
-  process.stderr.write(`${error.message}\n`)
+  printText(process.stderr, `${error.message}\n`)
   process.exit(1)
 }
 

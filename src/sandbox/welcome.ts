@@ -1,4 +1,5 @@
 /** What `npm start` prints when it is ready: commands that show events and make a first transfer. */
+import { printText } from '../cli/printed.ts'
 
 const MPC_WALLET = `
   # an mpc wallet: three parties hold shares of its key, and two of them sign together
@@ -33,7 +34,9 @@ export function printWelcome({
   readonly mpc: boolean
   readonly swaps: boolean
 }): void {
-  process.stdout.write(`
+  printText(
+    process.stdout,
+    `
 Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
 
 To watch events as they happen, paste this into a second shell:
@@ -63,5 +66,6 @@ To make a first transfer, paste this into a third shell:
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
 ${swaps ? SWAP : ''}${mpc ? MPC_WALLET : ''}
 Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
-`)
+`,
+  )
 }

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BadInput, type CliCommand, type ExitCode, type Within } from '../../cli/command.ts'
+import { shown, shownText } from '../../cli/printed.ts'
 import { parseEventId } from '../../core/event-ids.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { PUBLIC_KEY_NAME, readVerifier } from '../checkpoints/audit-key.ts'
@@ -39,7 +40,7 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
           return 0
         }
         await writeFile(out, text)
-        io.print({ file: out, event_id: eventId }, `${out}\n`)
+        io.print({ file: out, event_id: eventId }, `${shownText(out)}\n`)
         io.note(`Check it on any machine: npm run bursar -- audit check ${out} --key ${publicKeyFile}`)
         return 0
       })
@@ -69,7 +70,7 @@ export function checkCommand(): CliCommand {
       })
       const check = checkProof(text, verifier)
       if (!check.ok) {
-        io.print({ ok: false, reason: check.reason }, `${file} ${check.reason}.\n`)
+        io.print({ ok: false, reason: check.reason }, `${shownText(file)} ${shownText(check.reason)}.\n`)
         return 1
       }
       const { proof, checkpoint, hash } = check
@@ -84,10 +85,11 @@ export function checkCommand(): CliCommand {
         size: checkpoint.size,
         key: verifier.encoded,
       }
+      const { event_id, type, recorded_at, leaf_index, size, origin, key } = shown(value)
       io.print(
         value,
-        `Proved: ${proof.event_id} (${proof.event.type}, ${proof.event.recorded_at}) is event ${proof.leaf_index} of the first ${checkpoint.size} events of ${checkpoint.origin}.\n` +
-          `Trusted key: ${verifier.encoded}${options.key === undefined ? ` of ${pinned}` : ''}.\n`,
+        `Proved: ${event_id} (${type}, ${recorded_at}) is event ${leaf_index} of the first ${size} events of ${origin}.\n` +
+          `Trusted key: ${key}${options.key === undefined ? ` of ${shownText(pinned)}` : ''}.\n`,
       )
       return 0
     },

@@ -1,6 +1,7 @@
 /** `audit verify`: recomputes the whole log and compares it with everything that was signed. Changes nothing. */
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
+import { shown } from '../../cli/printed.ts'
 import type { AnyAggregate } from '../../event-log/fold.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
@@ -131,9 +132,13 @@ function tell(verdict: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
   const text =
     first === undefined
       ? `The log is intact: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events per second).${unsigned}\n`
-      : `${findings.map(({ message }) => message).join('\n')}\n`
+      : `${shown(findings)
+          .map(({ message }) => message)
+          .join('\n')}\n`
   const more = problems > findings.length ? `${problems - findings.length} more problems are not listed.\n` : ''
-  const aside = setAside.map(({ message }) => `Set aside by an operator: ${message}\n`).join('')
+  const aside = shown(setAside)
+    .map(({ message }) => `Set aside by an operator: ${message}\n`)
+    .join('')
   io.print(value, `${text}${more}${aside}`)
   return first === undefined ? 0 : 1
 }
