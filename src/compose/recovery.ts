@@ -19,7 +19,13 @@ import type { KitWallet } from '../recovery/kit/format.ts'
 import { KitRefused } from '../recovery/kit/kit-refused.ts'
 import { kitSigner } from '../recovery/kit/kit-signature.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
-import type { OfferedSeed, PartyShareSource, RestoredSeeds, RestoreSeeds, TenantSeedSource } from '../recovery/kit/sources.ts'
+import type {
+  OfferedSeed,
+  PartyShareSource,
+  RestoredSeeds,
+  RestoreSeeds,
+  TenantSeedSource,
+} from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
 import { openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
@@ -78,13 +84,18 @@ async function requireProved(
 ): Promise<void> {
   const list = createListWallets(pool)
   for (const [tenantId, { entropy, signedBy }] of seeds) {
-    const wallets = (await list(tenantId)).flatMap(({ key, address }) => (key.kind === 'hd' ? [{ ...key, address }] : []))
+    const wallets = (await list(tenantId)).flatMap(({ key, address }) =>
+      key.kind === 'hd' ? [{ ...key, address }] : [],
+    )
     const account = hdAccount(entropy)
     const compared = wallets.slice(0, MOST_COMPARED)
     const foreign = compared.filter((wallet) => !derives(account, wallet))
     account.wipe()
     if (foreign.length > 0) {
-      const which = foreign.length === compared.length ? 'none of its wallets here' : `not ${foreign[0]?.address}, a wallet of it here`
+      const which =
+        foreign.length === compared.length
+          ? 'none of its wallets here'
+          : `not ${foreign[0]?.address}, a wallet of it here`
       throw new KitRefused(
         `The seed of tenant ${tenantId} in the kit created ${which}: use the kit of this installation, or --force. Nothing was restored.`,
       )

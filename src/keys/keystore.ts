@@ -19,9 +19,7 @@ export type Keystore = {
    *
    * @throws Conflict `secret_exists` when one of them exists; Unavailable as `createOnce` does. Nothing is stored then
    */
-  readonly createAll: (
-    secrets: readonly { readonly id: SecretId; readonly envelope: Envelope }[],
-  ) => Promise<void>
+  readonly createAll: (secrets: readonly { readonly id: SecretId; readonly envelope: Envelope }[]) => Promise<void>
   readonly list: () => Promise<readonly SecretId[]>
   /**
    * The ids of the key-encryption keys that stored envelopes are sealed under, each once. A damaged envelope is

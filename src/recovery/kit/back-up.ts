@@ -51,8 +51,6 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       )
     }
     if (!force) await requireRoom(out, names)
-    const { signer } = sources
-    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const kitId = await kitIdFor(out)
     const createdAt = now()
     const wanted = await readWanted(sources, tenant)
@@ -68,6 +66,8 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
         plaintext.fill(0)
       }
     }
+    const { signer } = sources
+    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
     const manifest = await writeKit(out, { kitId, parts: sealed, wallets, createdAt, signer }, { force })
     const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))

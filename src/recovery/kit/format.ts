@@ -61,7 +61,10 @@ const Manifest = Type.Object({
   wallets: Type.Array(Wallet),
   /** Over everything else, by whoever wrote it last. Kits of earlier versions have none. */
   signature: Type.Optional(
-    Type.Object({ key: Type.String({ pattern: '^[0-9a-f]{64}$' }), value: Type.String({ pattern: '^[0-9a-f]{128}$' }) }),
+    Type.Object({
+      key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+      value: Type.String({ pattern: '^[0-9a-f]{128}$' }),
+    }),
   ),
 })
 

@@ -39,7 +39,11 @@ export type FoundPart = KitPart & {
 /** The manifest of a directory, and what its signature says. */
 export type KitOrigin = { readonly manifest: string; readonly kitId: string | null; readonly signed: Signed }
 
-export type FoundKit = { readonly parts: readonly FoundPart[]; readonly wallets: readonly KitWallet[]; readonly origins: readonly KitOrigin[] }
+export type FoundKit = {
+  readonly parts: readonly FoundPart[]
+  readonly wallets: readonly KitWallet[]
+  readonly origins: readonly KitOrigin[]
+}
 
 /**
  * Refuses to continue if a part would be overwritten.

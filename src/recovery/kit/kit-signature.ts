@@ -28,7 +28,10 @@ export function kitSigner({ key: kek }: Kek): KitSigner {
   const der = Buffer.concat([PRIVATE_PREFIX, seed])
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
   for (const secret of [seed, der]) secret.fill(0)
-  const key = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(PUBLIC_PREFIX.length).toString('hex')
+  const key = createPublicKey(privateKey)
+    .export({ format: 'der', type: 'spki' })
+    .subarray(PUBLIC_PREFIX.length)
+    .toString('hex')
   return {
     key,
     sign: (manifest) => ({

@@ -8,8 +8,8 @@ import { hdAccount, seedWords } from '../../keys/hd-path.ts'
 import { EngineFailure } from '../../keys/mpc/engine-wire.ts'
 import { type ShareFacts, shareFacts } from '../../keys/mpc/sign-together.ts'
 import { HD_PART, type KitWallet, parseHdSecrets, parsePartySecrets } from './format.ts'
-import { KitRefused } from './kit-refused.ts'
 import type { FoundKit, FoundPart, KitOrigin } from './kit-directory.ts'
+import { KitRefused } from './kit-refused.ts'
 
 export type KitSeed = {
   readonly entropy: Uint8Array
@@ -62,7 +62,11 @@ export async function openKits(found: FoundKit, identities: readonly string[]): 
 }
 
 /** @throws KitRefused when two parts have different seeds of a tenant: which one is right is not for this to decide */
-function requireSame(tenant: string, other: KitSeed | undefined, { entropy, path }: { readonly entropy: Uint8Array; readonly path: string }) {
+function requireSame(
+  tenant: string,
+  other: KitSeed | undefined,
+  { entropy, path }: { readonly entropy: Uint8Array; readonly path: string },
+) {
   if (other === undefined || Buffer.from(other.entropy).equals(entropy)) return
   throw new KitRefused(
     `${path} has another seed of tenant ${tenant} than ${other.origin.manifest}: give one of the two kits alone.`,
