@@ -25,11 +25,15 @@ async function reported(what: RegExp): Promise<void> {
   })
 }
 
+let nonce = 0
+
+/** Asks parties to sign another transfer, with the next nonce when they do. */
 async function ask(signers: readonly number[]): Promise<string[][]> {
   const id = await stage.send(wallet, '1')
-  const nonce = Number(await stage.rpc('eth_getTransactionCount', wallet.address, 'pending'))
   const item = signingItem(wallet, id, await tagAs(stage, id, builtTransfer({ nonce })))
-  return refusalKinds(await askToSign(puppeteer, [item], signers))
+  const kinds = refusalKinds(await askToSign(puppeteer, [item], signers))
+  if (kinds.flat().every((kind) => kind === 'signed')) nonce += 1
+  return kinds
 }
 
 async function begun(): Promise<void> {
@@ -37,31 +41,31 @@ async function begun(): Promise<void> {
   await eventually(() => puppeteer.channel.connected().includes('party-1'))
 }
 
+const signed = [['signed'], ['signed']]
+await service.stopWorker('signer')
+
 t.test('a second process of a party does not start, and the first one goes on', async (t) => {
   const second = withParties(t, service.kernel.config, parties.places)
   await t.rejects(second.start(1), { code: 'mpc_party_running', message: /is in use: process \d+ on .* has it/ })
-  await service.stopWorker('signer')
-  t.strictSame(await ask([1, 2]), [['signed'], ['signed']])
+  t.strictSame(await ask([1, 2]), signed)
   await reported(/^null$/)
-  await service.startWorker('signer')
 })
 
 t.test('damage while a party runs: it signs nothing, the others sign, and its heartbeat says why', async (t) => {
-  await service.stopWorker('signer')
   const sound = await readFile(path)
   t.ok(sound.length > 0, 'the party has signed')
   await appendFile(path, 'x')
   t.strictSame((await ask([1, 2]))[0], ['unavailable'])
+  t.strictSame(await ask([2, 3]), signed)
   await reported(/signing\.journal is damaged/)
-  await service.startWorker('signer')
-  await stage.until(wallet, await stage.send(wallet, '0.003'), 'submitted')
-  t.ok(parties.lines.some(({ party, msg }) => party === 1 && msg === 'the signing journal is damaged'))
+  await eventually(() =>
+    parties.lines.some(({ party, msg }) => party === 1 && msg === 'the signing journal is damaged'),
+  )
   await parties.stop(1)
   await writeFile(path, sound)
 })
 
 t.test('a party that starts with a damaged journal does the same, until the file is restored', async (t) => {
-  await service.stopWorker('signer')
   const sound = await readFile(path)
   const changed = Buffer.from(sound)
   changed[30] = (changed[30] ?? 0) ^ 1
@@ -74,10 +78,7 @@ t.test('a party that starts with a damaged journal does the same, until the file
   await writeFile(path, sound)
   await begun()
   await reported(/^null$/)
-  await parties.stop(3)
-  await service.startWorker('signer')
-  await stage.until(wallet, await stage.send(wallet, '0.004'), 'submitted')
-  await stage.settle()
+  t.strictSame(await ask([1, 2]), signed)
 })
 
 t.end()
