@@ -19,6 +19,7 @@ import { type WebhookConfig, webhookConfig, webhookProblems } from './config/web
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
 import type { LimitsOf } from './core/quotas.ts'
+import { isLoopback } from './http/exposure.ts'
 import type { LogLevel } from './logging.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
@@ -41,7 +42,7 @@ export type Config = {
   readonly http: HttpConfig & {
     readonly logRequests: boolean
     readonly sandbox: boolean
-    /** False when `/metrics` has its own port. */
+    /** False when `/metrics` has its own port, and when others than this machine reach the API without a setting for it. */
     readonly serveMetrics: boolean
   }
   readonly eventStreams: StreamLimits
@@ -186,7 +187,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       ...httpConfig(general),
       logRequests: general.LOG_REQUESTS,
       sandbox,
-      serveMetrics: general.METRICS_PORT === undefined,
+      serveMetrics: general.METRICS_PORT === undefined && (general.METRICS_ON_API_PORT || isLoopback(general.HOST)),
     },
     eventStreams: streamLimits(general),
     quotasOf: quotaConfig(general),

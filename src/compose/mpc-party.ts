@@ -15,6 +15,7 @@ import { createSettleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
+import { requireUsableDirectory } from '../keys/usable-directory.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { partyProblem } from '../operator/stuck/judge-shares.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
@@ -51,6 +52,7 @@ export async function startMpcParty(
   connect: typeof openChannel = openChannel,
 ): Promise<Work> {
   const settings = configured(kernel)
+  await requireUsableDirectory(settings.directory, 'MPC_PARTY_DIR (by default in DATA_DIR)', { writes: true })
   const lock = await lockDirectory({ directory: settings.directory, log: kernel.logger })
   try {
     return await startLocked(kernel, settings, { signal, connect, lock })

@@ -1,6 +1,6 @@
 /** Kits that somebody else wrote or changed: the recipient of a kit is public, so anybody can seal for it. */
 import { hash, randomBytes } from 'node:crypto'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
@@ -11,6 +11,7 @@ import { openTenantSeeds, tenantsWithSeeds } from '../../src/keys/tenant-seeds.t
 import type { HdSecrets } from '../../src/recovery/kit/format.ts'
 import { writeKit } from '../../src/recovery/kit/kit-directory.ts'
 import { kitSigner } from '../../src/recovery/kit/kit-signature.ts'
+import { mountSmallDisk } from '../support/full-disk.ts'
 import { type Service, withService } from '../support/kit-service.ts'
 import { freshKek } from '../support/mpc-processes.ts'
 import { OFFLINE, recoveryOf, runRecovery } from '../support/recovery.ts'
@@ -84,13 +85,9 @@ t.test('a seed that neither a wallet nor a trusted signature proves is not resto
   const genuine = await service.seeds.load('acme')
   const lost = empty(service, 'lost')
   const { directory, key } = await forge(service, { acme: genuine, zeta: randomBytes(32) })
-  for (const [kit, told] of [
-    [directory, new RegExp(`Nothing proves the seed of tenant zeta: .*it is by ${key}`)],
-    [directory, /Nothing proves the seed of tenant zeta/],
-  ] as const) {
-    t.match(await lost.restore(kit), { code: 1, out: '', err: told })
-    t.strictSame(await lost.tenants(), [])
-  }
+  const told = new RegExp(`Nothing proves the seed of tenant zeta: .*it is by ${key}`)
+  t.match(await lost.restore(directory), { code: 1, out: '', err: told })
+  t.strictSame(await lost.tenants(), [])
   const stranger = kitSigner(freshKek()).key
   const wrong = await lost.restore(directory, '--signed-by', stranger)
   t.match(wrong, { code: 1, err: /kit\.json is not signed by a key that --signed-by names/ })
@@ -198,4 +195,34 @@ t.test('a kit of an earlier version opens with a warning, and restores what the 
   await unsign(directory)
   const lost = empty(service, 'lost')
   t.match(await lost.restore(directory), { code: 0, out: /acme: seed restored\nNOT PROVED: .*kit\.json is not signed/ })
+})
+
+t.test('a backup on a full disk is one line, and the kit that was there stays whole', async (t) => {
+  const service = await withService(t)
+  await service.wallet()
+  const disk = await mountSmallDisk(t, 1)
+  if (disk === undefined) {
+    t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })
+    return
+  }
+  const kit = join(disk.directory, 'kit')
+  const backUp = (...more: string[]) =>
+    runRecovery(recoveryOf(service.env), ['backup', '--out', kit, '--recipient', service.recipient, ...more])
+  t.equal((await backUp()).code, 0)
+  await disk.fill()
+  t.match(await backUp('--force'), { code: 1, out: '', err: /^recovery: [^\n]*no space left[^\n]*\n$/ })
+  t.strictSame((await readdir(kit)).toSorted(), ['hd.age', 'kit.json'])
+  const verified = await runRecovery(OFFLINE, ['verify', '--kit', kit, '--identity', service.file])
+  t.match(verified, { code: 0, out: /1 of 1 wallets can be restored/ })
+})
+
+t.test('a keystore of an older date makes no kit: the missing tenant is one line', async (t) => {
+  const service = await withService(t)
+  await service.wallet()
+  const KEYSTORE_DIR = join(service.directory, 'older')
+  await cp(join(service.directory, 'data', 'keystore'), KEYSTORE_DIR, { recursive: true })
+  await service.wallet('globex')
+  const older = recoveryOf({ ...service.env, KEYSTORE_DIR })
+  const made = await runRecovery(older, ['backup', '--out', service.kit, '--recipient', service.recipient])
+  t.match(made, { code: 3, out: '', err: /^recovery: [^\n]*no seed of tenant globex[^\n]*\n$/ })
 })

@@ -1,12 +1,13 @@
 /**
- * A kit on disk. Parts are written atomically, readable by their owner only; an existing part is only overwritten on
+ * A kit on disk. Its parts and its manifest are written together or not at all, readable by their owner only; an existing part is only overwritten on
  * request. A part that does not match its manifest is reported and never used.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unarmored } from '../../keys/age.ts'
-import { isMissing, replaceFile } from '../../keys/private-files.ts'
+import { isMissing } from '../../keys/private-files.ts'
+import { finishReplacing, type NewVersion, replaceFiles } from '../../keys/replace-files.ts'
 import {
   type KitPart,
   type KitWallet,
@@ -92,10 +93,11 @@ export async function writeKit(
 ): Promise<Manifest> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const before = await readManifest(directory)
-  for (const { name, file } of kit.parts) {
-    if (!force) await requireRoom(directory, [name])
-    await replaceFile(join(directory, partFile(name)), file)
-  }
+  if (!force)
+    await requireRoom(
+      directory,
+      kit.parts.map(({ name }) => name),
+    )
   const manifest = kit.signer.sign({
     format: 'bursar recovery kit',
     version: 1,
@@ -104,9 +106,14 @@ export async function writeKit(
     parts: byKey([...(before?.parts ?? []), ...kit.parts.map(described)], ({ name }) => name),
     wallets: byKey([...(before?.wallets ?? []), ...kit.wallets], ({ wallet_id }) => wallet_id),
   })
-  // Last: a manifest never names a part that was not written.
-  await replaceFile(join(directory, MANIFEST_FILE), kitJson(manifest))
+  // Together: a manifest never names a part that was not written, also when the disk is full or the process is killed.
+  await replaceFiles(directory, filesOf(kit.parts, manifest), async () => undefined)
   return manifest
+}
+
+async function* filesOf(parts: readonly SealedPart[], manifest: Manifest): AsyncGenerator<NewVersion> {
+  for (const { name, file } of parts) yield { name: partFile(name), contents: file }
+  yield { name: MANIFEST_FILE, contents: kitJson(manifest) }
 }
 
 /**
@@ -147,6 +154,7 @@ async function findPart(directory: string, part: KitPart): Promise<Omit<FoundPar
 
 async function readManifest(directory: string): Promise<Manifest | null> {
   const path = join(directory, MANIFEST_FILE)
+  await finishReplacing(directory)
   const bytes = await readIfThere(path)
   if (bytes === null) return null
   const manifest = parseManifest(bytes)
