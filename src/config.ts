@@ -18,8 +18,8 @@ import { type SourceConfig, sourceConfig, sourceProblems } from './config/swap-s
 import { type WebhookConfig, webhookConfig, webhookProblems } from './config/webhooks.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
+import { isLoopback } from './core/exposure.ts'
 import type { LimitsOf } from './core/quotas.ts'
-import { isLoopback } from './http/exposure.ts'
 import type { LogLevel } from './logging.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,6 @@
 /** The API process: loads settings, builds the parts, listens, and shuts down in order. */
 import { createRequire } from 'node:module'
-import { exposedPaths } from '../http/exposure.ts'
+import { exposedPaths } from '../core/exposure.ts'
 import { type AddToApi, composeApi } from './api.ts'
 import { readinessChecks } from './readiness.ts'
 import { runProcess } from './run-process.ts'

@@ -1,6 +1,6 @@
 /** Kits that somebody else wrote or changed: the recipient of a kit is public, so anybody can seal for it. */
-import { hash, randomBytes } from 'node:crypto'
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openKeystore } from '../../src/compose/open-keystore.ts'
@@ -226,3 +226,27 @@ t.test('a keystore of an older date makes no kit: the missing tenant is one line
   const made = await runRecovery(older, ['backup', '--out', service.kit, '--recipient', service.recipient])
   t.match(made, { code: 3, out: '', err: /^recovery: [^\n]*no seed of tenant globex[^\n]*\n$/ })
 })
+
+t.test(
+  'a restore that was killed after its commit is completed by whoever opens the keystore, before it not at all',
+  async (t) => {
+    const service = await withService(t)
+    const lost = empty(service, 'lost')
+    const keys = await lost.seeds()
+    await keys.loadOrCreate('acme')
+    const here = await keys.load('acme')
+    const from = await readdir(lost.directory)
+    const file = from.find((name) => name.startsWith('acme.')) ?? ''
+    const text = await readFile(join(lost.directory, file), 'utf8')
+    for (const [folder, tenants] of [
+      [`.added-${randomUUID()}.part`, ['acme']],
+      [`.added-${randomUUID()}`, ['acme', 'zeta']],
+    ] as const) {
+      await mkdir(join(lost.directory, folder))
+      await writeFile(join(lost.directory, folder, file.replace('acme', 'zeta')), text)
+      await writeFile(join(lost.directory, folder, file), '{}')
+      t.strictSame(await lost.tenants(), tenants)
+      t.strictSame(await keys.load('acme'), here, 'an existing seed stays')
+    }
+  },
+)

@@ -1,5 +1,4 @@
 /** What an API process shows to everybody who reaches its address. Pure. */
-import { isIP } from 'node:net'
 
 /** Answered without a key, wherever the API listens. */
 const WITHOUT_KEY = ['/healthz', '/readyz', '/docs', '/openapi.json'] as const
@@ -14,7 +13,7 @@ export type Listening = {
 /** Whether only programs of this machine reach the address. */
 export function isLoopback(host: string): boolean {
   const address = host.toLowerCase().replace(/^::ffff:/, '')
-  return address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
+  return address === 'localhost' || address === '::1' || /^127(\.\d{1,3}){3}$/.test(address)
 }
 
 /** The paths that others can read without a key and over plain HTTP; `null` on loopback, and behind a trusted proxy. */
