@@ -24,7 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The system calls still run. */
-export class DirectoryHangs extends InvalidSetting {}
+class DirectoryHangs extends InvalidSetting {}
 
 /**
  * Ends the process for an error whose line was printed. `process.exit` waits for running system calls, and those of a directory

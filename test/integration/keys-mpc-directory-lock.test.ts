@@ -3,17 +3,17 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { lockDirectory } from '../../src/keys/mpc/directory-lock.ts'
 import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
 import { listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
 
-const HOLDER = pathToFileURL(join(import.meta.dirname, '..', 'support', 'lock-holder.ts')).href
+const HOLDER = fileURLToPath(new URL('../support/lock-holder.ts', import.meta.url))
 
 /** Another process that takes the lock, and says so or why not. */
 async function holder(t: Test, directory: string): Promise<{ readonly process: ChildProcess; readonly said: string }> {
-  const child = spawn(process.execPath, [...process.execArgv, new URL(HOLDER).pathname, directory], {
+  const child = spawn(process.execPath, [...process.execArgv, HOLDER, directory], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
