@@ -9,6 +9,7 @@ import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
+import { exitAfter } from '../keys/usable-directory.ts'
 import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
@@ -98,7 +99,7 @@ async function startOrExit(start: () => Promise<Work>): Promise<Work> {
 
 function exitWith(error: Error): never {
   printText(process.stderr, `${error.message}\n`)
-  process.exit(1)
+  exitAfter(error)
 }
 
 function composeOrExit(env: NodeJS.ProcessEnv, processName: ProcessName): Kernel {

@@ -1,11 +1,12 @@
 /**
- * Replaces many files of one directory atomically: all or none, after a crash at any moment.
+ * Replaces many files of one directory, or adds some, atomically: all or none, after a crash at any moment.
  *
  * The new versions are written and synced in a folder beside the old ones. One rename commits that folder; from then on
  * any process that opens the directory moves its files into place, which needs no key. Readers call `finishReplacing`
  * first.
  */
-import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isMissing, syncDirectory } from './private-files.ts'
 
@@ -13,6 +14,8 @@ import { isMissing, syncDirectory } from './private-files.ts'
 const STAGED = '.rotation.part'
 /** Committed: its files replace those of the same names. */
 const COMMITTED = '.rotation'
+/** Committed: its files are added, and existing ones stay. Several may exist, each with its own name. */
+const ADDED = /^\.added-[0-9a-f-]{36}$/
 
 /** @param name relative to the directory, with at most one folder: `kek`, `shares/mkey_1.1.generated.share` */
 export type NewVersion = { readonly name: string; readonly contents: string | Uint8Array }
@@ -56,15 +59,55 @@ export async function replaceFiles(
 }
 
 /**
+ * Adds files with at most one folder in their names. Existing files stay as they are, also those that others create meanwhile.
+ */
+export async function addFiles(directory: string, files: readonly NewVersion[]): Promise<void> {
+  const committed = join(directory, `.added-${randomUUID()}`)
+  const staged = `${committed}.part`
+  try {
+    await mkdir(staged, { mode: 0o700 })
+    for (const { name, contents } of files) await writeSynced(join(staged, name), contents)
+    await syncDirectory(staged)
+  } catch (error) {
+    await rm(staged, { recursive: true, force: true })
+    throw error
+  }
+  await rename(staged, committed)
+  await syncDirectory(directory)
+  await finishReplacing(directory)
+}
+
+async function finishAdding(directory: string): Promise<boolean> {
+  const folders = ((await unlessMissing(readdir(directory))) ?? []).filter((name) => ADDED.test(name))
+  for (const folder of folders) {
+    const committed = join(directory, folder)
+    const names = (await filesIn(committed)) ?? []
+    // Unlike rename, link refuses an existing name. Another process may do the same.
+    for (const name of names) await unlessExists(unlessMissing(link(join(committed, name), join(directory, name))))
+    await syncDirectory(directory)
+    for (const name of names) await unlessMissing(unlink(join(committed, name)))
+    await unlessMissing(rmdir(committed))
+  }
+  return folders.length > 0
+}
+
+async function unlessExists(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+/**
  * Moves committed new versions into place that were not all moved. Any number of processes may do it at once, and it
  * may be interrupted at any point: the next call continues.
  *
  * @returns whether there was something to finish
  */
 export async function finishReplacing(directory: string): Promise<boolean> {
+  const isAdded = await finishAdding(directory)
   const committed = join(directory, COMMITTED)
   const names = await filesIn(committed)
-  if (names === undefined) return false
+  if (names === undefined) return isAdded
   const folders = new Set<string>()
   for (const name of names) {
     await unlessMissing(rename(join(committed, name), join(directory, name)))

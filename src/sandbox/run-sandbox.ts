@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { printText } from '../cli/printed.ts'
 import type { Config } from '../config.ts'
+import { isLoopback } from '../core/exposure.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
 import { type ChainPlan, type ChainService, createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
@@ -111,7 +112,8 @@ export async function runSandbox(settings: {
         supervisor,
       })
     await publish()
-    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps })
+    const exposedHost = isLoopback(api.host) ? null : api.host
+    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps, exposedHost })
     return {
       async stop() {
         publish = async () => undefined

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { printText } from '../cli/printed.ts'
 import { ConfigError, loadConfig } from '../config.ts'
+import { InvalidSetting } from '../core/errors.ts'
+import { exitAfter } from '../keys/usable-directory.ts'
 import { openDataDir, SandboxRefused } from './data-dir.ts'
 import { runSandbox } from './run-sandbox.ts'
 
@@ -42,10 +44,11 @@ try {
   const expected =
     error instanceof ConfigError ||
     error instanceof SandboxRefused ||
+    error instanceof InvalidSetting ||
     (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
   printText(
     process.stderr,
     `${expected && error instanceof Error ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
   )
-  process.exit(1)
+  exitAfter(error)
 }

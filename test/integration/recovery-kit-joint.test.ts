@@ -7,11 +7,13 @@ import t, { type Test } from 'tap'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
 import { createBackUp } from '../../src/recovery/kit/back-up.ts'
+import { kitSigner } from '../../src/recovery/kit/kit-signature.ts'
 import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
 import type { KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
 import type { CliRun } from '../support/cli.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { refreshShares } from '../support/joint-key.ts'
+import { freshKek } from '../support/mpc-processes.ts'
 import { makeIdentity, OFFLINE, runRecovery, scratch } from '../support/recovery.ts'
 
 const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -51,6 +53,7 @@ function sources(shares: readonly Uint8Array[], key: JointKey, parties: readonly
     seeds: null,
     // A copy, as a store returns it: the caller wipes a loaded share.
     parties: parties.map((party) => ({ party, load: async () => shares[party - 1]?.slice() })),
+    signer: kitSigner(freshKek()),
   }
 }
 
@@ -81,7 +84,7 @@ t.test('a kit of the first version is readable', async (t) => {
   t.match(ran, {
     code: 0,
     err: '',
-    out: /hd +polygon testnet +ok +hd\n.*mpc +ethereum mainnet +ok +party-1 party-2\n/s,
+    out: /hd +polygon testnet +ok +hd\n.*mpc +ethereum mainnet +ok +party-1 party-2\n.*NOT PROVED: .*kit\.json is not signed, as kits of earlier versions/s,
   })
 })
 

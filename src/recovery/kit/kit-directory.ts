@@ -1,12 +1,13 @@
 /**
- * A kit on disk. Parts are written atomically, readable by their owner only; an existing part is only overwritten on
+ * A kit on disk. Its parts and its manifest are written together or not at all, readable by their owner only; an existing part is only overwritten on
  * request. A part that does not match its manifest is reported and never used.
  */
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unarmored } from '../../keys/age.ts'
-import { isMissing, replaceFile } from '../../keys/private-files.ts'
+import { isMissing } from '../../keys/private-files.ts'
+import { finishReplacing, type NewVersion, replaceFiles } from '../../keys/replace-files.ts'
 import {
   type KitPart,
   type KitWallet,
@@ -17,6 +18,7 @@ import {
   partFile,
 } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
+import { type KitSigner, type Signed, signedState } from './kit-signature.ts'
 
 /** A sealed part to write. */
 export type SealedPart = {
@@ -32,9 +34,17 @@ export type FoundPart = KitPart & {
   /** `null` when the file is missing, or does not match the manifest. */
   readonly bytes: Uint8Array | null
   readonly problem: string | null
+  readonly origin: KitOrigin
 }
 
-export type FoundKit = { readonly parts: readonly FoundPart[]; readonly wallets: readonly KitWallet[] }
+/** The manifest of a directory, and what its signature says. */
+export type KitOrigin = { readonly manifest: string; readonly kitId: string | null; readonly signed: Signed }
+
+export type FoundKit = {
+  readonly parts: readonly FoundPart[]
+  readonly wallets: readonly KitWallet[]
+  readonly origins: readonly KitOrigin[]
+}
 
 /**
  * Refuses to continue if a part would be overwritten.
@@ -50,6 +60,21 @@ export async function requireRoom(directory: string, names: readonly string[]): 
 }
 
 /**
+ * The id of the kit in a directory, or a new one: its parts name it.
+ *
+ * @throws KitRefused when its manifest is damaged, or was changed since it was signed
+ */
+export async function kitIdFor(directory: string): Promise<string> {
+  const before = await readManifest(directory)
+  if (before !== null && signedState(before).state === 'broken') {
+    throw new KitRefused(
+      `${join(directory, MANIFEST_FILE)} was changed since it was signed: nothing is added to it. Use another --out.`,
+    )
+  }
+  return before?.kit_id ?? randomBytes(16).toString('hex')
+}
+
+/**
  * Adds parts to a directory, creating it if necessary, and lists them in its manifest. Entries of the same wallet are
  * replaced.
  *
@@ -57,25 +82,38 @@ export async function requireRoom(directory: string, names: readonly string[]): 
  */
 export async function writeKit(
   directory: string,
-  kit: { readonly parts: readonly SealedPart[]; readonly wallets: readonly KitWallet[]; readonly createdAt: string },
+  kit: {
+    readonly kitId: string
+    readonly parts: readonly SealedPart[]
+    readonly wallets: readonly KitWallet[]
+    readonly createdAt: string
+    readonly signer: KitSigner
+  },
   { force }: { readonly force: boolean },
 ): Promise<Manifest> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const before = await readManifest(directory)
-  for (const { name, file } of kit.parts) {
-    if (!force) await requireRoom(directory, [name])
-    await replaceFile(join(directory, partFile(name)), file)
-  }
-  const manifest: Manifest = {
+  if (!force)
+    await requireRoom(
+      directory,
+      kit.parts.map(({ name }) => name),
+    )
+  const manifest = kit.signer.sign({
     format: 'bursar recovery kit',
     version: 1,
+    kit_id: kit.kitId,
     created_at: kit.createdAt,
     parts: byKey([...(before?.parts ?? []), ...kit.parts.map(described)], ({ name }) => name),
     wallets: byKey([...(before?.wallets ?? []), ...kit.wallets], ({ wallet_id }) => wallet_id),
-  }
-  // Last: a manifest never names a part that was not written.
-  await replaceFile(join(directory, MANIFEST_FILE), kitJson(manifest))
+  })
+  // Together: a manifest never names a part that was not written, also when the disk is full or the process is killed.
+  await replaceFiles(directory, filesOf(kit.parts, manifest), async () => undefined)
   return manifest
+}
+
+async function* filesOf(parts: readonly SealedPart[], manifest: Manifest): AsyncGenerator<NewVersion> {
+  for (const { name, file } of parts) yield { name: partFile(name), contents: file }
+  yield { name: MANIFEST_FILE, contents: kitJson(manifest) }
 }
 
 /**
@@ -86,16 +124,20 @@ export async function writeKit(
 export async function readKits(directories: readonly string[]): Promise<FoundKit> {
   const parts: FoundPart[] = []
   const wallets: KitWallet[] = []
+  const origins: KitOrigin[] = []
   for (const directory of directories) {
     const manifest = await readManifest(directory)
     if (manifest === null) throw new KitRefused(`${directory} is not a recovery kit: it has no ${MANIFEST_FILE}.`)
+    const path = join(directory, MANIFEST_FILE)
+    const origin = { manifest: path, kitId: manifest.kit_id ?? null, signed: signedState(manifest) }
+    origins.push(origin)
     wallets.push(...manifest.wallets)
-    for (const part of manifest.parts) parts.push(await findPart(directory, part))
+    for (const part of manifest.parts) parts.push({ ...(await findPart(directory, part)), origin })
   }
-  return { parts, wallets: byKey(wallets, ({ wallet_id }) => wallet_id) }
+  return { parts, wallets: byKey(wallets, ({ wallet_id }) => wallet_id), origins }
 }
 
-async function findPart(directory: string, part: KitPart): Promise<FoundPart> {
+async function findPart(directory: string, part: KitPart): Promise<Omit<FoundPart, 'origin'>> {
   const path = join(directory, partFile(part.name))
   const bytes = await readIfThere(path)
   if (bytes === null) return { ...part, path, bytes, problem: 'the file is missing' }
@@ -112,6 +154,7 @@ async function findPart(directory: string, part: KitPart): Promise<FoundPart> {
 
 async function readManifest(directory: string): Promise<Manifest | null> {
   const path = join(directory, MANIFEST_FILE)
+  await finishReplacing(directory)
   const bytes = await readIfThere(path)
   if (bytes === null) return null
   const manifest = parseManifest(bytes)
