@@ -54,3 +54,14 @@ t.test('a part that a foreign key signed, or none, is not signed by whoever adds
   t.match(await writePart(directory, 'hd', mine), { parts: [{ name: 'hd' }], signature: { key: mine.key } })
   t.match(await writePart(directory, 'party-1', other, [mine.key]), { parts: [{ name: 'hd' }, { name: 'party-1' }] })
 })
+
+t.test('members that no kit has are a changed manifest, and no stack trace', async (t) => {
+  const directory = join(t.testdir(), 'kit')
+  await writePart(directory, 'hd')
+  const path = join(directory, 'kit.json')
+  const manifest = (await readFile(path, 'utf8')).trimEnd()
+  for (const extra of ['1.5', '1e400', '9007199254740993', `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
+    await writeFile(path, `${manifest.slice(0, -1)},"extra":${extra}}`)
+    t.match(await readKits([directory]), { origins: [{ signed: { state: 'broken' } }] }, extra.slice(0, 20))
+  }
+})

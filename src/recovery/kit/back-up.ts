@@ -54,7 +54,6 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
     }
     if (!force) await requireRoom(out, names)
     const { signer } = sources
-    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const kitId = await kitIdFor(out, { names, signer, trusted: signedBy })
     const createdAt = now()
     const wanted = await readWanted(sources, tenant)
@@ -70,6 +69,7 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
         plaintext.fill(0)
       }
     }
+    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
     const manifest = await writeKit(
       out,

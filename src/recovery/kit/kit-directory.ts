@@ -62,7 +62,8 @@ export async function requireRoom(directory: string, names: readonly string[]): 
 /** Who writes which parts, and the other keys whose parts are kept: a signature covers them too. */
 export type KitWriter = {
   readonly names: readonly string[]
-  readonly signer: Pick<KitSigner, 'key'>
+  /** `null` on a machine that cannot sign. */
+  readonly signer: Pick<KitSigner, 'key'> | null
   readonly trusted: readonly string[]
 }
 
@@ -83,7 +84,7 @@ async function readKept(directory: string, { names, signer, trusted }: KitWriter
   const signed = signedState(before)
   if (signed.state === 'broken')
     throw new KitRefused(`${path} was changed since it was signed: nothing is added to it. Use another --out.`)
-  if (signed.state === 'signed' && [signer.key, ...trusted].includes(signed.key)) return before
+  if (signed.state === 'signed' && [signer?.key, ...trusted].includes(signed.key)) return before
   const kept = before.parts.map(({ name }) => name).filter((name) => !names.includes(name))
   if (kept.length === 0) return null
   const why =
