@@ -99,16 +99,17 @@ export function startMpcUpkeep(
 const NAMED = 5
 
 function wordsOf(old: readonly string[], without: readonly string[]): string | null {
-  const named = (keys: readonly string[]) => `${keys.slice(0, NAMED).join(', ')}${keys.length > NAMED ? ', …' : ''}`
+  const named = (ids: readonly string[]) => `${ids.slice(0, NAMED).join(', ')}${ids.length > NAMED ? ', …' : ''}`
+  const keys = ({ length }: readonly string[]) => `${length} ${length === 1 ? 'key' : 'keys'}`
   const words = [
     ...(old.length === 0
       ? []
       : [
-          `It keeps older shares of ${old.length} keys (${named(old)}), because another party was away or lacks the new ones.`,
+          `It keeps older shares of ${keys(old)} (${named(old)}), because another party was away or lacks the new ones.`,
         ]),
     ...(without.length === 0
       ? []
-      : [`Of ${without.length} keys (${named(without)}) it has old shares only, and cannot sign with them.`]),
+      : [`Of ${keys(without)} (${named(without)}) it has old shares only, and cannot sign with them.`]),
   ]
   return words.length === 0 ? null : words.join(' ')
 }
