@@ -11,7 +11,7 @@ import { Conflict } from '../core/errors.ts'
 import { READ_MODEL_NAMES, type ReadModel } from '../declarations.ts'
 import { BrokenChain } from './broken-chain.ts'
 import { isRefusedContent } from './database-errors.ts'
-import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
+import { BadExport, CARRIED_TABLES, type ExportedEvent, type ExportedRow } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { passIds } from './pass-ids.ts'
 import { type ExportLine, readExport } from './read-export.ts'
@@ -44,9 +44,7 @@ export type Imported = {
   readonly streams: number
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
   /** Rows of `CARRIED_TABLES`. No event and no checkpoint has their content. */
-  readonly carried: number
-  /** Where the follower of each chain goes on. */
-  readonly cursors: readonly { readonly chainId: number; readonly block: string }[]
+  readonly carried: readonly ExportedRow[]
 }
 
 /**
@@ -71,11 +69,10 @@ export async function importLog(
       `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
     )
     await requireAlone(writer, events)
-    const cursors = await readCursors(writer)
     await passIds(other, BigInt(newestId))
     await writer.query('SET LOCAL synchronous_commit TO DEFAULT; SELECT be_durable()')
     await writer.query('COMMIT')
-    return { events, ...built, carried, cursors }
+    return { events, ...built, carried }
   })
 }
 
@@ -96,13 +93,6 @@ function refusedBy(what: string) {
   }
 }
 
-async function readCursors(writer: Client): Promise<Imported['cursors']> {
-  const { rows } = await writer.query<{ chainId: number; block: string }>(
-    'SELECT chain_id AS "chainId", number AS block FROM chain_cursors ORDER BY chain_id',
-  )
-  return rows
-}
-
 /** A service that was started too early may have appended in the meantime. */
 async function requireAlone(writer: Client, imported: number): Promise<void> {
   const { rows } = await writer.query<{ n: string }>('SELECT count(*) AS n FROM events')
@@ -117,13 +107,13 @@ async function insertLines(
   writer: Client,
   lines: AsyncIterable<string>,
   { onProgress, evidence }: ImportSettings,
-): Promise<{ readonly events: number; readonly carried: number; readonly newestId: number }> {
+): Promise<{ readonly events: number; readonly carried: readonly ExportedRow[]; readonly newestId: number }> {
   const order = createOrder()
   const positions = createPositions()
   let chunk: PlacedEvent[] = []
   let characters = 0
   let events = 0
-  let carried = 0
+  const carried: ExportedRow[] = []
   const flush = async () => {
     if (chunk.length === 0) return
     await insertEvents(writer, chunk)
@@ -139,7 +129,7 @@ async function insertLines(
           JSON.stringify(row),
         ])
         .catch(refusedBy(`Line ${line.number}`))
-      carried += 1
+      carried.push(line.value)
       return
     }
     positions.take(line.value, line.number)

@@ -43,7 +43,8 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
     ...(evidence === null ? {} : { evidence }),
   }
   const imported = await importLog(pool, aggregates, linesOf(file), settings).finally(progress.end)
-  const { events, streams, rows, carried, cursors } = imported
+  const { events, streams, rows, carried } = imported
+  const cursors = cursorsOf(carried)
   const checked = settings.verify ? ', every hash chain checked' : ''
   io.print(
     {
@@ -52,14 +53,14 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
       rows,
       checkpoints: evidence?.checkpoints ?? 0,
       signed_events: evidence?.size ?? 0,
-      unproved_rows: carried,
-      cursors: cursors.map(({ chainId, block }) => ({ chain_id: chainId, block })),
+      unproved_rows: carried.length,
+      cursors,
     },
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
   if (evidence !== null && evidence.remark !== null) io.note(evidence.remark)
   io.note(proofOf(evidence, events))
-  const unproved = unprovedOf(imported)
+  const unproved = unprovedOf(carried.length, cursors)
   if (unproved !== null) io.note(unproved)
   return 0
 }
@@ -86,10 +87,20 @@ function proofOf(evidence: SignedEvidence | null, events: number): string {
   return `${count(checkpoints)} signed checkpoints agree with the first ${count(size)} events.${rest}`
 }
 
+/** Where the follower of a chain goes on. */
+type CarriedCursor = { readonly chain_id: string; readonly block: string }
+
+/** The database has accepted these rows: both values are numbers. */
+function cursorsOf(carried: Imported['carried']): readonly CarriedCursor[] {
+  return carried.flatMap(({ table, row }) =>
+    table === 'chain_cursors' ? [{ chain_id: String(row.chain_id), block: String(row.number) }] : [],
+  )
+}
+
 /** Rows beside the log are in no event, so that no checkpoint covers them. */
-function unprovedOf({ carried, cursors }: Imported): string | null {
+function unprovedOf(carried: number, cursors: readonly CarriedCursor[]): string | null {
   if (carried === 0) return null
-  const places = cursors.map(({ chainId, block }) => `chain ${chainId} at block ${block}`).join(', ')
+  const places = cursors.map(({ chain_id: chainId, block }) => `chain ${chainId} at block ${block}`).join(', ')
   const where =
     places === '' ? '' : ` The followers go on from ${places}: compare these blocks with those of the old installation.`
   return `${count(carried)} rows of cursors and block hashes are not proved by any checkpoint.${where} A deposit in a block that a wrong cursor skips is not recorded.`

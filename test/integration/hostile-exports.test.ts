@@ -134,7 +134,7 @@ t.test('a hostile file is refused with one line, and nothing is imported', async
   const { code, out, err } = await runCommandLine(commands, ['import', file, '--json'])
   t.equal(code, 0, err)
   t.match(err, /^1 rows of cursors and block hashes are not proved by any checkpoint\. .*chain 1 at block 7/m)
-  t.match(JSON.parse(out), { unproved_rows: 1, cursors: [{ chain_id: 1, block: '7' }] })
+  t.match(JSON.parse(out), { unproved_rows: 1, cursors: [{ chain_id: '1', block: '7' }] })
 })
 
 t.test('a line of 600 MB is refused before it is in memory', async (t) => {
