@@ -6,14 +6,15 @@
  * first.
  */
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
+import { link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Unavailable } from '../core/errors.ts'
 import { isMissing, syncDirectory } from './private-files.ts'
 
 /** Being written: not committed. */
 const STAGED = '.rotation.part'
 /** Committed: its files replace those of the same names. */
-const COMMITTED = '.rotation'
+export const COMMITTED = '.rotation'
 /** Committed: its files are added, and existing ones stay. Several may exist, each with its own name. */
 const ADDED = /^\.added-[0-9a-f-]{36}$/
 
@@ -81,6 +82,7 @@ async function finishAdding(directory: string): Promise<boolean> {
   const folders = ((await unlessMissing(readdir(directory))) ?? []).filter((name) => ADDED.test(name))
   for (const folder of folders) {
     const committed = join(directory, folder)
+    await requireNoLink(committed)
     const names = (await filesIn(committed)) ?? []
     // Unlike rename, link refuses an existing name. Another process may do the same.
     for (const name of names) await unlessExists(unlessMissing(link(join(committed, name), join(directory, name))))
@@ -102,22 +104,27 @@ async function unlessExists(work: Promise<unknown>): Promise<void> {
  * may be interrupted at any point: the next call continues.
  *
  * @returns whether there was something to finish
+ * @throws Unavailable `directory_has_link` when a folder is a link: it would move files of another directory
  */
 export async function finishReplacing(directory: string): Promise<boolean> {
   const isAdded = await finishAdding(directory)
   const committed = join(directory, COMMITTED)
+  await requireNoLink(committed)
   const names = await filesIn(committed)
   if (names === undefined) return isAdded
-  const folders = new Set<string>()
-  for (const name of names) {
-    await unlessMissing(rename(join(committed, name), join(directory, name)))
-    folders.add(dirname(name))
-  }
+  const folders = new Set(names.map((name) => dirname(name)))
+  for (const folder of folders) if (folder !== '.') await requireNoLink(join(directory, folder))
+  for (const name of names) await unlessMissing(rename(join(committed, name), join(directory, name)))
   // The moves are made durable before the folder that records them is removed.
   for (const folder of folders) await syncDirectory(join(directory, folder))
   await removeEmpty(committed)
   await syncDirectory(directory)
   return true
+}
+
+async function requireNoLink(path: string): Promise<void> {
+  if (!(await unlessMissing(lstat(path)))?.isSymbolicLink()) return
+  throw new Unavailable('directory_has_link', `${path} is a link to another directory: remove it. Nothing was moved.`)
 }
 
 async function filesIn(folder: string): Promise<string[] | undefined> {

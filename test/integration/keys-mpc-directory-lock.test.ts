@@ -1,7 +1,7 @@
 /** One process has the directory of a party: others are refused while it lives, and none is kept out by a dead one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -111,4 +111,19 @@ t.test('a process that lost its directory grants nothing', async (t) => {
     await journal.close()
     await lock.release()
   }
+})
+
+t.test('a lock that cannot be read for a moment grants nothing, and is not lost', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const { log } = listeningLog()
+  const lock = await lockDirectory({ directory, log, beatMs: 60_000 })
+  const [folder, aside] = [join(directory, 'lock'), join(directory, 'aside')]
+  await rename(folder, aside)
+  await writeFile(folder, '')
+  await t.rejects(lock.requireHeld(), { code: 'mpc_directory_lost', message: /cannot be read/ })
+  t.equal(lock.lost(), null)
+  await rm(folder)
+  await rename(aside, folder)
+  await t.resolves(lock.requireHeld())
+  await lock.release()
 })

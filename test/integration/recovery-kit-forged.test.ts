@@ -41,7 +41,7 @@ async function forge(service: Service, seeds: Readonly<Record<string, Uint8Array
   const directory = join(service.directory, `forged-${kitId}`)
   const file = await sealTo([service.recipient], secretsOf(seeds, kitId))
   const parts = [{ name: 'hd', file, recipients: [service.recipient], createdAt: CREATED }]
-  await writeKit(directory, { kitId, parts, wallets: [], createdAt: CREATED, signer }, { force: false })
+  await writeKit(directory, { kitId, parts, wallets: [], createdAt: CREATED, signer, trusted: [] }, { force: false })
   return { directory, key: signer.key }
 }
 

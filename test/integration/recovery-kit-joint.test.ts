@@ -67,7 +67,7 @@ async function withHolders(t: Test, shares = SHARES, key = KEY) {
     await mkdir(home)
     const { file, recipient } = await makeIdentity(home, 'identity.txt')
     const kit = join(home, 'kit')
-    const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false }
+    const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false, signedBy: [] }
     await createBackUp(sources(of, at, [party]), () => NOW)(request)
     return { kit, file }
   }
@@ -165,7 +165,7 @@ t.test('a kit with a share of a wrong epoch fails its verification', async (t) =
   const directory = await scratch(t)
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')
   const kit = join(directory, 'kit')
-  const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false }
+  const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false, signedBy: [] }
   await createBackUp(sources(REFRESHED, KEY, [2]), () => NOW)(request)
   t.match(await verify(one, { kit, file }), { code: 1, out: /FAILED.*its shares do not fit together/ })
 })
@@ -197,7 +197,7 @@ t.test('parts in one directory are one kit, and a key without a wallet is in it 
   const out = join(directory, 'kit')
   const pooled = { ...sources(SHARES, KEY, [1, 2]), wallets: async () => [] }
   const backUp = createBackUp(pooled, () => NOW)
-  const request = { out, recipients: [recipient], parts: ['party-1'], tenant: null, force: false }
+  const request = { out, recipients: [recipient], parts: ['party-1'], tenant: null, force: false, signedBy: [] }
   await backUp(request)
   await t.rejects(backUp(request), { code: 'kit_refused' })
   t.match(await backUp({ ...request, parts: ['party-2'] }), { written: ['party-2'], parts: ['party-1', 'party-2'] })
@@ -225,7 +225,14 @@ t.test(
   async (t) => {
     const directory = await scratch(t)
     const { recipient } = await makeIdentity(directory, 'identity.txt')
-    const request = { out: join(directory, 'kit'), recipients: [recipient], parts: null, tenant: null, force: false }
+    const request = {
+      out: join(directory, 'kit'),
+      recipients: [recipient],
+      parts: null,
+      tenant: null,
+      force: false,
+      signedBy: [],
+    }
     const refused = (from: KitSources, message: RegExp) =>
       t.rejects(createBackUp(from, () => NOW)(request), { message })
     await refused(sources([], KEY, [1]), /party-1 has no share to back up: the share is lost: recover it/)

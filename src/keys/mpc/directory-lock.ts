@@ -84,7 +84,11 @@ function held(directory: string, number: number, mine: Owner, beatMs: number): D
   const path = join(folder, String(number))
   let lost: string | null = null
   const requireHeld = async () => {
-    const numbers = await numbersIn(folder).catch(() => [])
+    const numbers = await numbersIn(folder).catch((error: unknown) => {
+      if (isMissing(error)) return []
+      // Such as too many open files: who has the directory is not known now, and may be known at the next look.
+      throw new Unavailable('mpc_directory_lost', `${folder} cannot be read: ${(error as Error).message}.`)
+    })
     if (numbers.at(-1) !== number) {
       lost = `another process has taken ${directory}, or ${folder} was removed: stop it, then start this one again`
     }

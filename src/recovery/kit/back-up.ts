@@ -23,6 +23,8 @@ export type BackUpRequest = {
   readonly tenant: string | null
   /** Overwrites existing parts. */
   readonly force: boolean
+  /** Keys other than that of this machine, whose parts in the kit are kept. */
+  readonly signedBy: readonly string[]
 }
 
 export type BackedUp = {
@@ -42,7 +44,7 @@ export type BackedUp = {
 export type BackUp = (request: BackUpRequest) => Promise<BackedUp>
 
 export function createBackUp(sources: KitSources, now: () => string): BackUp {
-  return async ({ out, recipients, parts, tenant, force }) => {
+  return async ({ out, recipients, parts, tenant, force, signedBy }) => {
     for (const recipient of recipients) await requireRecipient(recipient, '--recipient')
     const names = parts ?? namesOf(sources)
     if (names.length === 0) {
@@ -51,7 +53,8 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       )
     }
     if (!force) await requireRoom(out, names)
-    const kitId = await kitIdFor(out)
+    const { signer } = sources
+    const kitId = await kitIdFor(out, { names, signer, trusted: signedBy })
     const createdAt = now()
     const wanted = await readWanted(sources, tenant)
     const sealed: SealedPart[] = []
@@ -66,10 +69,13 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
         plaintext.fill(0)
       }
     }
-    const { signer } = sources
     if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
-    const manifest = await writeKit(out, { kitId, parts: sealed, wallets, createdAt, signer }, { force })
+    const manifest = await writeKit(
+      out,
+      { kitId, parts: sealed, wallets, createdAt, signer, trusted: signedBy },
+      { force },
+    )
     const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))
     return {
       directory: out,

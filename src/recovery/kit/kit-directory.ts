@@ -7,7 +7,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { unarmored } from '../../keys/age.ts'
 import { isMissing } from '../../keys/private-files.ts'
-import { finishReplacing, type NewVersion, replaceFiles } from '../../keys/replace-files.ts'
+import { COMMITTED, type NewVersion, replaceFiles } from '../../keys/replace-files.ts'
 import {
   type KitPart,
   type KitWallet,
@@ -54,24 +54,44 @@ export type FoundKit = {
 export async function requireRoom(directory: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const path = join(directory, partFile(name))
-    if ((await readIfThere(path)) === null) continue
+    if ((await readIfThere(directory, partFile(name))) === null) continue
     throw new KitRefused(`${path} already exists: use another --out, or --force to overwrite it.`)
   }
+}
+
+/** Who writes which parts, and the other keys whose parts are kept: a signature covers them too. */
+export type KitWriter = {
+  readonly names: readonly string[]
+  /** `null` on a machine that cannot sign. */
+  readonly signer: Pick<KitSigner, 'key'> | null
+  readonly trusted: readonly string[]
 }
 
 /**
  * The id of the kit in a directory, or a new one: its parts name it.
  *
- * @throws KitRefused when its manifest is damaged, or was changed since it was signed
+ * @throws KitRefused when its manifest is damaged, or has parts that would be kept and that nobody trusted has signed
  */
-export async function kitIdFor(directory: string): Promise<string> {
+export async function kitIdFor(directory: string, writer: KitWriter): Promise<string> {
+  return (await readKept(directory, writer))?.kit_id ?? randomBytes(16).toString('hex')
+}
+
+/** The manifest to which parts are added; `null` when there is none, or nothing of it is kept. */
+async function readKept(directory: string, { names, signer, trusted }: KitWriter): Promise<Manifest | null> {
   const before = await readManifest(directory)
-  if (before !== null && signedState(before).state === 'broken') {
-    throw new KitRefused(
-      `${join(directory, MANIFEST_FILE)} was changed since it was signed: nothing is added to it. Use another --out.`,
-    )
-  }
-  return before?.kit_id ?? randomBytes(16).toString('hex')
+  if (before === null) return null
+  const path = join(directory, MANIFEST_FILE)
+  const signed = signedState(before)
+  if (signed.state === 'broken')
+    throw new KitRefused(`${path} was changed since it was signed: nothing is added to it. Use another --out.`)
+  if (signed.state === 'signed' && [signer?.key, ...trusted].includes(signed.key)) return before
+  const kept = before.parts.map(({ name }) => name).filter((name) => !names.includes(name))
+  if (kept.length === 0) return null
+  const why =
+    signed.state === 'signed'
+      ? `is signed by ${signed.key}: name that key with --signed-by if it is yours, or use another --out`
+      : 'is not signed, as kits of earlier versions: use another --out'
+  throw new KitRefused(`${path} has ${kept.join(', ')} already, and ${why}. Nothing was written.`)
 }
 
 /**
@@ -88,16 +108,14 @@ export async function writeKit(
     readonly wallets: readonly KitWallet[]
     readonly createdAt: string
     readonly signer: KitSigner
+    readonly trusted: readonly string[]
   },
   { force }: { readonly force: boolean },
 ): Promise<Manifest> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const before = await readManifest(directory)
-  if (!force)
-    await requireRoom(
-      directory,
-      kit.parts.map(({ name }) => name),
-    )
+  const names = kit.parts.map(({ name }) => name)
+  const before = await readKept(directory, { ...kit, names })
+  if (!force) await requireRoom(directory, names)
   const manifest = kit.signer.sign({
     format: 'bursar recovery kit',
     version: 1,
@@ -139,7 +157,7 @@ export async function readKits(directories: readonly string[]): Promise<FoundKit
 
 async function findPart(directory: string, part: KitPart): Promise<Omit<FoundPart, 'origin'>> {
   const path = join(directory, partFile(part.name))
-  const bytes = await readIfThere(path)
+  const bytes = await readIfThere(directory, partFile(part.name))
   if (bytes === null) return { ...part, path, bytes, problem: 'the file is missing' }
   // The manifest has the digest of the file as it was made: as text it is the same file.
   const file = unarmored(bytes)
@@ -154,8 +172,7 @@ async function findPart(directory: string, part: KitPart): Promise<Omit<FoundPar
 
 async function readManifest(directory: string): Promise<Manifest | null> {
   const path = join(directory, MANIFEST_FILE)
-  await finishReplacing(directory)
-  const bytes = await readIfThere(path)
+  const bytes = await readIfThere(directory, MANIFEST_FILE)
   if (bytes === null) return null
   const manifest = parseManifest(bytes)
   if (manifest === undefined)
@@ -163,11 +180,19 @@ async function readManifest(directory: string): Promise<Manifest | null> {
   return manifest
 }
 
-async function readIfThere(path: string): Promise<Uint8Array | null> {
-  return readFile(path).catch((error: unknown) => {
-    if (isMissing(error)) return null
-    throw error
-  })
+/**
+ * A file of a kit as it was committed last, also when the process that wrote it was killed before it moved the file.
+ * Reading changes nothing: others may write to the directory, and it may be read-only.
+ */
+async function readIfThere(directory: string, name: string): Promise<Uint8Array | null> {
+  for (const path of [join(directory, COMMITTED, name), join(directory, name)]) {
+    const bytes = await readFile(path).catch((error: unknown) => {
+      if (isMissing(error)) return null
+      throw error
+    })
+    if (bytes !== null) return bytes
+  }
+  return null
 }
 
 function described({ name, file, recipients, createdAt }: SealedPart): KitPart {
