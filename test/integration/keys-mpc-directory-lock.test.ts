@@ -13,7 +13,7 @@ const HOLDER = fileURLToPath(new URL('../support/lock-holder.ts', import.meta.ur
 
 /** Another process that takes the lock, and says so or why not. */
 async function holder(t: Test, directory: string): Promise<{ readonly process: ChildProcess; readonly said: string }> {
-  const child = spawn(process.execPath, [...process.execArgv, HOLDER, directory], {
+  const child = spawn(process.execPath, ['--import', 'tsx', HOLDER, directory], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))

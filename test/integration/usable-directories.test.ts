@@ -59,7 +59,7 @@ t.test('a directory that does not answer is given up, and the message says after
 t.test('a process whose system calls hang ends all the same', async (t) => {
   const fifo = join(await temporaryDirectory(t), 'fifo')
   execFileSync('mkfifo', [fifo])
-  const child = spawn(process.execPath, [...process.execArgv, HANGING, fifo], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, ['--import', 'tsx', HANGING, fifo], { stdio: ['ignore', 'ignore', 'pipe'] })
   const [err, [, signal]] = await Promise.all([text(child.stderr), once(child, 'exit')])
   t.match(err, /^DATA_DIR must be a directory that answers: [^\n]*\n$/)
   t.equal(signal, 'SIGKILL')
