@@ -130,8 +130,11 @@ t.test(
     const ended = []
     for (const path of [...signed, accepted, mintPath]) ended.push(await sandbox.until(client, path, isEnded))
     t.strictSame(
-      ended.map(({ status, failure, hashes }) => [status, failure, hashes.length]),
-      [2, 1, 2, 1, 1].map((versions) => ['confirmed', null, versions]),
+      ended.map(({ status, failure }) => [status, failure]),
+      ended.map(() => ['confirmed', null]),
     )
+    // The first and the third are signed once more. One behind them that waits for ten seconds gets a higher fee.
+    const versions = ended.map(({ hashes }) => hashes.length)
+    t.ok((versions[0] ?? 0) >= 2 && (versions[2] ?? 0) >= 2, `signed ${versions.join(', ')} times`)
   },
 )
