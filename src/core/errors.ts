@@ -175,6 +175,23 @@ export class KeyLimitReached extends BursarError {
   }
 }
 
+/** The policy of the tenant does not allow the request: nothing was recorded for sending or signing. */
+export class PolicyRefused extends BursarError {
+  override readonly type = 'policy_error'
+  override readonly code: 'policy_denied' | 'policy_limit'
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: PolicyRefused['code'], message: string, details: Readonly<Record<string, unknown>>) {
+    super(message)
+    this.code = code
+    this.details = details
+  }
+
+  override get items(): readonly ErrorItem[] {
+    return [{ type: this.type, message: this.message, code: this.code, details: this.details }]
+  }
+}
+
 /** A dependency does not answer. The same call may succeed later. */
 export class Unavailable extends BursarError {
   override readonly type = 'unavailable'

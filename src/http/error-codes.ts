@@ -14,6 +14,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
     amount_too_large: 'Send a smaller amount.',
     amount_zero: 'Send an amount greater than 0.',
+    approval_unavailable: 'Use `deny`, or keep the draft: nobody can approve yet.',
     bad_checksum: 'Correct the address: its EIP-55 checksum does not match.',
     body_required: 'Send a JSON object as the body.',
     body_too_large: 'Send a smaller body. The limit is in the message.',
@@ -231,6 +232,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   policy_error: {
     key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
+    policy_denied: 'Send what the policy allows, or change the policy: `details` names the rule and its version.',
+    policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
   },
   insufficient_funds: {
     insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',
@@ -279,16 +282,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
 /** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
 
-export type ErrorCode = {
-  readonly code: string
-  readonly type: ErrorType
-  readonly status: number
-  readonly retryable: boolean
-  readonly action: string
-}
-
 /** Sorted by code, then by type. */
-export const ERROR_CODES: readonly ErrorCode[] = (Object.keys(ACTIONS) as ErrorType[])
+export const ERROR_CODES = (Object.keys(ACTIONS) as ErrorType[])
   .flatMap((type) =>
     Object.entries(ACTIONS[type]).map(([code, action]) => ({
       code,

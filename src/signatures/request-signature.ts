@@ -7,6 +7,7 @@ import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import { spendingTypeIn } from '../core/spending-types.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
@@ -19,7 +20,6 @@ import { signatureAggregate } from './aggregate.ts'
 import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
 import { type Encoding, readMessage } from './read-message.ts'
 import { readTypedData, type SentTypedData } from './read-typed-data.ts'
-import { spendingTypeIn } from './spending-types.ts'
 
 export type Wanted =
   | { readonly type: 'message'; readonly text: string; readonly encoding: Encoding }

@@ -22,6 +22,7 @@ import { benchFollow } from './follow.ts'
 import { benchGrowth } from './grow.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
+import { benchPolicies } from './policies.ts'
 import { profileTable, profiling } from './profile.ts'
 import { benchProof } from './proof.ts'
 import { benchRecovery } from './recovery.ts'
@@ -97,6 +98,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   audit: benchAudit,
   growth: (subject) => benchGrowth(subject, Number(values.events ?? GROWTH_EVENTS)),
   proof: benchProof,
+  policies: benchPolicies,
 }
 
 const { values, positionals } = parseArgs({
