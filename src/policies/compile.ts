@@ -2,6 +2,8 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical-json.ts'
 import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
 import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
 import { isWithin } from './local-time.ts'
@@ -54,7 +56,7 @@ export type CompiledLimit = {
   readonly per: Per
   readonly windowSeconds: number
   readonly most: bigint
-  /** The counter, without whose it is. */
+  /** The counter, without whose it is: a digest of what it counts. The same in another version, or in another rule, counts on. */
   readonly name: string
   readonly unit: string
   readonly decimals: number
@@ -83,19 +85,48 @@ function compileRule(rule: Rule, lists: Lists): CompiledRule {
     rule,
     ofRequest: requestConditions(match),
     ofIntent: [...plainConditions(match), ...addressConditions(match, lists), ...amountConditions(match)],
-    limit: rule.effect === 'limit' ? compileLimit(rule.id, rule.limit) : null,
+    limit: rule.effect === 'limit' ? compileLimit(rule, rule.limit, lists) : null,
   }
 }
 
-function compileLimit(rule: string, limit: RuleLimit): CompiledLimit {
+function compileLimit({ id: rule, match }: Rule, limit: RuleLimit, lists: Lists): CompiledLimit {
   const { of, per, windowSeconds } = limit
   const key = of === 'asset' ? assetKey(limit.assetId) : null
   return {
     ...{ rule, of, per, windowSeconds, assetKey: key, most: BigInt(limit.amount) },
-    name: `${rule} ${key ?? of} ${windowSeconds} ${per}`,
+    name: digestOf({ match: resolved(match, lists), unit: key ?? of, windowSeconds, per }),
     unit: of === 'asset' ? limit.symbol : of === 'usd' ? 'USD' : 'transactions',
     decimals: of === 'asset' ? limit.decimals : of === 'usd' ? USD_DECIMALS : 0,
   }
+}
+
+/** 128 bits: nobody finds two that differ with the same name. */
+const NAME_DIGITS = 32
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, NAME_DIGITS)
+}
+
+/** With the addresses of lists instead of their names: what a list is called says nothing about what is counted. */
+function resolved({ recipients, contracts, spenders, typedData, ...match }: Match, lists: Lists): unknown {
+  const among = (part: Among | undefined) => {
+    if (part === undefined) return undefined
+    const { in: wanted, notIn } = withAddresses(part, lists) as { readonly in?: string[]; readonly notIn?: string[] }
+    const items = [...new Set(wanted ?? notIn)].sort().join(' ')
+    return wanted === undefined ? { notIn: items } : { in: items }
+  }
+  return {
+    ...match,
+    ...{ recipients: among(recipients), contracts: among(contracts), spenders: among(spenders) },
+    typedData: typedData && { ...typedData, verifyingContracts: among(typedData.verifyingContracts) },
+  }
+}
+
+/** In lower case. */
+function withAddresses(among: Among, lists: Lists): Among {
+  const items = 'in' in among ? among.in : among.notIn
+  const all = items.flatMap((item) => lists.get(item) ?? [lower(item)])
+  return 'in' in among ? { in: all } : { notIn: all }
 }
 
 /** A condition for a part of the match that is there. */
@@ -165,11 +196,7 @@ function plainConditions(match: Match): readonly IntentCondition[] {
 
 function addressConditions(match: Match, lists: Lists): readonly IntentCondition[] {
   const { recipients, contracts, spenders, typedData } = match
-  const addresses = (among: Among): Among => {
-    const items = 'in' in among ? among.in : among.notIn
-    const all = items.flatMap((item) => lists.get(item) ?? [lower(item)])
-    return 'in' in among ? { in: all } : { notIn: all }
-  }
+  const addresses = (among: Among) => withAddresses(among, lists)
   return [
     ...given(recipients, (among) => {
       const isIn = member(addresses(among), String)

@@ -40,7 +40,7 @@ export function refusedByLimit(
 ): PolicyRefused {
   const found = reservations.find((one) => one.counter === counter)
   const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
-  const rule = ruleOfCounter(counter)
+  const rule = found?.rule ?? null
   const availableAt = roomAt?.toISOString() ?? null
   const when =
     availableAt === null
@@ -57,11 +57,4 @@ export function refusedByLimit(
     window_seconds: found?.windowSeconds ?? null,
     available_at: availableAt,
   })
-}
-
-const COUNTER = /^policy \S+ \S+ (\S+) /
-
-/** The rule to which a counter belongs; `null` for counters of others. */
-export function ruleOfCounter(counter: string): string | null {
-  return COUNTER.exec(counter)?.[1] ?? null
 }
