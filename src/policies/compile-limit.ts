@@ -1,9 +1,9 @@
 /** Makes a limit of a policy ready to be counted, on a counter that is named by what it counts. Pure. */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
+import type { Among, Match, Per, Rule, RuleLimit } from '../core/policy.ts'
 import { USD_DECIMALS } from '../core/spend-limits.ts'
 import { assetKey } from './intent.ts'
-import type { Among, Match, Per, Rule, RuleLimit } from './policy.ts'
 
 export type CompiledLimit = {
   readonly rule: string

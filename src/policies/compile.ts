@@ -2,11 +2,11 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
+import { type Among, type Bounds, type Match, OWN_WALLETS, type Policy, type Rule } from '../core/policy.ts'
 import { millionthsOf } from '../core/spend-limits.ts'
 import { type CompiledLimit, compileLimit, type Lists, withAddresses } from './compile-limit.ts'
 import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
 import { isWithin } from './local-time.ts'
-import { type Among, type Bounds, type Match, OWN_WALLETS, type Policy, type Rule } from './policy.ts'
 
 /** `maybe`: what is judged may be anything. `unpriced`: the price is not known. */
 export type Held = 'no' | 'unpriced' | 'maybe' | 'yes'
