@@ -60,6 +60,6 @@ t.test('tags are at most 20 plain texts of at most 64 characters', async (t) => 
       { status: 422, body: { errors: [{ field }] } },
       field,
     )
-  const most = Array.from({ length: 20 }, (_, n) => `${n}`.padEnd(64, '🔥'))
+  const most = Array.from({ length: 20 }, (_, n) => `${n} `.padEnd(3) + '🔥'.repeat(61))
   t.strictSame(dataOf(await patch(`/v1/wallets/${wallet_id}`, { tags: most }, POLICIES)).tags, most.toSorted())
 })
