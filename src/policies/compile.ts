@@ -4,9 +4,6 @@
  */
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
-import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
-import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
-import { isWithin } from './local-time.ts'
 import {
   type Among,
   type Bounds,
@@ -16,7 +13,10 @@ import {
   type Policy,
   type Rule,
   type RuleLimit,
-} from './policy.ts'
+} from '../core/policy.ts'
+import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
+import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
+import { isWithin } from './local-time.ts'
 
 /** `maybe`: what is judged may be anything. `unpriced`: the price is not known. */
 export type Held = 'no' | 'unpriced' | 'maybe' | 'yes'
