@@ -79,7 +79,11 @@ export async function readTenantData(
   const [first] = rows
   if (first === undefined) return undefined
   const place = placeOf({ transaction_id: first.last_transaction_id, position: first.last_position })
-  return { events: rows.flatMap((row) => (row.stream_id === null ? [] : [toData(row as DataRow)])), place, read: Number(first.read) }
+  return {
+    events: rows.flatMap((row) => (row.stream_id === null ? [] : [toData(row as DataRow)])),
+    place,
+    read: Number(first.read),
+  }
 }
 
 /** As the index `events_by_type` has it. */
@@ -127,10 +131,7 @@ export async function findPlaceAt(pool: Pool, owner: LogOwner, at: Date): Promis
 }
 
 /** The place of the newest event of the owner that is committed, whether all can read it or not. */
-export async function findNewestPlace(
-  pool: Pool,
-  { tenantId, environment }: LogOwner,
-): Promise<SubscriptionPosition> {
+export async function findNewestPlace(pool: Pool, { tenantId, environment }: LogOwner): Promise<SubscriptionPosition> {
   const { rows } = await pool.query<Pick<EventRow, 'transaction_id' | 'position'>>({
     name: 'newest_of_tenant',
     text: `SELECT transaction_id::text, position FROM events WHERE ${OWNED} ORDER BY events.transaction_id DESC, position DESC LIMIT 1`,

@@ -100,7 +100,8 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
       if (verdict === 'allowed' || verdict === 'needs_approval') {
         for (const reservation of decision.reservations) windows.count(reservation, reservation.amount)
         // Only a transaction, which has a fee, ever gives something back.
-        if (decision.reservations.length > 0 && judged.fee !== null) open.set(id, { reservations: decision.reservations, kept: 'all' })
+        if (decision.reservations.length > 0 && judged.fee !== null)
+          open.set(id, { reservations: decision.reservations, kept: 'all' })
       }
       if (isBefore) return verdict
       const value = decision.usd

@@ -25,12 +25,14 @@ export type PastWallet = {
   readonly tags?: readonly string[]
 }
 
-
 export type PastFacts = {
   readonly learn: (fact: PastFact) => void
   readonly walletOf: (walletId: string) => PastWallet
   /** Everything but the actor. @param prices that the event of the request records */
-  readonly at: (recorded: { readonly prices: Facts['priceOf'] | null; readonly tags: readonly string[] }) => Omit<Facts, 'actor'>
+  readonly at: (recorded: {
+    readonly prices: Facts['priceOf'] | null
+    readonly tags: readonly string[]
+  }) => Omit<Facts, 'actor'>
   /** The newest price by then. */
   readonly priceOf: (assetId: string) => Price | null
 }
@@ -44,7 +46,10 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
   const registered = new Map<string, AssetRef>()
   const configured = new Map<string, AssetRef>(
     chains.flatMap(({ chainId, tokens }) =>
-      tokens.map((token) => [keyOf(chainId, token.address), tokenAsset(chainId, token.address, token.symbol, token.decimals)] as const),
+      tokens.map(
+        (token) =>
+          [keyOf(chainId, token.address), tokenAsset(chainId, token.address, token.symbol, token.decimals)] as const,
+      ),
     ),
   )
   const spenders = new Set(
@@ -57,7 +62,8 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
   }
 
   const known: Omit<Facts, 'actor' | 'tags' | 'priceOf'> = {
-    tokenOf: (chainId, contract) => configured.get(keyOf(chainId, contract)) ?? registered.get(keyOf(chainId, contract)) ?? null,
+    tokenOf: (chainId, contract) =>
+      configured.get(keyOf(chainId, contract)) ?? registered.get(keyOf(chainId, contract)) ?? null,
     isOwn: (address) => addresses.has(address),
     isCollection: (chainId, contract) => collections.has(keyOf(chainId, contract)),
     isSwapSpender: (chainId, address) => spenders.has(keyOf(chainId, address)),

@@ -9,8 +9,8 @@ import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import { OPENINGS, type Opening } from '../declarations.ts'
 import { type EventSchemas, upcast } from '../event-log/aggregate.ts'
-import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
+import type { DataEvent } from '../event-log/read-tenant-data.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { Intent as OpeningIntent, TransactionCancelled } from '../transactions/events.ts'
 import { readIntent } from '../transactions/read-events.ts'
@@ -18,12 +18,22 @@ import type { Kept } from './backtest.ts'
 import type { Facts } from './facts.ts'
 import type { Judged } from './intent.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
-import { judgedExport, judgedKeyChange, judgedSignature, type JudgedTypedData, type WalletFacts } from './signature-intents.ts'
+import {
+  type JudgedTypedData,
+  judgedExport,
+  judgedKeyChange,
+  judgedSignature,
+  type WalletFacts,
+} from './signature-intents.ts'
 import { judgedTransaction } from './transaction-intents.ts'
 
-/** A request that no transaction records. `by`: its `policy` and `reservations`, as recorded. */
-export type PastRequest = { readonly requestedAt: string; readonly by: Judging } & (
-  | { readonly is: 'signature'; readonly wallet: Omit<WalletFacts, keyof LogOwner | 'requestedAt'>; readonly typedData?: JudgedTypedData }
+/** A request that no transaction records. */
+export type PastRequest = { readonly requestedAt: string } & (
+  | {
+      readonly is: 'signature'
+      readonly wallet: Omit<WalletFacts, keyof LogOwner | 'requestedAt'>
+      readonly typedData?: JudgedTypedData
+    }
   | { readonly is: 'export'; readonly walletId: string }
   | { readonly is: 'api_key_change' }
 )
@@ -44,7 +54,13 @@ export type PastSource = Required<PastWords> & {
 }
 
 export type PastStep =
-  | { readonly is: 'request'; readonly id: string; readonly judged: Judged; readonly by: Judging; readonly facts: Facts }
+  | {
+      readonly is: 'request'
+      readonly id: string
+      readonly judged: Judged
+      readonly by: Judging
+      readonly facts: Facts
+    }
   | ({ readonly is: 'outcome'; readonly id: string } & Ended)
 
 /** `isFinal`: unless a block leaves the chain. */
@@ -69,7 +85,10 @@ const CANCELLED = 'TransactionCancelled'
 const OPENED = new Set<string>(Object.keys(OPENINGS))
 
 /** Types of the events that `take` reads, and of those whose data it needs. */
-export function pastTypes({ standing, passing }: PastSource): { readonly types: readonly string[]; readonly dataOf: readonly string[] } {
+export function pastTypes({ standing, passing }: PastSource): {
+  readonly types: readonly string[]
+  readonly dataOf: readonly string[]
+} {
   const dataOf = [...OPENED, CANCELLED, ...Object.keys(standing), ...Object.keys(passing)]
   return { types: [...dataOf, ...Object.keys(OUTCOMES)], dataOf }
 }
@@ -89,10 +108,11 @@ export function createPast(
     return { actor, ...known.at({ prices, tags }) }
   }
 
-  function requestOf(event: DataEvent, request: PastRequest): PastStep {
-    const { by, requestedAt } = request
+  function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {
+    const { requestedAt } = request
     const place = { tenantId, environment, requestedAt }
-    const walletId = request.is === 'signature' ? request.wallet.walletId : request.is === 'export' ? request.walletId : null
+    const walletId =
+      request.is === 'signature' ? request.wallet.walletId : request.is === 'export' ? request.walletId : null
     const facts = factsFor(by, event.actor, walletId)
     const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by, facts })
     switch (request.is) {
@@ -135,7 +155,7 @@ export function createPast(
       const { data } = upcast(schemas, event.type, event.schemaVersion, event.data)
       let step: PastStep | null = null
       for (const said of read(data as never, idOf(event))) {
-        if ('by' in said) step = requestOf(event, said)
+        if ('requestedAt' in said) step = requestOf(event, data as Judging, said)
         else known.learn(said)
       }
       return step
@@ -155,6 +175,9 @@ function idOf({ streamId }: Pick<DataEvent, 'streamId'>): string {
 }
 
 function recordedPrices({ prices }: PolicyPart): Facts['priceOf'] {
-  const byAsset = mapValues(Object.fromEntries(prices.map((price) => [price.assetId, price])), ({ usd, at }) => ({ usd, at }))
+  const byAsset = mapValues(Object.fromEntries(prices.map((price) => [price.assetId, price])), ({ usd, at }) => ({
+    usd,
+    at,
+  }))
   return (assetId) => byAsset[assetId] ?? null
 }

@@ -31,7 +31,8 @@ export function createWindows(): Windows {
   let newest = Number.NEGATIVE_INFINITY
   let counted = 0
   const forget = () => {
-    for (const [name, { buckets }] of counters) if ((buckets.at(-1)?.at ?? newest) < newest - KEPT_MS) counters.delete(name)
+    for (const [name, { buckets }] of counters)
+      if ((buckets.at(-1)?.at ?? newest) < newest - KEPT_MS) counters.delete(name)
     for (const counter of counters.values()) {
       const gone = counter.buckets.findIndex(({ at }) => at >= newest - KEPT_MS)
       if (gone <= 0 || counter.first < gone) continue
