@@ -28,11 +28,8 @@ export type PastWallet = {
 export type PastFacts = {
   readonly learn: (fact: PastFact) => void
   readonly walletOf: (walletId: string) => PastWallet
-  /** Everything but the actor. @param prices that the event of the request records */
-  readonly at: (recorded: {
-    readonly prices: Facts['priceOf'] | null
-    readonly tags: readonly string[]
-  }) => Omit<Facts, 'actor'>
+  /** What does not depend on the request. */
+  readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf'>
   /** The newest price by then. */
   readonly priceOf: (assetId: string) => Price | null
 }
@@ -61,16 +58,16 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
     else registered.set(key, asset)
   }
 
-  const known: Omit<Facts, 'actor' | 'tags' | 'priceOf'> = {
+  const facts: PastFacts['facts'] = {
     tokenOf: (chainId, contract) =>
       configured.get(keyOf(chainId, contract)) ?? registered.get(keyOf(chainId, contract)) ?? null,
     isOwn: (address) => addresses.has(address),
     isCollection: (chainId, contract) => collections.has(keyOf(chainId, contract)),
     isSwapSpender: (chainId, address) => spenders.has(keyOf(chainId, address)),
   }
-  const priceOf = (assetId: string) => prices.get(assetId) ?? null
   return {
-    priceOf,
+    facts,
+    priceOf: (assetId) => prices.get(assetId) ?? null,
     learn(fact) {
       switch (fact.is) {
         case 'wallet': {
@@ -95,7 +92,6 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
       }
     },
     walletOf: (walletId) => wallets.get(walletId) ?? {},
-    at: ({ prices: recorded, tags }) => ({ ...known, tags, priceOf: recorded ?? priceOf }),
   }
 }
 

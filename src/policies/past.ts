@@ -16,7 +16,7 @@ import type { Intent as OpeningIntent, TransactionCancelled } from '../transacti
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { Facts } from './facts.ts'
-import type { Judged } from './intent.ts'
+import type { Judged, Price } from './intent.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
 import {
   type JudgedTypedData,
@@ -59,7 +59,6 @@ export type PastStep =
       readonly id: string
       readonly judged: Judged
       readonly by: Judging
-      readonly facts: Facts
     }
   | ({ readonly is: 'outcome'; readonly id: string } & Ended)
 
@@ -93,19 +92,26 @@ export function pastTypes({ standing, passing }: PastSource): {
   return { types: [...dataOf, ...Object.keys(OUTCOMES)], dataOf }
 }
 
-/** @param chains as they are configured now */
-export function createPast(
-  { tenantId, environment }: LogOwner,
-  source: PastSource,
-  chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[],
-): Past {
+export type PastSettings = {
+  readonly source: PastSource
+  /** As they are configured now. */
+  readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
+  /** Whether a price counts however old it is. What is to be counted, and not refused, is better counted by an old price than not at all. */
+  readonly isAnyPrice: boolean
+}
+
+export function createPast({ tenantId, environment }: LogOwner, { source, chains, isAnyPrice }: PastSettings): Past {
   const known = createPastFacts(chains)
   const readers: PastReaders = { ...source.standing, ...source.passing }
 
-  function factsFor({ policy }: Judging, actor: string, walletId: string | null): Facts {
-    const prices = policy === undefined ? null : recordedPrices(policy)
+  /** Prices are those that the event records, or those that were known by then. */
+  function factsFor({ policy }: Judging, { actor, recordedAt }: DataEvent, walletId: string | null): Facts {
+    const recorded = policy === undefined ? () => null : recordedPrices(policy)
+    const aged = (price: Price | null) => (price === null || !isAnyPrice ? price : { ...price, at: recordedAt })
+    const priceOf = (assetId: string) =>
+      aged(recorded(assetId) ?? (policy === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
-    return { actor, ...known.at({ prices, tags }) }
+    return { ...known.facts, actor, tags, priceOf }
   }
 
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {
@@ -113,8 +119,8 @@ export function createPast(
     const place = { tenantId, environment, requestedAt }
     const walletId =
       request.is === 'signature' ? request.wallet.walletId : request.is === 'export' ? request.walletId : null
-    const facts = factsFor(by, event.actor, walletId)
-    const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by, facts })
+    const facts = factsFor(by, event, walletId)
+    const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by })
     switch (request.is) {
       case 'signature': {
         const { wallet, typedData } = request
@@ -139,9 +145,9 @@ export function createPast(
       event.data,
     )
     const by = data as unknown as Judging
-    const facts = factsFor(by, event.actor, data.walletId)
+    const facts = factsFor(by, event, data.walletId)
     const judged = judgedTransaction({ type, data: readIntent(data) }, facts)
-    return judged.intents.length === 0 ? null : { is: 'request', id: idOf(event), judged, by, facts }
+    return judged.intents.length === 0 ? null : { is: 'request', id: idOf(event), judged, by }
   }
 
   return {

@@ -36,6 +36,8 @@ export type PastRange = {
    * committed before this is read, also behind transactions that still run.
    */
   readonly isGapless: boolean
+  /** As in `createPast`; not by default. */
+  readonly isAnyPrice?: boolean
 }
 
 /** `read`: events that were looked at, of whatever type. */
@@ -45,13 +47,13 @@ export type PastPage = { readonly steps: readonly PastStep[]; readonly read: num
 export async function* readPast(
   { pool, source, chains }: PastPorts,
   owner: LogOwner,
-  { fromMs, toMs, isGapless }: PastRange,
+  { fromMs, toMs, isGapless, isAnyPrice = false }: PastRange,
 ): AsyncGenerator<PastPage> {
   const start = await findPlaceAt(pool, owner, new Date(fromMs - CLOCKS_APART_MS))
   const end = await (toMs === null
     ? findNewestPlace(pool, owner)
     : findPlaceAt(pool, owner, new Date(toMs + CLOCKS_APART_MS)))
-  const past = createPast(owner, source, chains)
+  const past = createPast(owner, { source, chains, isAnyPrice })
   const standing = Object.keys(source.standing)
   for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
     const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until: start, types: standing }, PAGE)
