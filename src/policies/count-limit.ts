@@ -2,7 +2,8 @@
 
 import type { Per } from '../core/policy.ts'
 import { bucketOf, type Reservation } from '../core/spend-limits.ts'
-import type { CompiledLimit, Value } from './compile.ts'
+import type { Value } from './compile.ts'
+import type { CompiledLimit } from './compile-limit.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 
 export type RuleReservation = Reservation & { readonly rule: string }

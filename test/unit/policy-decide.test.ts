@@ -1,9 +1,10 @@
 /** What a policy says about single requests: effects, prices, limits and what a caller is told. */
 import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
+import { policyLimitOf } from '../../src/core/policy-limit.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { explainRules } from '../../src/policies/explain.ts'
-import { refusedByLimit, refusedByPolicy } from '../../src/policies/refusal.ts'
+import { refusedByPolicy } from '../../src/policies/refusal.ts'
 import type { SentMatch, SentRule } from '../../src/policies/sent-policy.ts'
 import { ALICE, BOB, ETH, judgedCall, judgedOf, KEY, MALLORY, NOON, policyOf, USDC, WBTC } from '../support/policies.ts'
 
@@ -111,8 +112,11 @@ t.test('a limit reserves what moves and the fee, on a counter of what it counts'
 t.test(
   'a counter goes on as long as the same is counted, whatever the rule, the amount and the lists are called',
   (t) => {
-    const counterOf = (part: Parameters<typeof limit>[0], more: Partial<SentRule> = {}, lists: object = {}) =>
-      decide(policyOf([limit(part, more)], { lists }), transfer).reservations[0]?.counter
+    const counterOf = (
+      part: Parameters<typeof limit>[0],
+      more: Partial<SentRule> = {},
+      lists: Readonly<Record<string, readonly string[]>> = {},
+    ) => decide(policyOf([limit(part, more)], { lists }), transfer).reservations[0]?.counter
     const friends: SentMatch = { recipients: { in: ['friends'] } }
     const first = counterOf({ amount_usd: '900' }, { match: friends }, { friends: [ALICE, BOB] })
     t.type(first, 'string')
@@ -161,7 +165,7 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
   const refused = (rules: readonly SentRule[], request = transfer) => {
     const { refusal } = decide(policyOf(rules), request)
     if (refusal === null) throw new Error('the request must be refused')
-    return refusedByPolicy(refusal)
+    return refusedByPolicy(refusal, request)
   }
   const { code, type, details } = refused([deny({})])
   t.strictSame(
@@ -179,10 +183,17 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
   })
   const { reservations } = decide(policyOf([limit({ amount: '5', asset_id: USDC.assetId })]), transfer)
   const room = { counter: reservations[0]?.counter ?? '', left: 300_000n, needed: 1_000_000n, roomAt: new Date(NOON) }
-  t.strictSame(refusedByLimit(room, reservations, 7).items[0]?.details, {
+  const opened = {
+    environment: 'mainnet',
+    walletId: 'wal_1',
+    policy: { version: 7, tags: [], prices: [] },
+    reservations,
+  } as const
+  t.strictSame(policyLimitOf(room, [opened])?.details, {
     ...{ rule: 'cap', version: 7, limit: '5', left: '0.3', needed: '1', unit: 'USDC' },
     ...{ window_seconds: 86_400, available_at: NOON },
   })
+  t.equal(policyLimitOf({ ...room, counter: 'key_1 usd 86400' }, [opened]), null, 'a limit of others')
   t.end()
 })
 
