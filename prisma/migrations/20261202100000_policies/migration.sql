@@ -64,3 +64,7 @@ BEGIN
   EXECUTE replace(source, step,
     E'  IF ''CountersSeeded'' = ANY (types) THEN spends := coalesce(spends, ''{}'') || seeded_in(stream_ids, types, all_data); END IF;\n' || step);
 END $body$;
+
+-- What rules name wallets by. A label can be changed by any key that may change wallets, and would let one escape a rule.
+ALTER TABLE wallets ADD COLUMN tags text[] NOT NULL DEFAULT '{}';
+SELECT create_put_function('wallets');
