@@ -13,10 +13,11 @@ import type { TransactionParts } from './transaction-parts.ts'
 export function composeContractCallRoutes(
   { config, pool, chainOf, metrics }: Kernel,
   { accept, books }: ApiParts,
-  { ports: transactions, reads }: TransactionParts,
+  { ports: transactions, reads, room }: TransactionParts,
 ): Routes {
   const ports = {
     ...transactions,
+    ...room,
     accept,
     nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
