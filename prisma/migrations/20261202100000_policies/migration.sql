@@ -25,6 +25,7 @@ CREATE TABLE policy_versions (
   status           text NOT NULL,
   draft_revision   integer NOT NULL,
   policy           jsonb NOT NULL,
+  rule_count       integer NOT NULL,
   hash             text NOT NULL,
   previous_version integer,
   previous_hash    text,
