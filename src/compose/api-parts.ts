@@ -33,7 +33,6 @@ export function apiParts(kernel: Kernel) {
     limitReports,
     findWallet: createFindWallet(createWalletFacts(pool)),
     limitsOfKeys: createLimitsOfKeys(log),
-    policiesInForce: policies.inForce,
     isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }
