@@ -34,7 +34,7 @@ export const warningSchema = Type.Object({
   }),
 })
 
-const summaryFields = {
+export const summaryFields = {
   version: versionNumber('The number of the version. It never means another policy.'),
   status: oneOf(VERSION_STATUSES, {
     description:
