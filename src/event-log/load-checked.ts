@@ -19,6 +19,8 @@ export type Checked<State> = Loaded<State> & {
   readonly broken: string | null
   /** From the metadata of the first event; `null` when the stream does not exist. */
   readonly tenantId: string | null
+  /** Where the first event stands in the log, and who caused it; `null` when the stream does not exist. */
+  readonly opened: { readonly position: bigint; readonly actor: string } | null
 }
 
 /** Streams of several callers in one query. */
@@ -61,16 +63,23 @@ function readAll<S, C, E extends Event>(
   rows: readonly EventRow[],
   settings: { readonly hashes: boolean; readonly setAside: SetAside },
 ): Checked<S>[] {
-  const parts = new Map<string, StreamPart<S> & { readonly id: string; tenantId: string | null }>(
-    ids.map((id) => [`${aggregate.category}-${id}`, { ...startOf(aggregate.initialState), id, tenantId: null }]),
+  const parts = new Map<string, StreamPart<S> & Pick<Mutable<Checked<S>>, 'id' | 'tenantId' | 'opened'>>(
+    ids.map((id) => [
+      `${aggregate.category}-${id}`,
+      { ...startOf(aggregate.initialState), id, tenantId: null, opened: null },
+    ]),
   )
   for (const row of rows) {
     const part = parts.get(row.stream_id)
     if (part === undefined) continue
-    if (readNext(aggregate, part, row, settings) !== null) part.tenantId ??= row.metadata.tenantId
+    if (readNext(aggregate, part, row, settings) === null) continue
+    part.tenantId ??= row.metadata.tenantId
+    part.opened ??= { position: BigInt(row.position), actor: row.metadata.actor }
   }
   return Array.from(parts.values(), ({ isSetAside, ...part }) => ({
     ...part,
     broken: isSetAside && aggregate.whenSetAside === 'end' ? null : part.held,
   }))
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
