@@ -14,6 +14,7 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
+import { policies } from '../policies/capability.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
 import { requests } from '../requests/capability.ts'
@@ -44,6 +45,7 @@ export const CAPABILITIES: readonly Capability[] = [
   restores,
   requests,
   access,
+  policies,
   audit,
   webhooks,
 ]

@@ -3,11 +3,12 @@
  * their own times and prices, through the function that decides, and windows as the append counts them. What it refuses counts
  * towards no limit; what it asks approvals for counts as approved.
  */
+
+import type { Effect } from '../core/policy.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { CompiledPolicy } from './compile.ts'
 import { type Decision, decide } from './decide.ts'
 import type { Judged } from './intent.ts'
-import type { Effect } from './policy.ts'
 import { createWindows } from './windows.ts'
 
 /** What an outcome leaves of what was reserved: nothing, the fee, or all, also of an outcome that was revoked. */

@@ -7,11 +7,11 @@ import { moveOf, type TokenMove } from '../chain/moves.ts'
 import { callsOf, type MadeCall } from '../chain/spends.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { largest } from '../core/money.ts'
+import type { Action } from '../core/policy.ts'
 import { type Spend, UNLIMITED } from '../core/spends.ts'
 import type { Intent as OpeningIntent } from '../transactions/events.ts'
 import { type Facts, movedOf, tokenMoved } from './facts.ts'
 import { ANY, type Intent, intentOf, keyOf, unclear } from './intent.ts'
-import type { Action } from './policy.ts'
 
 /** A call with more of them is judged as one that cannot be understood. */
 const MAX_INTENTS = 64

@@ -2,9 +2,7 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
-import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
-import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
-import { isWithin } from './local-time.ts'
+
 import {
   type Among,
   type Bounds,
@@ -14,7 +12,10 @@ import {
   type Policy,
   type Rule,
   type RuleLimit,
-} from './policy.ts'
+} from '../core/policy.ts'
+import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
+import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
+import { isWithin } from './local-time.ts'
 
 /** `maybe`: what is judged may be anything. `unpriced`: the price is not known. */
 export type Held = 'no' | 'unpriced' | 'maybe' | 'yes'

@@ -1,8 +1,9 @@
 /** What a request counts towards a limit: reservations in the shape in which the append takes them. Pure. */
+
+import type { Per } from '../core/policy.ts'
 import { bucketOf, type Reservation } from '../core/spend-limits.ts'
 import type { CompiledLimit, Value } from './compile.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
-import type { Per } from './policy.ts'
 
 export type RuleReservation = Reservation & { readonly rule: string }
 

@@ -2,6 +2,8 @@
  * What a policy says about a request. Pure, and independent of the order of rules and of intents: any denial wins, every limit
  * must fit, approvals add up. The same function decides, shadows, simulates and tests a policy on the past.
  */
+
+import type { Effect, Rule } from '../core/policy.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import {
   both,
@@ -16,7 +18,6 @@ import {
 } from './compile.ts'
 import { countLimit, type RuleReservation } from './count-limit.ts'
 import type { Intent, Judged } from './intent.ts'
-import type { Effect, Rule } from './policy.ts'
 
 /**
  * Why a request is refused. `denied`: a rule denies it. `unknown_price`: a rule compares US dollars, and the price is not known or

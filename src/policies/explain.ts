@@ -1,7 +1,8 @@
 /** Why each rule is about a request or is not: each condition with its outcome. For people who simulate a request. Pure. */
+
+import type { Effect } from '../core/policy.ts'
 import { both, type CompiledPolicy, freshAt, type Held, totalsOf } from './compile.ts'
 import type { Judged } from './intent.ts'
-import type { Effect } from './policy.ts'
 
 export type ExplainedCondition = { readonly field: string; readonly held: Held }
 export type ExplainedRule = {

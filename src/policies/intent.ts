@@ -3,7 +3,7 @@
  * spend one asset, or calls one function. Addresses are in lower case.
  */
 import type { Environment, Network } from '../core/networks.ts'
-import type { Action } from './policy.ts'
+import type { Action } from '../core/policy.ts'
 
 /** Instead of a value: it may be any. Rules that restrict match it, rules that allow do not. `null`: there is none. */
 export const ANY = '*'

@@ -1,6 +1,6 @@
 /** What is suspicious in a policy, and what hinders its publication. Pure. */
 import { ValidationFailed } from '../core/errors.ts'
-import { type Among, asksPeople, type Match, OWN_WALLETS, type Policy, type Rule } from './policy.ts'
+import { type Among, asksPeople, type Match, OWN_WALLETS, type Policy, type Rule } from '../core/policy.ts'
 
 export type Warning = {
   readonly code: 'never_matches' | 'never_decides' | 'allows_nothing' | 'unused_list' | 'asks_people'

@@ -1,5 +1,5 @@
 /** Whether a time is in a window of a time zone, with its daylight saving time. Pure: the zones are those of the runtime. */
-import { DAYS, type TimeWindow } from './policy.ts'
+import { DAYS, type TimeWindow } from '../core/policy.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

@@ -4,9 +4,6 @@ import { parseAddress } from '../chain/address.ts'
 import { fieldPath } from '../core/field-path.ts'
 import { adviceFor, type Mistakes, type Path } from '../core/mistakes.ts'
 import { parseAmount } from '../core/money.ts'
-import { USD_DECIMALS } from '../core/spend-limits.ts'
-import { assetKey } from './intent.ts'
-import { isTimeZone } from './local-time.ts'
 import {
   type Among,
   type Bounds,
@@ -16,7 +13,10 @@ import {
   type Match,
   OWN_WALLETS,
   type TimeWindow,
-} from './policy.ts'
+} from '../core/policy.ts'
+import { USD_DECIMALS } from '../core/spend-limits.ts'
+import { assetKey } from './intent.ts'
+import { isTimeZone } from './local-time.ts'
 import type { SentAmong, SentBounds, SentMatch } from './sent-policy.ts'
 
 /** What readers of a policy share. */

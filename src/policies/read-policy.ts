@@ -7,7 +7,6 @@ import { ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import { createMistakes, type Path } from '../core/mistakes.ts'
 import { parseAmount } from '../core/money.ts'
-import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS } from '../core/spend-limits.ts'
 import {
   type Approval,
   asksPeople,
@@ -20,7 +19,8 @@ import {
   type Policy,
   type Rule,
   type RuleLimit,
-} from './policy.ts'
+} from '../core/policy.ts'
+import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS } from '../core/spend-limits.ts'
 import { type Reading, readAsset, readMatch } from './read-match.ts'
 import type { SentAmong, SentLimit, SentPolicy, SentRule } from './sent-policy.ts'
 

@@ -1,9 +1,19 @@
 /** The schema of a policy in requests. Its types are those of `sent-policy.ts`. */
 import { Type } from '@sinclair/typebox'
 import { NETWORKS } from '../core/networks.ts'
+import {
+  ACTIONS,
+  DAYS,
+  EFFECTS,
+  MAX_ADDRESSES,
+  MAX_ITEMS,
+  MAX_LISTS,
+  MAX_RULES,
+  OWN_WALLETS,
+  PERS,
+} from '../core/policy.ts'
 import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS } from '../core/spend-limits.ts'
 import { addressSchema, amountSchema, closedObject, oneOf, text } from '../http/schemas.ts'
-import { ACTIONS, DAYS, EFFECTS, MAX_ADDRESSES, MAX_ITEMS, MAX_LISTS, MAX_RULES, OWN_WALLETS, PERS } from './policy.ts'
 
 const NAME = '^[a-z][a-z0-9_-]{0,63}$'
 const nameSchema = (description: string, example: string) =>

@@ -1,6 +1,6 @@
 /** A policy as clients write it: `schemas.ts` has the schema of it. */
 import type { Network } from '../core/networks.ts'
-import type { Action, Day, Effect, Per, UnknownPrice } from './policy.ts'
+import type { Action, Day, Effect, Per, UnknownPrice } from '../core/policy.ts'
 
 export type SentAmong = { readonly in?: readonly string[]; readonly not_in?: readonly string[] }
 export type SentBounds = { readonly gte?: string; readonly lt?: string }

@@ -4,11 +4,11 @@
  */
 import { mostOf } from '../chain/spends.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { Action } from '../core/policy.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import { UNLIMITED } from '../core/spends.ts'
 import { apiKeyOf, type Facts, tokenMoved } from './facts.ts'
 import { ANY, ANYTHING, type Intent, intentOf, type Judged, unclear } from './intent.ts'
-import type { Action } from './policy.ts'
 
 /** Typed data as signature requests record it. */
 export type JudgedTypedData = {

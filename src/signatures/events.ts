@@ -1,6 +1,7 @@
 /** The events of a signature over a message or typed data: the owner's request, and the result. */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
 
 export const SIGNATURE_TYPES = ['message', 'typed_data'] as const
 export type SignatureType = (typeof SIGNATURE_TYPES)[number]
@@ -33,6 +34,8 @@ type Wish = {
   readonly address: string
   /** The 32 bytes that are signed. */
   readonly digest: string
+  /** The policy that judged it; missing where none was in force, and in older events. */
+  readonly policy?: PolicyPart
   readonly requestedAt: string
 }
 

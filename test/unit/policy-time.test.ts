@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isTimeZone, isWithin } from '../../src/policies/local-time.ts'
-import { DAYS, type TimeWindow } from '../../src/policies/policy.ts'
+import { DAYS, type TimeWindow } from '../../src/core/policy.ts'
 
 const ZONES = [
   'UTC',

@@ -2,7 +2,7 @@
  * A policy in its normalised form, as it is recorded: addresses have their EIP-55 checksum, amounts are base units, US dollars
  * are millionths, both as decimal digits, and methods are selectors. Two texts that mean the same have one normalised form.
  */
-import type { Network } from '../core/networks.ts'
+import type { Network } from './networks.ts'
 
 /** What a request does. It has each action that describes it: a batch is also a transfer. */
 export const ACTIONS = [

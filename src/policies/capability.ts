@@ -1,0 +1,9 @@
+/** What policies do: they keep the drafts and versions of each tenant. */
+import type { Capability } from '../capability.ts'
+import { anyAggregate } from '../event-log/fold.ts'
+import { policyAggregate } from './aggregate.ts'
+import { policyDenialAggregate } from './denial-aggregate.ts'
+
+export const policies: Capability = {
+  aggregates: [anyAggregate(policyAggregate), anyAggregate(policyDenialAggregate)],
+}
