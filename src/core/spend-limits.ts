@@ -32,6 +32,10 @@ export type Reservation = {
   readonly amount: bigint
   /** What of it stays spent once a block has the transaction, whatever its outcome: the fee. */
   readonly kept: bigint
+  /** The rule of the policy whose limit it is; missing for a limit of an API key. */
+  readonly rule?: string
+  /** It only counts, for a version of the policy that refuses nothing yet. */
+  readonly mustFit?: false
 }
 
 export const USD_DECIMALS = 6

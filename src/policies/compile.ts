@@ -2,18 +2,9 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
-
-import {
-  type Among,
-  type Bounds,
-  type Match,
-  OWN_WALLETS,
-  type Per,
-  type Policy,
-  type Rule,
-  type RuleLimit,
-} from '../core/policy.ts'
-import { millionthsOf, USD_DECIMALS } from '../core/spend-limits.ts'
+import { type Among, type Bounds, type Match, OWN_WALLETS, type Policy, type Rule } from '../core/policy.ts'
+import { millionthsOf } from '../core/spend-limits.ts'
+import { type CompiledLimit, compileLimit, type Lists, withAddresses } from './compile-limit.ts'
 import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
 import { isWithin } from './local-time.ts'
 
@@ -47,36 +38,26 @@ export type CompiledRule = {
   readonly limit: CompiledLimit | null
 }
 
-export type CompiledLimit = {
-  readonly rule: string
-  readonly of: RuleLimit['of']
-  /** Of the asset that it limits. */
-  readonly assetKey: string | null
-  readonly per: Per
-  readonly windowSeconds: number
-  readonly most: bigint
-  /** The counter, without whose it is. */
-  readonly name: string
-  readonly unit: string
-  readonly decimals: number
-}
-
 export type CompiledPolicy = {
   readonly version: number
   readonly default: Policy['default']
   readonly maxPriceAgeMs: number
   /** In the order of their ids: the order in which they were written says nothing. */
   readonly rules: readonly CompiledRule[]
+  /** Whether a rule is about the wallets of the tenant. */
+  readonly namesOwnWallets: boolean
 }
 
 /** @param version that decisions name */
 export function compilePolicy(policy: Policy, version: number): CompiledPolicy {
   const lists = new Map(Object.entries(policy.lists).map(([name, addresses]) => [name, addresses.map(lower)]))
   const rules = policy.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((rule) => compileRule(rule, lists))
-  return { version, default: policy.default, maxPriceAgeMs: policy.maxPriceAgeSeconds * 1_000, rules }
+  const namesOwnWallets = policy.rules.some(({ match: { recipients = { in: [] } } }) =>
+    ('in' in recipients ? recipients.in : recipients.notIn).includes(OWN_WALLETS),
+  )
+  const maxPriceAgeMs = policy.maxPriceAgeSeconds * 1_000
+  return { version, default: policy.default, maxPriceAgeMs, rules, namesOwnWallets }
 }
-
-type Lists = ReadonlyMap<string, readonly string[]>
 
 function compileRule(rule: Rule, lists: Lists): CompiledRule {
   const { match } = rule
@@ -84,18 +65,7 @@ function compileRule(rule: Rule, lists: Lists): CompiledRule {
     rule,
     ofRequest: requestConditions(match),
     ofIntent: [...plainConditions(match), ...addressConditions(match, lists), ...amountConditions(match)],
-    limit: rule.effect === 'limit' ? compileLimit(rule.id, rule.limit) : null,
-  }
-}
-
-function compileLimit(rule: string, limit: RuleLimit): CompiledLimit {
-  const { of, per, windowSeconds } = limit
-  const key = of === 'asset' ? assetKey(limit.assetId) : null
-  return {
-    ...{ rule, of, per, windowSeconds, assetKey: key, most: BigInt(limit.amount) },
-    name: `${rule} ${key ?? of} ${windowSeconds} ${per}`,
-    unit: of === 'asset' ? limit.symbol : of === 'usd' ? 'USD' : 'transactions',
-    decimals: of === 'asset' ? limit.decimals : of === 'usd' ? USD_DECIMALS : 0,
+    limit: rule.effect === 'limit' ? compileLimit(rule, rule.limit, lists) : null,
   }
 }
 
@@ -166,11 +136,7 @@ function plainConditions(match: Match): readonly IntentCondition[] {
 
 function addressConditions(match: Match, lists: Lists): readonly IntentCondition[] {
   const { recipients, contracts, spenders, typedData } = match
-  const addresses = (among: Among): Among => {
-    const items = 'in' in among ? among.in : among.notIn
-    const all = items.flatMap((item) => lists.get(item) ?? [lower(item)])
-    return 'in' in among ? { in: all } : { notIn: all }
-  }
+  const addresses = (among: Among) => withAddresses(among, lists)
   return [
     ...given(recipients, (among) => {
       const isIn = member(addresses(among), String)

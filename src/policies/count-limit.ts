@@ -2,7 +2,8 @@
 
 import type { Per } from '../core/policy.ts'
 import { bucketOf, type Reservation } from '../core/spend-limits.ts'
-import type { CompiledLimit, Value } from './compile.ts'
+import type { Value } from './compile.ts'
+import type { CompiledLimit } from './compile-limit.ts'
 import { ANY, type Intent, type Judged, type Moved } from './intent.ts'
 
 export type RuleReservation = Reservation & { readonly rule: string }
@@ -76,7 +77,7 @@ function keyOf(per: Per, { walletId, apiKey }: Judged, { recipient }: Intent): s
   return per === 'wallet' ? walletId : per === 'api_key' ? apiKey : recipient
 }
 
-/** The counter of a rule goes on when the rule changes, unless it counts something else. */
+/** The counter is that of what is counted: it goes on when the rule has another amount, another name or another version. */
 function reservationOf(limit: CompiledLimit, { request, buckets }: LimitedRequest, sum: Sum): RuleReservation {
   const { rule, name, unit, decimals, windowSeconds, most } = limit
   const { key, amount, kept } = sum

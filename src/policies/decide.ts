@@ -56,7 +56,7 @@ export type Decision = {
   readonly refusal: Refusal | null
   /** Rules that refuse it, each once. */
   readonly refusedBy: readonly (string | null)[]
-  /** Of every limit that is about it, also if it is refused: a shadow counts too. */
+  /** Of every limit that is about it, each counter once, also if it is refused: a shadow counts too. */
   readonly reservations: readonly RuleReservation[]
   readonly approvals: readonly NeededApproval[]
   readonly matched: readonly MatchedRule[]
@@ -199,6 +199,14 @@ function approvalsOf(rules: readonly Rule[]): readonly NeededApproval[] {
   return [...groups.values()].sort((a, b) => (a.group < b.group ? -1 : 1))
 }
 
+/** Two rules that limit the same count once, and the lower limit must have room. */
+function reserve(reservations: RuleReservation[], reservation: RuleReservation): void {
+  const place = reservations.findIndex(({ counter }) => counter === reservation.counter)
+  const found = reservations[place]
+  if (found === undefined) reservations.push(reservation)
+  else if (reservation.limit < found.limit) reservations[place] = reservation
+}
+
 /** What the request matches of the rule: its intents, and how its own conditions hold. */
 type About = { readonly about: readonly number[]; readonly ofRequest: Held }
 
@@ -213,7 +221,7 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
   if (isUncounted) verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
   if (isUnpriced) withoutPrice(rule, one, verdict)
   for (const reservation of reservations) {
-    verdict.reservations.push(reservation)
+    reserve(verdict.reservations, reservation)
     if (reservation.amount > reservation.limit)
       verdict.refusals.push(refusalOf(one, 'over_limit', rule.id, reservation))
   }

@@ -160,7 +160,7 @@ const approvalSchema = closedObject(
 )
 
 const ruleSchema = closedObject({
-  id: nameSchema('The id of the rule. Counters belong to it: keep it when you change the rule.', 'daily-cap'),
+  id: nameSchema('The id of the rule: refusals name it.', 'daily-cap'),
   description: Type.Optional(
     text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] }),
   ),

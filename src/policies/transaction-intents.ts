@@ -55,8 +55,10 @@ function intentsOf(type: Opening, data: OpeningIntent, facts: Facts): readonly I
     case 'CollectionDeployRequested':
     case 'TokenUpdateRequested':
     case 'VoucherRevocationRequested':
-    case 'SwapGuardDeployRequested':
       return [intentOf({ actions: ['contract_call'], ...calledBy(data) })]
+    // The operator deploys what all swaps of the installation use.
+    case 'SwapGuardDeployRequested':
+      return []
     case 'NonceFillRequested':
     case 'CheckpointAnchorRequested':
       return sendsNothingToItself(data) ? [] : [unclear(['contract_call'])]

@@ -1,9 +1,10 @@
 /** What a policy says about single requests: effects, prices, limits and what a caller is told. */
 import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
+import { policyLimitOf } from '../../src/core/policy-limit.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { explainRules } from '../../src/policies/explain.ts'
-import { refusedByLimit, refusedByPolicy, ruleOfCounter } from '../../src/policies/refusal.ts'
+import { refusedByPolicy } from '../../src/policies/refusal.ts'
 import type { SentMatch, SentRule } from '../../src/policies/sent-policy.ts'
 import { ALICE, BOB, ETH, judgedCall, judgedOf, KEY, MALLORY, NOON, policyOf, USDC, WBTC } from '../support/policies.ts'
 
@@ -85,24 +86,67 @@ t.test('a price that is not known or too old denies, or asks', (t) => {
   t.end()
 })
 
-t.test('a limit reserves what moves and the fee, on a counter of its rule', (t) => {
+t.test('a limit reserves what moves and the fee, on a counter of what it counts', (t) => {
   const reserved = (part: Parameters<typeof limit>[0], request = transfer) =>
-    decide(policyOf([limit(part)]), request).reservations.map(({ counter, amount, kept }) => [counter, amount, kept])
-  const at = (rest: string) => `policy acme mainnet cap ${rest}`
-  t.strictSame(reserved({ amount_usd: '900' }), [[at('usd 86400 tenant'), 1_130_033n, 130_033n]])
-  t.strictSame(reserved({ amount: '900', asset_id: ETH.assetId }), [[at('1/native 86400 tenant'), FEE, FEE]])
-  t.strictSame(reserved({ amount: '900', asset_id: USDC.assetId, per: 'wallet' }), [
-    [at(`1/${USDC.contract?.toLowerCase()} 86400 wallet wal_1`), 1_000_000n, 0n],
-  ])
-  t.strictSame(reserved({ count: 5, per: 'api_key' }), [[at(`count 86400 api_key ${KEY}`), 1n, 1n]])
-  t.strictSame(reserved({ count: 5, per: 'recipient' }), [[at(`count 86400 recipient ${ALICE.toLowerCase()}`), 1n, 1n]])
+    decide(policyOf([limit(part)]), request).reservations.map(({ counter, amount, kept }) => {
+      const [policy, tenant, environment, name, ...whose] = counter.split(' ')
+      t.match(
+        { policy, tenant, environment, name },
+        { ...{ policy: 'policy', tenant: 'acme', environment: 'mainnet' }, name: /^[0-9a-f]{32}$/ },
+      )
+      return [whose.join(' '), amount, kept]
+    })
+  t.strictSame(reserved({ amount_usd: '900' }), [['', 1_130_033n, 130_033n]])
+  t.strictSame(reserved({ amount: '900', asset_id: ETH.assetId }), [['', FEE, FEE]])
+  t.strictSame(reserved({ amount: '900', asset_id: USDC.assetId, per: 'wallet' }), [['wal_1', 1_000_000n, 0n]])
+  t.strictSame(reserved({ count: 5, per: 'api_key' }), [[KEY, 1n, 1n]])
+  t.strictSame(reserved({ count: 5, per: 'recipient' }), [[ALICE.toLowerCase(), 1n, 1n]])
   const system = judgedOf('TransferRequested', {}, { actor: 'operator' })
   t.strictSame(reserved({ count: 5, per: 'api_key' }, system), [], 'the installation has no API key')
   t.match(decide(policyOf([limit({ amount_usd: '900' })]), transfer).reservations, [
     { rule: 'cap', unit: 'USD', decimals: 6, windowSeconds: 86_400, limit: 900_000_000n, bucket: NOON },
   ])
-  t.equal(ruleOfCounter(at('usd 86400 tenant')), 'cap')
-  t.equal(ruleOfCounter('key_1 usd 86400'), null)
+  t.end()
+})
+
+t.test(
+  'a counter goes on as long as the same is counted, whatever the rule, the amount and the lists are called',
+  (t) => {
+    const counterOf = (
+      part: Parameters<typeof limit>[0],
+      more: Partial<SentRule> = {},
+      lists: Readonly<Record<string, readonly string[]>> = {},
+    ) => decide(policyOf([limit(part, more)], { lists }), transfer).reservations[0]?.counter
+    const friends: SentMatch = { recipients: { in: ['friends'] } }
+    const first = counterOf({ amount_usd: '900' }, { match: friends }, { friends: [ALICE, BOB] })
+    t.type(first, 'string')
+    const same: readonly Parameters<typeof counterOf>[] = [
+      [{ amount_usd: '5' }, { id: 'other', match: friends }, { friends: [BOB, ALICE] }],
+      [{ amount_usd: '900' }, { match: { recipients: { in: ['pals'] } } }, { pals: [ALICE, BOB] }],
+      [{ amount_usd: '900' }, { match: { recipients: { in: [BOB.toLowerCase(), ALICE] } } }],
+    ]
+    for (const one of same) t.equal(counterOf(...one), first)
+    const others: readonly Parameters<typeof counterOf>[] = [
+      [{ amount_usd: '900' }, { match: friends }, { friends: [ALICE] }],
+      [{ amount_usd: '900' }, { match: { ...friends, actions: ['transfer'] } }, { friends: [ALICE, BOB] }],
+      [{ amount_usd: '900', window_seconds: 3_600 }, { match: friends }, { friends: [ALICE, BOB] }],
+      [{ amount_usd: '900', per: 'wallet' }, { match: friends }, { friends: [ALICE, BOB] }],
+      [{ amount: '900', asset_id: USDC.assetId }, { match: friends }, { friends: [ALICE, BOB] }],
+    ]
+    const names = [first, ...others.map((one) => counterOf(...one))]
+    t.equal(new Set(names).size, names.length, 'each counts something else')
+    t.end()
+  },
+)
+
+t.test('two rules that limit the same count once, and the lower limit holds', (t) => {
+  const two = policyOf([
+    limit({ count: 9 }, { id: 'a' }),
+    limit({ count: 3 }, { id: 'b' }),
+    limit({ count: 5 }, { id: 'c' }),
+  ])
+  t.match(decide(two, transfer).reservations, [{ rule: 'b', limit: 3n, amount: 1n }])
+  t.equal(decide(two, transfer).reservations.length, 1)
   t.end()
 })
 
@@ -121,7 +165,7 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
   const refused = (rules: readonly SentRule[], request = transfer) => {
     const { refusal } = decide(policyOf(rules), request)
     if (refusal === null) throw new Error('the request must be refused')
-    return refusedByPolicy(refusal)
+    return refusedByPolicy(refusal, request)
   }
   const { code, type, details } = refused([deny({})])
   t.strictSame(
@@ -139,10 +183,17 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
   })
   const { reservations } = decide(policyOf([limit({ amount: '5', asset_id: USDC.assetId })]), transfer)
   const room = { counter: reservations[0]?.counter ?? '', left: 300_000n, needed: 1_000_000n, roomAt: new Date(NOON) }
-  t.strictSame(refusedByLimit(room, reservations, 7).items[0]?.details, {
+  const opened = {
+    environment: 'mainnet',
+    walletId: 'wal_1',
+    policy: { version: 7, tags: [], prices: [] },
+    reservations,
+  } as const
+  t.strictSame(policyLimitOf(room, [opened])?.details, {
     ...{ rule: 'cap', version: 7, limit: '5', left: '0.3', needed: '1', unit: 'USDC' },
     ...{ window_seconds: 86_400, available_at: NOON },
   })
+  t.equal(policyLimitOf({ ...room, counter: 'key_1 usd 86400' }, [opened]), null, 'a limit of others')
   t.end()
 })
 
