@@ -9,14 +9,7 @@ import type { Decider } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import type { Policy } from '../core/policy.ts'
-import type {
-  CountingBasis,
-  PolicyDrafted,
-  PolicyEvent,
-  PolicyPublished,
-  PolicySeeded,
-  PolicyShadowed,
-} from './events.ts'
+import type { CountingBasis, PolicyDrafted, PolicyEvent, PolicyPublished, PolicyShadowed } from './events.ts'
 
 /** Characters of policies that are recorded in a day (UTC): they stay in the log, and whoever changes it again reads them. */
 const MAX_CHARACTERS_A_DAY = 8_000_000
@@ -39,8 +32,6 @@ export type KnownPolicies = {
   readonly shadow: PolicyVersion | null
   /** Whether the counters of the shadow have what was spent before it. */
   readonly isSeeded: boolean
-  /** Of its counters, as far as they are recorded. */
-  readonly seededParts: number
   /** Of the newest version that ever was. */
   readonly newestVersion: number
   readonly recorded: { readonly day: string; readonly characters: number }
@@ -70,7 +61,7 @@ export type PolicyCommand =
       readonly hash: string
       readonly isSeeded: boolean
     } & Changed)
-  | ({ readonly type: 'SeedPolicy'; readonly now: string } & Omit<PolicySeeded['data'], 'seededAt'>)
+  | { readonly type: 'SeedPolicy'; readonly version: number; readonly now: string }
   | ({ readonly type: 'EndShadow'; readonly version: number } & Changed)
   | ({
       readonly type: 'PublishPolicy'
@@ -133,8 +124,11 @@ function draft(
   state: PoliciesState,
 ): readonly PolicyEvent[] {
   const before = state.status === 'unknown' ? null : state.draft
-  if (revision !== (before?.revision ?? 0)) throw changed(state)
-  if (before !== null && note === before.note && canonicalJson(policy) === canonicalJson(before.policy)) return []
+  const isSame = before !== null && note === before.note && canonicalJson(policy) === canonicalJson(before.policy)
+  const current = before?.revision ?? 0
+  // The first answer to the same request may have been lost.
+  if (isSame && (revision === current || revision === current - 1)) return []
+  if (revision !== current) throw changed(state)
   const data = { tenantId, environment, revision: revision + 1, policy, note, draftedBy: by, draftedAt: now }
   return [{ type: 'PolicyDrafted', data }]
 }
@@ -151,13 +145,12 @@ function shadow(
   return [...endedBefore(state, { by, now }), { type: 'PolicyShadowed', data }]
 }
 
-/** Parts that are recorded, or of another shadow, change nothing. */
+/** A shadow that has ended meanwhile needs no seed. */
 function seed(
-  { type: _, now, ...part }: Extract<PolicyCommand, { type: 'SeedPolicy' }>,
-  { shadow: seeded, isSeeded, seededParts }: KnownPolicies,
+  { version, now }: Extract<PolicyCommand, { type: 'SeedPolicy' }>,
+  { shadow: seeded, isSeeded }: KnownPolicies,
 ): readonly PolicyEvent[] {
-  const isNext = seeded?.version === part.version && !isSeeded && part.part === seededParts + 1
-  return isNext ? [{ type: 'PolicySeeded', data: { ...part, seededAt: now } }] : []
+  return seeded?.version === version && !isSeeded ? [{ type: 'PolicySeeded', data: { version, seededAt: now } }] : []
 }
 
 function publish(command: PublishPolicy, state: KnownPolicies): readonly PolicyEvent[] {
@@ -226,7 +219,7 @@ function evolveDraft(state: PoliciesState, data: PolicyDrafted['data']): Policie
   const { tenantId, environment, ...rest } = data
   const first: KnownPolicies = {
     ...{ status: 'known', tenantId, environment, draft: rest, active: null, shadow: null, isSeeded: false },
-    ...{ seededParts: 0, newestVersion: 0, recorded: NOTHING_RECORDED, updatedAt: rest.draftedAt },
+    ...{ newestVersion: 0, recorded: NOTHING_RECORDED, updatedAt: rest.draftedAt },
   }
   const before = state.status === 'unknown' ? first : state
   const recorded = added(before.recorded, rest.policy, rest.draftedAt)
@@ -237,18 +230,16 @@ function evolveKnown(before: KnownPolicies, event: Exclude<PolicyEvent, PolicyDr
   switch (event.type) {
     case 'PolicyShadowed':
       return evolveShadow(before, event.data)
-    case 'PolicySeeded': {
-      const { part, isLast, seededAt: updatedAt } = event.data
-      return { ...before, seededParts: part, isSeeded: isLast, updatedAt }
-    }
+    case 'PolicySeeded':
+      return { ...before, isSeeded: true, updatedAt: event.data.seededAt }
     case 'PolicyShadowEnded':
-      return { ...before, shadow: null, isSeeded: false, seededParts: 0, updatedAt: event.data.endedAt }
+      return { ...before, shadow: null, isSeeded: false, updatedAt: event.data.endedAt }
     case 'PolicyPublished': {
       const { version, revision, policy, hash, ...published } = event.data
       const from = before.shadow?.version === version ? before.shadow : null
       const { shadowedBy = null, shadowedAt = null } = from ?? {}
       const active = { version, revision, policy, hash, shadowedBy, shadowedAt, published }
-      const rest = from === null ? before : { ...before, shadow: null, isSeeded: false, seededParts: 0 }
+      const rest = from === null ? before : { ...before, shadow: null, isSeeded: false }
       const updatedAt = published.publishedAt
       return {
         ...rest,
@@ -268,7 +259,7 @@ function evolveShadow(before: KnownPolicies, data: PolicyShadowed['data']): Know
   const recorded = added(before.recorded, version.policy, version.shadowedAt)
   const made = { ...version, published: null }
   const { shadowedAt: updatedAt } = version
-  return { ...before, ...newest(before, made.version), shadow: made, isSeeded, seededParts: 0, recorded, updatedAt }
+  return { ...before, ...newest(before, made.version), shadow: made, isSeeded, recorded, updatedAt }
 }
 
 function newest({ newestVersion }: KnownPolicies, version: number) {

@@ -41,26 +41,8 @@ export type PolicyShadowed = Event<
   Version & { readonly isSeeded: boolean; readonly shadowedBy: string; readonly shadowedAt: string }
 >
 
-/** What was opened before the shadow counts too: the sums of its counters. */
-export type PolicySeeded = Event<
-  'PolicySeeded',
-  {
-    readonly version: number
-    /** Counts up from 1: there can be more counters than an event has room for. */
-    readonly part: number
-    readonly isLast: boolean
-    readonly counters: readonly {
-      readonly counter: string
-      /** The begin of the bucket, ISO 8601 UTC with milliseconds. */
-      readonly bucket: string
-      /** Decimal digits. */
-      readonly amount: string
-    }[]
-    /** The newest opening that was read: the position of its event. */
-    readonly throughPosition: string
-    readonly seededAt: string
-  }
->
+/** The counters of the shadow have what was opened before it, too. */
+export type PolicySeeded = Event<'PolicySeeded', { readonly version: number; readonly seededAt: string }>
 
 export type PolicyShadowEnded = Event<
   'PolicyShadowEnded',
