@@ -6,6 +6,7 @@ import { BrokenChain } from '../event-log/broken-chain.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
+import type { RevertedOf } from '../keys/mpc/spent-book.ts'
 import { coversVoucher } from '../nft/tokens/covers.ts'
 import { mintAggregate } from '../nft/tokens/mint-aggregate.ts'
 import { signatureAggregate } from '../signatures/aggregate.ts'
@@ -13,11 +14,12 @@ import { coversSignature } from '../signatures/covers.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
-import type { TransactionState } from '../transactions/state.ts'
+import { newestAttempt, type TransactionState } from '../transactions/state.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import { createSigningWalletOf, type SigningWallet } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
@@ -34,6 +36,16 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
+/** Transactions that are in a block and moved nothing but their fee. */
+export function composeReverted({ log }: Kernel): RevertedOf {
+  return async (transactionIds) => {
+    const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
+    return loaded.flatMap(({ id, state }) =>
+      state.state === 'reverted' || (state.state === 'cancelled' && state.inclusion !== null) ? [id] : [],
+    )
+  }
+}
+
 /** Transactions without events in the log: they were signed, then the database was restored to an earlier state. */
 export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
   return async (transactionIds) => {
@@ -46,8 +58,9 @@ export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
 export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>, keys: TagKeys): CoverageOf {
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
+  const checkRequests = composeCheckRequests(kernel, { counts: false })
   const transactions = coverTransactions(kernel, {
-    check: composeCheckRecorded(kernel, walletOf, keys),
+    check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
     keys,
     window: composeNonceWindow(kernel, { journal, keys }),
   })
@@ -105,6 +118,13 @@ function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
   return key.kind === 'mpc' && key.keyId === keyId
 }
 
+/** Of the first signature: later ones spend nothing more but the fee, which the cap of the chain bounds. */
+function withLimits(verdict: Coverage, state: TransactionState): Coverage {
+  if (!verdict.covered || state.state === 'unknown' || newestAttempt(state) !== null) return verdict
+  const limits = state.intent.reservations?.filter(({ rule, mustFit }) => rule !== undefined && mustFit !== false) ?? []
+  return limits.length === 0 ? verdict : { ...verdict, limits }
+}
+
 function coverTransactions(
   { log, chains }: Kernel,
   { check, window, keys }: { readonly check: CheckRecorded; readonly window: NonceWindow; readonly keys: TagKeys },
@@ -144,7 +164,7 @@ function coverTransactions(
           return (await window.isGap(lane, transaction.nonce))
             ? { covered: true, isFiller: true }
             : notCovered('the nonce is not a gap: nothing with a higher one is signed')
-        if (await window.isNear(lane, transaction.nonce)) return verdict
+        if (await window.isNear(lane, transaction.nonce)) return withLimits(verdict, state)
         return notCovered(
           'the nonce is far above the highest nonce of the address in the log, in the journal of this party and on the chain',
         )

@@ -19,7 +19,7 @@ import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import type { Kernel } from './kernel.ts'
-import { composeCoverage, composeEnded, composeUnknown } from './mpc-coverage.ts'
+import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
@@ -55,7 +55,7 @@ export async function startMpcParty(
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
   const [journal, bans, counts, channel] = await Promise.all([
-    openSigningJournal({ directory, log: kernel.logger }),
+    openSigningJournal({ directory, log: kernel.logger, revertedOf: composeReverted(kernel) }),
     openPartyBans(`${directory}/bans`),
     openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),

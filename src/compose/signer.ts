@@ -11,6 +11,7 @@ import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
+import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
@@ -27,11 +28,12 @@ import type { TagKeys } from '../transactions/tags.ts'
 import { shownReason } from '../transactions/unsimulated.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
-import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
+import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCheckRequests } from './check-requests.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
@@ -79,7 +81,9 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
-  const signLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
+  const checkRequests = composeCheckRequests(kernel, { counts: true })
+  const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
+  const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({
@@ -135,17 +139,17 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(
-  kernel: Kernel,
-  signer: Signer,
-  walletOf: SigningWalletOf,
-  keys: TagKeys,
-  restores: WatchRestores,
-) {
+type LaneParts = {
+  readonly signer: Signer
+  readonly check: CheckRecorded
+  readonly keys: TagKeys
+  readonly restores: WatchRestores
+}
+
+function composeLane(kernel: Kernel, { signer, check, keys, restores }: LaneParts) {
   const { config, pool, log, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const { knowledge } = createOutsideReads(pool)
   const laneChainOf = composeLaneChains(kernel)

@@ -13,14 +13,17 @@ import { readNext, type StreamPart, startOf } from './read-next.ts'
 import { EVENT_COLUMNS, type EventRow, ofEach, STORED_TEXTS } from './rows.ts'
 import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from './set-aside.ts'
 
+/** Where an event stands in the log, and who caused it. `recordedAt`: ISO 8601. */
+export type Opened = { readonly position: bigint; readonly actor: string; readonly recordedAt: string }
+
 /** A loaded stream with the result of its check. */
 export type Checked<State> = Loaded<State> & {
   /** Why nothing may be signed for it, or `null`. When set, the state is the one before the bad event. */
   readonly broken: string | null
   /** From the metadata of the first event; `null` when the stream does not exist. */
   readonly tenantId: string | null
-  /** Where the first event stands in the log, and who caused it; `null` when the stream does not exist. */
-  readonly opened: { readonly position: bigint; readonly actor: string } | null
+  /** Of the first event; `null` when the stream does not exist. */
+  readonly opened: Opened | null
 }
 
 /** Streams of several callers in one query. */
@@ -74,12 +77,16 @@ function readAll<S, C, E extends Event>(
     if (part === undefined) continue
     if (readNext(aggregate, part, row, settings) === null) continue
     part.tenantId ??= row.metadata.tenantId
-    part.opened ??= { position: BigInt(row.position), actor: row.metadata.actor }
+    part.opened ??= openedBy(row)
   }
   return Array.from(parts.values(), ({ isSetAside, ...part }) => ({
     ...part,
     broken: isSetAside && aggregate.whenSetAside === 'end' ? null : part.held,
   }))
+}
+
+function openedBy({ position, metadata, recorded_at }: EventRow): Opened {
+  return { position: BigInt(position), actor: metadata.actor, recordedAt: recorded_at.toISOString() }
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

@@ -3,6 +3,7 @@
  * looks for the reason why nothing is signed. From the log come the policy, its place, and all facts but the prices of assets and the time of the
  * request, which only the request itself has.
  */
+import type { Clock } from '../core/ids.ts'
 import { type Among, OWN_WALLETS } from '../core/policy.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Reservation } from '../core/spend-limits.ts'
@@ -38,7 +39,19 @@ const UNKNOWN_FOR_MS = 60_000
 
 type Rules = { readonly active: CompiledPolicy | null; readonly shadow: CompiledPolicy | null }
 
-export function createCheckRequests(policies: RecordedPolicies, sources: FactSources): CheckRequests {
+/** What the append has counted. */
+export type CountedSpends = {
+  /** In buckets, in order. @throws Unavailable */
+  readonly spentIn: (buckets: readonly Pick<Reservation, 'counter' | 'bucket'>[]) => Promise<readonly bigint[]>
+  readonly clock: Clock
+}
+
+/** @param counted `null` for a process that may not read it */
+export function createCheckRequests(
+  policies: RecordedPolicies,
+  sources: FactSources,
+  counted: CountedSpends | null,
+): CheckRequests {
   async function rulesOf(request: RecordedRequest, { active, shadow }: InForceAt): Promise<Rules> {
     return {
       active: active && (await policies.rulesOf(request, active)),
@@ -51,9 +64,11 @@ export function createCheckRequests(policies: RecordedPolicies, sources: FactSou
     const { active, shadow } = inForce
     const versions = { active: active?.version ?? 0, shadow: shadow?.version ?? 0 }
     const wrong = namedProblem(request.policy, versions)
-    if (wrong !== null || (active === null && shadow === null)) return wrong
+    if (wrong !== null) return request.policy === undefined && movesNothing(request) ? null : wrong
+    if (active === null && shadow === null) return null
     const rules = await rulesOf(request, inForce).catch(unlessBroken)
-    return typeof rules === 'string' ? rules : judgedProblem(request, rules, sources)
+    if (typeof rules === 'string') return rules
+    return (await judgedProblem(request, rules, sources)) ?? (counted && (await countedProblem(request, counted)))
   }
 
   return async (requests) => {
@@ -73,6 +88,32 @@ export function createCheckRequests(policies: RecordedPolicies, sources: FactSou
 function unlessBroken(error: unknown): string {
   if (error instanceof BrokenChain) return error.message
   throw error
+}
+
+/** Buckets that are older may be deleted. */
+const COUNTED_MS = 30 * 24 * 3_600_000
+
+/** A counter has what the request reserves as long as it waits. */
+async function countedProblem(
+  { reservations = [] }: RecordedRequest,
+  { spentIn, clock }: CountedSpends,
+): Promise<string | null> {
+  const kept = clock() - COUNTED_MS
+  const ofRules = reservations.filter(({ rule, bucket }) => rule !== undefined && Date.parse(bucket) > kept)
+  if (ofRules.length === 0) return null
+  const spent = await spentIn(ofRules)
+  const missing = ofRules.find(({ amount }, index) => (spent[index] ?? 0n) < amount)
+  return missing === undefined ? null : `the counter of the rule ${missing.rule} has less than it reserves`
+}
+
+/** What no policy is about: the rules of its kind say so. */
+function movesNothing({ judge }: RecordedRequest): boolean {
+  const nothing = { tags: [], priceOf: () => null, tokenOf: () => null, isOwn: () => false, isCollection: () => false }
+  try {
+    return judge({ ...nothing, isSwapSpender: () => false, actor: '' }).intents.length === 0
+  } catch {
+    return false
+  }
 }
 
 /** With all that the log had, and else without what whoever accepted it may not have seen yet. */
@@ -106,9 +147,7 @@ function usesTags(rules: Rules): boolean {
 }
 
 function usesOwnWallets(rules: Rules): boolean {
-  return rulesIn(rules).some(({ rule: { match } }) =>
-    itemsOf(match.recipients ?? { in: [] }).includes(OWN_WALLETS),
-  )
+  return rulesIn(rules).some(({ rule: { match } }) => itemsOf(match.recipients ?? { in: [] }).includes(OWN_WALLETS))
 }
 
 function rulesIn({ active, shadow }: Rules): CompiledPolicy['rules'] {

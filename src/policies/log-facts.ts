@@ -2,6 +2,7 @@
  * What the log knew when a request was recorded, for whoever judges it again. Facts change with events: those with a lower position than
  * the request count. The API may have read a fact shortly before, so it can be asked for without the newest changes.
  */
+import type { Owner } from '../core/tenants.ts'
 import type { AssetRef } from '../transactions/events.ts'
 import type { Facts } from './facts.ts'
 
@@ -13,7 +14,7 @@ export type FactSources = {
   /** @param contract in lower case, as all addresses here */
   readonly tokenOf: (tenantId: string, chainId: number, contract: string) => Promise<Changes<AssetRef | null>>
   /** Whether the tenant has a wallet with this address, whose key this installation holds. */
-  readonly isOwn: (place: { readonly tenantId: string; readonly environment: string }, address: string) => Promise<Changes<boolean>>
+  readonly isOwn: (owner: Owner, address: string) => Promise<Changes<boolean>>
   readonly isCollection: (tenantId: string, chainId: number, contract: string) => Promise<Changes<boolean>>
   /** By the settings of this process. */
   readonly isSwapSpender: Facts['isSwapSpender']
