@@ -26,6 +26,7 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { PastSource, PastWords } from './policies/past.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
@@ -81,7 +82,11 @@ export type RepeatedTask = {
   /** Called once at the start. Null where the settings ask for no such task. */
   readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
 }
-export type TaskNeeds = JobNeeds & Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'>
+export type TaskNeeds = JobNeeds &
+  Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'> & {
+    /** What the events of all capabilities say to policies. */
+    readonly past: PastSource
+  }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
@@ -267,6 +272,8 @@ export type Capability = {
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
   readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
+  /** What its events say of the past, for policies that are tested on it. */
+  readonly past?: PastWords
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
   /** Loaded by the API process alone. */

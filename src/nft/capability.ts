@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
+import type { CollectionRequested } from './collections/events.ts'
 import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
@@ -29,6 +30,13 @@ export const nft: Capability = {
   effectRules: nftEffects,
   publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
+  past: {
+    standing: {
+      CollectionRequested: ({ chainId, contractAddress: contract }: CollectionRequested['data']) => [
+        { is: 'collection', chainId, contract },
+      ],
+    },
+  },
   work: [voucherWork],
   tasks: [repinTask],
   usage: { ceremonies: UNSIGNED_OF_TENANT },

@@ -44,14 +44,21 @@ export type BacktestResult = {
 }
 
 export type Backtest = {
-  /** A request, in the order of the log. @param id of its transaction or signature */
-  readonly request: (id: string, judged: Judged) => Verdict
-  /** An outcome of a request of before. */
-  readonly outcome: (id: string, kept: Kept) => void
+  /**
+   * A request, in the order of the log. One before the tested time counts towards limits and in no total.
+   *
+   * @param id of its transaction or signature
+   */
+  readonly request: (id: string, judged: Judged, isBefore?: boolean) => Verdict
+  /** An outcome of a request of before. @param isFinal unless its block leaves the chain */
+  readonly outcome: (id: string, kept: Kept, isFinal?: boolean) => void
   readonly result: () => BacktestResult
 }
 
 const LARGEST = 10
+
+/** Ended requests that are remembered, beside those that have not: a chain that goes back further is not followed. */
+const MAX_SETTLED = 50_000
 
 type Open = { readonly reservations: readonly Reservation[]; kept: Kept }
 type Counting = { requests: number; usd: bigint; unpriced: number }
@@ -66,6 +73,7 @@ type RuleCounting = {
 export function createBacktest(policy: CompiledPolicy): Backtest {
   const windows = createWindows()
   const open = new Map<string, Open>()
+  const settled = new Map<string, Open>()
   const totals = { allowed: none(), denied: none(), limited: none(), needs_approval: none() }
   const rules = new Map<string | null, RuleCounting>()
   let largest: LargeCase[] = []
@@ -86,24 +94,33 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
   }
 
   return {
-    request(id, judged) {
+    request(id, judged, isBefore = false) {
       const decision = decide(policy, judged)
       const { verdict, by } = blame(decision)
+      if (verdict === 'allowed' || verdict === 'needs_approval') {
+        for (const reservation of decision.reservations) windows.count(reservation, reservation.amount)
+        // Only a transaction, which has a fee, ever gives something back.
+        if (decision.reservations.length > 0 && judged.fee !== null)
+          open.set(id, { reservations: decision.reservations, kept: 'all' })
+      }
+      if (isBefore) return verdict
       const value = decision.usd
       addTo(totals[verdict], value)
       for (const { rule, effect } of decision.matched) ruleOf(rule, effect).matched += 1
-      if (verdict === 'allowed' || verdict === 'needs_approval') {
-        for (const reservation of decision.reservations) windows.count(reservation, reservation.amount)
-        if (decision.reservations.length > 0) open.set(id, { reservations: decision.reservations, kept: 'all' })
-      }
       if (verdict === 'allowed') return verdict
       for (const rule of by) addTo(ruleOf(rule, 'default')[verdict], value)
       largest = [...largest, { id, at: judged.at, verdict, rules: by, usd: value }].sort(bySize).slice(0, LARGEST)
       return verdict
     },
-    outcome(id, kept) {
-      const known = open.get(id)
+    outcome(id, kept, isFinal = kept !== 'all') {
+      const known = open.get(id) ?? settled.get(id)
       if (known === undefined) return
+      open.delete(id)
+      settled.delete(id)
+      if (isFinal) settled.set(id, known)
+      else open.set(id, known)
+      const [oldest] = settled.size > MAX_SETTLED ? settled.keys() : []
+      if (oldest !== undefined) settled.delete(oldest)
       for (const reservation of known.reservations) {
         const change = keptOf(reservation, kept) - keptOf(reservation, known.kept)
         if (change !== 0n) windows.count(reservation, change)

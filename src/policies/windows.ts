@@ -20,9 +20,26 @@ export type Windows = {
   readonly count: (reservation: Pick<Reservation, 'counter' | 'bucket'>, amount: bigint) => void
 }
 
+/** As the append: no window reaches further back, and what clocks may differ. */
+const KEPT_MS = 32 * 86_400_000
+/** Between two rounds that forget what no window reaches: memory grows with what is spent in a window, not with the past. */
+const FORGET_AFTER = 50_000
+
 /** Windows in which nothing was spent. */
 export function createWindows(): Windows {
   const counters = new Map<string, Counter>()
+  let newest = Number.NEGATIVE_INFINITY
+  let counted = 0
+  const forget = () => {
+    for (const [name, { buckets }] of counters)
+      if ((buckets.at(-1)?.at ?? newest) < newest - KEPT_MS) counters.delete(name)
+    for (const counter of counters.values()) {
+      const gone = counter.buckets.findIndex(({ at }) => at >= newest - KEPT_MS)
+      if (gone <= 0 || counter.first < gone) continue
+      counter.buckets.splice(0, gone)
+      counter.first -= gone
+    }
+  }
   // Reservations of one request are in the same bucket, and those of the next one mostly are, too.
   let known = { text: '', ms: 0 }
   const timeOf = (text: string) => {
@@ -37,7 +54,11 @@ export function createWindows(): Windows {
     count({ counter: name, bucket }, amount) {
       const counter = counters.get(name) ?? { buckets: [], first: 0, sum: 0n }
       counters.set(name, counter)
-      add(counter, timeOf(bucket), amount)
+      const at = timeOf(bucket)
+      add(counter, at, amount)
+      newest = Math.max(newest, at)
+      counted += 1
+      if (counted % FORGET_AFTER === 0) forget()
     },
   }
 }

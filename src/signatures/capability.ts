@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { signatureAggregate } from './aggregate.ts'
+import type { MessageSignatureRequested, TypedDataSignatureRequested } from './events.ts'
 import { explainedSignature } from './explained.ts'
 import { signatureWork } from './jobs.ts'
 import { createSignRecorded } from './sign-recorded.ts'
@@ -11,6 +12,16 @@ export const signatures: Capability = {
   aggregates: [anyAggregate(signatureAggregate)],
   publishes: async () => [(await import('./published.ts')).publishedSignatures],
   explains: [explainedSignature],
+  past: {
+    passing: {
+      MessageSignatureRequested: ({ requestedAt, ...wallet }: MessageSignatureRequested['data']) => [
+        { is: 'signature', requestedAt, wallet },
+      ],
+      TypedDataSignatureRequested: ({ requestedAt, typedData, ...wallet }: TypedDataSignatureRequested['data']) => [
+        { is: 'signature', requestedAt, wallet, typedData },
+      ],
+    },
+  },
   work: [signatureWork],
   usage: { ceremonies: UNSIGNED_OF_TENANT },
   jobs: [

@@ -10,7 +10,7 @@ export const WATCHED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id =
 export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND ${REQUESTED}`
 
 /** What other folders may read of each wallet: it stands behind FROM or JOIN, and is planned as the table itself. */
-export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, external_id, status, key_ref,
+export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, tags, external_id, status, key_ref,
   notifications, created_at FROM wallets)`
 
 /** The owner of the wallet behind each lane of `$1`. In other letters a name is that of no lane. */

@@ -1,8 +1,8 @@
 /** Windows of time in a time zone, against the formatter of the runtime. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isTimeZone, isWithin } from '../../src/policies/local-time.ts'
 import { DAYS, type TimeWindow } from '../../src/core/policy.ts'
+import { isTimeZone, isWithin } from '../../src/policies/local-time.ts'
 
 const ZONES = [
   'UTC',

@@ -38,3 +38,7 @@ CREATE TABLE policy_versions (
   PRIMARY KEY (tenant_id, environment, policy_version)
 );
 SELECT create_put_function('policy_versions');
+
+-- What rules name wallets by. A label can be changed by any key that may change wallets, and would let one escape a rule.
+ALTER TABLE wallets ADD COLUMN tags text[] NOT NULL DEFAULT '{}';
+SELECT create_put_function('wallets');
