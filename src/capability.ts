@@ -27,6 +27,7 @@ import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { PastSource, PastWords } from './policies/past.ts'
+import type { Judge } from './policies/judge.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
@@ -40,6 +41,8 @@ export type RouteNeeds = {
   readonly log: EventLog
   readonly accept: Accept
   readonly findWallet: FindWallet
+  /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
+  readonly judge: Judge
   /** Whether this service sends the transactions of a contract; the address is EIP-55. */
   readonly isManaged: (chainId: number, address: string) => Promise<boolean>
   /** For routes that send transactions: `prepareCall` takes the ports. */

@@ -61,7 +61,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
     swaps.routes,
     composeContractCallRoutes(kernel, parts, transactions),
-    ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
+    ...(await capabilityRoutes({ ...kernel, ...parts, judge: parts.policies.judge, transactions })),
     composeAssetRoutes(kernel, parts),
     feed.routes,
     ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),

@@ -3,6 +3,7 @@
  * rows are written, or none.
  */
 import { BursarError, Unavailable } from '../core/errors.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
 
 /** Conditions that the database checks in the transaction of the append. */
@@ -106,6 +107,17 @@ export class LimitReached extends AppendRefused {
   }
 }
 
+/** Another policy is in force for an owner than the one that judged the request: decide again. */
+export class PolicyChanged extends AppendRefused {
+  override readonly code = 'policy_changed'
+  override readonly retryable = true
+  readonly owner: Owner
+  constructor({ tenant_id: tenantId, environment }: { tenant_id: string; environment: string }) {
+    super('Another policy is in force by now.')
+    this.owner = { tenantId, environment: environment as Owner['environment'] }
+  }
+}
+
 /** Transactions were signed too late: by the time of the database they are no longer valid. */
 export class DeadlineMissed extends AppendRefused {
   override readonly code = 'deadline_missed'
@@ -150,8 +162,10 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
     case 'limit_time_unknown':
       return new Unavailable(
         'limit_time_unknown',
-        'The limits of the API key cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
+        'Limits cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
       )
+    case 'policy_changed':
+      return new PolicyChanged(detail as { tenant_id: string; environment: string })
     case 'deadline_missed':
       return new DeadlineMissed((detail.transaction_ids ?? '').split(' '))
     default:

@@ -1,5 +1,9 @@
 /** SQL about the tables of tokens, for every folder that reads them. */
 
+/** Collections of the tenant `$1` on the chain `$2` at the addresses `$3`, in lower case. */
+export const COLLECTIONS_AT = `SELECT contract_address FROM nft_collections
+  WHERE tenant_id = $1 AND chain_id = $2 AND lower(contract_address) = ANY($3)`
+
 /** A voucher that waits for a signer. */
 export const UNSIGNED = 'signature IS NULL'
 

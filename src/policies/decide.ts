@@ -213,7 +213,8 @@ type About = { readonly about: readonly number[]; readonly ofRequest: Held }
 /** @returns whether anything counts. The fee does, too, if the rule were about a request that moves it. */
 function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: About, verdict: Verdict): boolean {
   const { rule, limit } = compiled
-  if (limit === null) return false
+  // A change of an API key is about no wallet, and counts towards no limit.
+  if (limit === null || one.request.walletId === null) return false
   const { request, totals, feeIntents, feeValue, buckets } = one
   const payers = feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
   const limited = { request, about, payers, feeValue, buckets, values: totals.values }

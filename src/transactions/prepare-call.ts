@@ -78,6 +78,7 @@ export async function prepareCall(
   const validUntil = request.validUntil ?? null
   requireFuture(validUntil, now)
   const wanted = {
+    opening: kind,
     to,
     asset: sells?.asset ?? nativeAsset(sender.network, sender.chainId),
     amount: sells?.amount ?? request.value ?? 0n,
@@ -97,7 +98,7 @@ export async function prepareCall(
   return openTransaction(
     ports.newId,
     kind,
-    await completeIntent(ports, { ...owner, actor: metadata.actor }, sender, wanted, now),
+    await completeIntent(ports, { ...owner, actor: metadata.actor, accepting: metadata }, sender, wanted, now),
     metadata,
     request.part,
   )

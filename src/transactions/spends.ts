@@ -1,8 +1,12 @@
-/** What a transaction counts towards limits of the API key that requests it, from the request to its outcome. */
+/** What a transaction counts towards limits of the API key that requests it, and of the policy: from the request to its outcome. */
 import { nativeAsset } from '../core/assets.ts'
-import { KeyLimitReached } from '../core/errors.ts'
+import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
+import { type JudgedParts, policyLimitOf } from '../core/policy-limit.ts'
+import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
+import type { Opening } from '../declarations.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import type { LimitReached } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
@@ -13,6 +17,12 @@ export type LimitPorts = {
   readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
   /** US dollars for a whole unit; `null` when unknown. */
   readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
+  /** What the policy of its tenant says, for the opening event. @throws PolicyRefused */
+  readonly judgeTransaction: (
+    opening: Opening,
+    intent: Intent,
+    asking: Pick<Metadata, 'actor'> & { readonly accepting?: Metadata },
+  ) => Promise<JudgedParts>
 }
 
 type Spending = Pick<
@@ -64,13 +74,14 @@ function uncounted(why: string): KeyLimitReached {
 /**
  * Refuses what the append would refuse by then: for a request that is not appended.
  *
- * @throws KeyLimitReached
+ * @throws KeyLimitReached, PolicyRefused
  */
 export async function requireRoom(
   readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>,
   intent: Intent,
 ): Promise<void> {
-  const { reservations = [], requestedAt: now } = intent
+  const { requestedAt: now } = intent
+  const reservations = (intent.reservations ?? []).filter(({ mustFit }) => mustFit !== false)
   if (reservations.length === 0) return
   const spent = await readSpent(reservations, now)
   const short = reservations.flatMap(({ counter, amount: needed, limit, windowSeconds }) => {
@@ -80,14 +91,17 @@ export async function requireRoom(
   // As the append: the one that has room last, or never.
   const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
   const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
-  if (worst !== undefined) throw keyLimitOf(worst, [intent])
+  if (worst !== undefined) throw limitRefusal(worst, [intent])
 }
 
+type Reached = Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>
+
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
-export function keyLimitOf(
-  { counter, left, needed, roomAt }: Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>,
-  intents: readonly Intent[],
-): KeyLimitReached {
+export function limitRefusal(reached: Reached, intents: readonly Intent[]): KeyLimitReached | PolicyRefused {
+  return policyLimitOf(reached, intents) ?? keyLimitOf(reached, intents)
+}
+
+function keyLimitOf({ counter, left, needed, roomAt }: Reached, intents: readonly Intent[]): KeyLimitReached {
   const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
   const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
   const availableAt = roomAt?.toISOString() ?? null
@@ -107,6 +121,11 @@ export function keyLimitOf(
       available_at: availableAt,
     },
   )
+}
+
+/** What an opening event reserves for good. */
+export function spendsOf(reservations: Recorded<readonly Reservation[]> = []): readonly SpendChange[] {
+  return reservations.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: BigInt(amount) }))
 }
 
 /** What its outcome leaves of what it reserved. */

@@ -41,6 +41,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
         accept,
         newId,
         allowedRecipients,
+        judge: async () => ({}),
         onRequested: (exportId) => told.push(`requested ${exportId}`),
       }),
     }),

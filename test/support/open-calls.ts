@@ -33,6 +33,7 @@ export async function openCalls(
     findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
     limitsOf: async () => [],
     usdPriceOf: async () => null,
+    judgeTransaction: async () => ({}),
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     completionMs: () => 1_000,

@@ -1,9 +1,10 @@
 /** Policies, requests and facts for tests of policies. */
+
+import type { Policy } from '../../src/core/policy.ts'
 import { createValidatorCompiler } from '../../src/http/validation.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
 import type { Judged, Intent as JudgedIntent, Price } from '../../src/policies/intent.ts'
-import type { Policy } from '../../src/core/policy.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
 import { policyBody } from '../../src/policies/schemas.ts'
 import type { SentPolicy, SentRule } from '../../src/policies/sent-policy.ts'

@@ -1,7 +1,7 @@
 /** Arbitrary policies and requests, whose conditions often meet. */
 import fc from 'fast-check'
-import { ANY, type Intent, intentOf, type Judged, keyOf, type Moved } from '../../src/policies/intent.ts'
 import { ACTIONS, PERS } from '../../src/core/policy.ts'
+import { ANY, type Intent, intentOf, type Judged, keyOf, type Moved } from '../../src/policies/intent.ts'
 import type { SentAmong, SentMatch, SentRule } from '../../src/policies/sent-policy.ts'
 import { ALICE, ASSETS, BOB, CAROL, KEY, MALLORY, PRICES } from './policies.ts'
 

@@ -81,6 +81,7 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
     quoteSwap: unused,
     limitsOf: unused,
     usdPriceOf: unused,
+    judgeTransaction: unused,
     quoteOf: unused,
     gasRules: unused,
     completionMs: unused,
