@@ -6,8 +6,8 @@ import { createRowsOf } from '../transactions/row-check.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { OPENING_RULES } from './capabilities.ts'
-import { policyProblemsBy } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
+import { transactionProblems } from './policy-problems.ts'
 
 export function composeCheckRecorded(
   { log, pool, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>,
@@ -32,6 +32,6 @@ export function composeCheckRecorded(
     rules: OPENING_RULES,
     keys,
     swapsOf,
-    policyProblems: policyProblemsBy(check),
+    policyProblems: transactionProblems(check),
   })
 }

@@ -6,17 +6,14 @@ import { toChecksumAddress } from '../chain/address.ts'
 import { tokenAsset } from '../core/assets.ts'
 import { gathering } from '../core/gathering.ts'
 import type { Owner } from '../core/tenants.ts'
-import { type Opening, TRANSACTION_TYPES } from '../declarations.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Checked } from '../event-log/load-checked.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { collectionAggregate } from '../nft/collections/aggregate.ts'
 import { COLLECTIONS } from '../nft/sql.ts'
 import { type CheckRequests, type CountedSpends, createCheckRequests } from '../policies/check-requests.ts'
-import type { Changes, FactSources } from '../policies/log-facts.ts'
+import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
-import { judgedTransaction } from '../policies/transaction-intents.ts'
-import type { PolicyProblems } from '../transactions/check-recorded.ts'
 import type { AssetRef } from '../transactions/events.ts'
 import { readBuckets } from '../transactions/read-spent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
@@ -36,27 +33,7 @@ export function composeCheckRequests(parts: Parts, { counts }: { readonly counts
   return createCheckRequests(createRecordedPolicies(pool), factSources(parts), counts ? { spentIn, clock } : null)
 }
 
-/** Before their first signature. */
-export function policyProblemsBy(check: CheckRequests): PolicyProblems {
-  return (openings) =>
-    check(
-      openings.map(({ id, position, actor, transaction: { type, intent } }) => {
-        const opening = OPENING_OF.get(type)
-        const { tenantId, environment, walletId, requestedAt, policy, reservations } = intent
-        return {
-          ...{ id, position, actor, tenantId, environment, walletId, requestedAt, policy, reservations },
-          judge(facts) {
-            if (opening === undefined) throw new Error(`no opening event has the type ${type}`)
-            return judgedTransaction({ type: opening, data: intent }, facts)
-          },
-        }
-      }),
-    )
-}
-
-const OPENING_OF = new Map(Object.entries(TRANSACTION_TYPES).map(([opening, type]) => [type, opening as Opening]))
-
-function factSources(parts: Parts): FactSources {
+function factSources(parts: Parts): LogFacts {
   const { log, pool, chains } = parts
   return {
     async tagsOf(walletId) {
@@ -109,7 +86,7 @@ function changesOf(found: readonly Pick<Checked<unknown>, 'broken' | 'opened'>[]
   )
 }
 
-function ownWallets({ pool, log, chains }: Parts): FactSources['isOwn'] {
+function ownWallets({ pool, log, chains }: Parts): LogFacts['isOwn'] {
   const chainIds = chains.all.map(({ settings }) => settings.chainId)
   type Wanted = Owner & { readonly address: string }
   const read = gathering(

@@ -3,6 +3,7 @@
  */
 import { notHeld } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
+import { requireSound } from '../event-log/load-checked.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
@@ -22,6 +23,7 @@ import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
+import { signatureProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 
 /** Transactions that failed or were cancelled before a signature was recorded. */
@@ -59,6 +61,7 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRequests = composeCheckRequests(kernel, { counts: false })
+  const forbidden = signatureProblem(checkRequests)
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
     keys,
@@ -77,13 +80,15 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   }
 
   async function signature({ intent, subject, address, keyId }: AskedSignature): Promise<Coverage> {
-    const { state } = await log.load(signatureAggregate, intent.id)
+    const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [intent.id]))
     if (subject.kind === 'transaction') return notCovered('the request is for a message or typed data')
-    if (state.type === 'unknown') return notCovered('the log does not have this signature')
+    if (state.type === 'unknown' || opened === null) return notCovered('the log does not have this signature')
     const wallet = await walletOf(state.wish.walletId)
     if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
     if (wallet.tenantId !== state.wish.tenantId)
       return notCovered('the wallet and the request belong to different tenants')
+    const problem = await forbidden({ id: intent.id, opened, state })
+    if (problem !== null) return notCovered(problem)
     return coversSignature(
       state,
       subject.kind === 'message'

@@ -9,7 +9,7 @@ import { createHdSigner } from '../keys/hd.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSealExport } from '../recovery/seal-export.ts'
+import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
@@ -42,6 +42,7 @@ import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
+import { exportProblem, signatureProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
@@ -108,8 +109,10 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
-    ...handleSigning(jobs, { pool: kernel.pool, log, signer, walletOf }),
+    jobs.process('export', exportHandler(kernel, seeds, factsOf, exportProblem(checkRequests)), {
+      concurrency: EXPORTS_AT_ONCE,
+    }),
+    ...handleSigning(jobs, { pool, log, signer, walletOf, problemOf: signatureProblem(checkRequests) }),
   ]
   return {
     problem,
@@ -124,10 +127,12 @@ function exportHandler(
   { config, log, logger, metrics }: Kernel,
   { load }: TenantSeeds,
   walletOf: WalletFactsOf,
+  problemOf: ExportProblem,
 ): JobHandler {
   const sealExport = createSealExport({
     log,
     walletOf,
+    problemOf,
     loadSeed: load,
     allowedRecipients: config.exportRecipients,
     onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {

@@ -8,6 +8,7 @@ import type { Pool } from 'pg'
 import { gathering } from '../core/gathering.ts'
 import type { Event } from '../core/messages.ts'
 import type { Aggregate, Loaded } from './aggregate.ts'
+import { BrokenChain } from './broken-chain.ts'
 import { isConnectionFailure } from './database-errors.ts'
 import { readNext, type StreamPart, startOf } from './read-next.ts'
 import { EVENT_COLUMNS, type EventRow, ofEach, STORED_TEXTS } from './rows.ts'
@@ -24,6 +25,13 @@ export type Checked<State> = Loaded<State> & {
   readonly tenantId: string | null
   /** Of the first event; `null` when the stream does not exist. */
   readonly opened: Opened | null
+}
+
+/** The only one of a list of one. @throws BrokenChain */
+export function requireSound<State>([checked]: readonly Checked<State>[]): Checked<State> {
+  if (checked === undefined) throw new Error('a stream that was asked for is missing')
+  if (checked.broken !== null) throw new BrokenChain(checked.broken)
+  return checked
 }
 
 /** Streams of several callers in one query. */

@@ -4,7 +4,6 @@
  * request, which only the request itself has.
  */
 import type { Clock } from '../core/ids.ts'
-import { type Among, OWN_WALLETS } from '../core/policy.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -13,7 +12,7 @@ import type { AssetRef } from '../transactions/events.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { Facts } from './facts.ts'
 import type { Judged } from './intent.ts'
-import { type AsOf, type Changes, type FactSources, valueAsOf } from './log-facts.ts'
+import { type AsOf, type Changes, type LogFacts, valueAsOf } from './log-facts.ts'
 import { decisionProblem, namedProblem } from './recompute.ts'
 import type { InForceAt, RecordedPolicies } from './recorded-policies.ts'
 
@@ -26,7 +25,7 @@ export type RecordedRequest = Owner & {
   readonly actor: string
   readonly walletId: string
   readonly requestedAt: string
-  readonly policy: PolicyPart | undefined
+  readonly policy?: PolicyPart | undefined
   readonly reservations: readonly Reservation[] | undefined
   readonly judge: (facts: Facts) => Judged
 }
@@ -49,7 +48,7 @@ export type CountedSpends = {
 /** @param counted `null` for a process that may not read it */
 export function createCheckRequests(
   policies: RecordedPolicies,
-  sources: FactSources,
+  sources: LogFacts,
   counted: CountedSpends | null,
 ): CheckRequests {
   async function rulesOf(request: RecordedRequest, { active, shadow }: InForceAt): Promise<Rules> {
@@ -117,7 +116,7 @@ function movesNothing({ judge }: RecordedRequest): boolean {
 }
 
 /** With all that the log had, and else without what whoever accepted it may not have seen yet. */
-async function judgedProblem(request: RecordedRequest, rules: Rules, sources: FactSources): Promise<string | null> {
+async function judgedProblem(request: RecordedRequest, rules: Rules, sources: LogFacts): Promise<string | null> {
   const known = await gatherFacts(request, rules, sources)
   const { position, requestedAt } = request
   const problem = problemAsOf(request, rules, known({ position }))
@@ -146,16 +145,8 @@ function usesTags(rules: Rules): boolean {
   return rulesIn(rules).some(({ rule }) => rule.match.walletTags !== undefined)
 }
 
-function usesOwnWallets(rules: Rules): boolean {
-  return rulesIn(rules).some(({ rule: { match } }) => itemsOf(match.recipients ?? { in: [] }).includes(OWN_WALLETS))
-}
-
 function rulesIn({ active, shadow }: Rules): CompiledPolicy['rules'] {
   return [...(active?.rules ?? []), ...(shadow?.rules ?? [])]
-}
-
-function itemsOf(among: Among): readonly string[] {
-  return 'in' in among ? among.in : among.notIn
 }
 
 /** What judging asked for, with the answers. */
@@ -168,12 +159,12 @@ type Asked<Value> = Map<string, Promise<Changes<Value>>>
 async function gatherFacts(
   { tenantId, environment, walletId, actor, policy, judge }: RecordedRequest,
   rules: Rules,
-  sources: FactSources,
+  sources: LogFacts,
 ): Promise<(asOf: AsOf) => Facts> {
   const tokens: Asked<AssetRef | null> = new Map()
   const owned: Asked<boolean> = new Map()
   const collections: Asked<boolean> = new Map()
-  const isOwnAsked = usesOwnWallets(rules)
+  const isOwnAsked = [rules.active, rules.shadow].some((policy) => policy?.namesOwnWallets === true)
   const ask = <Value>(asked: Asked<Value>, key: string, read: () => Promise<Changes<Value>>) => {
     if (!asked.has(key)) asked.set(key, read())
   }

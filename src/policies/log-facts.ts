@@ -9,7 +9,7 @@ import type { Facts } from './facts.ts'
 /** The values of a fact, each from an event on, in the order of the log. */
 export type Changes<Value> = readonly { readonly position: bigint; readonly at: string; readonly value: Value }[]
 
-export type FactSources = {
+export type LogFacts = {
   readonly tagsOf: (walletId: string) => Promise<Changes<readonly string[]>>
   /** @param contract in lower case, as all addresses here */
   readonly tokenOf: (tenantId: string, chainId: number, contract: string) => Promise<Changes<AssetRef | null>>
