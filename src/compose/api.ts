@@ -16,6 +16,7 @@ import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
+import { composePolicyRoutes } from './api-policies.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
@@ -66,6 +67,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     feed.routes,
     ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
     apiKeys.routes,
+    composePolicyRoutes(kernel, parts),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

@@ -92,13 +92,11 @@ function remembered(pricesOf: CurrentPrices): CurrentPrices {
 function createTags({ pool }: Pick<Kernel, 'pool'>) {
   const known = new LRUCache<string, Promise<readonly string[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
   const ask = gathering<string, readonly string[]>(async (walletIds) => {
-    const { rows } = await pool.query<Pick<Row<'wallets', { readonly tags: readonly string[] }>, 'wallet_id' | 'tags'>>(
-      {
-        name: 'tags_of_wallets',
-        text: TAGS_OF_WALLETS,
-        values: [walletIds],
-      },
-    )
+    const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id' | 'tags'>>({
+      name: 'tags_of_wallets',
+      text: TAGS_OF_WALLETS,
+      values: [walletIds],
+    })
     const tags = new Map(rows.map((row) => [row.wallet_id, row.tags]))
     return walletIds.map((walletId) => tags.get(walletId) ?? [])
   })

@@ -86,6 +86,7 @@ function versionRow(
     status,
     draft_revision: revision,
     policy,
+    rule_count: policy.rules.length,
     hash,
     previous_version: published?.previousVersion ?? null,
     previous_hash: published?.previousHash ?? null,

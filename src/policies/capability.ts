@@ -3,7 +3,10 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { policyAggregate } from './aggregate.ts'
 import { policyDenialAggregate } from './denial-aggregate.ts'
+import { seedingTask } from './seed-counters.ts'
+import { seedingAggregate } from './seeding-aggregate.ts'
 
 export const policies: Capability = {
-  aggregates: [anyAggregate(policyAggregate), anyAggregate(policyDenialAggregate)],
+  aggregates: [anyAggregate(policyAggregate), anyAggregate(policyDenialAggregate), anyAggregate(seedingAggregate)],
+  tasks: [seedingTask],
 }

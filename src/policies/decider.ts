@@ -161,8 +161,8 @@ function publish(command: PublishPolicy, state: KnownPolicies): readonly PolicyE
   const published = isShadow ? state.shadow : state.draft
   if (published === null || (isShadow ? state.shadow?.version : state.draft.revision) !== numberOf(source))
     throw changed(state)
-  if (basis === null) throw notSeeded(uncounted)
   if (locksOut && forced === null) throw locked()
+  if (basis === null) throw notSeeded(uncounted)
   const version = isShadow ? source.version : state.newestVersion + 1
   const { revision, policy } = published
   const data = {

@@ -3,6 +3,7 @@ import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
 import type { PolicyRefused } from './denial-events.ts'
 import type { PolicyEvent } from './events.ts'
+import type { CountersSeeded } from './seeding-events.ts'
 
 export const policies = {
   name: 'policies',
@@ -57,10 +58,16 @@ export const policies = {
         PolicyPublished: ['api'],
       } satisfies EventWriters<PolicyEvent>,
     },
+    policyseeding: {
+      rows: {},
+      readScope: 'policies:read',
+      events: { CountersSeeded: ['dispatcher'] } satisfies EventWriters<CountersSeeded>,
+    },
     policydenials: {
       rows: {},
       readScope: 'policies:read',
       events: { PolicyRefused: ['api'] } satisfies EventWriters<PolicyRefused>,
     },
   },
+  tasks: ['policy-seeding'],
 } as const satisfies Declaration

@@ -53,7 +53,8 @@ export type PolicyShadowEnded = Event<
  * Why no counter of a published version lacks what was spent before. `seeded`: it was added up while the version was a shadow.
  * `counted`: the version before counts on the same counters, or it has none. `nothing_opened`: nothing was ever opened.
  */
-export type CountingBasis = 'seeded' | 'counted' | 'nothing_opened'
+export const COUNTING_BASES = ['seeded', 'counted', 'nothing_opened'] as const
+export type CountingBasis = (typeof COUNTING_BASES)[number]
 
 /** From now on a version decides. */
 export type PolicyPublished = Event<

@@ -19,7 +19,9 @@ import {
   judgedExport,
   judgedKeyChange,
   judgedSignature,
+  judgedVoucher,
   type RequestFacts,
+  type VoucherFacts,
   type WalletFacts,
 } from './signature-intents.ts'
 import { judgedTransaction } from './transaction-intents.ts'
@@ -42,6 +44,7 @@ export type Judge = {
   readonly transaction: (opening: Opening, intent: Intent, asking: Asking) => Promise<JudgedParts>
   readonly signature: JudgeAs<Parameters<typeof judgedSignature>[0]>
   readonly export: JudgeAs<WalletFacts>
+  readonly voucher: JudgeAs<VoucherFacts>
   readonly keyChange: JudgeAs<RequestFacts>
   /** Whether a version is in force that refuses. */
   readonly isActive: (owner: Owner) => Promise<boolean>
@@ -84,6 +87,7 @@ export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
     },
     signature: (requested, asking) => judge(requested, asking, (facts) => judgedSignature(requested, facts)),
     export: (requested, asking) => judge(requested, asking, (facts) => judgedExport(requested, facts)),
+    voucher: (requested, asking) => judge(requested, asking, (facts) => judgedVoucher(requested, facts)),
     keyChange: (requested, asking) =>
       judge({ ...requested, ...nowhere }, asking, (facts) => judgedKeyChange(requested, facts)),
     isActive: async (owner) => (await inForce(owner)).active !== null,

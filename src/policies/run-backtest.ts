@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import { type BacktestResult, createBacktest } from './backtest.ts'
 import type { CompiledPolicy } from './compile.ts'
+import type { PastStep } from './past.ts'
 import { type PastPorts, readPast } from './read-past.ts'
 
 export type BacktestRange = {
@@ -38,24 +39,24 @@ export async function runBacktest(
   const from = fromMs === null ? null : new Date(fromMs).toISOString()
   const to = toMs === null ? null : new Date(toMs).toISOString()
   const range = { fromMs: (fromMs ?? 0) - reachMs(policy), toMs, isGapless: true }
-  let [read, readTo, isCut] = [0, null as string | null, false]
-  for await (const page of readPast(ports, owner, range)) {
-    read += page.read
-    for (const step of page.steps) {
-      if (step.is === 'outcome') {
-        backtest.outcome(step.id, step.kept, step.isFinal)
-        continue
-      }
-      const { at } = step.judged
-      if (to !== null && at >= to) continue
-      const isBefore = from !== null && at < from
-      backtest.request(step.id, step.judged, isBefore)
-      if (!isBefore) readTo = at
-    }
-    isCut = !onRead(page.read)
-    if (isCut) break
+  let [read, readTo, isCut, isEnded] = [0, null as string | null, false, true]
+  const take = (step: PastStep) => {
+    if (step.is === 'outcome') return backtest.outcome(step.id, step.kept, step.isFinal)
+    const { at } = step.judged
+    if (to !== null && at >= to) return
+    const isBefore = from !== null && at < from
+    backtest.request(step.id, step.judged, isBefore)
+    if (!isBefore && (readTo === null || at > readTo)) readTo = at
   }
-  return { result: backtest.result(), read, readTo, isCut, ms: performance.now() - startedAt }
+  for await (const page of readPast(ports, owner, range)) {
+    // Only with more to read: so it is known that this was not all.
+    isEnded = !isCut
+    if (isCut) break
+    read += page.read
+    for (const step of page.steps) take(step)
+    isCut = !onRead(page.read)
+  }
+  return { result: backtest.result(), read, readTo, isCut: !isEnded, ms: performance.now() - startedAt }
 }
 
 /** How far before a request something can still count for it: windows, and prices. */

@@ -159,7 +159,7 @@ const approvalSchema = closedObject(
   { description: 'Who must approve. A policy that asks for approvals can be tested, and not published yet.' },
 )
 
-const ruleSchema = closedObject({
+export const ruleSchema = closedObject({
   id: nameSchema('The id of the rule: refusals name it.', 'daily-cap'),
   description: Type.Optional(
     text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] }),

@@ -32,6 +32,8 @@ const SUMS_AT_ONCE = 1_000
 const MOST_SUMS = 250_000
 /** Events of the stream that are read at once. */
 const SEEDED_AT_ONCE = 20
+/** No window reaches further back, whatever clocks say. */
+const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const TENANTS_AT_ONCE = 100
 const ACTOR = 'worker:dispatcher'
 
@@ -83,8 +85,8 @@ async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, si
     ...{ id, state: seedingAggregate.initialState },
     ...{ version: head?.version ?? 0, hash: head?.hash ?? '' },
   }
-  const since = Date.parse(log.now()) - LONGEST_WINDOW_SECONDS * 1_000 - CLOCKS_APART_MS
-  for await (const missing of missingSums(ports, { owner, shadow, since, seededBy: before.version }, signal)) {
+  const nowMs = Date.parse(log.now())
+  for await (const missing of missingSums(ports, { owner, shadow, nowMs, seededBy: before.version }, signal)) {
     const now = log.now()
     for (let n = 0; n < missing.length; n += SUMS_AT_ONCE) {
       const counters = missing.slice(n, n + SUMS_AT_ONCE)
@@ -102,7 +104,7 @@ async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, si
 type Seeding = {
   readonly owner: LogOwner
   readonly shadow: CompiledPolicy
-  readonly since: number
+  readonly nowMs: number
   /** The version of the stream of what was added before. */
   readonly seededBy: number
 }
@@ -137,15 +139,16 @@ function nameOf({ counter, bucket }: SeededSum): string {
 /** @returns null if there are more sums than may be in memory */
 async function spentBefore(
   ports: SeedPorts,
-  { owner, shadow, since }: Seeding,
+  { owner, shadow, nowMs }: Seeding,
   part: Part,
   signal: AbortSignal,
 ): Promise<Sums | null> {
   const { pool, mostSums = MOST_SUMS } = ports
-  const first = new Date(since).toISOString()
+  const since = (windowSeconds: number) => nowMs - windowSeconds * 1_000 - CLOCKS_APART_MS
+  const longest = Math.max(0, ...shadow.rules.map(({ limit }) => limit?.windowSeconds ?? 0))
   const sums: Sums = new Map()
   let count = 0
-  const range = { fromMs: since, toMs: null, isGapless: false, isAnyPrice: true }
+  const range = { fromMs: since(longest), toMs: null, isGapless: false, isAnyPrice: true }
   for await (const { steps } of readPast(ports, owner, range)) {
     if (signal.aborted) return sums
     const requests = steps.flatMap((step) => (step.is === 'request' && !isCounted(step, shadow) ? [step] : []))
@@ -156,8 +159,8 @@ async function spentBefore(
     for (const { id, judged, by } of requests) {
       if (unspent.has(id)) continue
       const reserved = new Set(by.reservations?.map(({ counter }) => counter))
-      for (const { counter, bucket, amount } of decide(shadow, judged).reservations) {
-        if (bucket < first || reserved.has(counter) || !isOfPart(counter, part)) continue
+      for (const { counter, bucket, amount, windowSeconds } of decide(shadow, judged).reservations) {
+        if (Date.parse(bucket) < since(windowSeconds) || reserved.has(counter) || !isOfPart(counter, part)) continue
         const buckets = sums.get(counter) ?? new Map<string, bigint>()
         if (!buckets.has(bucket)) count += 1
         sums.set(counter, buckets.set(bucket, (buckets.get(bucket) ?? 0n) + amount))
@@ -174,7 +177,7 @@ function isCounted({ by: { policy } }: Extract<PastStep, { is: 'request' }>, { v
 }
 
 /** What earlier shadows, and runs that were killed, have added. */
-async function subtractSeeded(pool: Pool, { owner, since, seededBy }: Seeding, sums: Sums): Promise<void> {
+async function subtractSeeded(pool: Pool, { owner, nowMs, seededBy }: Seeding, sums: Sums): Promise<void> {
   const streamId = `${seedingAggregate.category}-${policyStreamOf(owner)}`
   for (let to = seededBy; to > 0; to -= SEEDED_AT_ONCE) {
     const rows = await readRanges(pool, [{ streamId, from: Math.max(1, to - SEEDED_AT_ONCE + 1), to }], SEEDED_AT_ONCE)
@@ -184,7 +187,7 @@ async function subtractSeeded(pool: Pool, { owner, since, seededBy }: Seeding, s
       if (lacking !== undefined) buckets?.set(bucket, lacking - BigInt(amount))
     }
     // Older ones are of older buckets.
-    if (rows.every(({ recorded_at }) => recorded_at.getTime() < since - CLOCKS_APART_MS)) return
+    if (rows.every(({ recorded_at }) => recorded_at.getTime() < nowMs - OLDEST_MS)) return
   }
 }
 

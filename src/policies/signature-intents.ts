@@ -46,6 +46,19 @@ export function judgedExport(requested: WalletFacts, facts: Facts): Judged {
   return judged(requested, facts, [intentOf({ actions: ['export'], ...parts })])
 }
 
+/** A voucher lets whoever has it mint. */
+export type VoucherFacts = WalletFacts & {
+  readonly contract: string
+  /** `null` for anybody. */
+  readonly recipient: string | null
+}
+
+export function judgedVoucher({ contract: of, recipient: to, ...requested }: VoucherFacts, facts: Facts): Judged {
+  const [contract, recipient] = [of.toLowerCase(), to?.toLowerCase() ?? ANY]
+  const isToOwnWallet = recipient !== ANY && facts.isOwn(recipient)
+  return judged(requested, facts, [intentOf({ actions: ['nft_mint'], contract, recipient, isToOwnWallet })])
+}
+
 /** An API key is created or changed. */
 export function judgedKeyChange(requested: RequestFacts, facts: Pick<Facts, 'actor'>): Judged {
   const nowhere = { walletId: null, network: null, chainId: null }

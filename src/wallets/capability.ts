@@ -2,7 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { walletAggregate } from './aggregate.ts'
-import type { WalletCreated, WalletRequested } from './events.ts'
+import type { WalletCreated, WalletRequested, WalletTagged } from './events.ts'
 import { explainedWallet } from './explained.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
@@ -20,6 +20,7 @@ export const wallets: Capability = {
       WalletRequested: ({ network, chainId }: WalletRequested['data'], walletId) => [
         { is: 'wallet', walletId, place: { network, chainId } },
       ],
+      WalletTagged: ({ tags }: WalletTagged['data'], walletId) => [{ is: 'wallet', walletId, tags }],
       WalletCreated: ({ address }: WalletCreated['data']) => [{ is: 'address', address }],
     },
   },
