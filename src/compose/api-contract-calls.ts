@@ -1,5 +1,6 @@
 /** The route of contract calls and its dependencies. */
 import { createRequestCall } from '../contract-calls/request-call.ts'
+import type { CallPorts } from '../contract-calls/ports.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { createTryCall } from '../contract-calls/try-call.ts'
 import type { Routes } from '../http/request.ts'
@@ -10,14 +11,21 @@ import { acceptedOrRepeated, counted } from './counted.ts'
 import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
-export function composeContractCallRoutes(
-  { config, pool, chainOf, metrics }: Kernel,
-  { accept, books }: ApiParts,
-  { ports: transactions, reads }: TransactionParts,
-): Routes {
-  const ports = {
-    ...transactions,
-    accept,
+export function composeContractCallRoutes(kernel: Kernel, parts: ApiParts, { ports: own, reads }: TransactionParts): Routes {
+  const { config, metrics } = kernel
+  const ports = { ...own, ...callPorts(kernel, parts) }
+  const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
+  return contractCallRoutes({
+    requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
+    tryCall: createTryCall(ports),
+    reads,
+    signWaitMs: config.signWaitMs,
+  })
+}
+
+/** What a call needs beside the parts of every transaction. */
+export function callPorts({ pool, chainOf }: Kernel, { books }: ApiParts): Omit<CallPorts, keyof TransactionParts['ports']> {
+  return {
     nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
       const { all } = await books.open(tenantId, chainOf(chainId).settings)
@@ -27,11 +35,4 @@ export function composeContractCallRoutes(
     tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
       readTokensInTransfer(pool, chainId, address),
   }
-  const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
-  return contractCallRoutes({
-    requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
-    tryCall: createTryCall(ports),
-    reads,
-    signWaitMs: config.signWaitMs,
-  })
 }

@@ -75,8 +75,7 @@ export function signatureRoutes(ports: SignatureRoutePorts): Routes {
   const { findWallet, reads } = ports
   return (app) => {
     app.post('/v1/wallets/:wallet_id/sign/message', { schema: message, config }, (request, reply) => {
-      const { message: text, encoding = 'utf8' } = request.body
-      return sign(ports, request, reply, request.params.wallet_id, { type: 'message', text, encoding })
+      return sign(ports, request, reply, request.params.wallet_id, toMessage(request.body))
     })
 
     app.post('/v1/wallets/:wallet_id/sign/typed-data', { schema: typedData, config }, (request, reply) =>
@@ -96,7 +95,11 @@ export function signatureRoutes(ports: SignatureRoutePorts): Routes {
   }
 }
 
-function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
+export function toMessage({ message: text, encoding = 'utf8' }: Static<typeof messageBody>): Wanted {
+  return { type: 'message', text, encoding }
+}
+
+export function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
 }
 
