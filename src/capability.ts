@@ -26,6 +26,7 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
@@ -63,8 +64,8 @@ export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
 export type SigningNeeds = JobNeeds & {
   readonly signer: Signer
   readonly walletOf: SigningWalletOf
-  /** Of signatures. */
-  readonly problemOf: SignatureProblem
+  /** Why the policy of the log forbids what is to be signed. */
+  readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
 }
 
 export type JobHandling = {

@@ -1,6 +1,7 @@
 /** The route of contract calls and its dependencies. */
-import { createRequestCall } from '../contract-calls/request-call.ts'
+
 import type { CallPorts } from '../contract-calls/ports.ts'
+import { createRequestCall } from '../contract-calls/request-call.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { createTryCall } from '../contract-calls/try-call.ts'
 import type { Routes } from '../http/request.ts'
@@ -11,7 +12,11 @@ import { acceptedOrRepeated, counted } from './counted.ts'
 import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
-export function composeContractCallRoutes(kernel: Kernel, parts: ApiParts, { ports: own, reads }: TransactionParts): Routes {
+export function composeContractCallRoutes(
+  kernel: Kernel,
+  parts: ApiParts,
+  { ports: own, reads }: TransactionParts,
+): Routes {
   const { config, metrics } = kernel
   const ports = { ...own, ...callPorts(kernel, parts) }
   const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
@@ -24,7 +29,10 @@ export function composeContractCallRoutes(kernel: Kernel, parts: ApiParts, { por
 }
 
 /** What a call needs beside the parts of every transaction. */
-export function callPorts({ pool, chainOf }: Kernel, { books }: ApiParts): Omit<CallPorts, keyof TransactionParts['ports']> {
+export function callPorts(
+  { pool, chainOf }: Kernel,
+  { books }: ApiParts,
+): Omit<CallPorts, keyof TransactionParts['ports']> {
   return {
     nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {

@@ -23,7 +23,7 @@ import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
-import { signatureProblem } from './policy-problems.ts'
+import { signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 
 /** Transactions that failed or were cancelled before a signature was recorded. */
@@ -61,7 +61,7 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRequests = composeCheckRequests(kernel, { counts: false })
-  const forbidden = signatureProblem(checkRequests)
+  const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
     keys,
@@ -69,13 +69,16 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
   })
 
   async function voucher({ intent, subject, keyId }: AskedSignature): Promise<Coverage> {
-    const { state } = await log.load(mintAggregate, intent.id)
+    const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [intent.id]))
     if (subject.kind !== 'typed_data') return notCovered('the request is for a voucher')
-    if (state.state === 'unknown' || state.voucher === null) return notCovered('the log does not have this voucher')
+    if (state.state === 'unknown' || state.voucher === null || opened === null)
+      return notCovered('the log does not have this voucher')
     const { voucher: terms, mint } = state
     const wallet = await walletOf(terms.walletId)
     if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet that owns the contract')
     if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet and the mint belong to different tenants')
+    const problem = await problems.voucher({ ...opened, id: intent.id, mint, voucher: terms }, wallet)
+    if (problem !== null) return notCovered(problem)
     return coversVoucher(state, { walletId: terms.walletId, typedData: subject.typedData })
   }
 
@@ -87,7 +90,7 @@ export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'h
     if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
     if (wallet.tenantId !== state.wish.tenantId)
       return notCovered('the wallet and the request belong to different tenants')
-    const problem = await forbidden({ id: intent.id, opened, state })
+    const problem = await problems.signature({ id: intent.id, opened, state })
     if (problem !== null) return notCovered(problem)
     return coversSignature(
       state,

@@ -1,8 +1,9 @@
 /** What is wrong with how a request of each kind was judged by the policy of the log: for whoever signs it. */
 import { type Opening, TRANSACTION_TYPES } from '../declarations.ts'
 import type { Opened } from '../event-log/load-checked.ts'
+import type { VoucherProblem } from '../nft/tokens/sign-voucher.ts'
 import type { CheckRequests, RecordedRequest } from '../policies/check-requests.ts'
-import { judgedExport, judgedSignature } from '../policies/signature-intents.ts'
+import { judgedExport, judgedSignature, judgedVoucher } from '../policies/signature-intents.ts'
 import { judgedTransaction } from '../policies/transaction-intents.ts'
 import type { ExportProblem } from '../recovery/seal-export.ts'
 import type { SignatureProblem } from '../signatures/sign-recorded.ts'
@@ -36,6 +37,18 @@ export function signatureProblem(check: CheckRequests): SignatureProblem {
       ...requestOf({ id, ...opened }, wish),
       reservations: wish.reservations?.map(readReservation),
       judge: (facts) => judgedSignature(requested, facts),
+    })
+  }
+}
+
+export function voucherProblem(check: CheckRequests): VoucherProblem {
+  return async ({ id, mint: { tenantId }, voucher, ...opened }, { environment, network }) => {
+    const { walletId, chainId, contract, recipient, requestedAt, policy } = voucher
+    const place = { tenantId, environment, walletId, requestedAt }
+    return problemOf(check, {
+      ...requestOf({ id, ...opened }, { ...place, policy }),
+      reservations: voucher.reservations?.map(readReservation),
+      judge: (facts) => judgedVoucher({ ...place, network, chainId, contract, recipient }, facts),
     })
   }
 }

@@ -53,14 +53,23 @@ export function composeSimulation(
       readSpent: (reservations, now) => readSpent(pool, reservations, now),
     },
     requests: {
-      transfer: requestOf(transferBody, (walletId, body) => (pretending, ...asked) =>
-        createRequestTransfer(pretended(pretending))(toTransfer(walletId, body), ...asked),
+      transfer: requestOf(
+        transferBody,
+        (walletId, body) =>
+          (pretending, ...asked) =>
+            createRequestTransfer(pretended(pretending))(toTransfer(walletId, body), ...asked),
       ),
-      transfers: requestOf(transfersBody, (walletId, body) => (pretending, ...asked) =>
-        createRequestTransfers(pretended(pretending))(toBatch(walletId, body), ...asked),
+      transfers: requestOf(
+        transfersBody,
+        (walletId, body) =>
+          (pretending, ...asked) =>
+            createRequestTransfers(pretended(pretending))(toBatch(walletId, body), ...asked),
       ),
-      contract_call: requestOf(contractCallBody, (walletId, body) => (pretending, ...asked) =>
-        createRequestCall({ ...pretended(pretending), ...calls })(toCall(walletId, body), ...asked),
+      contract_call: requestOf(
+        contractCallBody,
+        (walletId, body) =>
+          (pretending, ...asked) =>
+            createRequestCall({ ...pretended(pretending), ...calls })(toCall(walletId, body), ...asked),
       ),
       swap: requestOf(swapBody, (walletId, body) => (pretending, ...asked) => {
         const ports = { ...pretended(pretending), ...swaps, keepQuote: async () => undefined }

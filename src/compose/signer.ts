@@ -42,7 +42,7 @@ import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
-import { exportProblem, signatureProblem } from './policy-problems.ts'
+import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
@@ -84,6 +84,7 @@ export async function startSigner(
   await answered(() => adoptTagKey(log, tagKeys))
   const checkRequests = composeCheckRequests(kernel, { counts: true })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
+  const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
   const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
@@ -112,7 +113,7 @@ export async function startSigner(
     jobs.process('export', exportHandler(kernel, seeds, factsOf, exportProblem(checkRequests)), {
       concurrency: EXPORTS_AT_ONCE,
     }),
-    ...handleSigning(jobs, { pool, log, signer, walletOf, problemOf: signatureProblem(checkRequests) }),
+    ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
     problem,

@@ -104,9 +104,17 @@ const NO_VERSION = 'The version or the wallet does not exist.'
 function readRange(from: string, to: string | undefined, now: number): BacktestRange {
   const [fromMs, toMs] = [Date.parse(from), to === undefined ? now : Date.parse(to)]
   if (fromMs >= toMs)
-    throw ValidationFailed.field('from', 'out_of_range', `from must be earlier than ${to === undefined ? 'now' : 'to'}.`)
+    throw ValidationFailed.field(
+      'from',
+      'out_of_range',
+      `from must be earlier than ${to === undefined ? 'now' : 'to'}.`,
+    )
   if (toMs - fromMs > LONGEST_MS)
-    throw ValidationFailed.field('to', 'out_of_range', 'to must be at most 31 days after from: test the rest with another request.')
+    throw ValidationFailed.field(
+      'to',
+      'out_of_range',
+      'to must be at most 31 days after from: test the rest with another request.',
+    )
   return { fromMs, toMs: to === undefined ? null : toMs }
 }
 
@@ -139,14 +147,21 @@ function addSimulation(app: App, ports: PastRoutePorts): void {
         scope: 'policies:write',
         rate: 'calls_per_second',
         body: bodyLimits,
-        refusals: { 404: NO_VERSION, 409: `${CHANGED} Or the request would be refused for another reason.`, 503: 'No node answers.' },
+        refusals: {
+          404: NO_VERSION,
+          409: `${CHANGED} Or the request would be refused for another reason.`,
+          503: 'No node answers.',
+        },
       },
     },
     async (request) => {
       const { caller } = request
       const body = request.body as TestedSource & { readonly wallet_id: string; readonly api_key?: string }
       const name = requestIn(body, names)
-      const prepare = requests[name]?.prepare(body.wallet_id, (body as Readonly<Record<string, unknown>>)[name] as never)
+      const prepare = requests[name]?.prepare(
+        body.wallet_id,
+        (body as Readonly<Record<string, unknown>>)[name] as never,
+      )
       const policy = compilePolicy(await policyOf(caller, requireOne(body)), body.version ?? 0)
       const { idempotency: _, ...metadata } = metadataOf(request)
       const actor = body.api_key === undefined ? metadata.actor : `apikey:${body.api_key}`
@@ -161,5 +176,9 @@ function requestIn(body: object, names: readonly string[]): string {
   const sent = names.filter((name) => name in body)
   const [only] = sent
   if (only !== undefined && sent.length === 1) return only
-  throw ValidationFailed.field(only ?? names[0] ?? '', 'required', `one of ${names.join(', ')} is required: send one request.`)
+  throw ValidationFailed.field(
+    only ?? names[0] ?? '',
+    'required',
+    `one of ${names.join(', ')} is required: send one request.`,
+  )
 }

@@ -1,8 +1,8 @@
 /** Schemas of the routes that test a policy: on the past, and on one request. */
 import { type TSchema, Type } from '@sinclair/typebox'
+import { EFFECTS, PERS } from '../core/policy.ts'
 import { named } from '../http/components.ts'
 import { closedObject, instant, nullable, oneOf } from '../http/schemas.ts'
-import { EFFECTS, PERS } from '../core/policy.ts'
 import { policyBody } from './schemas.ts'
 
 const USD = '1250.5'
@@ -28,7 +28,9 @@ export const backtestBody = closedObject(
   { examples: [{ revision: 4, from: '2026-11-01T00:00:00Z' }] },
 )
 
-const ruleName = nullable(Type.String({ description: 'The id of the rule. Null for the default.', examples: ['daily-cap'] }))
+const ruleName = nullable(
+  Type.String({ description: 'The id of the rule. Null for the default.', examples: ['daily-cap'] }),
+)
 
 const tallySchema = (description: string) =>
   Type.Object(
@@ -52,7 +54,8 @@ export const backtestSchema = named(
   Type.Object({
     events_read: Type.Integer({ description: 'How many events of the log were looked at.', examples: [48_210] }),
     truncated: Type.Boolean({
-      description: 'Whether there was more than one request may read: `tested_to` is the last tested time. Test a later `from`, or a shorter time.',
+      description:
+        'Whether there was more than one request may read: `tested_to` is the last tested time. Test a later `from`, or a shorter time.',
       examples: [false],
     }),
     tested_to: nullable(instant('When the newest tested request was made. Null if there was none.')),
@@ -68,11 +71,16 @@ export const backtestSchema = named(
     ),
     largest: Type.Array(
       Type.Object({
-        id: Type.String({ description: 'Of the transaction, the signature, the export or the API key.', examples: ['tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'] }),
+        id: Type.String({
+          description: 'Of the transaction, the signature, the export or the API key.',
+          examples: ['tx_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+        }),
         requested_at: instant('When it was requested.'),
         verdict: oneOf(VERDICTS, { description: 'What the policy says.', examples: ['limited'] }),
         rules: Type.Array(ruleName, { description: 'The rules that say so.' }),
-        usd: nullable(Type.String({ description: 'What it moves, in US dollars. Null if it is not known.', examples: [USD] })),
+        usd: nullable(
+          Type.String({ description: 'What it moves, in US dollars. Null if it is not known.', examples: [USD] }),
+        ),
       }),
       { description: 'The ten largest requests that the policy does not allow.' },
     ),
@@ -84,13 +92,29 @@ export function simulateBody(requests: Readonly<Record<string, TSchema>>) {
   return closedObject(
     {
       ...source,
-      wallet_id: Type.String({ maxLength: 64, description: 'The wallet of the request.', examples: ['wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'] }),
+      wallet_id: Type.String({
+        maxLength: 64,
+        description: 'The wallet of the request.',
+        examples: ['wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+      }),
       api_key: Type.Optional(
-        Type.String({ pattern: '^key_[0-9a-f-]{36}$', description: 'The id of the API key that would ask. The default is the one that asks.', examples: ['key_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'] }),
+        Type.String({
+          pattern: '^key_[0-9a-f-]{36}$',
+          description: 'The id of the API key that would ask. The default is the one that asks.',
+          examples: ['key_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
+        }),
       ),
       ...Object.fromEntries(Object.entries(requests).map(([name, body]) => [name, Type.Optional(body)])),
     },
-    { examples: [{ revision: 4, wallet_id: 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11', transfer: { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', amount: '0.1', asset: 'ETH' } }] },
+    {
+      examples: [
+        {
+          revision: 4,
+          wallet_id: 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11',
+          transfer: { to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8', amount: '0.1', asset: 'ETH' },
+        },
+      ],
+    },
   )
 }
 
@@ -107,7 +131,9 @@ const movedSchema = nullable(
   ),
 )
 const anyText = (description: string, example: string) =>
-  nullable(Type.String({ description: `${description} \`*\`: it may be any. Null if there is none.`, examples: [example] }))
+  nullable(
+    Type.String({ description: `${description} \`*\`: it may be any. Null if there is none.`, examples: [example] }),
+  )
 
 const intentSchema = Type.Object(
   {
@@ -124,19 +150,30 @@ const intentSchema = Type.Object(
 export const simulationSchema = named(
   'PolicySimulation',
   Type.Object({
-    version: nullable(Type.Integer({ description: 'The simulated version. Null for a draft or a sent policy.', examples: [3] })),
+    version: nullable(
+      Type.Integer({ description: 'The simulated version. Null for a draft or a sent policy.', examples: [3] }),
+    ),
     outcome: oneOf(['allowed', 'denied', 'limited', 'needs_approval'], {
       description: 'What the policy says of the request. If it refuses a part, it refuses all.',
       examples: ['allowed'],
     }),
     parts: Type.Array(
       Type.Object({
-        outcome: oneOf(['allowed', 'denied', 'limited', 'needs_approval'], { description: 'Of this part.', examples: ['allowed'] }),
+        outcome: oneOf(['allowed', 'denied', 'limited', 'needs_approval'], {
+          description: 'Of this part.',
+          examples: ['allowed'],
+        }),
         refusal: nullable(
           Type.Object(
             {
-              code: oneOf(['policy_denied', 'policy_limit'], { description: 'As the error would have it.', examples: ['policy_limit'] }),
-              message: Type.String({ description: 'For people.', examples: ['The rule daily-cap of the policy denies this request.'] }),
+              code: oneOf(['policy_denied', 'policy_limit'], {
+                description: 'As the error would have it.',
+                examples: ['policy_limit'],
+              }),
+              message: Type.String({
+                description: 'For people.',
+                examples: ['The rule daily-cap of the policy denies this request.'],
+              }),
               rules: Type.Array(ruleName, { description: 'All rules that refuse it.' }),
               available_at: nullable(instant('When a limit has room for it. Null if it has none, or never has.')),
             },
@@ -151,7 +188,9 @@ export const simulationSchema = named(
             matched: Type.Boolean({ description: 'Whether it is about this part.', examples: [true] }),
             intents: Type.Array(
               Type.Object({
-                held: heldSchema('All conditions together. `maybe`: it may be anything, which rules that restrict match, and rules that allow do not.'),
+                held: heldSchema(
+                  'All conditions together. `maybe`: it may be anything, which rules that restrict match, and rules that allow do not.',
+                ),
                 conditions: Type.Array(
                   Type.Object({
                     field: Type.String({ description: 'The condition.', examples: ['recipients'] }),
@@ -171,10 +210,14 @@ export const simulationSchema = named(
             unit: Type.String({ description: 'A symbol, `USD` or `transactions`.', examples: ['USD'] }),
             amount: Type.String({ description: 'What the request counts, with its fee.', examples: ['25.01'] }),
             limit: Type.String({ description: 'The limit.', examples: ['5000'] }),
-            left: Type.String({ description: 'What is left after the request; 0 if it does not fit.', examples: ['4974.99'] }),
+            left: Type.String({
+              description: 'What is left after the request; 0 if it does not fit.',
+              examples: ['4974.99'],
+            }),
             window_seconds: Type.Integer({ description: 'The length of the window.', examples: [86_400] }),
             counted: Type.Boolean({
-              description: 'Whether the counter has what was spent before. If not, `left` says what would be left if nothing was: shadow the policy to know.',
+              description:
+                'Whether the counter has what was spent before. If not, `left` says what would be left if nothing was: shadow the policy to know.',
               examples: [true],
             }),
           }),

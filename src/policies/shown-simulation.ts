@@ -35,7 +35,10 @@ function shownPart(part: SimulatedPart) {
 }
 
 function shownIntent({ actions, recipient, spender, contract, method, moves }: Intent) {
-  const amount = moves === null || moves.amount === ANY || moves.decimals === null ? null : formatAmount(moves.amount, moves.decimals)
+  const amount =
+    moves === null || moves.amount === ANY || moves.decimals === null
+      ? null
+      : formatAmount(moves.amount, moves.decimals)
   return {
     ...{ actions: [...actions], recipient, spender, contract, method },
     moves: moves && { asset: moves.symbol, amount },

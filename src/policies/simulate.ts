@@ -2,21 +2,22 @@
  * Says what a policy would say of a request now, and why. The request is prepared as a real one, by the same code, up to its append:
  * nothing is recorded.
  */
+
+import type { PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { Per } from '../core/policy.ts'
 import { refusedByLimit } from '../core/policy-limit.ts'
 import { roomIn, type SpentBy } from '../core/spend-limits.ts'
-import type { Per } from '../core/policy.ts'
-import type { PolicyRefused } from '../core/errors.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
+import type { NeededApproval } from './decide.ts'
 import { type ExplainedRule, explainRules } from './explain.ts'
+import type { Judged } from './intent.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
 import type { InForce } from './policies-in-force.ts'
-import type { Owner } from '../core/tenants.ts'
-import type { NeededApproval } from './decide.ts'
-import type { Judged } from './intent.ts'
 import { refusedByPolicy } from './refusal.ts'
 
 /** Stands for the parts that record and refuse. */
