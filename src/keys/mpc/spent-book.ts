@@ -94,8 +94,8 @@ export async function openSpentBook(path: string, now: () => number): Promise<Sp
   }
 
   async function record(added: readonly Spent[]): Promise<void> {
+    if (lines > 0 && lines % MIN_LINES === 0) dropOld()
     if (lines >= MIN_LINES && lines > 2 * size) {
-      dropOld()
       const all = [...counters.values()].flatMap((buckets) =>
         [...buckets.values()].flatMap(({ entries }) => [...entries.values()]),
       )
