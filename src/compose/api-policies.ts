@@ -1,6 +1,5 @@
 /** The routes of policies, and their dependencies. */
 import { findHolders } from '../access/find-holders.ts'
-import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Routes } from '../http/request.ts'
 import { createHasOpened } from '../policies/has-opened.ts'
@@ -10,22 +9,19 @@ import { policyRoutes } from '../policies/routes.ts'
 import type { ApiParts } from './api-parts.ts'
 import { PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { createAssetsOfPolicies } from './policy-assets.ts'
 
 export function composePolicyRoutes(
   { pool, log, newId, chains, config }: Pick<Kernel, 'pool' | 'log' | 'newId' | 'chains' | 'config'>,
   { accept, books, policiesInForce }: Pick<ApiParts, 'accept' | 'books' | 'policiesInForce'>,
 ): Routes {
-  const describeAsset = createDescribeAsset(books)
   return policyRoutes({
     manage: createManagePolicies({
       log,
       accept,
       newId,
       hasOpened: createHasOpened({ pool, source: PAST, chains: config.chains }),
-      async assetOf({ tenantId, environment }, assetId) {
-        const settings = chains.byChainId(Number(/^eip155:(\d+)\//.exec(assetId)?.[1]))?.settings
-        return settings?.environment === environment ? describeAsset(tenantId, settings, assetId) : null
-      },
+      assetsOf: createAssetsOfPolicies({ pool, chains }, books),
       publishersOf: (owner: Owner) => findHolders(pool, owner, 'policies:publish'),
       forget: policiesInForce.forget,
     }),
