@@ -9,7 +9,6 @@ import { nativeAsset } from '../../src/core/assets.ts'
 import type { Policy, Rule } from '../../src/core/policy.ts'
 import type { Reservation } from '../../src/core/spend-limits.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
-import { policyAggregate } from '../../src/policies/aggregate.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -119,11 +118,16 @@ t.test('a request that an API process forged is not signed if the policy forbids
 t.test('changed rows of read models make no policy weaker: the signer reads the log', async (t) => {
   await service.stopWorker('signer')
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
-  await kernel.log.execute(walletAggregate, tagged.id, { type: 'Tag', tags: ['frozen'], now: kernel.log.now() } as never, { metadata })
+  const revise = { type: 'Revise', revision: { tags: ['frozen'] }, now: kernel.log.now() } as const
+  await kernel.log.execute(walletAggregate, tagged.id, revise, { metadata })
   const lies: { id: string; what: string; reason: RegExp }[] = []
   const lie = async (what: string, reason: RegExp, id: string) => lies.push({ what, reason, id })
   await pool.query(`UPDATE wallets SET tags = '{}' WHERE wallet_id = $1`, [tagged.id])
-  await lie('tags that the wallet has no more', /its tags \(\) are not those of its wallet \(frozen\)/, await forge({}, ofTagged))
+  await lie(
+    'tags that the wallet has no more',
+    /its tags \(\) are not those of its wallet \(frozen\)/,
+    await forge({}, ofTagged),
+  )
 
   await publish(policyOf(cap, rule('nobody', { actions: ['transfer'] })))
   await pool.query(`UPDATE policies SET active_version = 1`)
@@ -138,7 +142,11 @@ t.test('changed rows of read models make no policy weaker: the signer reads the 
     body: { to: THIEF, amount: '1', asset: 'ETH' },
   })
   t.equal(status, 202, 'the API judges by the changed row')
-  await lie('rules that the version does not have', /version 2 .* forbids it, by its rule nobody/, body.data.transaction_id)
+  await lie(
+    'rules that the version does not have',
+    /version 2 .* forbids it, by its rule nobody/,
+    body.data.transaction_id,
+  )
 
   const reasons = await refusalsOf(lies.map(({ id }) => id))
   for (const [n, { what, reason }] of lies.entries()) t.match(reasons[n], reason, `${what}: ${reasons[n]}`)
@@ -160,15 +168,30 @@ t.test('a message that the policy forbids is not signed, whoever appended its re
   })
   t.match(body, { error: { code: 'policy_denied' } })
   const now = attacker.log.now()
-  const place = { tenantId: 'acme', walletId: payer.id, network: 'ethereum', environment: 'mainnet', chainId: 1_000_001 } as const
+  const place = {
+    tenantId: 'acme',
+    walletId: payer.id,
+    network: 'ethereum',
+    environment: 'mainnet',
+    chainId: 1_000_001,
+  } as const
   const policy = { version, tags: [], prices: [] }
-  const data = { ...place, address: payer.address, digest: `0x${'11'.repeat(32)}`, message: '0x49', policy, requestedAt: now }
+  const data = {
+    ...place,
+    address: payer.address,
+    digest: `0x${'11'.repeat(32)}`,
+    message: '0x49',
+    policy,
+    requestedAt: now,
+  }
   const requested = { type: 'MessageSignatureRequested', data } as const
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
   const change = opened(signatureAggregate, 'sig_forged', { type: 'RequestSignature', requested }, { metadata, now })
   await attacker.log.append({ changes: [change] })
   await service.startWorker('signer')
-  const line = await eventually(() => service.lines.find(({ err }) => /sig_forged does not match/.test(JSON.stringify(err ?? ''))))
+  const line = await eventually(() =>
+    service.lines.find(({ err }) => /sig_forged does not match/.test(JSON.stringify(err ?? ''))),
+  )
   t.match(JSON.stringify(line), /forbids it, by its rule no-messages/)
   t.equal((await kernel.log.readStream(signatureAggregate, 'sig_forged')).length, 1)
 })

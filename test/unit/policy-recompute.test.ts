@@ -21,7 +21,11 @@ t.test('a request names the versions that were in force, and no others', async (
   t.match(namedProblem(part(1), { active: 0, shadow: 0 }), /the log had no policy/)
 })
 
-const CAP = { id: 'cap', effect: 'limit', limit: { asset_id: USDC.assetId, amount: '5', window_seconds: 3_600 } } as const
+const CAP = {
+  id: 'cap',
+  effect: 'limit',
+  limit: { asset_id: USDC.assetId, amount: '5', window_seconds: 3_600 },
+} as const
 const capped = policyOf([CAP, { id: 'no-bob', effect: 'deny', match: { recipients: { in: [BOB] } } }])
 const request = judgedOf('TransferRequested', { to: ALICE })
 const needed = decide(capped, request).reservations
@@ -36,9 +40,7 @@ t.test('what the policy forbids is forbidden, with the rule', async (t) => {
   t.match(decisionProblem(capped, tooMuch, decide(capped, tooMuch).reservations, ACTIVE), /rule cap \(over_limit\)/)
   const closed = policyOf([], { default: 'deny' })
   t.match(decisionProblem(closed, request, [], ACTIVE), /by its default \(not_allowed\)/)
-  const asking = policyOf([
-    { id: 'ask', effect: 'require_approval', approval: { group: 'treasurers', quorum: 1 } },
-  ])
+  const asking = policyOf([{ id: 'ask', effect: 'require_approval', approval: { group: 'treasurers', quorum: 1 } }])
   t.match(decisionProblem(asking, request, [], ACTIVE), /rule ask \(needs_approval\)/)
   t.equal(decisionProblem(closed, request, [], SHADOW), null, 'a shadow forbids nothing')
 })
@@ -58,7 +60,11 @@ t.test('what a request does not count as the policy says is a problem; more is n
     'one that need not fit': [{ ...one, mustFit: false }],
   }
   for (const [what, reservations] of Object.entries(lies))
-    t.match(decisionProblem(capped, request, reservations, ACTIVE), /does not count towards the limit of the rule cap/, what)
+    t.match(
+      decisionProblem(capped, request, reservations, ACTIVE),
+      /does not count towards the limit of the rule cap/,
+      what,
+    )
   t.equal(decisionProblem(capped, request, [{ ...one, mustFit: false }], SHADOW), null)
   t.match(decisionProblem(capped, request, [], SHADOW), /does not count/, 'a shadow counts')
 })
