@@ -201,7 +201,8 @@ async function gatherFacts(
   ])
   return (asOf) => ({
     ...common,
-    tags: valueAsOf(tags, asOf) ?? [],
+    // The append compares them with those of the wallet, so nobody sees older ones.
+    tags: valueAsOf(tags, { position: asOf.position }) ?? [],
     tokenOf: (chainId, contract) => valueAsOf(known[0].get(`${chainId} ${contract}`) ?? [], asOf) ?? null,
     isOwn: (address) => valueAsOf(known[1].get(address) ?? [], asOf) ?? false,
     isCollection: (chainId, contract) => valueAsOf(known[2].get(`${chainId} ${contract}`) ?? [], asOf) ?? false,
