@@ -84,7 +84,10 @@ export async function startSigner(
   await answered(() => adoptTagKey(log, tagKeys))
   const checkRequests = composeCheckRequests(kernel, { counts: true })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
-  const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
+  const problems = {
+    signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),
+    voucher: telling(kernel, 'mint_id', voucherProblem(checkRequests)),
+  }
   const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
@@ -110,9 +113,13 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process('export', exportHandler(kernel, seeds, factsOf, exportProblem(checkRequests)), {
-      concurrency: EXPORTS_AT_ONCE,
-    }),
+    jobs.process(
+      'export',
+      exportHandler(kernel, seeds, factsOf, telling(kernel, 'export_id', exportProblem(checkRequests))),
+      {
+        concurrency: EXPORTS_AT_ONCE,
+      },
+    ),
     ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
@@ -243,6 +250,22 @@ function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: 
   return (transactionId, reason) => {
     metrics.countRefusedToSign()
     logger.error({ transaction_id: transactionId, reason }, 'transaction does not match the event log; not signed')
+  }
+}
+
+/** Reports what the policy of the log forbids. The job fails then, and is tried again. */
+function telling<Recorded extends { readonly id: string }, Rest extends readonly unknown[]>(
+  { logger, metrics }: Kernel,
+  name: string,
+  problemOf: (recorded: Recorded, ...rest: Rest) => Promise<string | null>,
+): typeof problemOf {
+  return async (recorded, ...rest) => {
+    const reason = await problemOf(recorded, ...rest)
+    if (reason !== null) {
+      metrics.countRefusedToSign()
+      logger.error({ [name]: recorded.id, reason }, 'request does not match the event log; not signed')
+    }
+    return reason
   }
 }
 
