@@ -12,6 +12,7 @@ import type { Row } from '../event-log/table-rows.ts'
 import { collectionAggregate } from '../nft/collections/aggregate.ts'
 import { COLLECTIONS } from '../nft/sql.ts'
 import { type CheckRequests, type CountedSpends, createCheckRequests } from '../policies/check-requests.ts'
+import { createLogClock, type LogClock } from '../policies/log-clock.ts'
 import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
 import type { AssetRef } from '../transactions/events.ts'
@@ -25,13 +26,30 @@ import type { Kernel } from './kernel.ts'
 type Parts = Pick<Kernel, 'log' | 'pool' | 'chains' | 'clock'>
 
 /** @param options.counts whether this process may read what the append has counted */
-export function composeCheckRequests(parts: Parts, { counts }: { readonly counts: boolean }): CheckRequests {
+export function composeCheckRequests(
+  parts: Parts,
+  { counts, times = null }: { readonly counts: boolean; readonly times?: LogClock | null },
+): CheckRequests {
   const { pool, clock } = parts
   const spentIn = gathering((buckets: Parameters<CountedSpends['spentIn']>[0]) => readBuckets(pool, buckets), {
     isShared: isConnectionFailure,
   })
-  return createCheckRequests(createRecordedPolicies(pool), factSources(parts), counts ? { spentIn, clock } : null)
+  const counted = counts ? { spentIn, clock } : null
+  return createCheckRequests(createRecordedPolicies(pool), factSources(parts), { counted, times })
 }
+
+/** Notes the newest position of the log at once, and then every minute. */
+export async function startLogClock({ pool, clock, logger }: Kernel, signal: AbortSignal): Promise<LogClock> {
+  const times = createLogClock(pool, clock)
+  await times.note()
+  const timer = setInterval(() => {
+    times.note().catch((error: unknown) => logger.warn({ err: error }, 'cannot read the newest position; will retry'))
+  }, NOTED_EVERY_MS).unref()
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  return times
+}
+
+const NOTED_EVERY_MS = 60_000
 
 function factSources(parts: Parts): LogFacts {
   const { log, pool, chains } = parts

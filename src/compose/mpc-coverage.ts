@@ -10,6 +10,7 @@ import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
 import type { RevertedOf } from '../keys/mpc/spent-book.ts'
 import { coversVoucher } from '../nft/tokens/covers.ts'
 import { mintAggregate } from '../nft/tokens/mint-aggregate.ts'
+import type { LogClock } from '../policies/log-clock.ts'
 import { signatureAggregate } from '../signatures/aggregate.ts'
 import { coversSignature } from '../signatures/covers.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
@@ -57,10 +58,14 @@ export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
 }
 
 /** @param journal of this party */
-export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>, keys: TagKeys): CoverageOf {
+export function composeCoverage(
+  kernel: Kernel,
+  journal: Pick<SigningJournal, 'highestOf'>,
+  { keys, times }: { readonly keys: TagKeys; readonly times: LogClock },
+): CoverageOf {
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
-  const checkRequests = composeCheckRequests(kernel, { counts: false })
+  const checkRequests = composeCheckRequests(kernel, { counts: false, times })
   const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),

@@ -18,6 +18,7 @@ import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
+import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
@@ -51,6 +52,7 @@ export async function startMpcParty(
   const settings = configured(kernel)
   const { me, directory } = settings
   const tagKeys = await whenDatabaseAnswers(kernel, signal, () => requireTagKeys(log, kernel.config.tagKeys))
+  const times = await whenDatabaseAnswers(kernel, signal, () => startLogClock(kernel, signal))
   const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
@@ -75,7 +77,7 @@ export async function startMpcParty(
       bans,
       guard: createSigningGuard({ bans, counts }),
       jointKeysOf,
-      coverageOf: composeCoverage(kernel, journal, tagKeys),
+      coverageOf: composeCoverage(kernel, journal, { keys: tagKeys, times }),
       endedOf: composeEnded(kernel),
       unknownOf: composeUnknown(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>

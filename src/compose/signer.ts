@@ -33,7 +33,7 @@ import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
-import { composeCheckRequests } from './check-requests.ts'
+import { composeCheckRequests, startLogClock } from './check-requests.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
@@ -82,7 +82,8 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
-  const checkRequests = composeCheckRequests(kernel, { counts: true })
+  const times = await answered(() => startLogClock(kernel, signal))
+  const checkRequests = composeCheckRequests(kernel, { counts: true, times })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
   const problems = {
     signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),

@@ -12,6 +12,7 @@ import type { AssetRef } from '../transactions/events.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { Facts } from './facts.ts'
 import type { Judged } from './intent.ts'
+import type { LogClock } from './log-clock.ts'
 import { type AsOf, type Changes, type LogFacts, valueAsOf } from './log-facts.ts'
 import { decisionProblem, namedProblem } from './recompute.ts'
 import type { InForceAt, RecordedPolicies } from './recorded-policies.ts'
@@ -45,11 +46,14 @@ export type CountedSpends = {
   readonly clock: Clock
 }
 
-/** @param counted `null` for a process that may not read it */
+/**
+ * @param parts.counted `null` for a process that may not read it
+ * @param parts.times `null` for a process that does not run long enough to know
+ */
 export function createCheckRequests(
   policies: RecordedPolicies,
   sources: LogFacts,
-  counted: CountedSpends | null,
+  { counted, times }: { readonly counted: CountedSpends | null; readonly times: Pick<LogClock, 'problemOf'> | null },
 ): CheckRequests {
   async function rulesOf(request: RecordedRequest, { active, shadow }: InForceAt): Promise<Rules> {
     return {
@@ -65,6 +69,8 @@ export function createCheckRequests(
     const wrong = namedProblem(request.policy, versions)
     if (wrong !== null) return request.policy === undefined && movesNothing(request) ? null : wrong
     if (active === null && shadow === null) return null
+    const untimely = active === null ? null : (times?.problemOf(request) ?? null)
+    if (untimely !== null) return untimely
     const rules = await rulesOf(request, inForce).catch(unlessBroken)
     if (typeof rules === 'string') return rules
     return (await judgedProblem(request, rules, sources)) ?? (counted && (await countedProblem(request, counted)))

@@ -115,6 +115,13 @@ t.test('a request that an API process forged is not signed if the policy forbids
   await stage.until(payer, honest, 'submitted')
 })
 
+t.test('a request cannot be of another hour than it was recorded in', async (t) => {
+  const [one] = (await intentOf(first)).reservations as [Reservation]
+  const earlier = new Date(Date.parse(one.bucket) - 2 * 3_600_000).toISOString()
+  const id = await forge({ requestedAt: earlier, reservations: [{ ...one, bucket: earlier }] })
+  t.match((await refusalsOf([id]))[0], /was recorded later/)
+})
+
 t.test('changed rows of read models make no policy weaker: the signer reads the log', async (t) => {
   await service.stopWorker('signer')
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
