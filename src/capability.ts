@@ -26,8 +26,10 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PastSource, PastWords } from './policies/past.ts'
+import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
@@ -59,7 +61,12 @@ export type RouteNeeds = {
 /** What jobs need of their process. */
 export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
 /** What jobs that sign need. The private key stays behind `signer`. */
-export type SigningNeeds = JobNeeds & { readonly signer: Signer; readonly walletOf: SigningWalletOf }
+export type SigningNeeds = JobNeeds & {
+  readonly signer: Signer
+  readonly walletOf: SigningWalletOf
+  /** Why the policy of the log forbids what is to be signed. */
+  readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
+}
 
 export type JobHandling = {
   readonly queue: QueueName

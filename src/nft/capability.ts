@@ -47,7 +47,7 @@ export const nft: Capability = {
       concurrency: 8,
       mpcConcurrency: 12,
       handle(needs) {
-        const signVoucher = createSignVoucher(needs)
+        const signVoucher = createSignVoucher({ ...needs, problemOf: needs.problems.voucher })
         return ({ mint_id }) => signVoucher(mint_id ?? '')
       },
     },

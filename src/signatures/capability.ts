@@ -31,7 +31,7 @@ export const signatures: Capability = {
       concurrency: 8,
       mpcConcurrency: 12,
       handle(needs) {
-        const signRecorded = createSignRecorded(needs)
+        const signRecorded = createSignRecorded({ ...needs, problemOf: needs.problems.signature })
         return ({ signature_id }) => signRecorded(signature_id ?? '')
       },
     },

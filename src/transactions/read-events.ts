@@ -22,7 +22,7 @@ export function readIntent(data: Recorded<Intent>): Intent {
   }
 }
 
-function readReservation({ limit, amount, kept, ...reservation }: Recorded<Reservation>): Reservation {
+export function readReservation({ limit, amount, kept, ...reservation }: Recorded<Reservation>): Reservation {
   return { ...reservation, limit: BigInt(limit), amount: BigInt(amount), kept: BigInt(kept) }
 }
 

@@ -235,7 +235,7 @@ t.test('one of several duplicate jobs records its signature, and a replay return
   ])
   const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
   const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
-    createSignRecorded({ log, signer: testSigner(), walletOf }),
+    createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null }),
   )
   for (const wish of wishes)
     for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))

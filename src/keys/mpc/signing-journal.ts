@@ -1,21 +1,24 @@
 /**
  * Records which transaction one party has helped to sign with which nonce of which address. Two rules hold whatever a
  * coordinator requests: a nonce is used for one transaction of the log, and a transaction is signed with one nonce
- * until the log proves that nonce lost. Fillers of gaps are limited too.
+ * until the log proves that nonce lost. Fillers of gaps are limited too, and what limits of policies are about is added up.
  *
  * One process owns the directory.
  */
 import { join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import type { SpentLimit } from '../coverage.ts'
 import { preparePrivateDirectory } from '../private-files.ts'
 import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } from './claim-book.ts'
 import { openFillerCounts } from './filler-counts.ts'
 import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
+import { openSpentBook, type RevertedOf } from './spent-book.ts'
 
 const FILE_NAME = 'signing.journal'
 /** Apart from the claims, whose file older programs read too. */
 const FILLERS_FILE_NAME = 'fillers.journal'
+const SPENT_FILE_NAME = 'limits.journal'
 /** With fewer stale claims than this, rewriting the file is not worthwhile. */
 const MIN_STALE_CLAIMS = 1_000
 export type Claim = ClaimEntry & {
@@ -28,6 +31,8 @@ export type Claim = ClaimEntry & {
   readonly overtakes?: readonly string[]
   /** The transaction only fills a gap: a wallet gets few of them in an hour. */
   readonly isFiller?: boolean
+  /** What it reserves of limits. */
+  readonly limits?: readonly SpentLimit[]
 }
 
 export type SigningJournal = {
@@ -56,6 +61,7 @@ export type SigningJournal = {
 }
 
 const TOO_MANY_FILLERS: ClaimResult = { granted: false, reason: 'too_many_fillers' }
+const OVER_LIMIT: ClaimResult = { granted: false, reason: 'over_limit' }
 
 export type JournalLog = { readonly warn: (fields: object, message: string) => void }
 
@@ -91,10 +97,13 @@ type State = { readonly book: ClaimBook; readonly file: JournalFile; claimsInFil
 export async function openSigningJournal({
   directory,
   log,
+  revertedOf = async () => [],
   now = Date.now,
 }: {
   readonly directory: string
   readonly log: JournalLog
+  /** What gives back what it reserved of limits; by default nothing does. */
+  readonly revertedOf?: RevertedOf
   /** The clock of this machine, ms. */
   readonly now?: () => number
 }): Promise<SigningJournal> {
@@ -111,6 +120,7 @@ export async function openSigningJournal({
   })
 
   const fillers = await openFillerCounts(join(directory, FILLERS_FILE_NAME), now)
+  const spent = await openSpentBook(join(directory, SPENT_FILE_NAME), now)
 
   let waiting: Request[] = []
   let running: Promise<void> | null = null
@@ -136,8 +146,11 @@ export async function openSigningJournal({
   return {
     async claim(claims) {
       const all = claims.map(checked)
-      const refused = new Set<Claim>()
-      for (const each of all) if (each.isFiller && !(await fillers.take(each))) refused.add(each)
+      const refused = new Map<Claim, ClaimResult>()
+      for (const each of all) {
+        if (each.isFiller && !(await fillers.take(each))) refused.set(each, TOO_MANY_FILLERS)
+        if (each.limits !== undefined && !(await spent.take(each, revertedOf))) refused.set(each, OVER_LIMIT)
+      }
       if (refused.size === 0) return request([], all)
       const results = [
         ...(await request(
@@ -145,7 +158,7 @@ export async function openSigningJournal({
           all.filter((each) => !refused.has(each)),
         )),
       ]
-      return all.map((each) => (refused.has(each) ? TOO_MANY_FILLERS : (results.shift() as ClaimResult)))
+      return all.map((each) => refused.get(each) ?? (results.shift() as ClaimResult))
     },
     forget: async (transactionIds) => void (await request(transactionIds, [])),
     noncesOf: state.book.noncesOf,
@@ -155,7 +168,7 @@ export async function openSigningJournal({
     async close() {
       await running
       await file.close()
-      await fillers.close()
+      await Promise.all([fillers.close(), spent.close()])
     },
   }
 }
@@ -167,7 +180,7 @@ async function runBatch(state: State, batch: readonly Request[]): Promise<void> 
   // Not undone when the write fails: the log allows it, and the file only remembers longer.
   for (const id of forget) book.forget(id)
   const added: ClaimEntry[] = []
-  const judge = ({ released = [], overtakes = [], isFiller: _, ...entry }: Claim): ClaimResult => {
+  const judge = ({ released = [], overtakes = [], isFiller: _, limits: __, ...entry }: Claim): ClaimResult => {
     const result = book.judge(entry, released, overtakes)
     if (result.granted && !book.has(entry)) {
       book.add(entry)
