@@ -18,6 +18,7 @@ import { type SourceConfig, sourceConfig, sourceProblems } from './config/swap-s
 import { type WebhookConfig, webhookConfig, webhookProblems } from './config/webhooks.ts'
 import { closest } from './core/closest.ts'
 import { ValidationFailed } from './core/errors.ts'
+import { isLoopback } from './core/exposure.ts'
 import type { LimitsOf } from './core/quotas.ts'
 import type { LogLevel } from './logging.ts'
 
@@ -41,7 +42,7 @@ export type Config = {
   readonly http: HttpConfig & {
     readonly logRequests: boolean
     readonly sandbox: boolean
-    /** False when `/metrics` has its own port. */
+    /** False when `/metrics` has its own port, and when others than this machine reach the API without a setting for it. */
     readonly serveMetrics: boolean
   }
   readonly eventStreams: StreamLimits
@@ -186,7 +187,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
       ...httpConfig(general),
       logRequests: general.LOG_REQUESTS,
       sandbox,
-      serveMetrics: general.METRICS_PORT === undefined,
+      serveMetrics: general.METRICS_PORT === undefined && (general.METRICS_ON_API_PORT || isLoopback(general.HOST)),
     },
     eventStreams: streamLimits(general),
     quotasOf: quotaConfig(general),

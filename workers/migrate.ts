@@ -2,7 +2,9 @@
  * Migrates the database to the newest schema and exits: runs before every other process of an installation, as the
  * owner of the tables.
  */
+
 import pg from 'pg'
+import { printText } from '../src/cli/printed.ts'
 import { loginOf } from '../src/compose/database-roles/logins.ts'
 import { migrateDatabase } from '../src/compose/migrate-database.ts'
 import { ConfigError, loadConfig } from '../src/config.ts'
@@ -37,6 +39,6 @@ try {
   else log.info({ applied, users: logins.map(({ user }) => user) }, 'the schema and the database roles are up to date')
 } catch (error) {
   if (!(error instanceof ConfigError || error instanceof BursarError)) throw error
-  process.stderr.write(`${error.message}\n`)
+  printText(process.stderr, `${error.message}\n`)
   process.exitCode = 1
 }

@@ -8,6 +8,7 @@ import {
   type Within,
 } from '../cli/command.ts'
 import { limitOf, textOf } from '../cli/option-values.ts'
+import { shown, shownText } from '../cli/printed.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import { ENVIRONMENTS, type Environment } from '../core/networks.ts'
 import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
@@ -82,7 +83,7 @@ function listCommand(within: Within<KeysPorts>): CliCommand {
       return within<ExitCode>(async ({ keys, clock }) => {
         const listed = await keys.list(filter)
         const nowMs = clock()
-        const rows = listed.map((key) => listedAsRow(key, nowMs))
+        const rows = shown(listed).map((key) => listedAsRow(key, nowMs))
         const text =
           rows.length === 0
             ? 'no keys\n'
@@ -104,7 +105,7 @@ function revokeCommand(within: Within<KeysPorts>): CliCommand {
     arguments: [{ name: '<key-id>', description: 'as list shows it' }],
     run: async ({ arguments: [id = ''] }, io) => {
       const { keyId, tenantId, revokedAt } = await within(({ revokeApiKey }) => revokeApiKey(id, { actor: ACTOR }))
-      io.print({ key_id: keyId, tenant_id: tenantId, revoked_at: revokedAt }, `${keyId} is revoked\n`)
+      io.print({ key_id: keyId, tenant_id: tenantId, revoked_at: revokedAt }, `${shownText(keyId)} is revoked\n`)
       return 0
     },
   }

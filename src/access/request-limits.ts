@@ -3,7 +3,8 @@
  * of a limit at a time from the database, and lets requests in from that: most requests cost no query.
  *
  * Invariant: all processes together let in at most the limit, whatever ends. What is taken is counted before it is used; what a
- * process that ends has not used is lost for that day.
+ * process that ends has not used is lost for that day, and so is what was taken with an answer that did not arrive: a hundredth,
+ * then one for each such answer.
  */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
@@ -15,15 +16,26 @@ import { answered } from './api-key-rows.ts'
 
 /** Far more than there are: what was taken for one that is forgotten is lost. */
 const MAX_REMEMBERED = 100_000
+/** How long a refusal is remembered, ms: the clock of the database may be set, and the timer stands still while a machine does. */
+const REMEMBER_REFUSED_MS = 60_000
 
 /** `leftMs`: what the day has left. `endsAt`: the next midnight, ISO 8601 UTC. */
 export type Taken = { readonly granted: number; readonly leftMs: number; readonly endsAt: string }
 
-/** Takes a hundredth of the limit, at least one; nothing if nothing is left. @throws Unavailable `database_unavailable` */
-export type TakeRequests = (limit: RequestLimit) => Promise<Taken>
+/** Takes what is wanted, or what is left of it. @throws Unavailable `database_unavailable`: it may have been taken */
+export type TakeRequests = (limit: RequestLimit, wanted: number) => Promise<Taken>
 
 /** What is left of what this process took. By the timer, it is good until before the day ends. */
-type Block = { left: number; goodUntilMs: number; taken: Taken | null; taking: Promise<void> | null }
+type Block = {
+  left: number
+  goodUntilMs: number
+  taken: Taken | null
+  taking: Promise<void> | null
+  /** Whether the last answer did not arrive. */
+  isInDoubt: boolean
+}
+
+const EMPTY: Block = { left: 0, goodUntilMs: Number.NEGATIVE_INFINITY, taken: null, taking: null, isInDoubt: false }
 
 /**
  * Counts one request towards each of the limits, or towards none of them: the refusal, or undefined. Without a promise where no
@@ -47,19 +59,22 @@ export function createCountRequest({ take, timer }: RequestCountPorts): CountReq
   function blockOf({ counter, amount }: RequestLimit): Block {
     // A limit that was changed is another one.
     const name = `${amount} ${counter}`
-    const known = blocks.get(name) ?? { left: 0, goodUntilMs: Number.NEGATIVE_INFINITY, taken: null, taking: null }
+    const known = blocks.get(name) ?? { ...EMPTY }
     blocks.set(name, known)
     return known
   }
 
   async function fill(block: Block, limit: RequestLimit): Promise<void> {
     const askedMs = timer()
+    const wanted = block.isInDoubt ? 1 : Math.max(1, Math.floor(Number(limit.amount) / 100))
+    block.isInDoubt = true
     try {
-      const taken = await take(limit)
+      const taken = await take(limit, wanted)
       // The day ends no earlier: the database looked at its clock after that.
-      block.goodUntilMs = askedMs + taken.leftMs
+      block.goodUntilMs = askedMs + (taken.granted > 0 ? taken.leftMs : Math.min(taken.leftMs, REMEMBER_REFUSED_MS))
       block.left = taken.granted
       block.taken = taken
+      block.isInDoubt = false
     } finally {
       block.taking = null
     }
@@ -72,7 +87,7 @@ export function createCountRequest({ take, timer }: RequestCountPorts): CountReq
     const isGood = (block: Block) => nowMs < block.goodUntilMs
     const usedUp = held.find(({ block }) => isGood(block) && block.taken?.granted === 0)
     if (usedUp?.block.taken) return refusalOf(usedUp.limit, usedUp.block.taken.endsAt)
-    const empty = held.filter(({ block }) => !isGood(block) || block.left === 0)
+    const empty = held.filter(({ block }) => !isGood(block) || block.left <= 0)
     if (empty.length > 0) {
       const filled = empty.map(({ block, limit }) => {
         block.taking ??= fill(block, limit)
@@ -103,12 +118,12 @@ function refusalOf({ counter, amount }: RequestLimit, availableAt: string): KeyL
 }
 
 export function createTakeRequests(pool: Pool): TakeRequests {
-  return async ({ counter, amount }) => {
+  return async ({ counter, amount }, wanted) => {
     const { rows } = await answered(() =>
       pool.query<{ granted: number; leftMs: number; endsAt: Date }>({
         name: 'take_requests',
-        text: `SELECT t.granted AS granted, t.left_ms AS "leftMs", t.ends_at AS "endsAt" FROM take_requests($1, $2) AS t`,
-        values: [counter, Number(amount)],
+        text: `SELECT t.granted AS granted, t.left_ms AS "leftMs", t.ends_at AS "endsAt" FROM take_requests($1, $2, $3) AS t`,
+        values: [counter, Number(amount), wanted],
       }),
     )
     const [row] = rows

@@ -192,7 +192,8 @@ function addChanges(app: App, ports: ApiKeyRoutePorts): void {
     },
   )
 
-  app.delete('/v1/api-keys/:key_id', { schema: remove, config: writeAccess }, async (request) => {
+  // Who gave a key away can take it back, also if that key has used up the requests of both.
+  app.delete('/v1/api-keys/:key_id', { schema: remove, config: { ...writeAccess, counts: false } }, async (request) => {
     const { caller, params } = request
     await revoke(params.key_id, { ...metadataOf(request), owner: caller })
     return success(await reads.read(caller, params.key_id))

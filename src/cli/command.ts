@@ -63,14 +63,17 @@ export type CliOptions = Readonly<Record<string, string | boolean | readonly str
 export type CliIo = {
   /** Whether `--json` was given: standard output then holds only JSON. */
   readonly json: boolean
-  /** Prints the result: `value` as one line of JSON with `--json`, else the text. */
+  /**
+   * Prints the result: `value` as one line of JSON with `--json`, else the text. Make the text from `shown` data: the
+   * line feeds of a text are printed.
+   */
   readonly print: (value: unknown, text: string) => void
-  /** Prints a remark on standard error. */
+  /** Prints a remark on standard error, as one line. */
   readonly note: (text: string) => void
-  /** Standard output, for results that do not fit in a string. Wait for `drain` when a write returns false. */
+  /** Standard output, for JSON that does not fit in a string. Wait for `drain` when a write returns false. */
   readonly stdout: Writable
   readonly progress: (settings: ProgressSettings) => Progress
-  /** Aligned columns without borders. */
+  /** Aligned columns without borders. Each cell is one line, without colours. */
   readonly table: (head: readonly string[], rows: readonly (readonly string[])[]) => string
   readonly paint: Paint
 }

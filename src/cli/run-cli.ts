@@ -1,7 +1,6 @@
 /** Parses a command line, runs its command, and turns an error into one line and an exit code. */
 
 import type { WriteStream } from 'node:tty'
-import { styleText } from 'node:util'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { BursarError, InvalidSetting, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
 import { isConnectionFailure, isForbidden } from '../event-log/database-errors.ts'
@@ -13,15 +12,14 @@ import {
   type CliOptions,
   type CliProgram,
   type ExitCode,
-  type Paint,
 } from './command.ts'
+import { paintFor, printFailure, printJson, printLine, printText, streamOfJson } from './printed.ts'
 import { createProgress } from './progress.ts'
 import { toTable } from './table.ts'
 
 const EXIT_CODES = `
 Exit codes: 0 success, no problem found · 1 a problem was found, or the request was refused · 2 wrong usage or input ·
             3 a dependency does not answer`
-const COLOURS = ['bold', 'dim', 'red', 'green', 'yellow'] as const
 
 export type CliSettings = CliProgram & {
   readonly out: WriteStream
@@ -29,13 +27,21 @@ export type CliSettings = CliProgram & {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Runs a program with the arguments and streams of this process, and sets its exit code. */
+/**
+ * Runs a program with the arguments and streams of this process, and sets its exit code. An unexpected error is printed
+ * with its stack and ends the process with 1.
+ */
 export async function runProgram(
   program: CliProgram,
-  process: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env' | 'argv' | 'exitCode'>,
+  process: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'env' | 'argv' | 'exitCode' | 'exit'>,
 ): Promise<void> {
   const { stdout: out, stderr: err, env, argv } = process
-  process.exitCode = await runCli({ ...program, out, err, env }, argv.slice(2))
+  try {
+    process.exitCode = await runCli({ ...program, out, err, env }, argv.slice(2))
+  } catch (error) {
+    printFailure(err, error)
+    process.exit(1)
+  }
 }
 
 /** Runs one command line. An invalid command line prints one line on `err`. */
@@ -51,7 +57,7 @@ export async function runCli(settings: CliSettings, args: readonly string[]): Pr
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const failed = exitCodeOf(error, settings)
     if (failed === undefined) throw error
-    settings.err.write(`${errorLine(settings, messageOf(error))}\n`)
+    printLine(settings.err, errorLine(settings, messageOf(error)))
     return failed
   }
 }
@@ -74,10 +80,10 @@ function createProgram(settings: CliSettings, finish: Finish): Command {
     .description(settings.description)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void out.write(text),
-      writeErr: (text) => void err.write(text),
-      outputError: (text, write) =>
-        write(`${errorLine(settings, text.replace(/^error: /, ''))} (add --help for usage)\n`),
+      writeOut: (text) => printText(out, text),
+      writeErr: (text) => printText(err, text),
+      outputError: (text) =>
+        printLine(err, `${errorLine(settings, text.replace(/^error: /, ''))} (add --help for usage)`),
     })
     .addHelpText('after', EXIT_CODES)
   const groups = new Map<string, Command>()
@@ -138,23 +144,13 @@ function toOption({ flags, description, required, repeatable, choices }: CliOpti
 function ioOf({ out, err, env }: CliSettings, json: boolean): CliIo {
   return {
     json,
-    print: (value, text) => void out.write(json ? `${JSON.stringify(value)}\n` : text),
-    note: (text) => void err.write(`${text}\n`),
-    stdout: out,
+    print: (value, text) => (json ? printJson(out, value) : printText(out, text)),
+    note: (text) => printLine(err, text),
+    stdout: streamOfJson(out),
     progress: (shown) => createProgress(err, shown),
     table: toTable,
     paint: paintFor(out.isTTY === true && !json && !env.NO_COLOR),
   }
-}
-
-/** https://no-color.org */
-function paintFor(coloured: boolean): Paint {
-  return Object.fromEntries(
-    COLOURS.map((colour) => [
-      colour,
-      (text: string) => (coloured ? styleText(colour, text, { validateStream: false }) : text),
-    ]),
-  ) as Paint
 }
 
 /** `undefined` for an unexpected error: it is printed with its stack. */

@@ -1,5 +1,6 @@
 /** Columns of text for a terminal, aligned and without borders, so that `awk` and `grep` can read them too. */
 import Table from 'cli-table3'
+import { shownText } from './printed.ts'
 
 const NO_BORDERS = {
   top: '',
@@ -19,10 +20,10 @@ const NO_BORDERS = {
   middle: '  ',
 }
 
-/** The rows under their headings; each line ends with a line feed. Cells are never truncated. */
+/** The rows under their headings; each line ends with a line feed. A cell is one line, of any length, without colours. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({ chars: NO_BORDERS, style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] } })
-  table.push([...head], ...rows.map((row) => [...row]))
+  table.push([...head], ...rows.map((row) => row.map((cell) => shownText(cell, Number.POSITIVE_INFINITY))))
   return table
     .toString()
     .split('\n')

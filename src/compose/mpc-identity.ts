@@ -3,6 +3,7 @@
  * operator command.
  */
 import pg from 'pg'
+import { printText } from '../cli/printed.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { InvalidSetting } from '../core/errors.ts'
 import { openDirectoryKeystore } from '../keys/directory-keystore.ts'
@@ -60,7 +61,7 @@ function configFor(env: NodeJS.ProcessEnv): Config {
     return loadConfig(env)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
+    printText(process.stderr, `${error.message}\n`)
     process.exit(2)
   }
 }

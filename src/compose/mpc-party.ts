@@ -2,6 +2,7 @@
 import { ConfigError } from '../config.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
 import { openCheckCounts } from '../keys/mpc/check-counts.ts'
+import { type DirectoryLock, lockDirectory } from '../keys/mpc/directory-lock.ts'
 import { createEngineThread } from '../keys/mpc/engine-thread.ts'
 import { createHeldByAll } from '../keys/mpc/held-by-all.ts'
 import type { Identity } from '../keys/mpc/identity.ts'
@@ -14,7 +15,9 @@ import { createSettleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
+import { requireUsableDirectory } from '../keys/usable-directory.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
+import { partyProblem } from '../operator/stuck/judge-shares.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
@@ -41,15 +44,29 @@ type Configured = {
 /**
  * @param signal aborts when the process is stopping
  * @param connect opens the channel to the others
- * @throws ConfigError when the settings do not say which party it is, or where the parties are
+ * @throws ConfigError when the settings do not say which party it is, or where the parties are; Unavailable
+ *   `mpc_party_running` when another process has the directory of the party
  */
 export async function startMpcParty(
   kernel: Kernel,
   signal: AbortSignal,
   connect: typeof openChannel = openChannel,
 ): Promise<Work> {
-  const { log } = kernel
   const settings = configured(kernel)
+  await requireUsableDirectory(settings.directory, 'MPC_PARTY_DIR (by default in DATA_DIR)', { writes: true })
+  const lock = await lockDirectory({ directory: settings.directory, log: kernel.logger })
+  try {
+    return await startLocked(kernel, settings, { signal, connect, lock })
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+type Start = { readonly signal: AbortSignal; readonly connect: typeof openChannel; readonly lock: DirectoryLock }
+
+async function startLocked(kernel: Kernel, settings: Configured, { signal, connect, lock }: Start): Promise<Work> {
+  const { log } = kernel
   const { me, directory } = settings
   const tagKeys = await whenDatabaseAnswers(kernel, signal, () => requireTagKeys(log, kernel.config.tagKeys))
   const times = await whenDatabaseAnswers(kernel, signal, () => startLogClock(kernel, signal))
@@ -57,7 +74,12 @@ export async function startMpcParty(
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
   const [journal, bans, counts, channel] = await Promise.all([
-    openSigningJournal({ directory, log: kernel.logger, revertedOf: composeReverted(kernel) }),
+    openSigningJournal({
+      directory,
+      requireOwner: lock.requireHeld,
+      log: kernel.logger,
+      revertedOf: composeReverted(kernel),
+    }),
     openPartyBans(`${directory}/bans`),
     openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
@@ -101,11 +123,13 @@ export async function startMpcParty(
   })
   const upkeep = startMpcUpkeep(kernel, { store, journal, jointKeysOf, heldByAll }, signal)
   return {
+    problem: () => partyProblem(lock.lost() ?? journal.damage()?.message ?? null, upkeep.shares()),
     async drain() {
       await party.drain()
       await upkeep.ended
       await channel.close()
       await Promise.all([signing.close(), ceremonies.close(), journal.close()])
+      await lock.release()
     },
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The periodic tasks of a party: deletes ended transactions from the journal, and removes unused shares. Errors never
- * end the process.
+ * The periodic tasks of a party: deletes ended transactions from the journal, compares it with what was written, and
+ * removes unused shares. Errors never end the process.
  */
 import { notHeld } from '../event-log/aggregate.ts'
 import { pause } from '../event-log/lead.ts'
@@ -16,7 +16,8 @@ import { hasEndedForGood } from '../transactions/ended-for-good.ts'
 import type { Kernel } from './kernel.ts'
 
 const HOURLY_MS = 60 * 60_000
-const DAILY_MS = 24 * HOURLY_MS
+/** Between two comparisons of the journal with what this process wrote, ms: one `stat`. */
+const JOURNAL_MS = 10_000
 /** Pause while old shares are kept because another party was away, ms. At the start the others are often not connected. */
 const WAITING_MS = 60_000
 /** Pause after an error, ms: the database may be unavailable. */
@@ -35,15 +36,17 @@ export type MpcUpkeepPorts = {
  * Runs everything once at the start: notifications about refreshed shares may have been lost while the party was down.
  *
  * @param signal stops it
- * @returns `ended` resolves when all tasks have stopped
+ * @returns `ended` resolves when all tasks have stopped; `shares` says which keys have old shares, `null` for none
  */
 export function startMpcUpkeep(
   kernel: Kernel,
   { store, journal, jointKeysOf, heldByAll }: MpcUpkeepPorts,
   signal: AbortSignal,
-): { readonly ended: Promise<void> } {
+): { readonly ended: Promise<void>; readonly shares: () => string | null } {
   const { logger, clock, log } = kernel
   const rest = () => pause(REST_MS, signal)
+  let oldShares: string | null = null
+  let damageTold = false
   const forgetEnded = createForgetEnded({ journal, endedForGood: endedForGood(kernel), clock, rest })
   const tidyShares = createTidyShares({
     store,
@@ -59,13 +62,22 @@ export function startMpcUpkeep(
   })
   const upkeep = [
     repeat(async () => {
-      logger.info(await forgetEnded(signal), 'signing journal checked')
+      if (journal.damage() === null) logger.info(await forgetEnded(signal), 'signing journal checked')
       return HOURLY_MS
     }),
     repeat(async () => {
-      const tidied = await tidyShares(signal)
-      logger.info(tidied, 'shares checked')
-      return tidied.waiting > 0 ? WAITING_MS : DAILY_MS
+      const { old, without, ...counts } = await tidyShares(signal)
+      logger.info({ ...counts, without: without.length }, 'shares checked')
+      oldShares = wordsOf(old, without)
+      return old.length + without.length > 0 ? WAITING_MS : HOURLY_MS
+    }),
+    repeat(async () => {
+      await journal.check().catch((error: unknown) => {
+        if (journal.damage() === null) throw error
+        if (!damageTold) logger.error({ err: error }, 'the signing journal is damaged')
+        damageTold = true
+      })
+      return JOURNAL_MS
     }),
   ]
 
@@ -80,7 +92,26 @@ export function startMpcUpkeep(
     }
   }
 
-  return { ended: Promise.all(upkeep).then(() => undefined) }
+  return { ended: Promise.all(upkeep).then(() => undefined), shares: () => oldShares }
+}
+
+/** Keys that a heartbeat names. */
+const NAMED = 5
+
+function wordsOf(old: readonly string[], without: readonly string[]): string | null {
+  const named = (ids: readonly string[]) => `${ids.slice(0, NAMED).join(', ')}${ids.length > NAMED ? ', …' : ''}`
+  const keys = ({ length }: readonly string[]) => `${length} ${length === 1 ? 'key' : 'keys'}`
+  const words = [
+    ...(old.length === 0
+      ? []
+      : [
+          `It keeps older shares of ${keys(old)} (${named(old)}), because another party was away or lacks the new ones.`,
+        ]),
+    ...(without.length === 0
+      ? []
+      : [`Of ${keys(without)} (${named(without)}) it has old shares only, and cannot sign with them.`]),
+  ]
+  return words.length === 0 ? null : words.join(' ')
 }
 
 function endedForGood({ log, clock }: Kernel): (transactionIds: readonly string[]) => Promise<readonly string[]> {

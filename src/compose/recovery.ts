@@ -4,21 +4,28 @@ import { join } from 'node:path'
 import type { Row } from '../event-log/table-rows.ts'
 import { childKey } from '../keys/hd-key.ts'
 import { hdAccount } from '../keys/hd-path.ts'
-import { parseKek } from '../keys/kek.ts'
+import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
 import { generationOf } from '../keys/mpc/loaded-shares.ts'
 import { createReadShare } from '../keys/mpc/read-shares.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
-import { openTenantSeeds, restoreSeed, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
+import { openTenantSeeds, restoreSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { KitRefused } from '../recovery/kit/kit-refused.ts'
+import { kitSigner } from '../recovery/kit/kit-signature.ts'
 import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
-import type { PartyShareSource, RestoredSeeds, RestoreSeeds, TenantSeedSource } from '../recovery/kit/sources.ts'
+import type {
+  OfferedSeed,
+  PartyShareSource,
+  RestoredSeeds,
+  RestoreSeeds,
+  TenantSeedSource,
+} from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
 import { openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
@@ -36,11 +43,15 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
   return {
     backUp: (request) =>
       withKernel(env, async (kernel) => {
+        const seeds = await seedsHere(kernel)
+        const parties = await partiesHere(kernel)
+        const kek = seeds?.kek ?? parties[0]?.kek ?? null
         const sources = {
           wallets: createListWallets(kernel.pool),
           jointKeys: () => listJointKeys(kernel),
-          seeds: await seedsHere(kernel),
-          parties: await partiesHere(kernel),
+          seeds,
+          parties,
+          signer: kek === null ? null : kitSigner(kek),
         }
         return createBackUp(sources, kernel.log.now)(request)
       }),
@@ -50,11 +61,7 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
         const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
         return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
-    restoreSeeds: (seeds, { force }) =>
-      withKernel(env, async (kernel) => {
-        if (!force) await requireOurs(kernel, seeds)
-        return restoreSeeds(kernel, seeds)
-      }),
+    restoreSeeds: (seeds, options) => withKernel(env, (kernel) => restoreHere(kernel, seeds, options)),
   }
 }
 
@@ -65,17 +72,38 @@ async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]
   return [...(await createJointKeysOf(log)(rows.map(({ key_id }) => key_id))).values()]
 }
 
-/** @throws KitRefused for a seed that created none of the wallets of its tenant, such as that of another installation */
-async function requireOurs({ pool }: Kernel, seeds: ReadonlyMap<string, Uint8Array>): Promise<void> {
+/**
+ * @param own the keys whose signature proves a seed
+ * @throws KitRefused for a seed that some wallet of its tenant does not come from, and for one that neither a wallet nor
+ *   a signature proves: anybody who can write to a kit can seal a seed of his own for its recipient
+ */
+async function requireProved(
+  { pool }: Kernel,
+  seeds: ReadonlyMap<string, OfferedSeed>,
+  own: readonly string[],
+): Promise<void> {
   const list = createListWallets(pool)
-  for (const [tenantId, entropy] of seeds) {
-    const wallets = (await list(tenantId)).flatMap(({ key, address }) => (key.kind === 'hd' ? { ...key, address } : []))
+  for (const [tenantId, { entropy, signedBy }] of seeds) {
+    const wallets = (await list(tenantId)).flatMap(({ key, address }) =>
+      key.kind === 'hd' ? [{ ...key, address }] : [],
+    )
     const account = hdAccount(entropy)
-    const isOurs = wallets.length === 0 || wallets.slice(0, MOST_COMPARED).some((wallet) => derives(account, wallet))
+    const compared = wallets.slice(0, MOST_COMPARED)
+    const foreign = compared.filter((wallet) => !derives(account, wallet))
     account.wipe()
-    if (isOurs) continue
+    if (foreign.length > 0) {
+      const which =
+        foreign.length === compared.length
+          ? 'none of its wallets here'
+          : `not ${foreign[0]?.address}, a wallet of it here`
+      throw new KitRefused(
+        `The seed of tenant ${tenantId} in the kit created ${which}: use the kit of this installation, or --force. Nothing was restored.`,
+      )
+    }
+    if (compared.length > 0 || (signedBy !== null && own.includes(signedBy))) continue
     throw new KitRefused(
-      `The seed of tenant ${tenantId} in the kit created none of its wallets here: use the kit of this installation, or --force.`,
+      `Nothing proves the seed of tenant ${tenantId}: it has no wallet here, and the kit is not signed by a key that you named` +
+        `${signedBy === null ? '' : ` (it is by ${signedBy})`}. Use --signed-by with the key that backup printed, or --force. Nothing was restored.`,
     )
   }
 }
@@ -86,29 +114,39 @@ function derives(account: ReturnType<typeof hdAccount>, wallet: { readonly index
   return key.address === wallet.address
 }
 
-async function restoreSeeds(kernel: Kernel, seeds: ReadonlyMap<string, Uint8Array>): Promise<RestoredSeeds> {
-  const opened = await openKeystore(kernel)
-  const restored: string[] = []
-  const unchanged: string[] = []
-  for (const [tenantId, entropy] of seeds) {
-    const isBack = await restoreSeed(opened, tenantId, entropy)
-    entropy.fill(0)
-    if (isBack) restored.push(tenantId)
-    else unchanged.push(tenantId)
+/** A kit that was signed under the key-encryption key of this keystore needs no other proof. */
+async function restoreHere(
+  kernel: Kernel,
+  seeds: ReadonlyMap<string, OfferedSeed>,
+  { force, trusted }: Parameters<RestoreSeeds>[1],
+): Promise<RestoredSeeds> {
+  const exists = await keystoreExists(kernel)
+  if (!force) {
+    const own = exists ? [kitSigner((await openKeystore(kernel)).kek).key] : []
+    await requireProved(kernel, seeds, [...trusted, ...own])
   }
-  return { restored, unchanged }
+  const entropies = new Map([...seeds].map(([tenantId, { entropy }]) => [tenantId, entropy]))
+  const restored = await restoreSeeds(await openKeystore(kernel), entropies)
+  for (const entropy of entropies.values()) entropy.fill(0)
+  return { restored, unchanged: [...seeds.keys()].filter((tenantId) => !restored.includes(tenantId)) }
 }
 
-/** Opens an existing keystore only: looking for one must not create it. */
-async function seedsHere(kernel: Kernel): Promise<TenantSeedSource | null> {
+/** Whether there is a keystore, or at least its key: looking for one must not create it. */
+async function keystoreExists({ config }: Kernel): Promise<boolean> {
+  const { kind, directory, key } = config.keystore
+  return kind === 'postgres' || key !== null || (await exists(directory))
+}
+
+/** Opens an existing keystore only. */
+async function seedsHere(kernel: Kernel): Promise<(TenantSeedSource & { readonly kek: Kek }) | null> {
   const { kind, directory } = kernel.config.keystore
   if (kind === 'directory' && !(await exists(directory))) return null
   const opened = await openKeystore(kernel)
-  return { ...(await openTenantSeeds(opened)), tenants: () => tenantsWithSeeds(opened.keystore) }
+  return { ...(await openTenantSeeds(opened)), kek: opened.kek, tenants: () => tenantsWithSeeds(opened.keystore) }
 }
 
 /** The party of the settings; without one, every party whose directory is here, as in the sandbox. */
-async function partiesHere({ config }: Kernel): Promise<PartyShareSource[]> {
+async function partiesHere({ config }: Kernel): Promise<(PartyShareSource & { readonly kek: Kek })[]> {
   const { mpc, dataDir } = config
   if (mpc === null) return []
   const numbers = Array.from({ length: mpc.parties }, (_, index) => index + 1)
@@ -116,13 +154,13 @@ async function partiesHere({ config }: Kernel): Promise<PartyShareSource[]> {
     mpc.party === null
       ? numbers.map((number) => ({ number, directory: join(dataDir, 'mpc', `party-${number}`), key: null }))
       : [mpc.party]
-  const here: PartyShareSource[] = []
+  const here: (PartyShareSource & { readonly kek: Kek })[] = []
   for (const { number, directory, key } of places) {
     if (!(await exists(directory))) continue
     await finishReplacing(directory)
     const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
     const read = createReadShare({ directory, party: number, kek })
-    here.push({ party: number, load: (joint) => read(joint.keyId, generationOf(joint)) })
+    here.push({ party: number, kek, load: (joint) => read(joint.keyId, generationOf(joint)) })
   }
   return here
 }

@@ -1,10 +1,9 @@
 /** The commands that replay, rebuild and move the log. */
 import { readFile } from 'node:fs/promises'
 import { readVerifier } from '../audit/checkpoints/audit-key.ts'
-import { notesIn } from '../audit/checkpoints/checkpoint-file.ts'
 import { keyHistory } from '../audit/note/key-history.ts'
 import { createExportedLogCheck } from '../audit/verify/exported-log.ts'
-import { openNotes } from '../audit/verify/known-checkpoints.ts'
+import { checkpointsIn, openNotes, requireEvidence } from '../audit/verify/known-checkpoints.ts'
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { exportCommand } from '../replay/export-command.ts'
@@ -31,11 +30,12 @@ async function openEvidence(checkpointFile: string, key: string): Promise<Signed
     readFile(checkpointFile, 'utf8').catch(missing('--checkpoints', checkpointFile)),
     readVerifier(key).catch(missing('--key', key)),
   ])
-  const notes = notesIn(text)
-  const checkpoints = openNotes({ path: checkpointFile, notes }, keyHistory(verifier, notes))
-  if (checkpoints.length === 0) throw new BadInput(`--checkpoints: ${checkpointFile} contains no checkpoint.`)
+  const file = checkpointsIn(checkpointFile, text)
+  const keys = keyHistory(verifier, file.notes)
+  requireEvidence(file, keys)
+  const checkpoints = openNotes(file, keys)
   const size = Math.max(...checkpoints.map((checkpoint) => checkpoint.size))
-  return { ...createExportedLogCheck(checkpoints), checkpoints: checkpoints.length, size }
+  return { ...createExportedLogCheck(checkpoints), checkpoints: checkpoints.length, size, remark: file.remark }
 }
 
 function missing(option: string, path: string) {

@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises'
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
 import { rotateKeyCommand, type SealedPlace } from '../key-rotation/rotate-key-command.ts'
+import { lockDirectory } from '../keys/mpc/directory-lock.ts'
 import { partyName } from '../keys/mpc/party-names.ts'
 import { rotatePostgresKeystore } from '../keys/postgres-keystore.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
@@ -56,7 +57,7 @@ function keystorePlace(kernel: Kernel): SealedPlace {
   }
 }
 
-function partyPlace({ pool, config }: Kernel): SealedPlace {
+function partyPlace({ pool, config, logger }: Kernel): SealedPlace {
   const party = config.mpc?.party ?? null
   if (party === null) throw new BadInput('MPC_PARTY must be set to the number of the party.')
   const { number, directory, key } = party
@@ -66,7 +67,11 @@ function partyPlace({ pool, config }: Kernel): SealedPlace {
     keyLiesInFile: key === null,
     finish: () => finishIn(directory),
     currentKey: () => openPartyKek(party),
-    rotate: (rotation) => rotateDirectory({ ...rotation, directory, party: number }),
+    async rotate(rotation) {
+      const lock = await lockDirectory({ directory, log: logger })
+      const beforeCommit = () => lock.requireHeld().then(rotation.beforeCommit)
+      return rotateDirectory({ ...rotation, beforeCommit, directory, party: number }).finally(lock.release)
+    },
   }
 }
 

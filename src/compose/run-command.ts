@@ -1,6 +1,7 @@
 /** The parts for one operator command. Without DATABASE_URL it uses the sandbox running on this machine. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { printText } from '../cli/printed.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { requireFittingDatabase } from './check-database.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
@@ -34,7 +35,7 @@ function configFor(env: NodeJS.ProcessEnv) {
     return loadConfig({ ...settings, ...quiet, DATABASE_URL: databaseUrl, SANDBOX: 'true' })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
+    printText(process.stderr, `${error.message}\n`)
     process.exit(2)
   }
 }

@@ -34,9 +34,14 @@ export const GENERAL_SETTINGS = {
       minimum: 1,
       maximum: 65_535,
       description:
-        'Port on which a process serves `/metrics`, `/healthz` and `/readyz`. The API also serves `/healthz` and `/readyz` on `PORT`, and `/metrics` too if this is not set.',
+        'Port on which a process serves `/metrics`, `/healthz` and `/readyz`. The API also serves `/healthz` and `/readyz` on `PORT`, and `/metrics` too if this is not set and `HOST` is a loopback address.',
     }),
   ),
+  METRICS_ON_API_PORT: Type.Boolean({
+    default: false,
+    description:
+      'Whether the API serves `/metrics` on `PORT`, without a key, also if `HOST` is not a loopback address. Not with `METRICS_PORT`.',
+  }),
   ...DATABASE_SETTINGS,
   REDIS_URL: text('^rediss?(\\+cluster)?://.+', 'must be a URL such as redis://host:6379', {
     description: 'URL of Redis 6.2 or later for the queues. If it is not set, the queues are in PostgreSQL.',

@@ -64,7 +64,11 @@ export function rotatedLimits(
     return now !== undefined && BigInt(now.amount) < BigInt(limit.amount) ? { ...limit, amount: now.amount } : limit
   })
   const added = own.filter(({ counter }) => !limits.some((limit) => limit.counter === counter))
-  return isMaker ? [...lowered, ...added.map((limit) => ({ ...limit, inherited: true }))] : lowered
+  // Of a key that replaces what replaced it before, both have the counters of one holder.
+  const isOwn = (one: KeyLimit) => limits.some((limit) => !limit.inherited && holderOf(limit) === holderOf(one))
+  return isMaker
+    ? [...lowered, ...added.map((limit) => ({ ...limit, inherited: limit.inherited || !isOwn(limit) }))]
+    : lowered
 }
 
 /** The key whose limit it was first: the amounts that the limits of each holder are about are judged apart. */
@@ -96,12 +100,12 @@ function subjectOf(limit: AskedLimit): string {
  * what is added is about no asset that any holder of the others leaves out. As `are_limits_within` of the append.
  */
 export function isWithinLimits(limits: readonly KeyLimit[], others: readonly KeyLimit[]): boolean {
+  // A counter is only a name: what is counted on it must be the same.
+  const isSame = (one: KeyLimit, other: KeyLimit) =>
+    one.counter === other.counter && subjectOf(one) === subjectOf(other)
   const isKept = (other: KeyLimit) =>
-    limits.some(
-      ({ counter, amount, windowSeconds }) =>
-        counter === other.counter && windowSeconds === other.windowSeconds && BigInt(amount) <= BigInt(other.amount),
-    )
-  const added = limits.filter(({ counter }) => !others.some((other) => other.counter === counter))
+    limits.some((limit) => isSame(limit, other) && BigInt(limit.amount) <= BigInt(other.amount))
+  const added = limits.filter((limit) => !others.some((other) => isSame(limit, other)))
   const held = [...new Set(others.map(holderOf))].map((holder) => others.filter((one) => holderOf(one) === holder))
   return others.every(isKept) && added.every((limit) => held.every((before) => isAboutNoMore(limit, before)))
 }

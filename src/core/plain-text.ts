@@ -12,8 +12,9 @@ const PRINTABLE_ASCII = /^[ -~]*$/
  * as the Hangul fillers. The zero width joiner and the variation selectors are allowed: emoji and some scripts need
  * them.
  */
-const UNFIT = /(?![\u200d\p{Variation_Selector}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u
-const UNFIT_BUT_LINE_FEED = new RegExp(`(?!\\n)${UNFIT.source}`, 'u')
+export const UNFIT_FOR_DISPLAY =
+  /(?![\u200d\p{Variation_Selector}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u
+const UNFIT_BUT_LINE_FEED = new RegExp(`(?!\\n)${UNFIT_FOR_DISPLAY.source}`, 'u')
 
 /**
  * What is wrong with a text, completing a sentence that starts with the field's name; `null` when it is valid.
@@ -22,7 +23,7 @@ const UNFIT_BUT_LINE_FEED = new RegExp(`(?!\\n)${UNFIT.source}`, 'u')
  */
 export function unfitIn(text: string, { lineFeeds }: { readonly lineFeeds: boolean }): string | null {
   if (PRINTABLE_ASCII.test(text)) return null
-  const found = (lineFeeds ? UNFIT_BUT_LINE_FEED : UNFIT).exec(text)
+  const found = (lineFeeds ? UNFIT_BUT_LINE_FEED : UNFIT_FOR_DISPLAY).exec(text)
   if (found !== null) {
     const allowed = `Control characters${lineFeeds ? ' other than line feeds' : ', line breaks'} and invisible characters are not allowed`
     const place = `must not contain ${codePointOf(found[0])} (character ${placeOf(text, found.index)})`

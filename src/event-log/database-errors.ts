@@ -43,6 +43,11 @@ export function isDataError(error: unknown): boolean {
   return /^22...$/.test(saying(error).code ?? '')
 }
 
+/** Whether it refuses the content of a statement: a value, a constraint (class 23), or a limit of its programs (54). */
+export function isRefusedContent(error: unknown): boolean {
+  return /^(?:22|23|54)...$/.test(saying(error).code ?? '')
+}
+
 /** Whether the database user lacks the privilege (42501). */
 export function isForbidden(error: unknown): boolean {
   return saying(error).code === '42501'

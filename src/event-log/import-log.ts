@@ -10,7 +10,8 @@ import type { Client, Pool } from 'pg'
 import { Conflict } from '../core/errors.ts'
 import { READ_MODEL_NAMES, type ReadModel } from '../declarations.ts'
 import { BrokenChain } from './broken-chain.ts'
-import { BadExport, CARRIED_TABLES, type ExportedEvent } from './export-format.ts'
+import { isRefusedContent } from './database-errors.ts'
+import { BadExport, CARRIED_TABLES, type ExportedEvent, type ExportedRow } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { passIds } from './pass-ids.ts'
 import { type ExportLine, readExport } from './read-export.ts'
@@ -42,6 +43,8 @@ export type Imported = {
   readonly events: number
   readonly streams: number
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
+  /** Rows of `CARRIED_TABLES`. No event and no checkpoint has their content. */
+  readonly carried: readonly ExportedRow[]
 }
 
 /**
@@ -59,9 +62,9 @@ export async function importLog(
     await requireOwner(writer)
     await writer.query('BEGIN')
     await requireEmpty(writer)
-    const { events, newestId } = await insertLines(writer, lines, settings)
+    const { events, carried, newestId } = await insertLines(writer, lines, settings)
     await writer.query('ANALYZE events')
-    const built = await buildReadModels(writer, aggregates, settings)
+    const built = await buildReadModels(writer, aggregates, settings).catch(refusedBy('The log contradicts itself'))
     await writer.query(
       `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
     )
@@ -69,7 +72,7 @@ export async function importLog(
     await passIds(other, BigInt(newestId))
     await writer.query('SET LOCAL synchronous_commit TO DEFAULT; SELECT be_durable()')
     await writer.query('COMMIT')
-    return { events, ...built }
+    return { events, ...built, carried }
   })
 }
 
@@ -79,6 +82,14 @@ async function requireEmpty(writer: Client): Promise<void> {
     if (rowCount === 0) continue
     const message = `The table ${table} is not empty: import into a new database, after npm run migrate and before any process is started.`
     throw new Conflict('log_not_empty', message)
+  }
+}
+
+/** PostgreSQL refuses a value, breaks a constraint or reaches a limit: one line says which, in place of a stack. */
+function refusedBy(what: string) {
+  return (error: unknown): never => {
+    if (!isRefusedContent(error)) throw error
+    throw new BadExport(`${what}: the database refuses it (${(error as Error).message}). Nothing was imported.`)
   }
 }
 
@@ -96,14 +107,16 @@ async function insertLines(
   writer: Client,
   lines: AsyncIterable<string>,
   { onProgress, evidence }: ImportSettings,
-): Promise<{ readonly events: number; readonly newestId: number }> {
+): Promise<{ readonly events: number; readonly carried: readonly ExportedRow[]; readonly newestId: number }> {
   const order = createOrder()
-  let chunk: string[] = []
+  const positions = createPositions()
+  let chunk: PlacedEvent[] = []
   let characters = 0
   let events = 0
+  const carried: ExportedRow[] = []
   const flush = async () => {
     if (chunk.length === 0) return
-    await writer.query(INSERT_EVENTS, [`[${chunk.join(',')}]`])
+    await insertEvents(writer, chunk)
     chunk = []
     characters = 0
     onProgress?.(events)
@@ -111,22 +124,45 @@ async function insertLines(
   const take = async (line: ExportLine) => {
     if (line.kind === 'row') {
       const { table, row } = line.value
-      await writer.query(`INSERT INTO ${table} SELECT * FROM json_populate_record(NULL::${table}, $1::json)`, [
-        JSON.stringify(row),
-      ])
+      await writer
+        .query(`INSERT INTO ${table} SELECT * FROM json_populate_record(NULL::${table}, $1::json)`, [
+          JSON.stringify(row),
+        ])
+        .catch(refusedBy(`Line ${line.number}`))
+      carried.push(line.value)
       return
     }
+    positions.take(line.value, line.number)
     evidence?.take(line.value)
     // The line is already an object: the new transaction id is prepended.
-    chunk.push(`{"imported_id":${order.idOf(line.value)},${line.text.slice(1)}`)
+    const json = `{"imported_id":${order.idOf(line.value, line.number)},${line.text.slice(1)}`
+    chunk.push({ json, number: line.number })
     characters += line.text.length
     events += 1
     if (characters >= CHUNK_CHARACTERS) await flush()
   }
   await readExport(lines, createHash('sha256'), take)
+  positions.judge(events)
   evidence?.judge()
   await flush()
-  return { events, newestId: order.newest() }
+  return { events, carried, newestId: order.newest() }
+}
+
+type PlacedEvent = { readonly json: string; readonly number: number }
+
+/** Inserts them with one statement. What the database refuses is found by inserting them one by one. */
+async function insertEvents(writer: Client, events: readonly PlacedEvent[]): Promise<void> {
+  await writer.query('SAVEPOINT chunk')
+  try {
+    await writer.query(INSERT_EVENTS, [`[${events.map(({ json }) => json).join(',')}]`])
+  } catch (error) {
+    if (!isRefusedContent(error)) throw error
+    await writer.query('ROLLBACK TO SAVEPOINT chunk')
+    for (const { json, number } of events)
+      await writer.query(INSERT_EVENTS, [`[${json}]`]).catch(refusedBy(`Line ${number}`))
+    throw error
+  }
+  await writer.query('RELEASE SAVEPOINT chunk')
 }
 
 const INSERT_EVENTS = `INSERT INTO events (position, transaction_id, stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
@@ -143,7 +179,7 @@ function createOrder() {
   let id = 1
   let last: { readonly transactionId: bigint; readonly position: bigint } | null = null
   return {
-    idOf(event: ExportedEvent): number {
+    idOf(event: ExportedEvent, number: number): number {
       const transactionId = BigInt(event.transaction_id)
       const position = BigInt(event.position)
       const follows =
@@ -151,12 +187,38 @@ function createOrder() {
         transactionId > last.transactionId ||
         (transactionId === last.transactionId && position > last.position)
       if (!follows)
-        throw new BadExport(`Event ${position} is out of order: an export is in reading order. Export the log again.`)
+        throw new BadExport(
+          `Line ${number}: event ${position} is out of order: an export is in reading order. Export the log again.`,
+        )
       if (last !== null && position < last.position) id += 1
       last = { transactionId, position }
       return id
     },
     newest: () => id,
+  }
+}
+
+/** Positions per event that a log uses at most, and those that any log may leave out. Appends that were refused use some too. */
+const POSITIONS = { perEvent: 1_000n, free: 1_000_000n } as const
+
+/**
+ * Positions are in no hash. A log whose positions are far apart was changed, or would use up those of later appends.
+ */
+function createPositions() {
+  let highest = { position: 0n, number: 0 }
+  return {
+    take(event: ExportedEvent, number: number): void {
+      const position = BigInt(event.position)
+      if (position > highest.position) highest = { position, number }
+    },
+    /** @throws BadExport for positions that no log of so many events has */
+    judge(events: number): void {
+      const most = POSITIONS.perEvent * BigInt(events) + POSITIONS.free
+      if (highest.position <= most) return
+      throw new BadExport(
+        `Line ${highest.number} has the position ${highest.position}, but a log of ${events} events has none above ${most}: the file was changed. Export the log again.`,
+      )
+    },
   }
 }
 

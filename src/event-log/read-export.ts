@@ -14,8 +14,8 @@ import {
 import { storable } from './storable.ts'
 
 export type ExportLine =
-  | { readonly kind: 'event'; readonly value: ExportedEvent; readonly text: string }
-  | { readonly kind: 'row'; readonly value: ExportedRow }
+  | { readonly kind: 'event'; readonly value: ExportedEvent; readonly text: string; readonly number: number }
+  | { readonly kind: 'row'; readonly value: ExportedRow; readonly number: number }
 
 /**
  * Passes each event, then each row beside the log, to `take`.
@@ -35,7 +35,7 @@ export async function readExport(
   for await (const text of lines) {
     number += 1
     if (footer !== null) throw new BadExport(`Line ${number} comes after the end of the export.`)
-    const value = parse(text, number)
+    const value = parseShallow(text, number)
     if (number === 1) requireWhole(value)
     else if ('sha256' in value) {
       footer = value as unknown as ExportFooter
@@ -43,11 +43,11 @@ export async function readExport(
     } else if (isEvent(value)) {
       requireKnown(value, EVENT_MEMBERS, number)
       events += 1
-      await take({ kind: 'event', value, text })
+      await take({ kind: 'event', value, text, number })
     } else if (isCarried(value)) {
       requireKnown(value, ROW_MEMBERS, number)
       rows += 1
-      await take({ kind: 'row', value })
+      await take({ kind: 'row', value, number })
     } else {
       throw new BadExport(`Line ${number} is neither an event nor a row of a table that an export contains.`)
     }
@@ -59,6 +59,16 @@ export async function readExport(
     throw new BadExport(
       'The export was changed: its last line does not match the lines before it. Export the log again.',
     )
+  }
+}
+
+/** Functions that walk through a value use the stack for each level of it. */
+function parseShallow(text: string, number: number): Readonly<Record<string, unknown>> {
+  try {
+    return parse(text, number)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new BadExport(`Line ${number} has too many levels of lists and objects: it is no event.`)
   }
 }
 
@@ -130,15 +140,14 @@ function requireWhole(value: Readonly<Record<string, unknown>>): void {
   if (header.format !== EXPORT_FORMAT) throw new BadExport('The file is not an export of the event log.')
   if (header.version !== EXPORT_VERSION) {
     throw new BadExport(
-      `The export has version ${header.version}, but this version of Bursar reads version ${EXPORT_VERSION}: use a newer version.`,
+      `The export has version ${typeof header.version === 'number' ? header.version : 'unknown'}, but this version of Bursar reads version ${EXPORT_VERSION}: use a newer version.`,
     )
   }
   if (header.whole !== true) {
-    const part = [
-      header.from && `from ${header.from}`,
-      header.to && `to ${header.to}`,
-      header.tenant && `tenant ${header.tenant}`,
-    ]
+    const { from, to, tenant } = header
+    const part = Object.entries({ from, to, tenant }).map(
+      ([name, place]) => typeof place === 'string' && `${name} ${place}`,
+    )
     throw new BadExport(
       `The export contains only a part of the event log (${part.filter(Boolean).join(', ')}): export the whole log, without --from, --to and --tenant.`,
     )

@@ -1,7 +1,6 @@
 /**
  * Authenticates a request before its body is read: bearer token (RFC 6750), address, rate, scope, requests of the day, in this
- * order. Unknown,
- * expired, revoked and foreign keys get the same response. Invariant: no amount of failed requests of one client blocks
+ * order. Unknown, expired, revoked and foreign keys get the same response. Invariant: no amount of failed requests of one client blocks
  * a valid key, not even from the same address.
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
@@ -43,8 +42,8 @@ export function bearerOf({ headers: { authorization } }: FastifyRequest): string
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
 }
 
-/** The `onRequest` hook of one route. Cached keys pass without a promise. */
-export function requireScope(access: Access, gate: Gate): onRequestHookHandler {
+/** The `onRequest` hook of one route. Cached keys pass without a promise. @param counts whether its requests are those of the day */
+export function requireScope(access: Access, gate: Gate, counts: boolean): onRequestHookHandler {
   const { authenticator, rateLimit, countRequest } = gate
   const { judge, refuse } = judgeFor(access, gate)
 
@@ -53,7 +52,8 @@ export function requireScope(access: Access, gate: Gate): onRequestHookHandler {
     const isElsewhere = caller.allowsAddress !== null && !caller.allowsAddress(request.ip)
     const limited = isElsewhere ? null : rateLimit.admit(caller.keyId, reply)
     const refusal = limited ?? judge(caller, request, reply)
-    return refusal !== undefined || caller.requestLimits.length === 0 ? refusal : countRequest(caller, request.id)
+    const isCounted = counts && refusal === undefined && caller.requestLimits.length > 0
+    return isCounted ? countRequest(caller, request.id) : refusal
   }
 
   async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {

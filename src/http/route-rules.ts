@@ -19,6 +19,8 @@ export type RouteAccess = {
   limited?: boolean
   /** The limits of the body, for routes that need more than the default. */
   body?: BodyLimits
+  /** Whether a request counts towards the requests of a day of its key; omitted for yes. */
+  counts?: boolean
   /** Accepts an `Idempotency-Key`: every POST that creates, changes or spends. */
   idempotent?: boolean
   /** What the response waits for, as the rest of a sentence that begins with `Waits`: `up to 2 seconds for the hash`. The route follows `Prefer`. */
@@ -35,7 +37,7 @@ export type RouteAccess = {
 export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: RouteOptions) => void {
   return (route) => {
     const name = `${String(route.method)} ${route.url}`
-    const { scope, limited, idempotent, body = DEFAULT_BODY } = route.config ?? {}
+    const { scope, limited, counts = true, idempotent, body = DEFAULT_BODY } = route.config ?? {}
     if (scope === undefined) throw new Error(`${name} must state config.scope: a scope, 'any' or 'public'`)
     for (const part of ['operationId', 'summary', 'description', 'tags'] as const) {
       if (!route.schema?.[part]?.length)
@@ -43,7 +45,7 @@ export function enforceRouteRules(gate: Gate, bodyLimitBytes: number): (route: R
     }
     requireClosed(route.schema?.body, `${name}: body`)
     requireClosed(route.schema?.querystring, `${name}: querystring`)
-    if (scope !== 'public') route.onRequest = before(requireScope(scope, gate), route.onRequest)
+    if (scope !== 'public') route.onRequest = before(requireScope(scope, gate, counts), route.onRequest)
     else if (limited) route.onRequest = before(limitByAddress(gate), route.onRequest)
     route.bodyLimit = Math.min(body.bytes, bodyLimitBytes)
     const reads = ['GET', 'HEAD'].includes(String(route.method))

@@ -10,8 +10,8 @@ import { isTenantId } from '../core/tenants.ts'
 import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
 import { createFileOnce, isMissing, preparePrivateDirectory, SEALED_FILE_SUFFIX } from './private-files.ts'
-import { finishReplacing, type NewVersion } from './replace-files.ts'
-import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
+import { addFiles, finishReplacing, type NewVersion } from './replace-files.ts'
+import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId, secretExists } from './sealed-box.ts'
 
 /**
  * Opens the directory and creates it if it does not exist. Signers on several machines need shared storage that
@@ -68,6 +68,17 @@ export async function openDirectoryKeystore(directory: string): Promise<Keystore
       const stored = await read(id)
       if (stored === undefined) throw new Error(`${pathOf(id)} disappeared while it was created`)
       return stored
+    },
+
+    async createAll(secrets) {
+      for (const { id, envelope } of secrets) {
+        await requireSameKek(id, envelope)
+        if ((await read(id)) !== undefined) throw secretExists(id)
+      }
+      await addFiles(
+        directory,
+        secrets.map(({ id, envelope }) => ({ name: fileName(id), contents: canonicalJson(envelope) })),
+      )
     },
 
     async kekIds() {

@@ -14,6 +14,12 @@ export type Keystore = {
    *   then
    */
   readonly createOnce: (id: SecretId, envelope: Envelope) => Promise<Envelope>
+  /**
+   * Stores secrets that do not exist yet: all of them or none, also if the process is killed. Existing ones stay.
+   *
+   * @throws Conflict `secret_exists` when one of them exists; Unavailable as `createOnce` does. Nothing is stored then
+   */
+  readonly createAll: (secrets: readonly { readonly id: SecretId; readonly envelope: Envelope }[]) => Promise<void>
   readonly list: () => Promise<readonly SecretId[]>
   /**
    * The ids of the key-encryption keys that stored envelopes are sealed under, each once. A damaged envelope is

@@ -5,7 +5,11 @@ import type { Pool, PoolClient } from 'pg'
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { Kek } from './kek.ts'
 import type { Keystore } from './keystore.ts'
-import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId } from './sealed-box.ts'
+import { type Envelope, keyRotatedAway, parseEnvelope, rewrap, type SecretId, secretExists } from './sealed-box.ts'
+
+/** Nothing, when the secret exists, or the others are sealed under another key. */
+const INSERT_NEW = `INSERT INTO sealed_keys (tenant_id, purpose, envelope)
+  SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM sealed_keys WHERE envelope->>'kek' <> $4) ON CONFLICT DO NOTHING`
 
 /**
  * Keeps envelopes in PostgreSQL. A backup of the database then includes the sealed keys, which are worthless without
@@ -27,16 +31,27 @@ export function createPostgresKeystore(pool: Pool): Keystore {
       await inTransaction(pool, async (client) => {
         // Waits for a running rotation, so that the insert sees its result.
         await client.query('LOCK TABLE sealed_keys IN ROW EXCLUSIVE MODE')
-        await client.query(
-          `INSERT INTO sealed_keys (tenant_id, purpose, envelope)
-           SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM sealed_keys WHERE envelope->>'kek' <> $4) ON CONFLICT DO NOTHING`,
-          [id.tenantId, id.purpose, canonicalJson(envelope), envelope.kek],
-        )
+        await client.query(INSERT_NEW, [id.tenantId, id.purpose, canonicalJson(envelope), envelope.kek])
       })
       // A separate statement: it sees the winner's row, which the losing insert waited for.
       const stored = await read(id)
       if (stored === undefined) throw keyRotatedAway(id, envelope.kek)
       return stored
+    },
+
+    async createAll(secrets) {
+      await inTransaction(pool, async (client) => {
+        await client.query('LOCK TABLE sealed_keys IN ROW EXCLUSIVE MODE')
+        for (const { id, envelope } of secrets) {
+          const { rowCount } = await client.query(INSERT_NEW, [
+            id.tenantId,
+            id.purpose,
+            canonicalJson(envelope),
+            envelope.kek,
+          ])
+          if (rowCount === 0) throw secretExists(id)
+        }
+      })
     },
 
     async list() {

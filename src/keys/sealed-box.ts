@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { canonicalJson } from '../core/canonical-json.ts'
-import { Unavailable } from '../core/errors.ts'
+import { Conflict, Unavailable } from '../core/errors.ts'
 import { decrypt, encrypt } from './aes-gcm.ts'
 import type { Kek } from './kek.ts'
 
@@ -69,6 +69,14 @@ export function open(kek: Kek, id: SecretId, envelope: Envelope): Uint8Array {
   })
   if (secret === undefined) throw damaged(id)
   return secret
+}
+
+/** A secret that was to be created exists, or was created meanwhile. */
+export function secretExists({ tenantId, purpose }: SecretId): Conflict {
+  return new Conflict(
+    'secret_exists',
+    `The keystore got a secret ${purpose} of ${tenantId}, or another key, meanwhile: nothing was written. Run this again.`,
+  )
 }
 
 /** The same secret sealed under another key, verified by opening it again: used to rotate a key-encryption key. */

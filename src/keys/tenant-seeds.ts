@@ -75,28 +75,41 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
 }
 
 /**
- * Restores a seed from elsewhere. An existing seed is never replaced.
+ * Restores seeds from elsewhere, by tenant: all of them or none. An existing seed is never replaced.
  *
- * @returns false when it already exists
- * @throws Conflict `seed_differs` when the tenant has another one; Unavailable when that one cannot be opened
+ * @returns the tenants whose seeds were restored; the others had theirs already
+ * @throws Conflict `seed_differs` when a tenant has another one; Unavailable when that one cannot be opened. Nothing is
+ *   written then
  */
-export async function restoreSeed(
+export async function restoreSeeds(
   { keystore, kek }: { readonly keystore: Keystore; readonly kek: Kek },
-  tenantId: string,
-  entropy: Uint8Array,
-): Promise<boolean> {
-  if (entropy.length !== ENTROPY_BYTES) throw new RangeError('the seed has the wrong length')
-  const id = { tenantId, purpose: PURPOSE }
-  const offered = seal(kek, id, entropy)
-  const stored = await keystore.createOnce(id, offered)
-  if (stored.nonce === offered.nonce) return true
-  const there = open(kek, id, stored)
-  const isSame = timingSafeEqual(there, entropy)
+  seeds: ReadonlyMap<string, Uint8Array>,
+): Promise<readonly string[]> {
+  const missing: { readonly id: SecretId; readonly envelope: Envelope }[] = []
+  for (const [tenantId, entropy] of seeds) {
+    if (entropy.length !== ENTROPY_BYTES) throw new RangeError('the seed has the wrong length')
+    const id = { tenantId, purpose: PURPOSE }
+    const stored = await keystore.read(id)
+    if (stored === undefined) missing.push({ id, envelope: seal(kek, id, entropy) })
+    else requireSame(open(kek, id, stored), tenantId, entropy)
+  }
+  await keystore.createAll(missing)
+  // A signer may have created one at the same moment: that one stays, and is told.
+  for (const { id } of missing) {
+    const stored = await keystore.read(id)
+    const there = stored === undefined ? new Uint8Array() : open(kek, id, stored)
+    requireSame(there, id.tenantId, seeds.get(id.tenantId) ?? new Uint8Array(ENTROPY_BYTES))
+  }
+  return missing.map(({ id }) => id.tenantId)
+}
+
+function requireSame(there: Uint8Array, tenantId: string, entropy: Uint8Array): void {
+  const isSame = there.length === entropy.length && timingSafeEqual(there, entropy)
   there.fill(0)
-  if (isSame) return false
+  if (isSame) return
   throw new Conflict(
     'seed_differs',
-    `The keystore has a different seed of tenant ${tenantId}, and wallets may depend on it: it was not replaced.`,
+    `The keystore has a different seed of tenant ${tenantId}, and wallets may depend on it: it was not replaced, and no seed was restored.`,
   )
 }
 

@@ -2,6 +2,7 @@
 import type { Refusal } from '../chain/follow.ts'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
+import { shownText } from '../cli/printed.ts'
 import { Conflict } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { OperatorChain } from './chain-now.ts'
@@ -103,7 +104,7 @@ function show({ chain, refused, transactions, transfers, hashes, isAccepted }: S
     accepted: isAccepted,
   }
   const lines = [
-    `${name}: the follower has refused for ${duration(sinceMs)}: ${reason}.`,
+    `${name}: the follower has refused for ${duration(sinceMs)}: ${shownText(reason)}.`,
     `From block ${from} on, this undoes ${count(transactions.count, 'transaction')}, ${transactions.told} of them with a reported outcome, ` +
       `and ${count(transfers, 'observed transfer')}.`,
     nodesText(refused, hashes),

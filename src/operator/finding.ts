@@ -38,6 +38,8 @@ export const FINDING_KINDS = {
   failed_jobs: 'jobs failed permanently',
   work_waiting: 'work other than transactions waits too long',
   mpc_party_down: 'an mpc party sends no heartbeats',
+  mpc_party_not_signing: 'an mpc party signs nothing: its journal is damaged, or another process took its directory',
+  mpc_old_shares: 'an mpc party has shares from before a refresh',
   mpc_party_banned: 'a party is banned from signing with a key',
   mpc_party_accused: 'two parties do not sign together with a key',
   metadata_unpinned: 'metadata is not on IPFS',

@@ -1,6 +1,7 @@
 /** `npm run jobs`: counts jobs, lists failed ones and queues them again. */
 import { BadInput, type CliCommand, type CliProgram, type Within } from '../cli/command.ts'
 import { limitOf } from '../cli/option-values.ts'
+import { shown } from '../cli/printed.ts'
 import { isQueueName, QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import type { FailedJob, Jobs } from '../jobs/jobs.ts'
 
@@ -52,7 +53,7 @@ function failedCommand(within: Within<JobsPort>): CliCommand {
         }
         return each
       })
-      io.print(found, found.length === 0 ? 'no failed jobs\n' : found.map(describe).join(''))
+      io.print(found, found.length === 0 ? 'no failed jobs\n' : shown(found).map(describe).join(''))
       return 0
     },
   }

@@ -1,6 +1,7 @@
 /** `networks`: every configured chain with what its nodes say now: the newest block, and the fork whose rules it runs. */
 import { type ForkStatus, readFork } from '../chain/fork-watch.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
+import { shown } from '../cli/printed.ts'
 import { type ChainNow, type OperatorChain, readChain } from './chain-now.ts'
 import type { OperatorPorts } from './ports.ts'
 
@@ -20,7 +21,7 @@ JSON: [{"network", "chain_id", "block", "confirmations", "fork", "source", "prob
     run: (_input, io) =>
       within(async ({ chains }) => {
         const networks = await Promise.all(chains.map(readNetwork))
-        io.print(networks.map(toJson), io.table(HEAD, networks.map(toCells)))
+        io.print(networks.map(toJson), io.table(HEAD, shown(networks.map(toCells))))
         for (const { chain, status } of networks) {
           if (!chain.node.up) io.note(`No node of ${chain.name} answers: ${chain.node.why}.`)
           else if (status?.problem != null) io.note(`${chain.name}: ${status.problem}. Update Bursar.`)

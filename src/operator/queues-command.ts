@@ -1,5 +1,6 @@
 /** `queues`: waiting jobs in the queues of either back end, their age, and failed jobs. */
 import type { CliCommand, Within } from '../cli/command.ts'
+import { shown } from '../cli/printed.ts'
 import { QUEUE_NAMES } from '../declarations.ts'
 import type { FailedJob, OldestJob } from '../jobs/jobs.ts'
 import type { OperatorPorts } from './ports.ts'
@@ -32,12 +33,12 @@ JSON: {"backend", "queues": [{"queue", "waiting", "active", "delayed", "failed",
             }
           }),
         )
-        const rows = queues.map(({ queue, waiting, active, delayed, failed, oldest }) => [
+        const rows = shown(queues).map(({ queue, waiting, active, delayed, failed, oldest }) => [
           queue,
           ...[waiting, active, delayed, failed].map(String),
           oldest === null ? '-' : `${oldest.id}, ${oldest.state} for ${duration(oldest.age_ms)}`,
         ])
-        const given = queues.flatMap(({ queue, failed, newest_failed: newest }) =>
+        const given = shown(queues).flatMap(({ queue, failed, newest_failed: newest }) =>
           newest.length === 0 ? [] : [describeFailed(queue, failed, newest)],
         )
         const table = io.table(['queue', 'waiting', 'active', 'delayed', 'failed', 'oldest'], rows)

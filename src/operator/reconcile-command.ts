@@ -4,6 +4,7 @@
  */
 import { parseAddress } from '../chain/address.ts'
 import { BadInput, type CliCommand, type CliIo, type CliOptions, type ExitCode, type Within } from '../cli/command.ts'
+import { shown } from '../cli/printed.ts'
 import type { Judged, Verdict } from '../transactions/judge-lookalike.ts'
 import type { ReconciledLane, ReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import type { OperatorChain } from './chain-now.ts'
@@ -71,7 +72,8 @@ function choiceOf({ claim, new: other, hash }: CliOptions): Choice | null {
   return { id, verdict: claim === undefined ? 'new' : 'claim', hash }
 }
 
-function showJudged({ transactionId, verdict, hash, nonce }: Judged, io: CliIo): ExitCode {
+function showJudged(judged: Judged, io: CliIo): ExitCode {
+  const { transactionId, verdict, hash, nonce } = shown(judged)
   const text =
     verdict === 'claim'
       ? `recorded: ${hash} with nonce ${nonce} is ${transactionId}\n`
@@ -121,7 +123,10 @@ function show(chains: readonly OperatorChain[], lanes: readonly ReconciledLane[]
     `${count(lanes.length, 'lane')}: ${ended('compared')} compared, ${ended('held')} held, ${ended('busy')} busy, ` +
     `${ended('unanswered')} unanswered. ${count(found, 'transaction')} found on chain and recorded.\n`
   const parts = told.filter(({ lane }) => lane.outcome !== 'compared' || lane.recovered.length > 0)
-  io.print({ lanes: json }, [...parts.map(({ lane, name, next }) => toText(lane, name, next, io)), summary].join('\n'))
+  io.print(
+    { lanes: json },
+    [...shown(parts).map(({ lane, name, next }) => toText(lane, name, next, io)), summary].join('\n'),
+  )
   if (ended('unanswered') > 0) return 3
   return ended('compared') === lanes.length ? 0 : 1
 }

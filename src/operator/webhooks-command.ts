@@ -1,5 +1,6 @@
 /** `webhooks`: all webhooks, what waits for them, and what to do about those that do not get it. */
 import type { CliCommand, Within } from '../cli/command.ts'
+import { shown } from '../cli/printed.ts'
 import type { ReplayNow, WebhookNow } from '../core/webhooks-now.ts'
 import { findingJson } from './finding.ts'
 import { judgeReplays } from './judge-replays.ts'
@@ -36,10 +37,10 @@ the log for which it is not decided yet who gets it.`,
           ...judgeWebhooks(webhooks, { limits: limitsOf(settings), senders }),
           ...judgeReplays({ webhooks, replays }, senders),
         ]
-        const replaying = replays.length === 0 ? '' : `\n${io.table(REPLAYS_HEAD, replays.map(replayRowOf))}`
-        const table = `${io.table(HEAD, webhooks.map(rowOf))}${replaying}`
+        const replaying = replays.length === 0 ? '' : `\n${io.table(REPLAYS_HEAD, shown(replays).map(replayRowOf))}`
+        const table = `${io.table(HEAD, shown(webhooks).map(rowOf))}${replaying}`
         const sending = senders > 0 || webhooks.length === 0 ? '' : '\nno webhook-sender is running: nothing is sent\n'
-        const parts = findings.map((finding) => `\n${describeFinding(finding, io.paint)}`)
+        const parts = shown(findings).map((finding) => `\n${describeFinding(finding, io.paint)}`)
         const text = webhooks.length === 0 ? 'no webhooks\n' : `${table}${lagLine(lagMs)}${sending}${parts.join('')}`
         const given = {
           lag_ms: Math.round(lagMs),

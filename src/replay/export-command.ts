@@ -4,6 +4,7 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
+import { shownText } from '../cli/printed.ts'
 import type { ExportFooter } from '../event-log/export-format.ts'
 import { type ExportSettings, exportLog } from '../event-log/export-log.ts'
 import { readPlace } from './place.ts'
@@ -59,7 +60,7 @@ async function run({ pool, clock }: ReplayPorts, { options }: CliInput, io: CliI
     return 0
   }
   const footer = await writeFile(out, exportTo)
-  io.print({ ...footer, file: out }, `${told(footer)}: ${out}\n`)
+  io.print({ ...footer, file: out }, `${told(footer)}: ${shownText(out)}\n`)
   return 0
 }
 

@@ -1,10 +1,10 @@
 /** `import`: creates a log and its read models from a full export, in an empty database. */
 import { createReadStream } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
-import { importLog } from '../event-log/import-log.ts'
+import { linesOfExport } from '../event-log/export-lines.ts'
+import { type Imported, importLog } from '../event-log/import-log.ts'
 import type { ImportPorts, SignedEvidence } from './ports.ts'
 import { count, progressOf, rowsTable } from './show.ts'
 
@@ -43,13 +43,25 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
     ...(evidence === null ? {} : { evidence }),
   }
   const imported = await importLog(pool, aggregates, linesOf(file), settings).finally(progress.end)
-  const { events, streams, rows } = imported
+  const { events, streams, rows, carried } = imported
+  const cursors = cursorsOf(carried)
   const checked = settings.verify ? ', every hash chain checked' : ''
   io.print(
-    { ...imported, checkpoints: evidence?.checkpoints ?? 0, signed_events: evidence?.size ?? 0 },
+    {
+      events,
+      streams,
+      rows,
+      checkpoints: evidence?.checkpoints ?? 0,
+      signed_events: evidence?.size ?? 0,
+      unproved_rows: carried.length,
+      cursors,
+    },
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
+  if (evidence !== null && evidence.remark !== null) io.note(evidence.remark)
   io.note(proofOf(evidence, events))
+  const unproved = unprovedOf(carried.length, cursors)
+  if (unproved !== null) io.note(unproved)
   return 0
 }
 
@@ -75,10 +87,27 @@ function proofOf(evidence: SignedEvidence | null, events: number): string {
   return `${count(checkpoints)} signed checkpoints agree with the first ${count(size)} events.${rest}`
 }
 
-/** Opened when the first line is read: otherwise a line reader that runs ahead would lose lines. */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
-  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+/** Where the follower of a chain goes on. */
+type CarriedCursor = { readonly chain_id: string; readonly block: string }
+
+/** The database has accepted these rows: both values are numbers. */
+function cursorsOf(carried: Imported['carried']): readonly CarriedCursor[] {
+  return carried.flatMap(({ table, row }) =>
+    table === 'chain_cursors' ? [{ chain_id: String(row.chain_id), block: String(row.number) }] : [],
+  )
+}
+
+/** Rows beside the log are in no event, so that no checkpoint covers them. */
+function unprovedOf(carried: number, cursors: readonly CarriedCursor[]): string | null {
+  if (carried === 0) return null
+  const places = cursors.map(({ chain_id: chainId, block }) => `chain ${chainId} at block ${block}`).join(', ')
+  const where =
+    places === '' ? '' : ` The followers go on from ${places}: compare these blocks with those of the old installation.`
+  return `${count(carried)} rows of cursors and block hashes are not proved by any checkpoint.${where} A deposit in a block that a wrong cursor skips is not recorded.`
+}
+
+function linesOf(file: string): AsyncGenerator<string> {
+  return linesOfExport(file === '-' ? process.stdin : createReadStream(file))
 }
 
 async function requireReadable(file: string): Promise<void> {

@@ -16,9 +16,11 @@ export type SignedEvidence = ImportEvidence & {
   /** The number of checkpoints, and of events that the newest covers. */
   readonly checkpoints: number
   readonly size: number
+  /** What the operator must know about the file; `null` for nothing. */
+  readonly remark: string | null
 }
 
 export type ImportPorts = ReplayPorts & {
-  /** @throws BadInput for a missing file; TreeDamaged for a checkpoint that the key did not sign */
+  /** @throws BadInput for a missing file, and for one without a valid checkpoint; TreeDamaged for a checkpoint that the key did not sign */
   readonly openEvidence: (checkpointFile: string, key: string) => Promise<SignedEvidence>
 }

@@ -1,6 +1,7 @@
 /** `replay`: folds the log into a shadow of every read model and compares both. Changes nothing. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
+import { shown } from '../cli/printed.ts'
 import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
 import { readPlace } from './place.ts'
 import type { ReplayPorts } from './ports.ts'
@@ -37,7 +38,7 @@ async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInp
   const settings: ReplaySettings = {
     ...(to === undefined ? {} : { to: readPlace('--to', to, clock()) }),
     ...(streamId === undefined ? {} : { streamId }),
-    ...(diff ? { onDifference: (found) => io.print({ difference: found }, describe(found)) } : {}),
+    ...(diff ? { onDifference: (found) => io.print({ difference: found }, describe(shown(found))) } : {}),
     onProgress: progress.at,
   }
   const replayed = await replay(pool, aggregates, settings).finally(progress.end)

@@ -1,5 +1,6 @@
 /** Formats the results of replays. */
 import type { CliIo, Progress } from '../cli/command.ts'
+import { shown } from '../cli/printed.ts'
 import type { Difference, Row } from '../event-log/compare-shadow.ts'
 import type { Folded } from '../event-log/fold.ts'
 
@@ -33,7 +34,9 @@ function changedColumns(live: Row, replayed: Row): string[] {
 /** The streams that end before an event that cannot be read; nothing if there are none. */
 export function heldText(io: CliIo, { held, heldStreams }: Pick<Folded, 'held' | 'heldStreams'>): string {
   if (heldStreams === 0) return ''
-  const lines = held.map(({ reason }) => `${reason}\n`).join('')
+  const lines = shown(held)
+    .map(({ reason }) => `${reason}\n`)
+    .join('')
   const more = heldStreams > held.length ? `${count(heldStreams - held.length)} more are not listed.\n` : ''
   const title = `${count(heldStreams)} ${heldStreams === 1 ? 'stream ends' : 'streams end'} before a bad event: docs/operations.md, "A bad event".`
   return `\n${io.paint.red(title)}\n${lines}${more}`

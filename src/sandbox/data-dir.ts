@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { requireUsableDirectory } from '../keys/usable-directory.ts'
 import { birthOf } from './processes.ts'
 
 /** Marks the directory as a sandbox's, with the pid and start time of its process. */
@@ -24,11 +25,12 @@ export type DataDirOptions = {
 /**
  * Takes the directory for this process. A killed process leaves its mark, which blocks nothing.
  *
- * @throws SandboxRefused when another sandbox runs there, or when `reset` is requested for a directory that is not a
- *   sandbox's
+ * @throws InvalidSetting within five seconds for a directory that cannot be used; SandboxRefused when another sandbox
+ *   runs there, or when `reset` is requested for a directory that is not a sandbox's
  */
 export async function openDataDir({ directory, reset }: DataDirOptions): Promise<void> {
   const mark = join(directory, MARK)
+  await requireUsableDirectory(directory, 'DATA_DIR', { writes: true })
   await refuseWhenHeld(directory)
   if (reset && existsSync(directory)) await empty(directory)
   await mkdir(directory, { recursive: true, mode: 0o700 })

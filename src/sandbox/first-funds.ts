@@ -1,7 +1,9 @@
 /** Waits until the service has observed the faucets' funds, so that the first faucet request succeeds. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { BALANCES } from '../balances/sql.ts'
+import { printText } from '../cli/printed.ts'
 import { SANDBOX_TENANT } from '../core/tenants.ts'
 import { WALLETS } from '../wallets/sql.ts'
 
@@ -19,7 +21,7 @@ export async function awaitFaucetFunds(pool: Pool, faucets: number, timeoutMs = 
     if ((await countSeen(pool).catch(() => 0)) >= faucets * ASSETS_EACH) return
     await sleep(LOOK_MS)
   }
-  process.stdout.write('  ! the faucets are not funded yet: wait a moment before the first faucet request\n')
+  printText(process.stdout, '  ! the faucets are not funded yet: wait a moment before the first faucet request\n')
 }
 
 async function countSeen(pool: Pool): Promise<number> {

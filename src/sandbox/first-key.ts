@@ -1,6 +1,8 @@
 /** Waits until the pool has a joint key, so that the first mpc wallet of a new sandbox is ready immediately. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
+import { printText } from '../cli/printed.ts'
 import type { MpcConfig } from '../config/mpc.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { step } from './steps.ts'
@@ -20,7 +22,7 @@ export async function awaitFirstKey(
     await step('first mpc key', () => untilKeyAhead(pool, mpc, timeoutMs))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    process.stdout.write(`  ! ${why}: the first mpc wallet gets its address later\n`)
+    printText(process.stdout, `  ! ${why}: the first mpc wallet gets its address later\n`)
   }
 }
 

@@ -1,11 +1,14 @@
 /** Starts the sandbox step by step, keeps it running, and stops it in order. */
+
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { printText } from '../cli/printed.ts'
 import type { Config } from '../config.ts'
+import { isLoopback } from '../core/exposure.ts'
 import { NETWORKS, type Network } from '../core/networks.ts'
 import { type ChainPlan, type ChainService, createChainService } from './chain-service.ts'
 import { SandboxRefused } from './data-dir.ts'
@@ -48,7 +51,7 @@ export async function runSandbox(settings: {
 }): Promise<Sandbox> {
   const { env, stateFile, amend = (own) => own, chainService = createChainService } = settings
   const { dataDir } = settings.config
-  process.stdout.write(`Bursar sandbox in ${dataDir}\n`)
+  printText(process.stdout, `Bursar sandbox in ${dataDir}\n`)
   await mkdir(join(dataDir, 'logs'), { recursive: true, mode: 0o700 })
   const config = await withPort(settings.config)
   const { api } = config
@@ -58,9 +61,12 @@ export async function runSandbox(settings: {
   const supervisor = createSupervisor({
     onStarted: () => void publish(),
     onDied: (name, { code, signal }) =>
-      process.stdout.write(`  ! ${name} exited (${signal ?? `code ${code}`}) and is restarted\n`),
+      printText(process.stdout, `  ! ${name} exited (${signal ?? `code ${code}`}) and is restarted\n`),
     onStartFailed: (name, error) =>
-      process.stdout.write(`  ! ${name} did not start: ${error instanceof Error ? error.message : String(error)}\n`),
+      printText(
+        process.stdout,
+        `  ! ${name} did not start: ${error instanceof Error ? error.message : String(error)}\n`,
+      ),
   })
   const setUp = createSetUp()
   try {
@@ -70,7 +76,7 @@ export async function runSandbox(settings: {
       step('local chains: ethereum, polygon, binance', () => startChains({ supervisor, setUp, config, chainService })),
     ])
     const swaps = chains.every(({ chain }) => chain.exchanges !== null)
-    if (!swaps) process.stdout.write(WITHOUT_EXCHANGES)
+    if (!swaps) printText(process.stdout, WITHOUT_EXCHANGES)
     const chainSettings: Record<string, string> = Object.assign({}, ...chains.map(({ chain }) => chainEnv(chain)))
     const envWith = (url: string) =>
       amend({
@@ -106,7 +112,8 @@ export async function runSandbox(settings: {
         supervisor,
       })
     await publish()
-    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps })
+    const exposedHost = isLoopback(api.host) ? null : api.host
+    printWelcome({ baseUrl, apiKey, dataDir, mpc: config.mpc !== null, swaps, exposedHost })
     return {
       async stop() {
         publish = async () => undefined

@@ -2,9 +2,13 @@
  * `npm start` without settings: the whole service on this machine, with a real PostgreSQL, three local chains and every
  * worker under one parent. Stops everything it started.
  */
+
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { printText } from '../cli/printed.ts'
 import { ConfigError, loadConfig } from '../config.ts'
+import { InvalidSetting } from '../core/errors.ts'
+import { exitAfter } from '../keys/usable-directory.ts'
 import { openDataDir, SandboxRefused } from './data-dir.ts'
 import { runSandbox } from './run-sandbox.ts'
 
@@ -22,14 +26,14 @@ function readArguments(): { reset: boolean; help: boolean } {
 
 async function main(): Promise<void> {
   const { reset, help } = readArguments()
-  if (help) return void process.stdout.write(USAGE)
+  if (help) return void printText(process.stdout, USAGE)
   const config = loadConfig(process.env)
   await openDataDir({ directory: config.dataDir, reset })
   const sandbox = await runSandbox({ config, env: process.env, stateFile: join(config.dataDir, 'sandbox.json') })
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })
-  process.stdout.write('\nStopping. Accepted requests are in the event log and continue after the next start.\n')
+  printText(process.stdout, '\nStopping. Accepted requests are in the event log and continue after the next start.\n')
   await sandbox.stop()
 }
 
@@ -40,9 +44,11 @@ try {
   const expected =
     error instanceof ConfigError ||
     error instanceof SandboxRefused ||
+    error instanceof InvalidSetting ||
     (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
-  process.stderr.write(
+  printText(
+    process.stderr,
     `${expected && error instanceof Error ? error.message : error instanceof Error ? error.stack : String(error)}\n`,
   )
-  process.exit(1)
+  exitAfter(error)
 }

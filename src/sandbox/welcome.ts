@@ -1,4 +1,5 @@
 /** What `npm start` prints when it is ready: commands that show events and make a first transfer. */
+import { printText } from '../cli/printed.ts'
 
 const MPC_WALLET = `
   # an mpc wallet: three parties hold shares of its key, and two of them sign together
@@ -14,6 +15,11 @@ const SWAP = `
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX
 `
 
+const exposure = (host: string) => `
+  ! HOST is ${host}: everybody who reaches this machine reaches this sandbox, over plain HTTP. Who has the key above can do everything
+    with it and take from the faucet, and /docs, /healthz and /readyz need no key. HOST=127.0.0.1 ends that.
+`
+
 /**
  * Only curl and sed are needed.
  *
@@ -26,14 +32,19 @@ export function printWelcome({
   dataDir,
   mpc,
   swaps,
+  exposedHost,
 }: {
   readonly baseUrl: string
   readonly apiKey: string
   readonly dataDir: string
   readonly mpc: boolean
   readonly swaps: boolean
+  /** The address that others can reach; `null` on loopback. */
+  readonly exposedHost: string | null
 }): void {
-  process.stdout.write(`
+  printText(
+    process.stdout,
+    `
 Ready: ${baseUrl}   API reference: ${baseUrl}/docs   logs: ${dataDir}/logs
 
 To watch events as they happen, paste this into a second shell:
@@ -61,7 +72,8 @@ To make a first transfer, paste this into a third shell:
   T=$(api $URL/v1/wallets/$WALLET/transfer -d '{"to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","amount":"0.5","asset":"ETH","gas_priority":"medium"}')
   TX=$(echo "$T" | field transaction_id); echo "$T"
   sleep 4; api $URL/v1/wallets/$WALLET/transactions/$TX; api $URL/v1/wallets/$WALLET/balance
-${swaps ? SWAP : ''}${mpc ? MPC_WALLET : ''}
+${swaps ? SWAP : ''}${mpc ? MPC_WALLET : ''}${exposedHost === null ? '' : exposure(exposedHost)}
 Ctrl-C stops everything. npm start -- --reset deletes all data and starts again.
-`)
+`,
+  )
 }

@@ -3,27 +3,21 @@ import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { Fees, Inclusion, Intent, Quote } from './events.ts'
 
-/** Copies with `...data` first: V8 copies an object so many times faster than what is left of one after destructuring. */
+/** Spreads `data` and replaces: V8 copies an object so many times faster than what is left of one after destructuring. */
 export function readIntent(data: Recorded<Intent>): Intent {
   const { outflows, reservations, reserved } = data
-  const intent = {
+  return {
     ...data,
     amount: BigInt(data.amount),
     reserved: readReserved(reserved),
     quote: readQuote(data.quote),
-  }
-  if (outflows === undefined && reservations === undefined)
-    return intent as Omit<typeof intent, 'outflows' | 'reservations'>
-  const { outflows: _, reservations: __, ...others } = intent
-  return {
-    ...others,
     ...(outflows && { outflows: outflows.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) })) }),
     ...(reservations && { reservations: reservations.map(readReservation) }),
-  }
+  } as Intent
 }
 
-export function readReservation({ limit, amount, kept, ...reservation }: Recorded<Reservation>): Reservation {
-  return { ...reservation, limit: BigInt(limit), amount: BigInt(amount), kept: BigInt(kept) }
+export function readReservation(data: Recorded<Reservation>): Reservation {
+  return { ...data, limit: BigInt(data.limit), amount: BigInt(data.amount), kept: BigInt(data.kept) }
 }
 
 function readReserved({ gasLimit, maxFeePerGas, newAccountGas }: Recorded<Intent['reserved']>): Intent['reserved'] {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { BadInput, type CliCommand, type CliIo } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
+import { jsonText, shown, shownText } from '../cli/printed.ts'
 import { parseSecret, whyRefused } from './verify-delivery.ts'
 
 const HOST = '127.0.0.1'
@@ -85,13 +86,17 @@ async function receive(
 
 function print({ print: write, paint }: CliIo, body: string, refused: string | null): void {
   if (refused !== null) {
-    write({ verified: false, refused_because: refused, event: null }, `${paint.red('refused')}  ${refused}\n`)
+    write(
+      { verified: false, refused_because: refused, event: null },
+      `${paint.red('refused')}  ${shownText(refused)}\n`,
+    )
     return
   }
   // Of a body that is signed, the sender knows that it is an event.
   const event = JSON.parse(body) as { id: string; type: string; timestamp: string }
+  const { id, type, timestamp } = shown(event)
   write(
     { verified: true, refused_because: null, event },
-    `${paint.green('verified')}  ${event.timestamp}  ${paint.bold(event.type)}  ${event.id}\n${JSON.stringify(event, null, 2)}\n`,
+    `${paint.green('verified')}  ${timestamp}  ${paint.bold(type)}  ${id}\n${jsonText(event, 2)}\n`,
   )
 }

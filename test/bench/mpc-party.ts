@@ -71,7 +71,7 @@ createParty({
     me,
     engine,
     shares: createLoadedShares({ me, engine, store }),
-    journal: await openSigningJournal({ directory, log }),
+    journal: await openSigningJournal({ directory, requireOwner: async () => undefined, log }),
     bans,
     guard: createSigningGuard({ bans, counts: await openCheckCounts(`${directory}/checks`, () => true) }),
     jointKeysOf,

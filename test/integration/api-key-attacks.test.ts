@@ -142,6 +142,12 @@ t.test('a forged key is about no asset that the limits of its maker leave out', 
     makes(limited, [ether, { ...ether, counter: 'own' }, { of: 'transactions', ...day, counter: 'count' }]),
   )
   await t.resolves(makes(await makes(admin, [dollars]), [dollars, other]), 'dollars are about every asset')
+  // A counter that is known says nothing of what is counted on it.
+  await t.rejects(makes(limited, [ether, { ...other, counter: 'ether' }]), REFUSED, 'the other asset on its counter')
+  await t.rejects(makes(limited, [{ ...other, counter: 'ether' }]), REFUSED)
+  for (const of of ['transactions', 'requests'] as const)
+    await t.rejects(makes(limited, [{ of, ...day, counter: 'ether' }]), REFUSED, `${of} in place of amounts`)
+  await t.rejects(makes(await makes(admin, [dollars]), [{ ...other, counter: 'dollars' }]), REFUSED)
 })
 
 t.test('keys of one append do not make each other', async (t) => {

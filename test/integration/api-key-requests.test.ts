@@ -93,6 +93,17 @@ t.test('a request that is refused for its scope, and one of a report, counts on 
   t.equal((await here.send(token, ME)).code, 'api_key_invalid')
 })
 
+t.test('a key whose requests another one has used up can revoke that one', async (t) => {
+  const { here, there, admin } = await withApis(t)
+  const maker = await makeKey(here, admin, [{ requests_per_day: 3 }])
+  const made = await makeKey(here, maker.token, [])
+  t.equal(await letIn([here, there], made.token, 10), 2)
+  t.equal((await here.send(maker.token, ME)).code, 'key_limit')
+  const { status, data } = await here.send(maker.token, { to: `DELETE /v1/api-keys/${made.keyId}` })
+  t.match({ status, data }, { status: 200, data: { status: 'revoked' } })
+  t.equal((await here.send(made.token, ME)).code, 'api_key_invalid')
+})
+
 t.test('no key has more by making, changing or replacing one', async (t) => {
   const { here, there, admin } = await withApis(t)
   const both = [here, there] as const
@@ -187,14 +198,16 @@ t.test('no login lowers a count: the API can only take, and no other can do even
       `INSERT INTO api_key_requests VALUES (current_date, 'key_x', 0)`,
       'TRUNCATE api_key_requests',
       'SELECT FROM api_key_requests FOR UPDATE',
-      ...(role === 'api' ? [] : [`SELECT take_requests('${counter}', 3)`]),
+      ...(role === 'api' ? [] : [`SELECT take_requests('${counter}', 3, 1)`]),
     ])
       await t.rejects(login.query(text), { code: '42501' }, `${role}: ${text}`)
   }
   const api = poolUntilEnd(t, { connectionString: urlAs('api'), max: 1 })
   for (const atMost of [-1, 0, 1_000_000_001, null])
-    await t.rejects(api.query('SELECT take_requests($1, $2)', [counter, atMost]), { code: '22023' })
-  t.equal((await api.query('SELECT granted FROM take_requests($1, 3)', [counter])).rows[0].granted, 0)
+    await t.rejects(api.query('SELECT take_requests($1, $2, 1)', [counter, atMost]), { code: '22023' })
+  for (const wanted of [-1, 0, 4, null])
+    await t.rejects(api.query('SELECT take_requests($1, 3, $2)', [counter, wanted]), { code: '22023' })
+  t.equal((await api.query('SELECT granted FROM take_requests($1, 3, 3)', [counter])).rows[0].granted, 0)
   t.strictSame(await takenOf(pool, keyId), [3])
 })
 

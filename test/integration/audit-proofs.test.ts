@@ -81,8 +81,18 @@ t.test('a proof is written to a file and checked with nothing but the key', asyn
   t.equal(good.code, 0, good.err)
   t.ok(good.out.startsWith(`Proved: ${id} (CancellationRequested, `), good.out)
   t.match(good.out, /Trusted key: example\.com\/test\+[0-9a-f]{8}\+\S+\.\n$/)
-  t.equal((await run('audit', 'check', file)).code, 0, 'the check uses audit.key.pub beside the proof')
-  t.match(JSON.parse((await run('audit', 'check', file, '--json')).out), { ok: true, event_id: id })
+  t.match(JSON.parse((await run('audit', 'check', file, '--key', publicKey, '--json')).out), { ok: true, event_id: id })
+  const unnamed = await run('audit', 'check', file)
+  t.equal(unnamed.code, 1, 'the key beside the proof may be of whoever made the proof')
+  t.match(
+    unnamed.out,
+    /^Not proved\. .* is signed by a key that you have not named, that of .*audit\.key\.pub: example\.com\/test\+/,
+  )
+  t.match(JSON.parse((await run('audit', 'check', file, '--json')).out), {
+    ok: false,
+    event_id: id,
+    reason: /not named/,
+  })
 
   const stranger = await openAuditKey(
     { keyFile: join(directory, 'other.key'), origin: 'example.com/test' },

@@ -62,6 +62,27 @@ for (const [kind, openKind] of Object.entries(kinds)) {
     t.equal(await keystore.read({ ...id, tenantId: 'other' }), undefined)
   })
 
+  t.test(`${kind}: many secrets are created together or not at all`, async (t) => {
+    const { keystore } = await openKind(t)
+    const kek = freshKek()
+    const secret = (tenantId: string, key = kek) => {
+      const named = { ...id, tenantId }
+      return { id: named, envelope: seal(key, named, randomBytes(32)) }
+    }
+    const there = secret('globex')
+    await keystore.createAll([there])
+    await t.rejects(keystore.createAll([secret('acme'), secret('globex'), secret('zeta')]), { code: 'secret_exists' })
+    t.strictSame(await keystore.list(), [there.id])
+    t.strictSame(await keystore.read(there.id), there.envelope)
+    await t.rejects(keystore.createAll([secret('acme', freshKek())]), 'under another key than the others')
+    t.strictSame(await keystore.list(), [there.id])
+    await keystore.createAll([secret('acme'), secret('zeta')])
+    t.strictSame(
+      (await keystore.list()).map(({ tenantId }) => tenantId),
+      ['acme', 'globex', 'zeta'],
+    )
+  })
+
   t.test(`${kind}: signer processes that start at once share one seed and one key`, async (t) => {
     const { racerArguments, keystore } = await openKind(t)
     const [directory = '', ...rest] = racerArguments

@@ -51,7 +51,11 @@ t.test('the file stays small, and a changed line is refused', async (t) => {
 
 t.test('the journal refuses a filler above the limit, and claims beside it', async (t) => {
   const { log } = listeningLog()
-  const journal = await openSigningJournal({ directory: await temporaryDirectory(t), log })
+  const journal = await openSigningJournal({
+    directory: await temporaryDirectory(t),
+    requireOwner: async () => undefined,
+    log,
+  })
   const claims = Array.from({ length: MAX_FILLERS_AN_HOUR + 1 }, (_, nonce) => {
     return { ...filler(`tx_${nonce}`), nonce, isFiller: true }
   })

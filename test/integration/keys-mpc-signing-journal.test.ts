@@ -26,7 +26,7 @@ const used = (nonce: number) => ({ granted: false, reason: 'transaction_used', n
 async function opened(t: Test, directory?: string) {
   const place = directory ?? (await temporaryDirectory(t))
   const { lines, log } = listeningLog()
-  const journal = await openSigningJournal({ directory: place, log })
+  const journal = await openSigningJournal({ directory: place, requireOwner: async () => undefined, log })
   return { journal, lines, directory: place, path: join(place, 'signing.journal') }
 }
 
@@ -185,14 +185,17 @@ t.test('a changed, removed or swapped line, or a cut at the front, is refused wi
     if (place === whole.length - 1) continue
     await writeFile(first.path, changed)
     const inLine = Math.min(1 + [one, one + two].filter((text) => place >= text.length).length, 3)
-    await t.rejects(opened(t, first.directory), {
-      code: 'mpc_journal_damaged',
-      message: new RegExp(`line ${inLine} on`),
-    })
+    const { journal } = await opened(t, first.directory)
+    const damage = { code: 'mpc_journal_damaged', message: new RegExp(`line ${inLine} on`) }
+    t.match(journal.damage(), damage)
+    await t.rejects(journal.claim([claim('d', 9)]), damage)
+    await t.rejects(journal.check(), damage)
   }
   for (const wrong of [one + three, two + one + three, two + three, one + one + two + three, `\n${one}`]) {
     await writeFile(first.path, wrong)
-    await t.rejects(opened(t, first.directory), { code: 'mpc_journal_damaged', retryable: true })
+    const { journal } = await opened(t, first.directory)
+    await t.rejects(journal.claim([claim('d', 9)]), { code: 'mpc_journal_damaged', retryable: true })
+    t.equal(await readFile(first.path, 'utf8'), wrong, 'nothing is written to it')
   }
   await writeFile(first.path, whole)
   const { journal } = await opened(t, first.directory)

@@ -1,5 +1,5 @@
 /** A party adds up what it has helped to spend of a limit: on disk, each transaction once, in every interval as long as the window. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { SpentLimit } from '../../src/keys/coverage.ts'
@@ -79,9 +79,9 @@ t.test('the file stays small, forgets what no window reaches, and a changed line
   await t.rejects(open(), { code: 'mpc_journal_damaged' })
 })
 
-t.test('the journal refuses a claim above a limit, and claims beside it', async (t) => {
-  const { log } = listeningLog()
-  const journal = await openSigningJournal({ directory: await temporaryDirectory(t), log })
+t.test('the journal refuses a claim above a limit, claims beside it, and everything when the book is damaged', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const journal = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
   const address = `0x${'aa'.repeat(20)}`
   const claim = (transactionId: string, nonce: number, ...limits: SpentLimit[]) => ({
     ...{ transactionId, chainId: 1, address, nonce },
@@ -93,5 +93,14 @@ t.test('the journal refuses a claim above a limit, and claims beside it', async 
     [true, 'over_limit', true],
   )
   t.strictSame(journal.noncesOf('tx_2'), [], 'what is refused claims no nonce')
+  await journal.check()
+  await appendFile(join(directory, 'limits.journal'), 'x')
+  await t.rejects(journal.claim([claim('tx_4', 3, cap(1n))]), { code: 'mpc_journal_damaged' })
+  await t.rejects(journal.check(), { code: 'mpc_journal_damaged' })
+  t.match(journal.damage(), { code: 'mpc_journal_damaged' })
   await journal.close()
+  await writeFile(join(directory, 'limits.journal'), 'x\n')
+  const later = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
+  await t.rejects(later.claim([claim('tx_5', 4)]), { code: 'mpc_journal_damaged' }, 'no claim at all')
+  await later.close()
 })

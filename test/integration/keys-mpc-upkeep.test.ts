@@ -73,16 +73,16 @@ t.test('shares that the log named meanwhile are settled, and old attempts are re
     { [early]: ['generated', named, failed, running], [late]: ['generated', failed] },
     [keyOf(early, named), keyOf(late, null)],
   )
-  t.strictSame(await tidy(signal), { keys: 2, settled: 1, dropped: 2, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 1, dropped: 2, waiting: 0, old: [], without: [] })
   t.strictSame(holds(), { [early]: [named, running], [late]: ['generated'] })
-  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0, old: [], without: [] })
 })
 
 t.test('where the share that the log names is missing, nothing is removed', async (t) => {
   const keyId = idOf('mpk', 100)
   const old = [idOf('rfr', 80), idOf('rfr', 70)]
   const { tidy, holds } = await party(t, { [keyId]: old }, [keyOf(keyId, idOf('rfr', 60))])
-  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 0, old: [], without: [keyId] })
   t.strictSame(holds(), { [keyId]: old })
 })
 
@@ -92,10 +92,10 @@ t.test('while another party does not hold the share that the log names, nothing 
   const held = { [keyId]: ['generated', named, failed] }
   const { tidy, holds, others } = await party(t, held, [keyOf(keyId, named)])
   others.hold = false
-  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 1 })
+  t.strictSame(await tidy(signal), { keys: 1, settled: 0, dropped: 0, waiting: 1, old: [keyId], without: [] })
   t.strictSame(holds(), held)
   others.hold = true
-  t.strictSame(await tidy(signal), { keys: 1, settled: 1, dropped: 1, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 1, settled: 1, dropped: 1, waiting: 0, old: [], without: [] })
   t.strictSame(holds(), { [keyId]: [named] })
 })
 
@@ -103,7 +103,7 @@ t.test('shares of a key whose events cannot be read are kept', async (t) => {
   const [unreadable, known] = [idOf('mpk', 100), idOf('mpk', 2)]
   const held = { [unreadable]: ['generated'], [known]: ['generated'] }
   const { tidy, holds } = await party(t, held, [keyOf(known, null)], [unreadable])
-  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0, old: [], without: [] })
   t.strictSame(holds(), held)
 })
 
@@ -115,7 +115,7 @@ t.test('shares of a key that was never recorded are removed after a month, if th
     { [never]: generations, [recent]: generations, [known]: generations, [unnamed]: generations },
     [keyOf(known, null)],
   )
-  t.strictSame(await tidy(signal), { keys: 4, settled: 0, dropped: 1, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 4, settled: 0, dropped: 1, waiting: 0, old: [], without: [] })
   t.strictSame(holds(), { [recent]: generations, [known]: generations, [unnamed]: generations })
 })
 
@@ -123,10 +123,10 @@ t.test('with a log that has no key, or no later one, nothing is removed', async 
   const [older, never] = [idOf('mpk', 200), idOf('mpk', 100)]
   const held = { [older]: ['generated'], [never]: ['generated'] }
   const empty = await party(t, held, [])
-  t.strictSame(await empty.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(await empty.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0, old: [], without: [] })
   t.strictSame(empty.holds(), held)
   const restored = await party(t, held, [keyOf(older, null)])
-  t.strictSame(await restored.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0 })
+  t.strictSame(await restored.tidy(signal), { keys: 2, settled: 0, dropped: 0, waiting: 0, old: [], without: [] })
   t.strictSame(restored.holds(), held)
 })
 
@@ -144,21 +144,21 @@ t.test('many keys are checked in steps with pauses between them, and a failed on
     await ports.store.settle(keyId, generation)
   }
   const tidy = createTidyShares({ ...ports, store: { ...ports.store, settle } })
-  t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0, waiting: 0 })
+  t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0, waiting: 0, old: [], without: [] })
   t.strictSame(asked, [50, 50, 20])
   t.equal(rests(), 3)
   t.strictSame(errors, [broken])
   t.strictSame(holds()[broken], ['generated', refreshId])
   t.strictSame(
     await tidy(AbortSignal.abort()),
-    { keys: 0, settled: 0, dropped: 0, waiting: 0 },
+    { keys: 0, settled: 0, dropped: 0, waiting: 0, old: [], without: [] },
     'an aborted run checks no key',
   )
 })
 
 t.test('the journal drops ended transactions, does not look up young ones, and keeps the rest', async (t) => {
   const directory = await temporaryDirectory(t)
-  const journal = await openSigningJournal({ directory, log: listeningLog().log })
+  const journal = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
   const entry = (transactionId: string, nonce: number) => ({ transactionId, chainId: 1, address: facts.address, nonce })
   const young = idOf('tx', 0.9)
   const old = Array.from({ length: 250 }, () => idOf('tx', 3))
@@ -181,7 +181,7 @@ t.test('the journal drops ended transactions, does not look up young ones, and k
   )
   t.notOk(asked.flat().includes(young))
   await journal.close()
-  const later = await openSigningJournal({ directory, log: listeningLog().log })
+  const later = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
   t.strictSame(new Set(later.transactions()), new Set([young, ...open]), 'the ended transaction is dropped for good')
   t.strictSame(await later.claim([entry('other', 0)]), [{ granted: false, reason: 'nonce_used', transactionId: young }])
   await later.close()

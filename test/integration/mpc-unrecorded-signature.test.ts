@@ -82,7 +82,11 @@ t.test('a transaction that a party bound to a nonce which others used stops none
   const bound = await stage.send(wallet, '0.003')
   // As after a session that ended before another party claimed the nonce.
   const { directory } = stage.parties.places[0] as PartyPlace
-  const journal = await openSigningJournal({ directory, log: { warn: () => undefined } })
+  const journal = await openSigningJournal({
+    directory,
+    requireOwner: async () => undefined,
+    log: { warn: () => undefined },
+  })
   await journal.claim([{ transactionId: bound, chainId: 1_000_001, address: wallet.address, nonce }])
   await journal.close()
   await stage.parties.start(1)

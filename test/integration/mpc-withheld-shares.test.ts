@@ -31,6 +31,17 @@ t.test('shares that the log names and only one party holds replace no older ones
   for (const number of ALL) await start(number) // Each looks at all its shares.
   await settle()
   t.strictSame(await held(), [['generated', 'rfr_x'], ['generated', 'rfr_y'], ['generated']])
+  const problem = async (number: number) => {
+    const { rows } = await service.pool.query('SELECT problem FROM heartbeats WHERE process = $1', [
+      `mpc-party-${number}`,
+    ])
+    return String(rows[0]?.problem)
+  }
+  await eventually(async () => (await problem(2)).startsWith(`old shares: It keeps older shares of 1 key (${keyId})`))
+  for (const number of [1, 3])
+    await eventually(async () =>
+      (await problem(number)).startsWith(`old shares: Of 1 key (${keyId}) it has old shares only`),
+    )
 })
 
 t.test('the next refresh begins with the shares that all parties hold, and the wallet signs again', async (t) => {

@@ -184,10 +184,13 @@ t.test("another wallet's share in the place of a party's own is not used, and th
   await parties.start(1)
   await stage.connected(1)
   const before = refusedSignatures().length
-  await eventually(async () => {
-    await until(ofThree, await send(ofThree, '0.1'), 'submitted', 'confirmed')
-    return refusedSignatures().length > before
-  })
+  // Without another one, the party with the foreign share is asked.
+  await parties.stop(2)
+  const id = await send(ofThree, '0.1')
+  await eventually(() => refusedSignatures().length > before)
+  await parties.start(2)
+  await stage.connected(2)
+  await until(ofThree, id, 'submitted', 'confirmed')
   const causes = refusedSignatures().slice(before)
   t.strictSame(new Set(causes.map(({ party, kind }) => `${party} ${kind}`)), new Set(['1 share_missing']))
   await parties.stop(1)

@@ -78,7 +78,7 @@ export async function withMpcTable(
     })
     const [engine, ceremonies] = [createEngineThread(), createEngineThread()]
     const bans = await openPartyBans(join(own, 'bans'))
-    const journal = await openSigningJournal({ directory: own, log })
+    const journal = await openSigningJournal({ directory: own, requireOwner: async () => undefined, log })
     const guard = createSigningGuard({ bans, counts: await openCheckCounts(join(own, 'checks'), () => true) })
     const shares = createLoadedShares({ me, engine, store })
     const party = createParty({

@@ -1,5 +1,6 @@
 /** The cases of findings about mpc parties and tokens: see operator-cases.ts. */
 import type { Finding } from '../../src/operator/finding.ts'
+import { partyProblem } from '../../src/operator/stuck/judge-shares.ts'
 import { service, without } from './operator-facts.ts'
 
 const TOKEN = {
@@ -12,6 +13,13 @@ const TOKEN = {
   tenants: [],
 }
 
+const reporting = (problem: string | null) => ({
+  process: 'mpc-party-2',
+  instance: 'mpc-party-2:7',
+  silentMs: 1_000,
+  problem,
+})
+
 type Case = readonly [() => Finding[], string, RegExp, RegExp]
 
 export const PARTY_AND_TOKEN_CASES = {
@@ -23,6 +31,23 @@ export const PARTY_AND_TOKEN_CASES = {
       () => service({ processes: without('mpc-party-2') }),
       'mpc-party-2',
       /No mpc-party-2/,
+      /docs\/mpc\.md, "How to recover a lost share"/,
+    ],
+  ],
+  mpc_party_not_signing: [
+    [
+      () =>
+        service({ processes: [...without('mpc-party-2'), reporting(partyProblem('The journal is damaged.', null))] }),
+      'mpc-party-2',
+      /mpc-party-2 signs nothing\. The journal is damaged\./,
+      /docs\/mpc-parties\.md, "A damaged journal"/,
+    ],
+  ],
+  mpc_old_shares: [
+    [
+      () => service({ processes: [...without('mpc-party-2'), reporting(partyProblem(null, 'It keeps mpk_1.'))] }),
+      'mpc-party-2',
+      /mpc-party-2 has shares from before a refresh\. It keeps mpk_1\./,
       /docs\/mpc\.md, "How to recover a lost share"/,
     ],
   ],

@@ -13,17 +13,18 @@ const of = (amount: number, counter = 'key_1 requests 86400'): RequestLimit => (
   windowSeconds: 86_400,
 })
 
-/** As `take_requests`, with a clock that the test sets: ms since a midnight. */
+/** As `take_requests`, with a timer that the test sets: ms since a midnight. `setMs`: by how much its clock was set since. */
 function withDatabase() {
-  const world = { nowMs: 0, queries: 0, answer: () => Promise.resolve() }
+  const world = { nowMs: 0, setMs: 0, queries: 0, answer: () => Promise.resolve() }
   const taken = new Map<string, number>()
-  const take = async ({ counter, amount }: RequestLimit): Promise<Taken> => {
+  const take = async ({ counter, amount }: RequestLimit, wanted: number): Promise<Taken> => {
     world.queries += 1
-    const day = `${Math.floor(world.nowMs / DAY_MS)} ${counter}`
+    const clockMs = world.nowMs + world.setMs
+    const day = `${Math.floor(clockMs / DAY_MS)} ${counter}`
     const before = taken.get(day) ?? 0
-    const granted = Math.min(Math.max(Math.floor(Number(amount) / 100), 1), Math.max(Number(amount) - before, 0))
+    const granted = Math.min(wanted, Math.max(Number(amount) - before, 0))
     taken.set(day, before + granted)
-    const leftMs = DAY_MS - (world.nowMs % DAY_MS)
+    const leftMs = DAY_MS - (clockMs % DAY_MS)
     await world.answer()
     return { granted, leftMs, endsAt: MIDNIGHT }
   }
@@ -60,7 +61,7 @@ t.test('exactly the limit is let in by all processes, from few queries', async (
       available_at: MIDNIGHT,
     },
   })
-  t.ok(world.queries <= 103, 'a refusal is remembered for the day')
+  t.ok(world.queries <= 103, 'a refusal is remembered')
 })
 
 t.test('what a process that ends had taken is lost: at most a hundredth', async (t) => {
@@ -93,6 +94,30 @@ t.test('an answer that arrives after midnight counts for the day before', async 
   t.equal(await answers(count, [of(5)], 20), 5, 'the one that was taken yesterday is lost')
 })
 
+t.test(
+  'after a clock that was ahead is set, or a machine that stood still, the day before refuses for a minute',
+  async (t) => {
+    const { world, startProcess } = withDatabase()
+    const count = startProcess()
+    t.equal(await answers(count, [of(5)], 20), 5)
+    world.setMs = DAY_MS
+    world.nowMs = 59_999
+    t.equal(await answers(count, [of(5)], 20), 0)
+    world.nowMs = 60_000
+    t.equal(await answers(count, [of(5)], 20), 5)
+  },
+)
+
+t.test('answers that are lost take a hundredth, and then no more than one each', async (t) => {
+  const { world, startProcess } = withDatabase()
+  const count = startProcess()
+  world.answer = () => Promise.reject(new Unavailable('database_unavailable', 'lost'))
+  for (let n = 0; n < 150; n += 1) await t.rejects(Promise.resolve(count([of(10_000)])))
+  world.answer = () => Promise.resolve()
+  t.equal(await answers(count, [of(10_000)], 12_000), 10_000 - 100 - 149)
+  t.ok(world.queries < 150 + 103, 'it takes hundredths again')
+})
+
 t.test('a request counts on the limits of each key of its chain, or on none', async (t) => {
   const { startProcess } = withDatabase()
   const count = startProcess()
@@ -100,6 +125,11 @@ t.test('a request counts on the limits of each key of its chain, or on none', as
   t.equal(await answers(count, [own, makers], 30), 10)
   t.equal(await answers(count, [own], 60), 40, 'refused requests took nothing of the own limit')
   t.equal(await answers(count, [own, makers], 1), 0)
+})
+
+t.test('a key that has the same limit twice has no more of it', async (t) => {
+  const { startProcess } = withDatabase()
+  t.equal(await answers(startProcess(), [of(5), of(5)], 50), 5)
 })
 
 t.test('a limit that is raised counts what was taken, and a database that is away refuses', async (t) => {

@@ -10,19 +10,18 @@ import { canonicalText } from '../../src/event-log/canonical-text.ts'
 import { runCommandLine } from '../support/cli.ts'
 
 const FILE = new URL('../golden/audit/event.proof.json', import.meta.url)
+const KEY = new URL('../golden/audit/audit.key.pub', import.meta.url).pathname
 const text = readFileSync(FILE, 'utf8')
-const verifier = parseNoteVerifier(
-  readFileSync(new URL('../golden/audit/audit.key.pub', import.meta.url), 'utf8').trim(),
-)
+const verifier = parseNoteVerifier(readFileSync(KEY, 'utf8').trim())
 if (verifier === undefined) throw new Error('the golden key cannot be read')
 
-t.test('the golden proof is accepted, by the command too, with the key beside it', async (t) => {
+t.test('the golden proof is accepted, by the command too, with its key', async (t) => {
   t.match(checkProof(text, verifier), {
     ok: true,
     proof: { event_id: 'evt_wallet-wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11.2', leaf_index: 300 },
     checkpoint: { origin: 'example.com/bursar', size: 777 },
   })
-  const { code, out } = await runCommandLine([checkCommand()], ['audit', 'check', FILE.pathname])
+  const { code, out } = await runCommandLine([checkCommand()], ['audit', 'check', FILE.pathname, '--key', KEY])
   t.equal(code, 0)
   t.match(out, /^Proved: evt_wallet-.* is event 300 of the first 777 events of example\.com\/bursar\.\n/)
 })

@@ -97,6 +97,9 @@ t.test('own limits are about no asset that those of a maker leave out', (t) => {
   const within = (asked: readonly AskedLimit[], before = own) =>
     isWithinLimits(newLimits('key_2', asked, before), before)
   t.notOk(within([{ ...ether, assetId: 'eip155:1/erc20:0x1' }]))
+  const [limit] = own as readonly [KeyLimit]
+  t.notOk(isWithinLimits([limit, { ...limit, assetId: 'eip155:1/erc20:0x1' } as KeyLimit], own), 'on a known counter')
+  t.notOk(isWithinLimits([{ ...limit, of: 'transactions' } as KeyLimit], own))
   t.notOk(within([{ of: 'usd', amount: '1', windowSeconds: 86_400 }]))
   t.ok(within([{ ...ether, windowSeconds: 3_600 }, count]))
   t.ok(within([ether], newLimits('key_1', [count], [])), 'transactions alone leave out nothing')
@@ -157,6 +160,37 @@ t.test('a key that replaces another has the lower amount of both', (t) => {
   t.strictSame(amountsOf(rotatedLimits(made, raised, { isMaker: true })), ['key_2 900', 'key_1 1000'], 'never more')
   t.strictSame(rotatedLimits(made, [], { isMaker: false }), made)
   t.strictSame(rotatedLimits(made, made, { isMaker: false }), made)
+  t.end()
+})
+
+t.test('a key that its former self replaces has each counter once, and may spend what both may', (t) => {
+  const first = newLimits('key_1', [ether], [])
+  const more = changedLimits('key_1', [ether, usdc], first)
+  // key_1 replaced itself by key_2 before, and replaces that one by key_3.
+  const third = rotatedLimits(first, more, { isMaker: true })
+  const changed = changedLimits('key_3', [ether, { ...usdc, amount: '9' }], third)
+  t.strictSame(
+    changed.map(({ counter, amount }) => [counter, amount]),
+    [
+      [first[0]?.counter, '1000'],
+      [more[1]?.counter, '9'],
+    ],
+  )
+  for (const limits of [third, changed])
+    for (const asked of [spend(1n), token(1n)]) t.ok(Array.isArray(counted(spendLimitsOf(limits), [asked])))
+  t.end()
+})
+
+t.test('own limits that events before named after two keys must both cover what is spent, and open nothing', (t) => {
+  // key_2 replaces key_1 and got the second limit later, on a counter of its own name.
+  const own = [...newLimits('key_1', [count], []), ...newLimits('key_2', [ether], [])]
+  t.ok(Array.isArray(counted(spendLimitsOf(own), [spend(1n)])))
+  t.notOk(isWithinLimits(changedLimits('key_2', [count, ether, usdc], own), own))
+  const two = [...newLimits('key_1', [ether], []), ...newLimits('key_2', [usdc], [])]
+  for (const asked of [spend(1n), token(1n)]) t.match(counted(spendLimitsOf(two), [asked]), { why: 'no_limit' })
+  const again = changedLimits('key_2', [ether, usdc], changedLimits('key_2', [], two))
+  for (const asked of [spend(1n), token(1n)])
+    t.ok(Array.isArray(counted(spendLimitsOf(again), [asked])), 'once they were taken away and given again')
   t.end()
 })
 

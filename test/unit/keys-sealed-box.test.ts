@@ -14,7 +14,7 @@ import { openShare, resealShare, sealShare } from '../../src/keys/mpc/share-file
 import type { ShareStore } from '../../src/keys/mpc/share-store.ts'
 import { wipeBytes } from '../../src/keys/mpc/wipe-bytes.ts'
 import { type Envelope, open, parseEnvelope, rewrap, seal } from '../../src/keys/sealed-box.ts'
-import { restoreSeed } from '../../src/keys/tenant-seeds.ts'
+import { restoreSeeds } from '../../src/keys/tenant-seeds.ts'
 
 const freshKek = (): Kek => parseKek(randomBytes(32).toString('base64'))
 const id = { tenantId: 'acme', purpose: 'hd-seed' }
@@ -180,16 +180,24 @@ t.test('a secret opened only to be sealed again or compared is wiped', async (t)
       if (!stored.has(purpose)) stored.set(purpose, envelope)
       return stored.get(purpose) ?? envelope
     },
+    createAll: async (secrets) => {
+      for (const {
+        id: { purpose },
+        envelope,
+      } of secrets)
+        stored.set(purpose, envelope)
+    },
     list: async () => [],
     kekIds: async () => [],
   }
   const first = await openIdentity({ name: 'party-1', keystore, kek: from })
   t.equal((await openIdentity({ name: 'party-1', keystore, kek: from })).certificatePem, first.certificatePem)
   const seed = randomBytes(32)
-  t.equal(await restoreSeed({ keystore, kek: from }, 'acme', seed), true)
-  t.equal(await restoreSeed({ keystore, kek: from }, 'acme', seed), false)
-  await t.rejects(restoreSeed({ keystore, kek: from }, 'acme', randomBytes(32)), { code: 'seed_differs' })
-  t.equal(made.length, 8)
+  const restore = (entropy: Uint8Array) => restoreSeeds({ keystore, kek: from }, new Map([['acme', entropy]]))
+  t.strictSame(await restore(seed), ['acme'])
+  t.strictSame(await restore(seed), [])
+  await t.rejects(restore(randomBytes(32)), { code: 'seed_differs' })
+  t.equal(made.length, 9)
   t.ok(made.every(isWiped), 'every opened secret is wiped')
   t.ok(resealed !== null && share.equals(openShare(to, shareId, resealed).share))
 })

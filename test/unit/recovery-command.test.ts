@@ -31,7 +31,7 @@ async function optionsOf(line: string): Promise<CliInput['options']> {
 
 t.test('each command gets its options', async (t) => {
   t.strictSame(await optionsOf('keygen --out id --json'), { out: 'id' })
-  const request = { out: 'kit', recipients: [AGE], parts: null, tenant: null, force: false }
+  const request = { out: 'kit', recipients: [AGE], parts: null, tenant: null, force: false, signedBy: [] }
   const backup = async (line: string) => readBackup(await optionsOf(`backup --out kit --recipient ${AGE} ${line}`))
   t.strictSame(await backup(`--recipient ${AGE}`), request)
   t.strictSame(await backup('--part hd --part party-2 --tenant acme --force'), {

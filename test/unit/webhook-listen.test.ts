@@ -6,6 +6,7 @@ import { freePort } from '../../src/sandbox/ports.ts'
 import { listenCommand } from '../../src/webhooks/listen-command.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { HOSTILE, unprintableIn } from '../support/hostile-text.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const SECRET = randomBytes(32)
@@ -59,4 +60,23 @@ t.test('without a secret it prints the request that creates a webhook', async (t
     err: /must be whsec_ and base64/,
   })
   t.match(await runCommandLine([command], 'webhooks listen --port 70000'), { code: 2, err: /--port must be a number/ })
+})
+
+t.test('the text of an event controls no terminal, and none of it is left out', async (t) => {
+  const stop = new AbortController()
+  const command = listenCommand({ untilStopped: async () => void (await once(stop.signal, 'abort')), clock: () => NOW })
+  const port = await freePort()
+  const secret = `whsec_${SECRET.toString('base64')}`
+  const running = runCommandLine([command], `webhooks listen --port ${port} --secret ${secret}`)
+  const event = { id: EVENT.id, type: `${EVENT.type}${HOSTILE}`, timestamp: HOSTILE, data: { [HOSTILE]: HOSTILE } }
+  const body = JSON.stringify(event)
+  const headers = signDelivery({ secrets: [SECRET], ed25519: [] }, EVENT.id, NOW, body)
+  const post = async () => (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })).status
+  t.equal(await eventually(post), 204)
+  stop.abort()
+  const { out } = await running
+  t.equal(unprintableIn(out), null)
+  const [head = '', ...json] = out.split('\n')
+  t.match(head, /^verified {2}/)
+  t.strictSame(JSON.parse(json.join('\n')), event)
 })

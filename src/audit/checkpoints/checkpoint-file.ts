@@ -50,6 +50,14 @@ export function notesIn(text: string): string[] {
   )
 }
 
+/**
+ * Bytes after the last whole note. A crash, or a copy that was made while the file was written, leaves less than one
+ * note.
+ */
+export function bytesAfterNotes(text: string): number {
+  return Buffer.byteLength(text, 'utf8') - Buffer.byteLength(wholeNotes(text), 'utf8')
+}
+
 /** The text up to the end of the last complete note. */
 function wholeNotes(text: string): string {
   const parts = text.split(SEPARATOR).slice(0, -1)

@@ -1,11 +1,13 @@
 /** `audit prove` writes the proof of an event; `audit check` verifies it with only the public key. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { BadInput, type CliCommand, type ExitCode, type Within } from '../../cli/command.ts'
+import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../../cli/command.ts'
+import { shown, shownText } from '../../cli/printed.ts'
 import { parseEventId } from '../../core/event-ids.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { PUBLIC_KEY_NAME, readVerifier } from '../checkpoints/audit-key.ts'
-import { checkProof } from '../proof/check-proof.ts'
+import type { NoteVerifier } from '../note/note-keys.ts'
+import { checkProof, type ProofCheck } from '../proof/check-proof.ts'
 import { encodeProof } from '../proof/proof-file.ts'
 import type { ProveEvent } from '../proof/prove-event.ts'
 
@@ -39,7 +41,7 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
           return 0
         }
         await writeFile(out, text)
-        io.print({ file: out, event_id: eventId }, `${out}\n`)
+        io.print({ file: out, event_id: eventId }, `${shownText(out)}\n`)
         io.note(`Check it on any machine: npm run bursar -- audit check ${out} --key ${publicKeyFile}`)
         return 0
       })
@@ -54,7 +56,7 @@ export function checkCommand(): CliCommand {
     summary: 'verify a proof offline with the public key',
     details:
       'Uses no database and no network. It trusts only the public key: get the key from a source that you trust, not from the sender of the\n' +
-      `proof. Without --key it uses the file ${PUBLIC_KEY_NAME} in the directory of the proof.`,
+      `proof. Without --key it only compares the proof with the file ${PUBLIC_KEY_NAME} beside it, which anybody can make: exit code 1.`,
     arguments: [{ name: '<file>', description: 'file with the proof' }],
     options: [{ flags: '--key <file|text>', description: 'public key of the auditor, or a file with it' }],
     async run({ arguments: [file = ''], options }, io) {
@@ -62,34 +64,48 @@ export function checkCommand(): CliCommand {
         if (isMissing(error)) throw new BadInput(`The file ${file} does not exist.`)
         throw error
       })
-      const pinned = join(dirname(file), PUBLIC_KEY_NAME)
-      const verifier = await readVerifier(String(options.key ?? pinned)).catch((error: unknown) => {
-        if (isMissing(error)) throw new BadInput(`The public key ${options.key ?? pinned} does not exist: set --key.`)
+      const beside = join(dirname(file), PUBLIC_KEY_NAME)
+      const verifier = await readVerifier(String(options.key ?? beside)).catch((error: unknown) => {
+        if (isMissing(error)) throw new BadInput(`The public key ${options.key ?? beside} does not exist: set --key.`)
         throw error
       })
       const check = checkProof(text, verifier)
       if (!check.ok) {
-        io.print({ ok: false, reason: check.reason }, `${file} ${check.reason}.\n`)
+        io.print({ ok: false, reason: check.reason }, `${shownText(file)} ${shownText(check.reason)}.\n`)
         return 1
       }
-      const { proof, checkpoint, hash } = check
-      const value = {
-        ok: true,
-        event_id: proof.event_id,
-        type: proof.event.type,
-        recorded_at: proof.event.recorded_at,
-        hash,
-        leaf_index: proof.leaf_index,
-        origin: checkpoint.origin,
-        size: checkpoint.size,
-        key: verifier.encoded,
-      }
-      io.print(
-        value,
-        `Proved: ${proof.event_id} (${proof.event.type}, ${proof.event.recorded_at}) is event ${proof.leaf_index} of the first ${checkpoint.size} events of ${checkpoint.origin}.\n` +
-          `Trusted key: ${verifier.encoded}${options.key === undefined ? ` of ${pinned}` : ''}.\n`,
-      )
-      return 0
+      return tellProof(check, verifier, options.key === undefined ? beside : null, io)
     },
   }
+}
+
+/** @param unnamed the file of the key, when the operator has not named it: the sender of a proof can send a key too */
+function tellProof(
+  { proof, checkpoint, hash }: Extract<ProofCheck, { ok: true }>,
+  verifier: NoteVerifier,
+  unnamed: string | null,
+  io: CliIo,
+): ExitCode {
+  const reason = unnamed === null ? null : `is signed by a key that you have not named, that of ${unnamed}`
+  const value = {
+    ok: reason === null,
+    ...(reason === null ? {} : { reason }),
+    event_id: proof.event_id,
+    type: proof.event.type,
+    recorded_at: proof.event.recorded_at,
+    hash,
+    leaf_index: proof.leaf_index,
+    origin: checkpoint.origin,
+    size: checkpoint.size,
+    key: verifier.encoded,
+  }
+  const { event_id, type, recorded_at, leaf_index, size, origin, key } = shown(value)
+  const place = `${event_id} (${type}, ${recorded_at}) is event ${leaf_index} of the first ${size} events of ${origin}`
+  io.print(
+    value,
+    reason === null
+      ? `Proved: ${place}.\nTrusted key: ${key}.\n`
+      : `Not proved. The file says that ${place}, and ${shownText(reason)}: ${key}.\nName the key of the auditor, from a source that you trust: --key.\n`,
+  )
+  return reason === null ? 0 : 1
 }

@@ -1,6 +1,7 @@
 /** `audit set-aside`: takes the effect of one bad event away, by an event with a reason. Nothing is deleted. */
 import { BadInput, type CliCommand, type ExitCode, type Within } from '../../cli/command.ts'
 import { textOf } from '../../cli/option-values.ts'
+import { shownText } from '../../cli/printed.ts'
 import { type EventName, eventIdOf, parseEventId } from '../../core/event-ids.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { SET_ASIDE_STREAM } from '../../event-log/set-aside.ts'
@@ -47,7 +48,7 @@ export function setAsideCommand(within: Within<SetAsidePorts>): CliCommand {
         const command = { type: 'SetAside', ...judged, reason, by, setAsideAt: log.now() } as const
         const id = SET_ASIDE_STREAM.slice(setAsideAggregate.category.length + 1)
         await log.execute(setAsideAggregate, id, command, { metadata: { tenantId: 'system', actor: 'operator' } })
-        const text = `${eventIdOf(name)} is set aside. ${judged.problem}\n${OUTCOMES[stream]}\n`
+        const text = `${shownText(eventIdOf(name))} is set aside. ${shownText(judged.problem)}\n${OUTCOMES[stream]}\n`
         io.print({ event_id: eventId, problem: judged.problem, stream, reason, by }, text)
         io.note('Compare the read models with the log: npm run bursar -- replay --diff')
         return 0

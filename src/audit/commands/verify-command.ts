@@ -1,16 +1,21 @@
 /** `audit verify`: recomputes the whole log and compares it with everything that was signed. Changes nothing. */
 import { readFile } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliIo, type Within } from '../../cli/command.ts'
+import { shown, shownText } from '../../cli/printed.ts'
 import type { AnyAggregate } from '../../event-log/fold.ts'
 import { isMissing } from '../../keys/private-files.ts'
 import { type AnchorChain, anchoredCheckpoints } from '../anchor/anchored-checkpoints.ts'
 import { readVerifier } from '../checkpoints/audit-key.ts'
-import { notesIn } from '../checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { keyHistory } from '../note/key-history.ts'
 import type { CheckedModel } from '../verify/compare-rows.ts'
 import type { Finding, LogVerdict } from '../verify/judge.ts'
-import { knownCheckpoints } from '../verify/known-checkpoints.ts'
+import {
+  type CheckpointsOfFile,
+  checkpointsIn,
+  knownCheckpoints,
+  requireEvidence,
+} from '../verify/known-checkpoints.ts'
 import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
 
 export type VerifyPorts = {
@@ -57,8 +62,9 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
     run: ({ options }, io) =>
       within(async (ports) => {
         const threads = threadsOf(options.threads)
-        const path = typeof options.checkpoints === 'string' ? options.checkpoints : ports.checkpointFile
-        const notes = notesIn(await textOf(path, options.checkpoints === undefined))
+        const isNamed = typeof options.checkpoints === 'string'
+        const path = isNamed ? String(options.checkpoints) : ports.checkpointFile
+        const file = checkpointsIn(path, await textOf(path, !isNamed))
         const verify = createVerifyLog({ ...ports, connectionString: ports.databaseUrl, threads })
         const startedAt = performance.now()
         const watch = createWatch(io)
@@ -70,14 +76,16 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
               )
             throw error
           })
-          const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...notes])
+          const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...file.notes])
+          if (isNamed) requireEvidence(file, keys)
           const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
           const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
           for (const hash of unasked)
             io.note(`The anchor transaction ${hash} was not checked, because no node of its chain is available.`)
-          return [...(await knownCheckpoints(database, { path, notes }, keys)), ...checkpoints]
+          return [...(await knownCheckpoints(database, file, keys)), ...checkpoints]
         }, watch).finally(watch.end)
-        return tell(verdict, io, (performance.now() - startedAt) / 1_000)
+        if (file.remark !== null) io.note(file.remark)
+        return tell(verdict, file, io, (performance.now() - startedAt) / 1_000)
       }),
   }
 }
@@ -109,7 +117,7 @@ async function textOf(path: string, mayBeMissing: boolean): Promise<string> {
   })
 }
 
-function tell(verdict: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
+function tell(verdict: LogVerdict, file: CheckpointsOfFile, io: CliIo, seconds: number): 0 | 1 {
   const { events, root, checkpoints, findings, problems, setAside, rows } = verdict
   const [first] = findings
   const rate = Math.round(events / Math.max(seconds, 0.001))
@@ -118,6 +126,7 @@ function tell(verdict: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
     events,
     root: root.toString('base64'),
     checkpoints,
+    checkpoints_in_file: file.notes.length,
     seconds: Number(seconds.toFixed(3)),
     events_per_second: rate,
     rows: rows.rows,
@@ -130,10 +139,14 @@ function tell(verdict: LogVerdict, io: CliIo, seconds: number): 0 | 1 {
   const unsigned = checkpoints === 0 ? ' No checkpoint was signed yet, so a truncated log cannot be detected.' : ''
   const text =
     first === undefined
-      ? `The log is intact: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree, and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events per second).${unsigned}\n`
-      : `${findings.map(({ message }) => message).join('\n')}\n`
+      ? `The log is intact: ${events} events, root ${root.toString('base64')}, ${checkpoints} checkpoints agree (in ${shownText(file.path)}: ${file.notes.length}), and ${rows.rows} rows of read models (${seconds.toFixed(1)} s, ${rate} events per second).${unsigned}\n`
+      : `${shown(findings)
+          .map(({ message }) => message)
+          .join('\n')}\n`
   const more = problems > findings.length ? `${problems - findings.length} more problems are not listed.\n` : ''
-  const aside = setAside.map(({ message }) => `Set aside by an operator: ${message}\n`).join('')
+  const aside = shown(setAside)
+    .map(({ message }) => `Set aside by an operator: ${message}\n`)
+    .join('')
   io.print(value, `${text}${more}${aside}`)
   return first === undefined ? 0 : 1
 }

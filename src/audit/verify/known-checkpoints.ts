@@ -2,16 +2,51 @@
  * Every checkpoint that the log is compared with: those in the database and those in the file outside it, with their
  * signatures.
  */
+
+import { BadInput } from '../../cli/command.ts'
 import type { Queryable } from '../chain/log-rows.ts'
+import { bytesAfterNotes, notesIn } from '../checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import type { KeyHistory } from '../note/key-history.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import type { KnownCheckpoint } from './evidence.ts'
 
+/** The content of a file of checkpoints, before their signatures are checked. */
+export type CheckpointsOfFile = {
+  readonly path: string
+  readonly notes: readonly string[]
+  /** What an operator must know about the file; `null` for nothing. */
+  readonly remark: string | null
+}
+
+/** @param text of the file; empty when there is no file */
+export function checkpointsIn(path: string, text: string): CheckpointsOfFile {
+  const torn = bytesAfterNotes(text)
+  const remark =
+    torn === 0
+      ? null
+      : `${path} ends with ${torn} bytes that are no whole checkpoint: they are ignored. Copy the file again.`
+  return { path, notes: notesIn(text), remark }
+}
+
+/**
+ * A file that an operator names must be evidence: an emptied, cut or foreign one would make every log look intact.
+ *
+ * @throws BadInput when not one of its notes is signed by a valid key
+ */
+export function requireEvidence({ path, notes }: CheckpointsOfFile, keys: KeyHistory): void {
+  if (notes.some((note) => keys.open(note) !== null)) return
+  const why =
+    notes.length === 0
+      ? 'it is empty or damaged'
+      : `nothing in it is signed with the key ${keys.name}: it is damaged, forged or of another log, or --key is the wrong key`
+  throw new BadInput(`--checkpoints: ${path} has no checkpoint of this log: ${why}.`)
+}
+
 /** @throws TreeDamaged for a note that was not signed by a valid key */
 export async function knownCheckpoints(
   database: Queryable,
-  file: { readonly path: string; readonly notes: readonly string[] },
+  file: CheckpointsOfFile,
   keys: KeyHistory,
 ): Promise<readonly KnownCheckpoint[]> {
   const kept = await createCheckpointRows(database).notes()
@@ -28,7 +63,7 @@ export async function knownCheckpoints(
  * key
  */
 export function openNotes(
-  { path, notes }: { readonly path: string; readonly notes: readonly string[] },
+  { path, notes }: CheckpointsOfFile,
   keys: KeyHistory,
   but: ReadonlySet<string> = new Set(),
 ): readonly KnownCheckpoint[] {

@@ -112,7 +112,7 @@ export function roleRights(): readonly RoleRights[] {
           : []),
         ...(processes.length > 0 ? ['record_heartbeat(text, text, text)', 'remove_heartbeat(text, text)'] : []),
         ...(sessions ? ['open_transactions()'] : []),
-        ...(requests ? ['take_requests(text, integer)'] : []),
+        ...(requests ? ['take_requests(text, integer, integer)'] : []),
         ...locks,
       ],
     }

@@ -6,7 +6,7 @@
  */
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { damaged, openJournalFile } from './journal-file.ts'
+import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
 
 /** As many gaps as a lane fills in one pass. */
 export const MAX_FILLERS_AN_HOUR = 16
@@ -21,11 +21,11 @@ const Line = Type.Object({ fillers: Type.Array(Entry) }, { additionalProperties:
 
 export type Filler = { readonly transactionId: string; readonly chainId: number; readonly address: string }
 
-export type FillerCounts = {
+export type FillerCounts = Pick<JournalFile, 'check' | 'damage'> & {
   /**
    * Grants a filler, the same one again without counting it twice. False when the wallet has reached the limit.
    *
-   * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`
+   * @throws Unavailable `mpc_journal_full`, `mpc_journal_failed` or `mpc_journal_damaged`
    */
   readonly take: (filler: Filler) => Promise<boolean>
   /** Resolves when earlier calls are finished. */
@@ -38,10 +38,12 @@ export type FillerCounts = {
  */
 export async function openFillerCounts(path: string, now: () => number): Promise<FillerCounts> {
   const { file, records } = await openJournalFile(path)
-  let recent = records.flatMap((record, index): readonly Entry[] => {
-    if (!Value.Check(Line, record)) throw damaged(path, index + 1)
-    return record.fillers
-  })
+  const wrong = records.findIndex((record) => !Value.Check(Line, record))
+  if (wrong !== -1) {
+    await file.close()
+    throw damaged(path, wrong + 1)
+  }
+  let recent = (records as Static<typeof Line>[]).flatMap(({ fillers }): readonly Entry[] => fillers)
   let lines = records.length
   let last: Promise<unknown> = Promise.resolve()
 
@@ -66,6 +68,12 @@ export async function openFillerCounts(path: string, now: () => number): Promise
   }
 
   return {
+    damage: file.damage,
+    check() {
+      const checked = last.then(file.check)
+      last = checked.catch(() => undefined)
+      return checked
+    },
     take(filler) {
       const granted = last.then(() => grant(filler))
       last = granted.catch(() => undefined)

@@ -113,6 +113,9 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
   const { me } = ports
   if (!signers.includes(me) || !signers.includes(finisher))
     return items.map(() => refuse('invalid', 'not one of the signers'))
+  // Also before messages, which are not written down: a process that lost its directory signs nothing.
+  const unusable = await ports.journal.check().then(() => null, refusalOf)
+  if (unusable !== null) return items.map(() => ({ refusal: unusable }))
   const keys = await ports.jointKeysOf(items.map(({ keyId }) => keyId))
   const asked = items.map((item) => {
     const signedNonces = item.intent.kind === 'transaction' ? ports.journal.noncesOf(item.intent.id) : []

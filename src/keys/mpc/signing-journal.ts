@@ -3,17 +3,18 @@
  * coordinator requests: a nonce is used for one transaction of the log, and a transaction is signed with one nonce
  * until the log proves that nonce lost. Fillers of gaps are limited too, and what limits of policies are about is added up.
  *
- * One process owns the directory.
+ * One process owns the directory. A journal that is damaged, when it is opened or later, grants nothing more.
  */
 import { join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { Unavailable } from '../../core/errors.ts'
 import type { SpentLimit } from '../coverage.ts'
 import { preparePrivateDirectory } from '../private-files.ts'
 import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } from './claim-book.ts'
-import { openFillerCounts } from './filler-counts.ts'
+import { type FillerCounts, openFillerCounts } from './filler-counts.ts'
 import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
-import { openSpentBook, type RevertedOf } from './spent-book.ts'
+import { openSpentBook, type RevertedOf, type SpentBook } from './spent-book.ts'
 
 const FILE_NAME = 'signing.journal'
 /** Apart from the claims, whose file older programs read too. */
@@ -42,7 +43,8 @@ export type SigningJournal = {
    *
    * @param claims addresses may have any case
    * @returns a result for each claim, in order
-   * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`: nothing was granted
+   * @throws Unavailable `mpc_journal_full` or `mpc_journal_failed`: nothing was granted; `mpc_journal_damaged` and
+   *   `mpc_directory_lost`: nothing is granted any more
    * @throws RangeError for a malformed claim: a defect of the caller
    */
   readonly claim: (claims: readonly Claim[]) => Promise<readonly ClaimResult[]>
@@ -56,6 +58,10 @@ export type SigningJournal = {
   readonly highestOf: (chainId: number, address: string) => number
   /** The transactions in the journal. */
   readonly transactions: () => readonly string[]
+  /** Compares the files with what this process wrote. @throws as `claim` does */
+  readonly check: () => Promise<void>
+  /** Why nothing is granted any more; `null` while the journal is sound. What it says of nonces is then not complete. */
+  readonly damage: () => Unavailable | null
   /** Resolves when earlier calls are finished. */
   readonly close: () => Promise<void>
 }
@@ -87,41 +93,84 @@ type Request = {
 }
 
 /** `claimsInFile` includes stale ones. */
-type State = { readonly book: ClaimBook; readonly file: JournalFile; claimsInFile: number }
+type State = {
+  readonly book: ClaimBook
+  readonly file: JournalFile
+  claimsInFile: number
+  readonly fillers: FillerCounts
+  readonly spent: SpentBook
+}
 
-/**
- * Opens the journal in the party's own directory, creating it if necessary.
- *
- * @throws Unavailable `mpc_journal_damaged` when a line was changed: restore it from a backup
- */
-export async function openSigningJournal({
-  directory,
-  log,
-  revertedOf = async () => [],
-  now = Date.now,
-}: {
+export type SigningJournalPorts = {
   readonly directory: string
+  /** Called before anything is granted. @throws Unavailable when this process no longer owns the directory */
+  readonly requireOwner: () => Promise<void>
   readonly log: JournalLog
   /** What gives back what it reserved of limits; by default nothing does. */
   readonly revertedOf?: RevertedOf
   /** The clock of this machine, ms. */
   readonly now?: () => number
-}): Promise<SigningJournal> {
-  await preparePrivateDirectory(directory)
+}
+
+/**
+ * Opens the journal in the party's own directory, creating it if necessary. One with a changed line opens with its
+ * `damage`, and refuses every claim: restore it from a backup, and open it again.
+ */
+export async function openSigningJournal(ports: SigningJournalPorts): Promise<SigningJournal> {
+  await preparePrivateDirectory(ports.directory)
+  try {
+    return journalOf(await readState(ports), ports)
+  } catch (error) {
+    if (!(error instanceof Unavailable) || error.code !== 'mpc_journal_damaged') throw error
+    return damagedJournal(error)
+  }
+}
+
+async function readState({ directory, log, now = Date.now }: SigningJournalPorts): Promise<State> {
   const path = join(directory, FILE_NAME)
   const { file, records, torn } = await openJournalFile(path)
-  if (torn > 0) log.warn({ path, bytes: torn }, 'dropped the incomplete last entry of the signing journal')
-  const state: State = { book: createClaimBook(), file, claimsInFile: 0 }
-  records.forEach((record, index) => {
-    if (!Value.Check(Line, record)) throw damaged(path, index + 1)
-    for (const id of record.forget) state.book.forget(id)
-    for (const entry of record.claim) state.book.add(fromLine(entry))
-    state.claimsInFile += record.claim.length
-  })
+  try {
+    if (torn > 0) log.warn({ path, bytes: torn }, 'dropped the incomplete last entry of the signing journal')
+    const book = createClaimBook()
+    let claimsInFile = 0
+    records.forEach((record, index) => {
+      if (!Value.Check(Line, record)) throw damaged(path, index + 1)
+      for (const id of record.forget) book.forget(id)
+      for (const entry of record.claim) book.add(fromLine(entry))
+      claimsInFile += record.claim.length
+    })
+    const fillers = await openFillerCounts(join(directory, FILLERS_FILE_NAME), now)
+    const spent = await openSpentBook(join(directory, SPENT_FILE_NAME), now).catch(async (error: unknown) => {
+      await fillers.close()
+      throw error
+    })
+    return { book, file, claimsInFile, fillers, spent }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
 
-  const fillers = await openFillerCounts(join(directory, FILLERS_FILE_NAME), now)
-  const spent = await openSpentBook(join(directory, SPENT_FILE_NAME), now)
+/** Nothing is granted, forgotten or written. */
+function damagedJournal(damage: Unavailable): SigningJournal {
+  return {
+    claim: () => Promise.reject(damage),
+    forget: () => Promise.reject(damage),
+    check: () => Promise.reject(damage),
+    damage: () => damage,
+    noncesOf: () => [],
+    holderOf: () => null,
+    highestOf: () => -1,
+    transactions: () => [],
+    close: async () => undefined,
+  }
+}
 
+function journalOf(
+  state: State,
+  { log, requireOwner, revertedOf = async () => [] }: SigningJournalPorts,
+): SigningJournal {
+  const { file, fillers, spent } = state
   let waiting: Request[] = []
   let running: Promise<void> | null = null
 
@@ -130,7 +179,7 @@ export async function openSigningJournal({
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []
-      await runBatch(state, batch)
+      await runBatch(state, batch, requireOwner)
       await compact(state, log)
     }
     running = null
@@ -161,6 +210,12 @@ export async function openSigningJournal({
       return all.map((each) => refused.get(each) ?? (results.shift() as ClaimResult))
     },
     forget: async (transactionIds) => void (await request(transactionIds, [])),
+    async check() {
+      await request([], [])
+      await fillers.check()
+      await spent.check()
+    },
+    damage: () => file.damage() ?? fillers.damage() ?? spent.damage(),
     noncesOf: state.book.noncesOf,
     holderOf: (nonce) => state.book.holderOf({ ...nonce, address: nonce.address.toLowerCase() }),
     highestOf: state.book.highestOf,
@@ -174,7 +229,7 @@ export async function openSigningJournal({
 }
 
 /** Invariant: between two batches, every claim in the book is on disk. */
-async function runBatch(state: State, batch: readonly Request[]): Promise<void> {
+async function runBatch(state: State, batch: readonly Request[], requireOwner: () => Promise<void>): Promise<void> {
   const { book, file } = state
   const forget = batch.flatMap((request) => request.forget).filter((id) => book.knows(id))
   // Not undone when the write fails: the log allows it, and the file only remembers longer.
@@ -190,7 +245,9 @@ async function runBatch(state: State, batch: readonly Request[]): Promise<void> 
   }
   const results = batch.map(({ claims }) => claims.map(judge))
   try {
-    if (forget.length + added.length > 0) await file.append({ forget, claim: added.map(toLine) } satisfies Line)
+    await requireOwner()
+    if (forget.length + added.length === 0) await file.check()
+    else await file.append({ forget, claim: added.map(toLine) } satisfies Line)
   } catch (error) {
     for (const entry of added) book.remove(entry)
     for (const { reject } of batch) reject(error)

@@ -8,7 +8,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { SpentLimit } from '../coverage.ts'
-import { damaged, openJournalFile } from './journal-file.ts'
+import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
 
 /** With fewer lines the file is not rewritten. */
 const MIN_LINES = 1_000
@@ -23,11 +23,11 @@ export type RevertedOf = (transactionIds: readonly string[]) => Promise<readonly
 
 type Spending = { readonly transactionId: string; readonly limits?: readonly SpentLimit[] }
 
-export type SpentBook = {
+export type SpentBook = Pick<JournalFile, 'check' | 'damage'> & {
   /**
    * Grants a transaction, the same one again without counting it twice. False when a limit has no room for it.
    *
-   * @throws Unavailable `mpc_journal_full`, `mpc_journal_failed`, or when the log cannot be read
+   * @throws Unavailable `mpc_journal_full`, `mpc_journal_failed` or `mpc_journal_damaged`, or when the log cannot be read
    */
   readonly take: (spending: Spending, revertedOf: RevertedOf) => Promise<boolean>
   /** Resolves when earlier calls are finished. */
@@ -60,12 +60,14 @@ type Buckets = Map<number, Bucket>
  */
 export async function openSpentBook(path: string, now: () => number): Promise<SpentBook> {
   const { file, records } = await openJournalFile(path)
+  const wrong = records.findIndex((record) => !Value.Check(Line, record))
+  if (wrong !== -1) {
+    await file.close()
+    throw damaged(path, wrong + 1)
+  }
   const counters = new Map<string, Buckets>()
   let size = 0
-  records.forEach((record, index) => {
-    if (!Value.Check(Line, record)) throw damaged(path, index + 1)
-    for (const entry of record.spent) add(fromEntry(entry))
-  })
+  for (const { spent } of records as Static<typeof Line>[]) for (const entry of spent) add(fromEntry(entry))
   let lines = records.length
   let last: Promise<unknown> = Promise.resolve()
 
@@ -122,6 +124,12 @@ export async function openSpentBook(path: string, now: () => number): Promise<Sp
   }
 
   return {
+    damage: file.damage,
+    check() {
+      const checked = last.then(file.check)
+      last = checked.catch(() => undefined)
+      return checked
+    },
     take(spending, revertedOf) {
       const granted = last.then(() => grant(spending, revertedOf))
       last = granted.catch(() => undefined)

@@ -37,7 +37,13 @@ export type TidySharesPorts = {
  * The number of keys checked and of shares removed: those before the one in force, and those that never came into
  * force. `waiting` counts the keys whose shares were kept because a party did not say that it holds the one in force.
  */
-export type Tidied = Removed & { readonly keys: number }
+export type Tidied = Removed & {
+  readonly keys: number
+  /** The keys whose older shares were kept. */
+  readonly old: readonly string[]
+  /** The keys of which the party has shares, and not the one that the log names. */
+  readonly without: readonly string[]
+}
 type Removed = { readonly settled: number; readonly dropped: number; readonly waiting: number }
 
 const NOTHING: Removed = { settled: 0, dropped: 0, waiting: 0 }
@@ -83,7 +89,7 @@ export function createTidyShares(ports: TidySharesPorts): TidyShares {
   return async (signal) => {
     const all = store.list()
     const unknown: Held[] = []
-    const tidied = { keys: 0, ...NOTHING }
+    const tidied = { keys: 0, ...NOTHING, old: [] as string[], without: [] as string[] }
     let newestKnown = 0
 
     async function tidy(held: Held, work: () => Promise<Removed>) {
@@ -92,6 +98,7 @@ export function createTidyShares(ports: TidySharesPorts): TidyShares {
         tidied.settled += settled
         tidied.dropped += dropped
         tidied.waiting += waiting
+        if (waiting > 0) tidied.old.push(held.keyId)
       } catch (error) {
         onError(error, held.keyId)
       }
@@ -104,6 +111,7 @@ export function createTidyShares(ports: TidySharesPorts): TidyShares {
         const key = keys.get(held.keyId)
         if (key === undefined) unknown.push(held)
         else await tidy(held, () => tidyKnown(held, key))
+        if (key !== undefined && !held.generations.includes(generationOf(key))) tidied.without.push(held.keyId)
         if (key !== undefined) newestKnown = Math.max(newestKnown, idTime(held.keyId) ?? 0)
       }
       tidied.keys += step.length

@@ -1,5 +1,6 @@
 /** `explain`: the history of a transaction or another resource, for people. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
+import { shown } from '../../cli/printed.ts'
 import { readChain } from '../chain-now.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
 import { completeLanes } from '../lanes/lane-now.ts'
@@ -46,7 +47,7 @@ async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<Exi
   const facts = await readStory(ports, id)
   const surroundings = await readSurroundings(ports, facts)
   const story = { facts, steps: tellStory(facts), standing: whereItStands(facts, surroundings) }
-  io.print(storyJson(story), storyText(story, io.paint))
+  io.print(storyJson(story), storyText(shown(story), io.paint))
   const { chain } = surroundings
   if (chain === null || chain.node.up) return 0
   io.note(`No node of ${chain.name} answers: ${chain.node.why}.`)

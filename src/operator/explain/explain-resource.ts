@@ -5,6 +5,7 @@
 import type { Pool } from 'pg'
 import type { Explained } from '../../capability.ts'
 import type { CliIo, ExitCode } from '../../cli/command.ts'
+import { shown } from '../../cli/printed.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { Event } from '../../core/messages.ts'
 import { BrokenChain } from '../../event-log/broken-chain.ts'
@@ -49,15 +50,18 @@ export async function explainResource(
     text: textOf(event),
   }))
   const of = `${noun} ${id}`
-  const rows = transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
-  const [newest] = transactions
+  const printed = shown({ of, story, held, transactions })
+  const rows = printed.transactions.map((one) => [one.id, one.type, one.state, one.createdAt])
+  const [newest] = printed.transactions
   const list =
     newest === undefined
       ? ''
       : `\nIts transactions, newest first:\n\n${io.table(['transaction', 'type', 'state', 'requested at'], rows)}\n   → Read the history of one.\n     ${bursar(`explain ${newest.id}`)}\n`
-  const lines = story.map(({ at, who, text }) => `${at}  ${io.paint.bold(text)}\n      ${io.paint.dim(`by ${who}`)}\n`)
-  const end = held === null ? '' : `${io.paint.red('held')}  ${held}\n`
-  io.print({ of, story, held, transactions }, `${io.paint.bold(of)}\n\n${lines.join('')}${end}${list}`)
+  const lines = printed.story.map(
+    ({ at, who, text }) => `${at}  ${io.paint.bold(text)}\n      ${io.paint.dim(`by ${who}`)}\n`,
+  )
+  const end = held === null ? '' : `${io.paint.red('held')}  ${printed.held}\n`
+  io.print({ of, story, held, transactions }, `${io.paint.bold(printed.of)}\n\n${lines.join('')}${end}${list}`)
   return 0
 }
 

@@ -2,6 +2,7 @@
 
 import { parseAddress } from '../../chain/address.ts'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../../cli/command.ts'
+import { shown, shownText } from '../../cli/printed.ts'
 import { NotFound } from '../../core/errors.ts'
 import { type ChainNow, type OperatorChain, readChain, readNonces } from '../chain-now.ts'
 import { type Finding, findingJson } from '../finding.ts'
@@ -66,8 +67,10 @@ async function showLane(
     throw new NotFound('lane', 'lane_not_found', `No wallet has the address ${address} on ${chain.name}.`)
   const transactions = await readUnfinished({ pool, log }, lane.lane)
   const findings = judgeLane(lane, contextOf(chain))
-  const shown = { lane, chain, pendingNonce, transactions, findings }
-  io.print(toJson(shown), toText(shown, io))
+  const facts = { lane, pendingNonce, transactions, findings }
+  // The client of a chain is no data.
+  const printedChain = { ...chain, name: shownText(chain.name), node: shown(chain.node) }
+  io.print(toJson({ ...facts, chain }), toText({ ...shown(facts), chain: printedChain }, io))
   if (chain.node.up) return findings.length > 0 ? 1 : 0
   io.note(`No node of ${chain.name} answers: ${chain.node.why}.`)
   return 3

@@ -1,6 +1,7 @@
 /** `lanes`: every lane with pending transactions, one line each. */
 import type { CliCommand, Within } from '../../cli/command.ts'
 import { limitOf } from '../../cli/option-values.ts'
+import { shown } from '../../cli/printed.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import type { OperatorPorts } from '../ports.ts'
 import { duration } from '../words.ts'
@@ -50,7 +51,10 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
         const contextOf = await readLaneContext(ports)
         const attention = (lane: LaneNow) => judgeLane(lane, contextOf(chainOf(lane, chains))).map(({ kind }) => kind)
         const listed = lanes.map((lane) => laneJson(lane, chainOf(lane, chains), attention(lane)))
-        io.print(listed, listed.length === 0 ? 'no lane has work in progress\n' : io.table(HEAD, listed.map(toCells)))
+        io.print(
+          listed,
+          listed.length === 0 ? 'no lane has work in progress\n' : io.table(HEAD, shown(listed).map(toCells)),
+        )
         if (rows.length > limit) io.note(`There are more lanes: use --limit ${10 * limit}.`)
         for (const { name, node } of chains) if (!node.up) io.note(`No node of ${name} answers: ${node.why}.`)
         return chains.every(({ node }) => node.up) ? 0 : 3

@@ -12,7 +12,7 @@ import { judgeAuditors } from './judge-auditors.ts'
 import { isFollowed, judgeFollower } from './judge-following.ts'
 import { judgeKeystores } from './judge-keystores.ts'
 import { judgeReaders, WEBHOOK_SENDER } from './judge-readers.ts'
-import { judgeAccusations, judgeBans } from './judge-shares.ts'
+import { judgeAccusations, judgeBans, judgeParties } from './judge-shares.ts'
 import { judgeSubmitters } from './judge-submitters.ts'
 import { judgeTransactions } from './judge-transactions.ts'
 import type { ProcessNow, ServiceFacts } from './service-facts.ts'
@@ -50,6 +50,7 @@ export function judgeService(facts: ServiceFacts, context: ServiceContext): Find
       ? []
       : context.chains.flatMap((chain) => judgeFollower(facts, chain, context.limits))),
     ...judgeUnsettled(facts, context),
+    ...judgeParties(facts),
     ...judgeBans(facts),
     ...judgeAccusations(facts),
     ...judgeWork(facts, context.limits),

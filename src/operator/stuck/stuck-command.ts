@@ -1,5 +1,6 @@
 /** `stuck`: everything that has not progressed for too long, with the next step for each. */
 import type { CliCommand, ExitCode, Paint, Within } from '../../cli/command.ts'
+import { shown } from '../../cli/printed.ts'
 import { FINDING_KINDS, type Finding, findingJson } from '../finding.ts'
 import { limitsOf } from '../limits.ts'
 import type { OperatorPorts } from '../ports.ts'
@@ -25,7 +26,7 @@ export function stuckCommand(within: Within<OperatorPorts>): CliCommand {
         const { parties, queueBackend } = ports
         const context = { parties, queueBackend, limits: limitsOf(ports.settings), nowMs: ports.clock() }
         const findings = judge(await readFacts(ports), context)
-        io.print({ stuck: findings.length > 0, findings: findings.map(findingJson) }, toText(findings, io.paint))
+        io.print({ stuck: findings.length > 0, findings: findings.map(findingJson) }, toText(shown(findings), io.paint))
         const outages = findings.filter(isOutage)
         for (const { problem } of outages) io.note(problem)
         return outages.length > 0 ? 3 : findings.length > 0 ? 1 : 0

@@ -4,6 +4,7 @@ import { listOf, textOf } from '../../cli/option-values.ts'
 import { isTenantId } from '../../core/tenants.ts'
 import type { BackUpRequest } from '../kit/back-up.ts'
 import { isPartName } from '../kit/format.ts'
+import { readSignedBy } from './kit-places.ts'
 
 export const TENANT_OPTION: CliOption = { flags: '--tenant <name>', description: 'only this tenant' }
 
@@ -22,6 +23,11 @@ export const BACKUP_OPTIONS: readonly CliOption[] = [
   },
   TENANT_OPTION,
   { flags: '--force', description: 'replace parts that the kit already has' },
+  {
+    flags: '--signed-by <key>',
+    description: 'the key of another machine that signed the kit in --out: its parts are kept, and signed again',
+    repeatable: true,
+  },
 ]
 
 /** @throws BadInput */
@@ -35,6 +41,7 @@ export function readBackup(options: CliOptions): BackUpRequest {
     parts: parts.length === 0 ? null : parts,
     tenant: readTenant(options),
     force: options.force === true,
+    signedBy: readSignedBy(options),
   }
 }
 

@@ -18,8 +18,39 @@ function sealedTogether({ written, wallets }: BackedUp): string {
   return `These parts together can sign for the mpc wallets. In production each party makes its own part, for its own recipient.\n`
 }
 
-export function backedUpAsJson({ directory, written, parts, wallets, leftOut, elsewhere }: BackedUp) {
+/** Whether every wallet can be restored, and no manifest was changed. An empty kit proves nothing. */
+export function isProved({ origins }: OpenedKit, verdicts: readonly KitVerdict[]): boolean {
+  const isWhole = origins.every(({ signed }) => signed.state !== 'broken')
+  return isWhole && verdicts.length > 0 && verdicts.every(({ ok }) => ok)
+}
+
+/** What the signatures do not prove, one line for each manifest. */
+export function originLines(origins: OpenedKit['origins']): string[] {
+  return origins.map(({ manifest, signed }) => {
+    if (signed.state === 'signed')
+      return `${manifest} is signed by ${signed.key}: compare it with the key that backup printed`
+    if (signed.state === 'broken') return `NOT PROVED: ${manifest} was changed since it was signed`
+    return `NOT PROVED: ${manifest} is not signed, as kits of earlier versions: who made its parts, that they belong together, and that none is missing`
+  })
+}
+
+export function originsAsText(origins: OpenedKit['origins']): string {
+  return originLines(origins)
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+export function originsAsJson({ origins }: OpenedKit) {
+  return origins.map(({ manifest, signed }) => ({
+    manifest,
+    state: signed.state,
+    key: signed.state === 'signed' ? signed.key : null,
+  }))
+}
+
+export function backedUpAsJson({ directory, written, parts, wallets, leftOut, signedBy, elsewhere }: BackedUp) {
   return {
+    signed_by: signedBy,
     directory,
     written,
     parts,
@@ -30,7 +61,7 @@ export function backedUpAsJson({ directory, written, parts, wallets, leftOut, el
 }
 
 export function backedUpAsText(made: BackedUp): string {
-  const { directory, written, parts, wallets, leftOut, elsewhere } = made
+  const { directory, written, parts, wallets, leftOut, signedBy, elsewhere } = made
   const needed = new Set(
     wallets.flatMap((wallet) =>
       wallet.type === 'hd' ? [HD_PART] : Array.from({ length: wallet.parties }, (_, index) => partyPart(index + 1)),
@@ -49,13 +80,16 @@ export function backedUpAsText(made: BackedUp): string {
     `${directory}: ${written.join(', ')} written; wallets in kit.json: ${wallets.length}\n${more}${others}` +
     leftOut.map(({ part, address, why }) => `NOT IN ${part}: the share of ${address}: ${why}\n`).join('') +
     sealedTogether(made) +
+    `Signed by ${signedBy}. Keep this key with the identities, and give it to verify, sweep and restore as --signed-by.\n` +
     `Next, verify the kit: npm run recovery -- verify --kit ${directory} --identity FILE\n`
   )
 }
 
-export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly KitVerdict[]) {
+export function verdictsAsJson(kit: OpenedKit, verdicts: readonly KitVerdict[]) {
+  const { problems } = kit
   return {
-    ok: verdicts.length > 0 && verdicts.every(({ ok }) => ok),
+    ok: isProved(kit, verdicts),
+    signatures: originsAsJson(kit),
     wallets: verdicts.map(({ wallet, ok, heldBy, note }) => {
       const { wallet_id, address, type, network, environment } = wallet
       return { wallet_id, address, type, network, environment, ok, parts: heldBy, note }
@@ -64,7 +98,11 @@ export function verdictsAsJson({ problems }: OpenedKit, verdicts: readonly KitVe
   }
 }
 
-export function verdictsAsText({ table }: CliIo, { problems }: OpenedKit, verdicts: readonly KitVerdict[]): string {
+export function verdictsAsText(
+  { table }: CliIo,
+  { problems, origins }: Pick<OpenedKit, 'problems' | 'origins'>,
+  verdicts: readonly KitVerdict[],
+): string {
   const failed = verdicts.filter(({ ok }) => !ok).length
   const rows = verdicts.map(({ wallet, ok, heldBy, note }) => [
     wallet.address,
@@ -75,12 +113,13 @@ export function verdictsAsText({ table }: CliIo, { problems }: OpenedKit, verdic
     note ?? '',
   ])
   const warnings = problems.map(({ path, problem }) => `not used: ${path}: ${problem}\n`).join('')
-  if (rows.length === 0) return `${warnings}the kit lists no wallets: nothing was verified\n`
+  const proofs = originsAsText(origins)
+  if (rows.length === 0) return `${warnings}${proofs}the kit lists no wallets: nothing was verified\n`
   const verdict =
     failed === 0
       ? `${rows.length} of ${rows.length} wallets can be restored from these parts`
       : `${failed} of ${rows.length} wallets can NOT be restored from these parts`
-  return `${table(['wallet', 'type', 'network', 'restored', 'parts', ''], rows)}${warnings}${verdict}\n`
+  return `${table(['wallet', 'type', 'network', 'restored', 'parts', ''], rows)}${warnings}${proofs}${verdict}\n`
 }
 
 export function restoredAsText({ restored, unchanged }: RestoredSeeds): string {

@@ -1,17 +1,24 @@
 /** `npm run recovery`: creates, verifies and uses recovery kits. Prints no secret. */
 import type { CliCommand, CliProgram } from '../../cli/command.ts'
+import { shown } from '../../cli/printed.ts'
 import { createIdentity, withoutIdentities } from '../../keys/age.ts'
 import type { BackUp } from '../kit/back-up.ts'
 import type { KitWallet } from '../kit/format.ts'
+import { keyOfWallet } from '../kit/kit-keys.ts'
 import { KitRefused } from '../kit/kit-refused.ts'
+import type { KitSeed, OpenedKit } from '../kit/open-kits.ts'
 import { signSweep } from '../kit/sign-sweep.ts'
-import type { RestoreSeeds } from '../kit/sources.ts'
+import type { OfferedSeed, RestoreSeeds } from '../kit/sources.ts'
 import { verifyKit } from '../kit/verify-kit.ts'
 import { BACKUP_OPTIONS, readBackup, readTenant, TENANT_OPTION } from './backup-options.ts'
-import { KIT_OPTIONS, openPlaces, type Stdin } from './kit-places.ts'
+import { KIT_OPTIONS, openPlaces, readSignedBy, type Stdin } from './kit-places.ts'
 import {
   backedUpAsJson,
   backedUpAsText,
+  isProved,
+  originLines,
+  originsAsJson,
+  originsAsText,
   restoredAsText,
   sweepAsJson,
   sweepAsText,
@@ -64,7 +71,7 @@ function backupCommand({ backUp }: RecoveryPorts): CliCommand {
     options: BACKUP_OPTIONS,
     async run({ options }, io) {
       const made = await backUp(readBackup(options))
-      io.print(backedUpAsJson(made), backedUpAsText(made))
+      io.print(backedUpAsJson(made), backedUpAsText(shown(made)))
       return made.leftOut.length === 0 ? 0 : 1
     },
   }
@@ -82,9 +89,12 @@ function verifyCommand({ stdin, currentWallets }: RecoveryPorts): CliCommand {
     async run({ options }, io) {
       const kit = await openPlaces(options, stdin)
       const verdicts = verifyKit(kit, options.againstDatabase === true ? await currentWallets() : null)
-      io.print(verdictsAsJson(kit, verdicts), verdictsAsText(io, kit, verdicts))
+      io.print(
+        verdictsAsJson(kit, verdicts),
+        verdictsAsText(io, shown({ problems: kit.problems, origins: kit.origins }), shown(verdicts)),
+      )
       // An empty kit proves nothing.
-      return verdicts.length > 0 && verdicts.every(({ ok }) => ok) ? 0 : 1
+      return isProved(kit, verdicts) ? 0 : 1
     },
   }
 }
@@ -93,24 +103,57 @@ function restoreCommand({ stdin, restoreSeeds }: RecoveryPorts): CliCommand {
   return {
     name: 'restore',
     summary: 'restore the seeds of hd wallets into the keystore of this machine; never replaces a seed',
+    details:
+      'Everything is checked before anything is written, and all seeds are restored or none. A seed must come from the key that --signed-by\n' +
+      'names, from a kit of this keystore key, or fit the wallets of its tenant in the database.',
     options: [
       ...KIT_OPTIONS,
       TENANT_OPTION,
-      { flags: '--force', description: 'also restore a seed from which none of the wallets of its tenant comes' },
+      {
+        flags: '--force',
+        description: 'also restore a seed that nothing proves, or that wallets in the database do not come from',
+      },
     ],
     async run({ options }, io) {
       const tenant = readTenant(options)
-      const { seeds, problems } = await openPlaces(options, stdin)
+      const kit = await openPlaces(options, stdin)
+      const { seeds, problems } = kit
       const owners = [...seeds].filter(([owner]) => tenant === null || owner === tenant)
-      const wanted = new Map(owners.map(([owner, { entropy }]) => [owner, entropy]))
+      const wanted = new Map(owners.map(([owner, seed]) => [owner, offered(seed)]))
+      for (const [owner, seed] of owners) requireConsistent(kit, owner, seed)
       if (wanted.size === 0) {
         const why = problems.map(({ path, problem }) => `; ${path}: ${problem}`).join('')
         throw new KitRefused(`the opened parts have no seed${tenant === null ? '' : ` of tenant ${tenant}`}${why}`)
       }
-      const restored = await restoreSeeds(wanted, { force: options.force === true })
-      io.print(restored, restoredAsText(restored))
+      const restored = await restoreSeeds(wanted, { force: options.force === true, trusted: readSignedBy(options) })
+      io.print(
+        { ...restored, signatures: originsAsJson(kit) },
+        restoredAsText(shown(restored)) + originsAsText(shown(kit.origins)),
+      )
       return 0
     },
+  }
+}
+
+function offered({ entropy, origin: { signed } }: KitSeed): OfferedSeed {
+  return { entropy, signedBy: signed.state === 'signed' ? signed.key : null }
+}
+
+/** @throws KitRefused for a seed of a changed kit, or that does not give the wallets which the kit lists for its tenant */
+function requireConsistent(kit: OpenedKit, tenant: string, { origin }: KitSeed): void {
+  if (origin.signed.state === 'broken') {
+    throw new KitRefused(`${origin.manifest} was changed since it was signed: no seed is restored from it.`)
+  }
+  for (const wallet of kit.wallets) {
+    if (wallet.type !== 'hd' || wallet.tenant !== tenant) continue
+    try {
+      keyOfWallet(kit, wallet)
+    } catch (error) {
+      if (!(error instanceof KitRefused)) throw error
+      throw new KitRefused(
+        `The kit contradicts itself: ${wallet.address} of tenant ${tenant}: ${error.message}. Nothing was restored.`,
+      )
+    }
   }
 }
 
@@ -122,7 +165,9 @@ function sweepCommand({ stdin }: RecoveryPorts): CliCommand {
     options: [...KIT_OPTIONS, ...SWEEP_OPTIONS],
     async run({ options }, io) {
       const [request, fork] = [readSweep(options), readSweepFork(options)]
-      const sweep = signSweep(await openPlaces(options, stdin), request)
+      const kit = await openPlaces(options, stdin)
+      const sweep = signSweep(kit, request)
+      for (const line of originLines(kit.origins)) io.note(`${line}\n`)
       io.print(sweepAsJson(request, fork, sweep), sweepAsText(io, request, fork, sweep))
       return 0
     },

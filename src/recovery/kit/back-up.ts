@@ -6,7 +6,7 @@
 import { requireRecipient, sealTo } from '../../keys/age.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import { HD_PART, type HdSecrets, type KitWallet, kitJson, type PartySecrets, partyPart } from './format.ts'
-import { requireRoom, type SealedPart, writeKit } from './kit-directory.ts'
+import { kitIdFor, requireRoom, type SealedPart, writeKit } from './kit-directory.ts'
 import { KitRefused } from './kit-refused.ts'
 import { describeWallet } from './list-wallets.ts'
 import { readSeeds } from './read-seeds.ts'
@@ -23,6 +23,8 @@ export type BackUpRequest = {
   readonly tenant: string | null
   /** Overwrites existing parts. */
   readonly force: boolean
+  /** Keys other than that of this machine, whose parts in the kit are kept. */
+  readonly signedBy: readonly string[]
 }
 
 export type BackedUp = {
@@ -32,6 +34,8 @@ export type BackedUp = {
   readonly parts: readonly string[]
   readonly wallets: readonly KitWallet[]
   readonly leftOut: readonly LeftOut[]
+  /** The key that signed the kit: 64 hex digits, to be kept with the identities. */
+  readonly signedBy: string
   /** Wallets of the service that the kit does not name: their keys are on other machines. */
   readonly elsewhere: number
 }
@@ -40,7 +44,7 @@ export type BackedUp = {
 export type BackUp = (request: BackUpRequest) => Promise<BackedUp>
 
 export function createBackUp(sources: KitSources, now: () => string): BackUp {
-  return async ({ out, recipients, parts, tenant, force }) => {
+  return async ({ out, recipients, parts, tenant, force, signedBy }) => {
     for (const recipient of recipients) await requireRecipient(recipient, '--recipient')
     const names = parts ?? namesOf(sources)
     if (names.length === 0) {
@@ -49,6 +53,8 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       )
     }
     if (!force) await requireRoom(out, names)
+    const { signer } = sources
+    const kitId = await kitIdFor(out, { names, signer, trusted: signedBy })
     const createdAt = now()
     const wanted = await readWanted(sources, tenant)
     const sealed: SealedPart[] = []
@@ -56,15 +62,20 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
     for (const name of names) {
       const { secrets, without } = await secretsOf(sources, name, wanted, createdAt)
       leftOut.push(...without)
-      const plaintext = kitJson(secrets)
+      const plaintext = kitJson({ ...secrets, kit_id: kitId })
       try {
         sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
       } finally {
         plaintext.fill(0)
       }
     }
+    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
     const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
-    const manifest = await writeKit(out, { parts: sealed, wallets, createdAt }, { force })
+    const manifest = await writeKit(
+      out,
+      { kitId, parts: sealed, wallets, createdAt, signer, trusted: signedBy },
+      { force },
+    )
     const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))
     return {
       directory: out,
@@ -72,6 +83,7 @@ export function createBackUp(sources: KitSources, now: () => string): BackUp {
       parts: manifest.parts.map(({ name }) => name),
       wallets: manifest.wallets,
       leftOut,
+      signedBy: signer.key,
       elsewhere: wanted.described.filter(({ wallet_id }) => !named.has(wallet_id)).length,
     }
   }

@@ -54,15 +54,25 @@ const Part = Type.Object({
 const Manifest = Type.Object({
   format: Type.Literal('bursar recovery kit'),
   version: Type.Literal(1),
+  /** Parts name it too, under their seal. Kits of earlier versions have none. */
+  kit_id: Type.Optional(Type.String({ pattern: '^[0-9a-f]{32}$' })),
   created_at: Text,
   parts: Type.Array(Part),
   wallets: Type.Array(Wallet),
+  /** Over everything else, by whoever wrote it last. Kits of earlier versions have none. */
+  signature: Type.Optional(
+    Type.Object({
+      key: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+      value: Type.String({ pattern: '^[0-9a-f]{128}$' }),
+    }),
+  ),
 })
 
 const HdSecrets = Type.Object({
   format: Type.Literal('bursar recovery part'),
   version: Type.Literal(1),
   part: Type.Literal(HD_PART),
+  kit_id: Type.Optional(Text),
   created_at: Text,
   seeds: Type.Array(
     Type.Object({
@@ -80,6 +90,7 @@ const PartySecrets = Type.Object({
   format: Type.Literal('bursar recovery part'),
   version: Type.Literal(1),
   part: PartName,
+  kit_id: Type.Optional(Text),
   created_at: Text,
   shares: Type.Array(Type.Object({ key_id: Text, epoch: Count, address: Text, share: Base64 })),
 })

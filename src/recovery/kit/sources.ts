@@ -2,6 +2,7 @@
 import type { Environment, Network } from '../../core/networks.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import type { WalletKey } from '../../wallets/events.ts'
+import type { KitSigner } from './kit-signature.ts'
 
 /** A wallet whose key Bursar holds, as recorded by the service. */
 export type SourceWallet = {
@@ -43,19 +44,25 @@ export type KitSources = {
   readonly seeds: TenantSeedSource | null
   /** The parties whose stores are on this machine. */
   readonly parties: readonly PartyShareSource[]
+  /** Of the keystore; without one, of the first party. `null` when this machine has neither. */
+  readonly signer: KitSigner | null
 }
+
+/** A seed of a kit, and the key that signed it; `null` when nobody did. */
+export type OfferedSeed = { readonly entropy: Uint8Array; readonly signedBy: string | null }
 
 /** The tenants whose seeds were restored, and those whose seeds already existed. */
 export type RestoredSeeds = { readonly restored: readonly string[]; readonly unchanged: readonly string[] }
 
 /**
- * Restores seeds, by tenant, into the keystore of this machine.
+ * Restores seeds, by tenant, into the keystore of this machine: all of them or none.
  *
- * @param options.force also a seed from which none of the wallets of its tenant comes
- * @throws KitRefused for such a seed, before any is restored; Conflict when a tenant has another seed there;
- *   Unavailable when the keystore cannot be opened
+ * @param options.force also a seed that contradicts the wallets of its tenant, or that nothing proves to be of this installation
+ * @param options.trusted the keys that the operator named
+ * @throws KitRefused for such a seed; Conflict when a tenant has another seed there; Unavailable when the keystore cannot
+ *   be opened. Nothing is restored then
  */
 export type RestoreSeeds = (
-  seeds: ReadonlyMap<string, Uint8Array>,
-  options: { readonly force: boolean },
+  seeds: ReadonlyMap<string, OfferedSeed>,
+  options: { readonly force: boolean; readonly trusted: readonly string[] },
 ) => Promise<RestoredSeeds>

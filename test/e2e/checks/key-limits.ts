@@ -26,7 +26,7 @@ export async function checkKeyLimits(t: Test, sandbox: Sandbox): Promise<void> {
           {
             type: 'policy_error',
             code: 'key_limit',
-            message: /^The API key has 0\.09\d* ETH left, and this needs 0\.3\d*\./,
+            message: /^The API key has 0\.09\d* ETH left, and this needs 0\.3\d* ETH\./,
             details: { limit: '1', unit: 'ETH', window_seconds: 86_400, left: /^0\.09/, needed: /^0\.3/ },
           },
         ],
