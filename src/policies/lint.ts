@@ -79,14 +79,17 @@ const FIELD_ACTIONS: Readonly<Record<string, readonly string[]>> = {
   typedData: ['sign_typed_data', 'approve', 'transfer', 'nft_transfer'],
 }
 
+/** Whose items may be names of lists. */
+const OF_ADDRESSES: ReadonlySet<string> = new Set(['recipients', 'contracts', 'spenders', 'verifyingContracts'])
+
 /** A phrase; `null` if a request can match. */
 function whyNever(rule: Rule, { lists }: Policy): string | null {
   const { match, effect } = rule
   const { actions, amount, amountUsd, slippageBps, assets, time } = match
   for (const [field, among] of amongsOf(match)) {
     if (!('in' in among)) continue
-    const isEmpty = among.in.every((item) => lists[item]?.length === 0)
-    if (isEmpty) return `${field} has nothing in it`
+    const isEmpty = (item: string) => OF_ADDRESSES.has(field) && Object.hasOwn(lists, item) && lists[item]?.length === 0
+    if (among.in.every(isEmpty)) return `${field} has nothing in it`
   }
   const has = (names: readonly string[]) => actions === undefined || actions.some((one) => names.includes(one))
   for (const [field, needed] of Object.entries(FIELD_ACTIONS))
@@ -130,7 +133,13 @@ function covers(first: Match, second: Match): boolean {
 }
 
 function isWithin(inner: Among, outer: Among): boolean {
-  if ('in' in outer) return 'in' in inner && inner.in.every((item) => outer.in.includes(item))
+  if ('in' in outer) return 'in' in inner && areAmong(inner.in, outer.in)
   if ('in' in inner) return outer.notIn.length === 0
-  return outer.notIn.every((item) => inner.notIn.includes(item))
+  return areAmong(outer.notIn, inner.notIn)
+}
+
+/** A set: each rule is compared with each other one, and may have hundreds of items. */
+function areAmong(items: readonly string[], others: readonly string[]): boolean {
+  const all = new Set(others)
+  return items.every((item) => all.has(item))
 }
