@@ -151,7 +151,9 @@ t.test('each kind of request is judged, and a refusal names the rule and records
 })
 
 t.test('refusals are counted in one event a minute for each key and rule, and a shadow reports', async (t) => {
-  const version = await publish([{ id: 'never', effect: 'deny', match: { actions: ['transfer'], recipients: { in: [MALLORY] } } }])
+  const version = await publish([
+    { id: 'never', effect: 'deny', match: { actions: ['transfer'], recipients: { in: [MALLORY] } } },
+  ])
   const shadow = await publish(
     [
       { id: 'small', effect: 'deny', match: { amount: { asset_id: ETHER, gte: '0.02' } } },
