@@ -47,7 +47,12 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
       tags.forget()
     },
     fullRuleOf: createFullRuleOf(kernel),
-    onRefusal: metrics.countPolicyRefusal,
+    onRefusal(denial, { tenantId }) {
+      metrics.countPolicyRefusal(denial)
+      const { environment, version, shadow, rule, reason, apiKey, walletId } = denial
+      const fields = { tenant_id: tenantId, environment, version, rule, reason, key_id: apiKey, wallet_id: walletId }
+      logger.info(fields, shadow ? 'the shadow of a policy would refuse a request' : 'a policy refused a request')
+    },
     onError: (error) => logger.warn({ err: error }, 'cannot record what a policy refused; will retry'),
   })
   return { inForce, judge, judgeBy, denialReports }

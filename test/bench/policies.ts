@@ -1,5 +1,6 @@
 /** The CPU of a decision by a policy of 20 rules, and of a test of a policy on the past, with what a request is judged as. */
 import { useFastKeccak } from '../../src/chain/fast-keccak.ts'
+import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
@@ -30,10 +31,16 @@ export async function benchPolicies(): Promise<Figure[]> {
   ]
 }
 
-/** Rules about lists, methods, amounts and times that no transfer of the bench breaks, and limits with room. */
 function policyOf(limits: number): CompiledPolicy {
+  return compilePolicy(benchPolicy({ rules: RULES, limits, of: { amount_usd: '900000000' } }), 1)
+}
+
+type Wanted = { readonly rules: number; readonly limits: number; readonly of: Partial<SentRule['limit'] & object> }
+
+/** Rules about lists, methods, amounts and times that no transfer of the bench breaks, and limits with room. */
+export function benchPolicy({ rules: count, limits, of }: Wanted, assets: readonly LimitedAsset[] = ASSETS): Policy {
   const listed = Array.from({ length: LISTED }, (_, n) => `0x${(n + 1).toString(16).padStart(40, '0')}`)
-  const rules = Array.from({ length: RULES }, (_, n): SentRule => {
+  const rules = Array.from({ length: count }, (_, n): SentRule => {
     const id = `r${n}`
     if (n < limits) {
       const per = (['tenant', 'wallet', 'recipient'] as const)[n % 3] ?? 'tenant'
@@ -41,7 +48,7 @@ function policyOf(limits: number): CompiledPolicy {
         id,
         effect: 'limit',
         match: { actions: ['transfer'] },
-        limit: { amount_usd: '900000000', window_seconds: 86_400, per },
+        limit: { ...of, window_seconds: 86_400, per },
       }
     }
     const match = [
@@ -60,8 +67,9 @@ function policyOf(limits: number): CompiledPolicy {
     ][n % 5]
     return { id, effect: 'deny', ...(match === undefined ? {} : { match }) }
   })
-  const assetOf = (assetId: string) => ASSETS.find((asset) => asset.assetId === assetId) ?? null
-  return compilePolicy(readPolicy({ default: 'allow', lists: { blocked: listed }, rules }, assetOf), 1)
+  const known = [...assets, ...ASSETS]
+  const assetOf = (assetId: string) => known.find((asset) => asset.assetId === assetId) ?? null
+  return readPolicy({ default: 'allow', lists: { blocked: listed }, rules }, assetOf)
 }
 
 function decisions(bench: string, policy: CompiledPolicy): Figure {
