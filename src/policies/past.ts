@@ -157,7 +157,9 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
     const by = data as unknown as Judging
     const facts = factsFor(by, event, data.walletId)
     const judged = judgedTransaction({ type, data: readIntent(data) }, facts)
-    return judged.intents.length === 0 || UNJUDGED.includes(type) ? null : { is: 'request', id: idOf(event), judged, by }
+    return judged.intents.length === 0 || UNJUDGED.includes(type)
+      ? null
+      : { is: 'request', id: idOf(event), judged, by }
   }
 
   return {
