@@ -5,6 +5,7 @@ import { BadInput, type CliCommand } from '../cli/command.ts'
 import { MAX_RULES_BYTES } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import { createValidatorCompiler } from '../http/validation.ts'
+import { policiesCommand } from '../policies/list-command.ts'
 import { readSentPolicy } from '../policies/read-sent.ts'
 import { policyBody } from '../policies/schemas.ts'
 import type { SentPolicy } from '../policies/sent-policy.ts'
@@ -18,6 +19,7 @@ const MOST_BYTES = 1_000_000 + MAX_RULES_BYTES
 
 export function composePolicyCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
+    policiesCommand((task) => withKernel(env, ({ pool }) => task({ pool }))),
     policyTestCommand((task) =>
       withKernel(env, (kernel) => {
         const assetOf = createAssetOfOwner(kernel, createAssetBooks(kernel.pool))
