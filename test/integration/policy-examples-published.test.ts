@@ -116,3 +116,5 @@ for (const [, title = '', text = ''] of policies)
       t.match(codes.join(), /^policy_(denied|limit)$/)
     }
   })
+
+t.end()
