@@ -13,6 +13,7 @@ import { UNSIGNED_OF_TENANT } from './sql.ts'
 import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
+import type { MintRecorded, VoucherRequested } from './tokens/mint-events.ts'
 import { observeUses, unwindUses } from './tokens/observe-uses.ts'
 import { createSignVoucher } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
@@ -34,6 +35,13 @@ export const nft: Capability = {
     standing: {
       CollectionRequested: ({ chainId, contractAddress: contract }: CollectionRequested['data']) => [
         { is: 'collection', chainId, contract },
+      ],
+    },
+    passing: {
+      MintRecorded: ({ mintingType, tokens }: MintRecorded['data'], id) =>
+        mintingType === 'LAZY' ? [{ is: 'minting', id, recipient: tokens[0]?.recipient ?? null }] : [],
+      VoucherRequested: ({ walletId, chainId, contract, requestedAt }: VoucherRequested['data']) => [
+        { is: 'voucher', walletId, chainId, contract, requestedAt },
       ],
     },
   },

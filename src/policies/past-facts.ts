@@ -17,6 +17,8 @@ export type PastFact =
   | { readonly is: 'address'; readonly address: string }
   | { readonly is: 'token'; readonly chainId: number; readonly contract: string; readonly asset: AssetRef | null }
   | { readonly is: 'collection'; readonly chainId: number; readonly contract: string }
+  /** The next event of the stream is a voucher for it; `null` for anybody. */
+  | { readonly is: 'minting'; readonly id: string; readonly recipient: string | null }
   | { readonly is: 'price'; readonly assetId: string; readonly price: Price }
 
 /** What does not change is missing. */
@@ -28,6 +30,8 @@ export type PastWallet = {
 export type PastFacts = {
   readonly learn: (fact: PastFact) => void
   readonly walletOf: (walletId: string) => PastWallet
+  /** Who gets what was last recorded to be minted, by the id of the mint. */
+  readonly recipientOf: (mintId: string) => string | null
   /** What does not depend on the request. */
   readonly facts: Omit<Facts, 'actor' | 'tags' | 'priceOf'>
   /** The newest price by then. */
@@ -40,6 +44,7 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
   const addresses = new Set<string>()
   const collections = new Set<string>()
   const prices = new Map<string, Price>()
+  let minting = { id: '', recipient: null as string | null }
   const registered = new Map<string, AssetRef>()
   const configured = new Map<string, AssetRef>(
     chains.flatMap(({ chainId, tokens }) =>
@@ -84,6 +89,9 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
         case 'collection':
           collections.add(keyOf(fact.chainId, fact.contract))
           break
+        case 'minting':
+          minting = fact
+          break
         case 'price':
           prices.set(fact.assetId, fact.price)
           break
@@ -91,6 +99,7 @@ export function createPastFacts(chains: readonly Pick<ChainSettings, 'chainId' |
           return fact satisfies never
       }
     },
+    recipientOf: (mintId) => (minting.id === mintId ? minting.recipient : null),
     walletOf: (walletId) => wallets.get(walletId) ?? {},
   }
 }

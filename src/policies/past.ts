@@ -17,12 +17,14 @@ import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { Facts } from './facts.ts'
 import type { Judged, Price } from './intent.ts'
+import { UNJUDGED } from './judge.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
 import {
   type JudgedTypedData,
   judgedExport,
   judgedKeyChange,
   judgedSignature,
+  judgedVoucher,
   type WalletFacts,
 } from './signature-intents.ts'
 import { judgedTransaction } from './transaction-intents.ts'
@@ -35,6 +37,7 @@ export type PastRequest = { readonly requestedAt: string } & (
       readonly typedData?: JudgedTypedData
     }
   | { readonly is: 'export'; readonly walletId: string }
+  | { readonly is: 'voucher'; readonly walletId: string; readonly chainId: number; readonly contract: string }
   | { readonly is: 'api_key_change' }
 )
 
@@ -118,7 +121,7 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
     const { requestedAt } = request
     const place = { tenantId, environment, requestedAt }
     const walletId =
-      request.is === 'signature' ? request.wallet.walletId : request.is === 'export' ? request.walletId : null
+      request.is === 'api_key_change' ? null : request.is === 'signature' ? request.wallet.walletId : request.walletId
     const facts = factsFor(by, event, walletId)
     const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by })
     switch (request.is) {
@@ -129,6 +132,13 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
       case 'export': {
         const { network, chainId } = known.walletOf(request.walletId).place ?? UNKNOWN_PLACE
         return step(judgedExport({ ...place, walletId: request.walletId, network, chainId }, facts))
+      }
+      case 'voucher': {
+        const { contract, chainId } = request
+        const { network } = known.walletOf(request.walletId).place ?? UNKNOWN_PLACE
+        const recipient = known.recipientOf(idOf(event))
+        const asked = { ...place, walletId: request.walletId, network, chainId, contract, recipient }
+        return step(judgedVoucher(asked, facts))
       }
       case 'api_key_change':
         return step(judgedKeyChange(place, facts))
@@ -147,7 +157,9 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
     const by = data as unknown as Judging
     const facts = factsFor(by, event, data.walletId)
     const judged = judgedTransaction({ type, data: readIntent(data) }, facts)
-    return judged.intents.length === 0 ? null : { is: 'request', id: idOf(event), judged, by }
+    return judged.intents.length === 0 || UNJUDGED.includes(type)
+      ? null
+      : { is: 'request', id: idOf(event), judged, by }
   }
 
   return {

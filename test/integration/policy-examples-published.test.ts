@@ -24,7 +24,12 @@ const stage = await withStage(t)
 const { service } = stage
 const { kernel, baseUrl } = service
 const [wallet, own] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
-const token = await deployToken(stage.url, { name: 'Token', symbol: 'TKN', decimals: 18 })
+let isDeployed = false
+const deploying = deployToken(stage.url, { name: 'Token', symbol: 'TKN', decimals: 18 }).finally(() => {
+  isDeployed = true
+})
+while (!isDeployed) await stage.mine()
+const token = await deploying
 const scopes = ['*', 'policies:read', 'policies:write', 'policies:publish', 'api_keys:read', 'api_keys:write']
 const other = await createIssueApiKey(kernel)(
   { tenantId: 'acme', environment: 'mainnet', scopes },
@@ -111,3 +116,5 @@ for (const [, title = '', text = ''] of policies)
       t.match(codes.join(), /^policy_(denied|limit)$/)
     }
   })
+
+t.end()

@@ -122,3 +122,5 @@ t.test('a shadow is seeded, and then simulations and requests agree', async (t) 
     'what it accepted fits; before, one did not',
   )
 })
+
+t.end()

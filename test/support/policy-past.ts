@@ -51,7 +51,7 @@ export async function withPast(t: Test) {
   return pastOf(test)
 }
 
-export function pastOf(test: Pick<TestLog, 'pool' | 'log'>) {
+export function pastOf<Test extends Pick<TestLog, 'pool' | 'log'>>(test: Test) {
   const { pool, log } = test
   const change = (id: string, command: TransactionCommand) =>
     log.execute(transactionAggregate, id, command, { metadata: METADATA })
