@@ -100,7 +100,9 @@ export type TaskNeeds = JobNeeds &
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
-  readonly kind: IdKind
+  /** `null` for a resource without an id of its own: it is named by its stream, `<category>-<id>`, as `idRule` says. */
+  readonly kind: IdKind | null
+  readonly idRule?: string
   readonly noun: string
   /** Whose transactions are listed: those that the wallet sent, or those with this subject. */
   readonly transactionsOf?: 'wallet' | SubjectType

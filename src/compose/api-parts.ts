@@ -7,7 +7,6 @@ import { createAccept } from '../event-log/accept.ts'
 import { createFindReplay } from '../event-log/find-replay.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { isManagedContract } from '../nft/collections/is-managed.ts'
-import { createPoliciesInForce } from '../policies/policies-in-force.ts'
 import { createFindWallet } from '../wallets/find-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
@@ -34,7 +33,6 @@ export function apiParts(kernel: Kernel) {
     limitReports,
     findWallet: createFindWallet(createWalletFacts(pool)),
     limitsOfKeys: createLimitsOfKeys(log),
-    policiesInForce: createPoliciesInForce(pool),
     isManaged: (chainId: number, address: string) => isManagedContract(pool, chainId, address),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }

@@ -67,7 +67,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     feed.routes,
     ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
     apiKeys.routes,
-    composePolicyRoutes(kernel, parts),
+    ...composePolicyRoutes(kernel, parts, transactions, swaps.ports),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

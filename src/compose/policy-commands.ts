@@ -1,15 +1,16 @@
 /** The commands of policies. */
 import { readFile } from 'node:fs/promises'
+import { createAssetBooks } from '../assets/asset-books.ts'
 import { BadInput, type CliCommand } from '../cli/command.ts'
 import { MAX_RULES_BYTES } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import { createValidatorCompiler } from '../http/validation.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { readSentPolicy } from '../policies/read-sent.ts'
 import { policyBody } from '../policies/schemas.ts'
 import type { SentPolicy } from '../policies/sent-policy.ts'
 import { policyTestCommand } from '../policies/test-command.ts'
 import { PAST } from './capabilities.ts'
-import { createAssetsOfPolicies } from './policy-assets.ts'
+import { createAssetOfOwner } from './policy-assets.ts'
 import { withKernel } from './run-command.ts'
 
 /** Ten thousand addresses, and room for spaces between them. */
@@ -19,9 +20,10 @@ export function composePolicyCommands(env: NodeJS.ProcessEnv): readonly CliComma
   return [
     policyTestCommand((task) =>
       withKernel(env, (kernel) => {
-        const assetsOf = createAssetsOfPolicies(kernel)
+        const assetOf = createAssetOfOwner(kernel, createAssetBooks(kernel.pool))
         const past = { pool: kernel.pool, source: PAST, chains: kernel.config.chains }
-        const read = async (path: string, owner: Owner) => readPolicy(await readSent(path), await assetsOf(owner))
+        const read = async (path: string, owner: Owner) =>
+          readSentPolicy(await readSent(path), (assetId) => assetOf(owner, assetId))
         return task({ past, readFile: read })
       }),
     ),

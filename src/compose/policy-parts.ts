@@ -7,6 +7,7 @@ import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { COLLECTIONS_AT } from '../nft/sql.ts'
+import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
 import type { Price } from '../policies/intent.ts'
 import { createJudge, type Judge, type ShadowVerdict } from '../policies/judge.ts'
@@ -25,6 +26,8 @@ const MAX_REMEMBERED = 10_000
 export type PolicyParts = {
   readonly inForce: PoliciesInForce
   readonly judge: Judge
+  /** As if this were in force as a shadow, whatever is. */
+  readonly judgeBy: (policy: CompiledPolicy) => Judge
   readonly denialReports: DenialReports
 }
 
@@ -32,7 +35,10 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
   const { log, logger, metrics, pool } = kernel
   const inForce = createPoliciesInForce(pool)
   const tags = createTags(kernel)
-  const judge = createJudge({ ...factSources(kernel, books), tagsOf: tags.of, inForce: inForce.of })
+  const facts = { ...factSources(kernel, books), tagsOf: tags.of }
+  const judge = createJudge({ ...facts, inForce: inForce.of })
+  const judgeBy = (shadow: CompiledPolicy) =>
+    createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
   const denialReports = createDenialReports({
     log,
     shadowed: judge.shadowed,
@@ -44,7 +50,7 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
     onRefusal: metrics.countPolicyRefusal,
     onError: (error) => logger.warn({ err: error }, 'cannot record what a policy refused; will retry'),
   })
-  return { inForce, judge, denialReports }
+  return { inForce, judge, judgeBy, denialReports }
 }
 
 export function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks): Omit<FactSources, 'tagsOf'> {

@@ -40,7 +40,7 @@ export function composeSimulation(
   const { log, newId, pool } = kernel
   const { findWallet, isManaged, policies } = parts
   const signed =
-    (wanted: Wanted, walletId: string): ReturnType<SimulatedRequest['prepare']> =>
+    (wanted: Wanted, walletId: string): Prepare =>
     ({ accept, judge }, metadata, environment) => {
       const ports = { log, accept, newId, findWallet, isManaged, judge: judge.signature }
       const request = createRequestSignature({ ...ports, refusesSpending: async () => false })

@@ -169,6 +169,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     method_not_allowed: 'Use a method from the `Allow` header.',
     mint_not_found: 'Check the id. It may belong to another tenant or environment.',
     mpc_key_not_found: 'Try again when the key of the wallet is created.',
+    policy_version_not_found: 'Check the number: `GET /v1/policies/versions` lists them.',
     quote_not_found: 'Check the id, or request a new quote: old ones are deleted.',
     refresh_not_found: 'Check the id. It may belong to another tenant or environment.',
     resource_not_found: 'Check the path parameter.',

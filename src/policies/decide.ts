@@ -24,7 +24,7 @@ import type { Intent, Judged } from './intent.ts'
  * too old. `uncounted`: a limit is about it, and what it can move has no bound. `over_limit`: it is more than a limit.
  * `not_allowed`: no rule allows it, and the default denies.
  */
-const REASONS = ['denied', 'unknown_price', 'uncounted', 'over_limit', 'not_allowed'] as const
+export const REASONS = ['denied', 'unknown_price', 'uncounted', 'over_limit', 'not_allowed'] as const
 
 export type Refusal = {
   readonly reason: (typeof REASONS)[number]

@@ -3,7 +3,7 @@
  * spent before.
  */
 import { forResource, type Metadata } from '../core/messages.ts'
-import type { LimitedAsset, Policy } from '../core/policy.ts'
+import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
@@ -18,7 +18,7 @@ import type { HasOpened } from './has-opened.ts'
 import { requirePublishable } from './lint.ts'
 import { locksOut, type Publisher } from './lock-out.ts'
 import { policyHash } from './policy-hash.ts'
-import { readPolicy } from './read-policy.ts'
+import { type AssetOf, readSentPolicy } from './read-sent.ts'
 import type { SentPolicy } from './sent-policy.ts'
 
 /** Who asks: the key. */
@@ -48,8 +48,8 @@ export type ManagePorts = {
   readonly accept: Accept
   readonly newId: NewId
   readonly hasOpened: HasOpened
-  /** The assets that the owner may name, by their ids. */
-  readonly assetsOf: (owner: Owner) => Promise<(assetId: string) => LimitedAsset | null>
+  /** An asset that the owner may name, by its id. */
+  readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
   /** Live API keys that may publish. */
   readonly publishersOf: (owner: Owner) => Promise<readonly Publisher[]>
   /** Makes this process see the change at once. */
@@ -59,7 +59,7 @@ export type ManagePorts = {
 type At = { readonly metadata: Metadata; readonly now: string }
 
 export function createManagePolicies(ports: ManagePorts): ManagePolicies {
-  const { log, accept, newId, assetsOf, forget } = ports
+  const { log, accept, newId, assetOf, forget } = ports
 
   /** Each attempt decides on what the log has by then. */
   function run(
@@ -85,7 +85,7 @@ export function createManagePolicies(ports: ManagePorts): ManagePolicies {
   return {
     async draft({ revision, policy: sent, note }, owner, metadata) {
       const { tenantId, environment, keyId: by } = owner
-      const policy = readPolicy(sent, await assetsOf(owner))
+      const policy = await readSentPolicy(sent, (assetId) => assetOf(owner, assetId))
       await run(owner, metadata, async (loaded, at) => {
         const command = { type: 'DraftPolicy', tenantId, environment, revision, policy, note, by, now: at.now } as const
         return change(policyAggregate, loaded, command, at)

@@ -4,12 +4,13 @@ import { ValidationFailed } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { BodyLimits } from '../http/body-limits.ts'
+import { type BodyLimits, CALL_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { type CompiledPolicy, compilePolicy } from './compile.ts'
 import { backtestBody, backtestSchema, simulateBody, simulationSchema } from './past-schemas.ts'
+import { POLICY_BODY } from './routes.ts'
 import type { BacktestRange, BacktestRun } from './run-backtest.ts'
 import type { SentPolicy } from './sent-policy.ts'
 import { shownBacktest } from './shown-backtest.ts'
@@ -38,13 +39,17 @@ export type PastRoutePorts = {
   readonly simulation: SimulatePorts
   readonly requests: Readonly<Record<string, SimulatedRequest>>
   readonly clock: Clock
-  /** Large enough for a policy and a request. */
-  readonly bodyLimits: BodyLimits
 }
 
 /** Events of the log that one test may read. */
 const MOST_EVENTS = 100_000
 const LONGEST_MS = 31 * 86_400_000
+
+/** A policy and the largest request. */
+const BODY: BodyLimits = {
+  bytes: POLICY_BODY.bytes + CALL_BODY.bytes,
+  values: POLICY_BODY.values + CALL_BODY.values,
+}
 
 const tags = ['Policies']
 const SENT = 'Send one of `policy`, `revision` (of the draft) and `version`.'
@@ -69,7 +74,7 @@ export function pastRoutes(ports: PastRoutePorts): Routes {
   }
 }
 
-function addBacktest(app: App, { policyOf, clock, bodyLimits, backtest: run }: PastRoutePorts): void {
+function addBacktest(app: App, { policyOf, clock, backtest: run }: PastRoutePorts): void {
   app.post(
     '/v1/policies/backtest',
     {
@@ -78,7 +83,7 @@ function addBacktest(app: App, { policyOf, clock, bodyLimits, backtest: run }: P
         scope: 'policies:write',
         rate: 'backtested_events_per_second',
         measured: true,
-        body: bodyLimits,
+        body: BODY,
         refusals: { 409: CHANGED, 404: NO_VERSION },
       },
     },
@@ -126,7 +131,7 @@ function requireOne<Source extends TestedSource>(source: Source): Source {
 }
 
 function addSimulation(app: App, ports: PastRoutePorts): void {
-  const { policyOf, requests, simulation, bodyLimits } = ports
+  const { policyOf, requests, simulation } = ports
   const names = Object.keys(requests)
   const schema = {
     tags,
@@ -146,7 +151,7 @@ function addSimulation(app: App, ports: PastRoutePorts): void {
       config: {
         scope: 'policies:write',
         rate: 'calls_per_second',
-        body: bodyLimits,
+        body: BODY,
         refusals: {
           404: NO_VERSION,
           409: `${CHANGED} Or the request would be refused for another reason.`,

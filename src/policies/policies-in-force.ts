@@ -83,7 +83,7 @@ export function createPoliciesInForce(pool: Pool): PoliciesInForce {
 
 /** Versions never change. */
 async function readVersion(pool: Pool, { tenantId, environment }: Owner, version: number): Promise<Policy> {
-  const { rows } = await pool.query<{ readonly policy: Policy }>({
+  const { rows } = await pool.query<Pick<Row<'policy_versions', { readonly policy: Policy }>, 'policy'>>({
     name: 'policy_version_in_force',
     text: `SELECT policy FROM policy_versions WHERE tenant_id = $1 AND environment = $2 AND policy_version = $3`,
     values: [tenantId, environment, version],

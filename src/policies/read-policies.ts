@@ -3,21 +3,17 @@ import type { Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { View } from '../http/view.ts'
-import { diffPolicies } from './diff-policies.ts'
-import { presentPolicy } from './present-policy.ts'
-import type { versionDetailSchema } from './route-schemas.ts'
 import {
+  detailView,
   type PoliciesRow,
   type PoliciesView,
   policiesView,
   type SummaryRow,
   summaryView,
+  type VersionDetail,
   type VersionRow,
   type VersionSummary,
 } from './view.ts'
-
-export type VersionDetail = View<typeof versionDetailSchema>
 
 /** What is asked for by number, or the draft. */
 export type VersionName = number | 'draft'
@@ -90,13 +86,7 @@ export function createPolicyReads(pool: Pool): PolicyReads {
     async version(owner, name, against) {
       const { policy, revision, row } = await find(owner, name)
       const other = against === undefined ? null : await find(owner, against)
-      return {
-        version: row?.policy_version ?? null,
-        revision,
-        summary: row && summaryView(row),
-        policy: presentPolicy(policy),
-        diff: other && { against: against ?? null, ...diffPolicies(other.policy, policy) },
-      }
+      return detailView({ policy, revision, row }, other && { version: against ?? 0, policy: other.policy })
     },
 
     policy: async (owner, name) => (await find(owner, name)).policy,

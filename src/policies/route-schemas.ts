@@ -22,9 +22,6 @@ const hashSchema = Type.String({
 })
 const noteSchema = text(256, { description: 'A note for people.', examples: ['Cap the hot wallets'] })
 
-/** Every field that a response may have, whichever version it is from. */
-export const policySchema = named('Policy', policyBody)
-
 export const warningSchema = Type.Object({
   code: Type.String({ description: 'A stable code.', examples: ['never_matches'] }),
   rule: nullable(Type.String({ description: 'The id of the rule. Null for the policy.', examples: ['daily-cap'] })),
@@ -34,7 +31,7 @@ export const warningSchema = Type.Object({
   }),
 })
 
-const summaryFields = {
+export const summaryFields = {
   version: versionNumber('The number of the version. It never means another policy.'),
   status: oneOf(VERSION_STATUSES, {
     description:
@@ -70,7 +67,7 @@ const summaryFields = {
 }
 
 export const versionSummarySchema = named('PolicyVersionSummary', Type.Object(summaryFields))
-const versionFields = { ...summaryFields, policy: policySchema }
+const versionFields = { ...summaryFields, policy: policyBody }
 const versionSchema = named('PolicyVersion', Type.Object(versionFields))
 
 const draftSchema = named(
@@ -79,7 +76,7 @@ const draftSchema = named(
     revision: revisionNumber(
       'Counts up with each draft. Send it with the next one, and with what you do with this one.',
     ),
-    policy: policySchema,
+    policy: policyBody,
     note: nullable(noteSchema),
     drafted_at: instant('When it was drafted.'),
     drafted_by: keySchema('The id of the API key that drafted it.'),
@@ -117,20 +114,19 @@ const changedSchema = (value: 'default' | 'price_max_age_seconds') =>
       { description: 'Null if it is the same.' },
     ),
   )
-const shownRule = named('PolicyRule', ruleSchema)
-
 export const diffSchema = named(
   'PolicyDiff',
   Type.Object({
-    against: nullable(
-      Type.Integer({ description: 'The version that it is compared with: `before` is of that one.', examples: [2] }),
-    ),
+    against: Type.Integer({
+      description: 'The version that it is compared with: `before` is of that one.',
+      examples: [2],
+    }),
     default: changedSchema('default'),
     price_max_age_seconds: changedSchema('price_max_age_seconds'),
     rules: Type.Object({
-      added: Type.Array(shownRule),
-      removed: Type.Array(shownRule),
-      changed: Type.Array(Type.Object({ id: ruleSchema.properties.id, before: shownRule, after: shownRule })),
+      added: Type.Array(ruleSchema),
+      removed: Type.Array(ruleSchema),
+      changed: Type.Array(Type.Object({ id: ruleSchema.properties.id, before: ruleSchema, after: ruleSchema })),
     }),
     lists: Type.Array(
       Type.Object({
@@ -145,7 +141,7 @@ export const diffSchema = named(
 
 export const draftBody = closedObject({
   revision: revisionNumber('The revision of the draft that this one replaces; 0 for the first draft.'),
-  policy: policySchema,
+  policy: policyBody,
   note: Type.Optional(noteSchema),
 })
 
@@ -190,7 +186,7 @@ export const versionDetailSchema = named(
     version: nullable(versionNumber('The number of the version. Null for the draft.')),
     revision: revisionNumber('The revision of the draft that it is or was.'),
     summary: nullable(versionSummarySchema),
-    policy: policySchema,
+    policy: policyBody,
     diff: nullable(diffSchema),
   }),
 )

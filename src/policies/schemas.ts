@@ -13,6 +13,7 @@ import {
   PERS,
 } from '../core/policy.ts'
 import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS } from '../core/spend-limits.ts'
+import { named } from '../http/components.ts'
 import { addressSchema, amountSchema, closedObject, oneOf, text } from '../http/schemas.ts'
 
 const NAME = '^[a-z][a-z0-9_-]{0,63}$'
@@ -159,45 +160,51 @@ const approvalSchema = closedObject(
   { description: 'Who must approve. A policy that asks for approvals can be tested, and not published yet.' },
 )
 
-export const ruleSchema = closedObject({
-  id: nameSchema('The id of the rule: refusals name it.', 'daily-cap'),
-  description: Type.Optional(
-    text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] }),
-  ),
-  effect: oneOf(EFFECTS, { description: 'What the rule does with requests that match.', examples: ['limit'] }),
-  match: Type.Optional(matchSchema),
-  limit: Type.Optional(limitSchema),
-  on_unknown_price: Type.Optional(
-    oneOf(['deny', 'require_approval'], {
-      description: 'What happens if the rule compares US dollars and a price is not known. The default is `deny`.',
-      examples: ['deny'],
-    }),
-  ),
-  approval: Type.Optional(approvalSchema),
-})
-
-export const policyBody = closedObject({
-  default: oneOf(['allow', 'deny'], {
-    description: 'What happens with a request that no rule is about.',
-    examples: ['allow'],
+export const ruleSchema = named(
+  'PolicyRule',
+  closedObject({
+    id: nameSchema('The id of the rule: refusals name it.', 'daily-cap'),
+    description: Type.Optional(
+      text(256, { description: 'For people.', examples: ['Our hot wallets spend 5,000 dollars a day.'] }),
+    ),
+    effect: oneOf(EFFECTS, { description: 'What the rule does with requests that match.', examples: ['limit'] }),
+    match: Type.Optional(matchSchema),
+    limit: Type.Optional(limitSchema),
+    on_unknown_price: Type.Optional(
+      oneOf(['deny', 'require_approval'], {
+        description: 'What happens if the rule compares US dollars and a price is not known. The default is `deny`.',
+        examples: ['deny'],
+      }),
+    ),
+    approval: Type.Optional(approvalSchema),
   }),
-  price_max_age_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 60,
-      maximum: 604_800,
-      description: 'An older price counts as unknown. The default is 25 hours.',
-      examples: [90_000],
+)
+
+export const policyBody = named(
+  'Policy',
+  closedObject({
+    default: oneOf(['allow', 'deny'], {
+      description: 'What happens with a request that no rule is about.',
+      examples: ['allow'],
     }),
-  ),
-  lists: Type.Optional(
-    Type.Unsafe<Record<string, string[]>>({
-      type: 'object',
-      description: `Named lists of addresses, at most ${MAX_ADDRESSES} in all.`,
-      propertyNames: { pattern: NAME },
-      maxProperties: MAX_LISTS,
-      additionalProperties: Type.Array(addressSchema, { maxItems: MAX_ADDRESSES }),
-      examples: [{ payroll: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] }],
-    }),
-  ),
-  rules: Type.Array(ruleSchema, { maxItems: MAX_RULES, description: 'Their order says nothing.' }),
-})
+    price_max_age_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 60,
+        maximum: 604_800,
+        description: 'An older price counts as unknown. The default is 25 hours.',
+        examples: [90_000],
+      }),
+    ),
+    lists: Type.Optional(
+      Type.Unsafe<Record<string, string[]>>({
+        type: 'object',
+        description: `Named lists of addresses, at most ${MAX_ADDRESSES} in all.`,
+        propertyNames: { pattern: NAME },
+        maxProperties: MAX_LISTS,
+        additionalProperties: Type.Array(addressSchema, { maxItems: MAX_ADDRESSES }),
+        examples: [{ payroll: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] }],
+      }),
+    ),
+    rules: Type.Array(ruleSchema, { maxItems: MAX_RULES, description: 'Their order says nothing.' }),
+  }),
+)

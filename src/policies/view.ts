@@ -5,12 +5,14 @@ import type { Policy } from '../core/policy.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { VersionStatus } from './aggregate.ts'
+import { diffPolicies } from './diff-policies.ts'
 import type { CountingBasis } from './events.ts'
 import { lintPolicy } from './lint.ts'
 import { presentPolicy } from './present-policy.ts'
-import type { policiesSchema, versionSummarySchema } from './route-schemas.ts'
+import type { policiesSchema, versionDetailSchema, versionSummarySchema } from './route-schemas.ts'
 
 export type PoliciesView = View<typeof policiesSchema>
+export type VersionDetail = View<typeof versionDetailSchema>
 export type VersionSummary = View<typeof versionSummarySchema>
 
 export type PoliciesRow = Row<'policies', { readonly draft: Policy }>
@@ -49,6 +51,20 @@ export function policiesView(
 
 function versionView(row: VersionRow) {
   return { ...summaryView(row), policy: presentPolicy(row.policy) }
+}
+
+/** @param row `null` for the draft */
+export function detailView(
+  { policy, revision, row }: { readonly policy: Policy; readonly revision: number; readonly row: VersionRow | null },
+  other: { readonly version: number; readonly policy: Policy } | null,
+): VersionDetail {
+  return {
+    version: row?.policy_version ?? null,
+    revision,
+    summary: row && summaryView(row),
+    policy: presentPolicy(policy),
+    diff: other && { against: other.version, ...diffPolicies(other.policy, policy) },
+  }
 }
 
 export function summaryView(row: SummaryRow): VersionSummary {
