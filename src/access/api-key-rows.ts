@@ -15,6 +15,7 @@ import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from '../event-log/set
 import { EVENTS } from '../event-log/sql.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import type { ApiKeyState, KnownApiKey } from './decider.ts'
+import type { KeyTerms } from './events.ts'
 
 export type ApiKey = {
   readonly keyId: string
@@ -33,12 +34,15 @@ export type ApiKey = {
   readonly issuedBy: string | null
 }
 
+/** With what only its events say. */
+export type LoggedApiKey = ApiKey & Pick<KeyTerms, 'limits'>
+
 export type ApiKeyRows = {
   /**
    * The key of a digest (SHA-256, hex) according to the log, including expired and revoked ones. Concurrent calls are
    * unlimited.
    */
-  readonly byDigest: (digest: string) => Promise<ApiKey | undefined>
+  readonly byDigest: (digest: string) => Promise<LoggedApiKey | undefined>
   /** Newest first, at most `limit`; of one tenant or of all. */
   readonly list: (filter: { readonly tenantId?: string; readonly limit: number }) => Promise<readonly ApiKey[]>
 }
@@ -64,11 +68,11 @@ export function createApiKeyRows(
   const query = async <Found extends object>(name: string, text: string, values: unknown[]): Promise<Found[]> =>
     (await answered(() => pool.query<Found>({ name, text, values, types: STORED_TEXTS }))).rows
 
-  async function byDigests(digests: readonly string[]): Promise<Map<string, ApiKey>> {
+  async function byDigests(digests: readonly string[]): Promise<Map<string, LoggedApiKey>> {
     const rows = await query<EventRow>('api_keys_by_digests', KEY_EVENTS, [digests])
     let keys = readKeys(rows, NOTHING_SET_ASIDE)
     if (keys.some(({ held }) => held !== null)) keys = readKeys(rows, await answered(() => readSetAside(pool)))
-    const found = new Map<string, ApiKey>()
+    const found = new Map<string, LoggedApiKey>()
     for (const { keyId, held, state } of keys) {
       if (held !== null) onBroken(keyId, held)
       // A foreign digest that was written into the row of this key finds nothing.
@@ -88,7 +92,8 @@ export function createApiKeyRows(
   }
 }
 
-async function answered<T>(read: () => Promise<T>): Promise<T> {
+/** @throws Unavailable `database_unavailable` when the database does not answer */
+export async function answered<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
@@ -109,8 +114,20 @@ function readKeys(rows: readonly EventRow[], setAside: SetAside) {
   return [...keys.values()]
 }
 
-function toKey(keyId: string, key: KnownApiKey): ApiKey {
-  const { tenantId, environment, label, scopes, grants, ipAllowlist, expiresAt, revokedAt, issuedAt, issuedBy } = key
+function toKey(keyId: string, key: KnownApiKey): LoggedApiKey {
+  const {
+    tenantId,
+    environment,
+    label,
+    scopes,
+    grants,
+    ipAllowlist,
+    limits,
+    expiresAt,
+    revokedAt,
+    issuedAt,
+    issuedBy,
+  } = key
   return {
     keyId,
     tenantId,
@@ -119,6 +136,7 @@ function toKey(keyId: string, key: KnownApiKey): ApiKey {
     scopes,
     grants,
     ipAllowlist,
+    limits,
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
     revokedAt: revokedAt === null ? null : new Date(revokedAt),
     createdAt: new Date(issuedAt),

@@ -1,26 +1,25 @@
 /**
  * Resolves bearer tokens to callers. Memory is bounded for any input.
  *
- * Invariant: a caller rests on events that were read less than a second ago. So a change of a key, such as its revocation,
- * is effective in every process within a second, whether or not the process was notified or reaches the database; in the
- * process that made it, at once (`forget`). Ages are measured with a timer that no clock sets.
+ * Invariant: a caller rests on a read of its key that began at most a second before its request, however long the read takes.
+ * So a change of a key, such as its revocation, is effective in every process within a second, whether or not the process was
+ * notified or reaches the database; in the process that made it, at once (`forget`). Ages are measured with a timer that no
+ * clock sets.
  */
 import { LRUCache } from 'lru-cache'
-import { Unavailable } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import { type RequestLimit, requestLimitsOf } from '../core/key-limits.ts'
 import type { Environment } from '../core/networks.ts'
 import { rangeCheck } from './allowlist.ts'
-import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
+import type { ApiKeyRows, LoggedApiKey } from './api-key-rows.ts'
 import { digestOf, isToken } from './token.ts'
 
-/** How long a key that was read counts, ms. */
+/** How long a read counts from its begin, ms. */
 const REMEMBER_MS = 1_000
 /** Cache time of an invalid token, ms: enough to protect the database from a client that keeps retrying. */
 const REMEMBER_REFUSED_MS = 250
 /** About a kilobyte each. Invalid tokens have a separate cache, so that they cannot evict valid keys. */
 const MAX_REMEMBERED = 10_000
-/** How often a database that takes longer than a second is asked for a request. */
-const MAX_ASKED = 3
 const DAY_MS = 86_400_000
 
 /** The caller of a request. */
@@ -33,17 +32,19 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>
   /** Whether the key may be used from an address; `null` if it may be used from any. */
   readonly allowsAddress: ((address: string) => boolean) | null
+  /** What each of its requests counts towards. */
+  readonly requestLimits: readonly RequestLimit[]
   /** By the timer. The key must be verified again before anything is accepted later. */
   readonly goodUntilMs: number
 }
 
 export type ApiKeyAuthenticator = {
-  /** A caller whose key was read in the last second; undefined when the database must be asked. */
+  /** A caller whose key was read in the last second, from the begin of the read; undefined when the database must be asked. */
   readonly recall: (token: string) => Caller | undefined
   /**
-   * The caller; null for a key that is unknown, expired or revoked.
+   * The caller; null for a key that is unknown, expired or revoked. It waits as long as the database takes.
    *
-   * @throws Unavailable when the database does not answer within a second: the key may be valid
+   * @throws Unavailable when the database does not answer: the key may be valid
    */
   readonly verify: (token: string) => Promise<Caller | null>
   /** Makes the next request of this key query the database. */
@@ -63,29 +64,36 @@ export type AuthenticatorPorts = {
 export function createAuthenticator({ keys, clock, timer, onUse }: AuthenticatorPorts): ApiKeyAuthenticator {
   const known = new LRUCache<string, Caller>({ max: MAX_REMEMBERED })
   const refusedUntilMs = new LRUCache<string, number>({ max: MAX_REMEMBERED })
-  const underWay = new Map<string, Promise<Caller | null>>()
+  const underWay = new Map<string, { readonly beganMs: number; readonly caller: Promise<Caller | null> }>()
   let forgotten = 0
 
-  async function ask(digest: string): Promise<Caller | null> {
-    for (let asked = 1; asked <= MAX_ASKED; asked += 1) {
-      const askedMs = timer()
-      const forgottenBefore = forgotten
-      const found = await keys.byDigest(digest)
-      const nowMs = clock()
-      const leftMs = (found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - nowMs
-      if (found === undefined || found.revokedAt !== null || leftMs <= 0) {
-        refusedUntilMs.set(digest, askedMs + REMEMBER_REFUSED_MS)
-        return null
-      }
-      // It may have been revoked since.
-      if (timer() - askedMs >= REMEMBER_MS) continue
-      onUse?.(found.keyId, nowMs)
-      const caller = toCaller(found, askedMs + Math.min(REMEMBER_MS, leftMs, DAY_MS - (nowMs % DAY_MS)))
-      // A result read before `forget` was called may be outdated: it serves this request only and is not cached.
-      if (forgotten === forgottenBefore) known.set(digest, caller)
-      return caller
+  async function ask(digest: string, beganMs: number): Promise<Caller | null> {
+    const forgottenBefore = forgotten
+    const found = await keys.byDigest(digest)
+    const [answeredMs, nowMs] = [timer(), clock()]
+    const leftMs = (found?.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) - nowMs
+    if (found === undefined || found.revokedAt !== null || leftMs <= 0) {
+      refusedUntilMs.set(digest, beganMs + REMEMBER_REFUSED_MS)
+      return null
     }
-    throw new Unavailable('database_unavailable', 'The database takes too long to answer: try again.')
+    onUse?.(found.keyId, nowMs)
+    const endsMs = answeredMs + Math.min(leftMs, DAY_MS - (nowMs % DAY_MS))
+    const caller = toCaller(found, Math.min(beganMs + REMEMBER_MS, endsMs))
+    // A result read before `forget` was called may be outdated: it serves the requests that wait for it and is not cached.
+    if (forgotten === forgottenBefore) known.set(digest, caller)
+    return caller
+  }
+
+  /** Requests that miss the cache at the same time share one query, if it began late enough for each of them. */
+  function shared(digest: string): Promise<Caller | null> {
+    const beganMs = timer()
+    const before = underWay.get(digest)
+    if (before !== undefined && beganMs - before.beganMs < REMEMBER_MS) return before.caller
+    const caller = ask(digest, beganMs).finally(() => {
+      if (underWay.get(digest)?.caller === caller) underWay.delete(digest)
+    })
+    underWay.set(digest, { beganMs, caller })
+    return caller
   }
 
   return {
@@ -98,10 +106,7 @@ export function createAuthenticator({ keys, clock, timer, onUse }: Authenticator
       if (!isToken(token)) return null
       const digest = digestOf(token)
       if (timer() < (refusedUntilMs.get(digest) ?? Number.NEGATIVE_INFINITY)) return null
-      // Requests that miss the cache at the same time share one query.
-      const asked = underWay.get(digest) ?? ask(digest).finally(() => underWay.delete(digest))
-      underWay.set(digest, asked)
-      return asked
+      return shared(digest)
     },
 
     forget(keyId) {
@@ -112,7 +117,11 @@ export function createAuthenticator({ keys, clock, timer, onUse }: Authenticator
   }
 }
 
-function toCaller({ tenantId, keyId, environment, grants, ipAllowlist }: ApiKey, goodUntilMs: number): Caller {
+function toCaller(
+  { tenantId, keyId, environment, grants, ipAllowlist, limits }: LoggedApiKey,
+  goodUntilMs: number,
+): Caller {
   const allowsAddress = ipAllowlist.length === 0 ? null : rangeCheck(ipAllowlist)
-  return { tenantId, keyId, environment, scopes: new Set(grants), allowsAddress, goodUntilMs }
+  const requestLimits = requestLimitsOf(limits)
+  return { tenantId, keyId, environment, scopes: new Set(grants), allowsAddress, requestLimits, goodUntilMs }
 }

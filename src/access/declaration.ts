@@ -14,6 +14,10 @@ export const access = {
       beside: 'on which day each key was used last: an event a day and key would say no more',
       grants: readBy(READERS, { api: 'SELECT, INSERT, UPDATE' }),
     },
+    api_key_requests: {
+      beside: 'how many requests of a day were taken from a limit: an event for each would be a write for each request',
+      grants: readBy(READERS),
+    },
   },
   streams: {
     apikey: {

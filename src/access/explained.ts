@@ -1,8 +1,7 @@
 /** How `explain` reports an API key. */
 import { alsoExplained, explained } from '../capability.ts'
-import type { KeyLimit } from '../core/key-limits.ts'
+import { type KeyLimit, unitOfLimit } from '../core/key-limits.ts'
 import { formatAmount } from '../core/money.ts'
-import { unitOf } from '../core/spend-limits.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import type { KeyTerms } from './events.ts'
 import { keyLimitAggregate } from './limit-aggregate.ts'
@@ -20,7 +19,7 @@ export const explainedApiKey = explained(apiKeyAggregate, {
   },
   also: alsoExplained(keyLimitAggregate, {
     ApiKeyLimitReached({ limit, left, needed }) {
-      const { unit, decimals } = unitOf(limit)
+      const { unit, decimals } = unitOfLimit(limit)
       const written = (amount: string) => formatAmount(BigInt(amount), decimals)
       return `refused a request for ${written(needed)} ${unit}: ${written(left)} were left of ${written(limit.amount)} in ${limit.windowSeconds} s`
     },
@@ -33,6 +32,6 @@ function termsText({ scopes, expiresAt, ipAllowlist, limits }: KeyTerms): string
 }
 
 function limitText(limit: KeyLimit): string {
-  const { unit, decimals } = unitOf(limit)
+  const { unit, decimals } = unitOfLimit(limit)
   return `, at most ${formatAmount(BigInt(limit.amount), decimals)} ${unit} in ${limit.windowSeconds} s`
 }

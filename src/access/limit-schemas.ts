@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Asset } from '../core/assets.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
-import type { AskedLimit } from '../core/key-limits.ts'
+import { type AskedLimit, DAY_SECONDS } from '../core/key-limits.ts'
 import { parseAmount } from '../core/money.ts'
 import { LONGEST_WINDOW_SECONDS, SHORTEST_WINDOW_SECONDS, USD_DECIMALS } from '../core/spend-limits.ts'
 import { named } from '../http/components.ts'
@@ -44,19 +44,28 @@ const about = {
       examples: [100],
     }),
   ),
-  window_seconds: windowSchema,
+  requests_per_day: Type.Optional(
+    Type.Integer({
+      description:
+        'Instead of an amount: how many requests of a day (UTC, by the clock of the database), whatever their outcome. `window_seconds` is 86,400 and can be omitted.',
+      minimum: 1,
+      maximum: 1_000_000_000,
+      examples: [10_000],
+    }),
+  ),
 }
+const limit = { ...about, window_seconds: windowSchema }
 
-export const askedLimitsSchema = Type.Array(closedObject(about), {
+export const askedLimitsSchema = Type.Array(closedObject({ ...about, window_seconds: Type.Optional(windowSchema) }), {
   description:
-    'What may be spent with the API key, besides the limits of the API key that creates it, on which it counts too. Each limit has `asset_id` and ' +
-    '`amount`, or `amount_usd`, or `transactions`. As soon as amounts are limited, assets that no limit is about cannot be spent.',
+    'What may be done with the API key, besides the limits of the API key that creates it, on which it counts too. Each limit has `asset_id` and ' +
+    '`amount`, or `amount_usd`, or `transactions`, each with `window_seconds`; or it has `requests_per_day`. As soon as amounts are limited, assets that no limit is about cannot be spent.',
   examples: [[{ asset_id: 'eip155:1/slip44:60', amount: '1', window_seconds: 86_400 }]],
   maxItems: MAX_ASKED,
 })
 
 const limitFields = {
-  ...about,
+  ...limit,
   inherited: Type.Boolean({
     description: 'Whether it is a limit of the API key that created this one: both count on it.',
     examples: [false],
@@ -65,12 +74,13 @@ const limitFields = {
 const limitSchema = named('ApiKeyLimit', Type.Object(limitFields))
 
 export const limitsSchema = Type.Array(limitSchema, {
-  description: 'What may be spent with the API key in windows of time. Empty if it has no limits.',
+  description: 'What may be done with the API key in windows of time. Empty if it has no limits.',
 })
 
 const leftSchema = Type.Optional(
   Type.String({
-    description: 'What is left of the limit now, in its unit. 0 if more was spent. Missing in lists.',
+    description:
+      'What is left of the limit now, in its unit. 0 if more was spent. Of requests, what processes of the service have not taken in advance: each takes a hundredth at a time. Missing in lists.',
     examples: ['0.08'],
   }),
 )
@@ -95,7 +105,7 @@ export const currentLimitsSchema = Type.Array(
 )
 
 const unitSchema = Type.String({
-  description: 'What the amounts are of: a symbol, `USD` or `transactions`.',
+  description: 'What the amounts are of: a symbol, `USD`, `transactions` or `requests`.',
   examples: ['ETH'],
 })
 const availableAtSchema = nullable(
@@ -141,22 +151,19 @@ export async function readLimits(
 }
 
 async function readLimit(
-  {
-    asset_id,
-    amount,
-    amount_usd,
-    transactions,
-    window_seconds: windowSeconds,
-  }: Static<typeof askedLimitsSchema>[number],
+  asked: Static<typeof askedLimitsSchema>[number],
   field: string,
   assetOf: AssetOf,
 ): Promise<AskedLimit> {
-  const isOfAsset = asset_id !== undefined && amount !== undefined
-  const given = [asset_id ?? amount, amount_usd, transactions].filter((part) => part !== undefined)
-  if (given.length !== 1 || (!isOfAsset && amount_usd === undefined && transactions === undefined)) {
-    const rule = `${field} must have asset_id and amount, or amount_usd, or transactions.`
+  const { asset_id, amount, amount_usd, transactions, requests_per_day: requests } = asked
+  const given = [asset_id ?? amount, amount_usd, transactions, requests].filter((part) => part !== undefined)
+  const isHalf = (asset_id === undefined) !== (amount === undefined)
+  if (given.length !== 1 || isHalf) {
+    const rule = `${field} must have asset_id and amount, or amount_usd, or transactions, or requests_per_day.`
     throw ValidationFailed.field(field, 'invalid', rule)
   }
+  const windowSeconds = windowOf(asked, field)
+  if (requests !== undefined) return { of: 'requests', amount: `${requests}`, windowSeconds: DAY_SECONDS }
   if (transactions !== undefined) return { of: 'transactions', amount: `${transactions}`, windowSeconds }
   if (amount_usd !== undefined) {
     const usd = parseAmount(amount_usd, USD_DECIMALS, `${field}.amount_usd`)
@@ -170,4 +177,15 @@ async function readLimit(
   const { assetId, symbol, decimals } = asset
   const units = parseAmount(amount ?? '', decimals, `${field}.amount`).toString()
   return { of: 'asset', assetId, symbol, decimals, amount: units, windowSeconds }
+}
+
+function windowOf(
+  { window_seconds: seconds, requests_per_day: requests }: Static<typeof askedLimitsSchema>[number],
+  field: string,
+): number {
+  if (seconds !== undefined && (requests === undefined || seconds === DAY_SECONDS)) return seconds
+  if (seconds === undefined && requests !== undefined) return DAY_SECONDS
+  const rule =
+    requests === undefined ? 'is required: the length of the window in seconds.' : 'of requests_per_day must be 86400.'
+  throw ValidationFailed.field(`${field}.window_seconds`, 'invalid', `${field}.window_seconds ${rule}`)
 }

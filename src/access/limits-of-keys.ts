@@ -1,6 +1,7 @@
-/** The limits of API keys, read from their events at most once a second: a change is effective within a second, as all of a key. */
+/** The limits of what API keys spend, read from their events at most once a second: a change is effective within a second, as all of a key. */
 import { LRUCache } from 'lru-cache'
-import type { KeyLimit } from '../core/key-limits.ts'
+import { spendLimitsOf } from '../core/key-limits.ts'
+import type { SpendLimit } from '../core/spend-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 
@@ -10,7 +11,7 @@ const ACTOR = 'apikey:'
 
 export type LimitsOfKeys = {
   /** @param actor of the metadata of a request; nobody but a key has limits */
-  readonly of: (actor: string) => Promise<readonly KeyLimit[]>
+  readonly of: (actor: string) => Promise<readonly SpendLimit[]>
   /** Makes the next request of this key read them. */
   readonly forget: (keyId: string) => void
 }
@@ -21,11 +22,11 @@ export function keyIdOf(actor: string): string | null {
 }
 
 export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
-  const known = new LRUCache<string, Promise<readonly KeyLimit[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const known = new LRUCache<string, Promise<readonly SpendLimit[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
 
-  async function read(keyId: string): Promise<readonly KeyLimit[]> {
+  async function read(keyId: string): Promise<readonly SpendLimit[]> {
     const { state } = await log.load(apiKeyAggregate, keyId)
-    return state.status === 'unknown' ? [] : state.limits
+    return state.status === 'unknown' ? [] : spendLimitsOf(state.limits)
   }
 
   return {

@@ -8,7 +8,7 @@
 
 import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
-import { type AskedLimit, changedLimits, isWithinLimits, newLimits } from '../core/key-limits.ts'
+import { type AskedLimit, changedLimits, isWithinLimits, newLimits, rotatedLimits } from '../core/key-limits.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { JudgedParts } from '../core/policy-limit.ts'
 import { grantsOf } from '../core/scopes.ts'
@@ -142,7 +142,9 @@ function createRotate({ log, accept, newId, judge, forget }: ManagePorts): Manag
       async (append) => {
         const own = await loadMaker(log, maker)
         const loaded = await loadOwned(log, maker, keyId)
-        const { label, scopes, grants, expiresAt, ipAllowlist, limits, tenantId, environment } = loaded.state
+        const { label, scopes, grants, expiresAt, ipAllowlist, tenantId, environment, issuedBy } = loaded.state
+        const isMaker = issuedBy === maker.keyId
+        const limits = rotatedLimits(loaded.state.limits, own.limits, { isMaker })
         const now = log.now()
         const [rotatedTo, token] = [newId('apiKey'), createToken(environment)]
         const overlapEndsAt = toInstant(Date.parse(now) + overlapSeconds * 1_000)
@@ -210,12 +212,7 @@ function requireGiven(
   own: KeyTerms,
   { names = false }: { readonly names?: boolean } = {},
 ): void {
-  const beyond = (field: string, what: string, remedy: string) =>
-    new PermissionDenied(
-      'beyond_own_key',
-      `A key can give only what it holds itself, and the API key of the request ${what}: ${remedy}, or use a key that holds more.`,
-      names ? field : undefined,
-    )
+  const beyond = (field: string, what: string, remedy: string) => beyondOwn(what, remedy, names ? field : undefined)
   const more = terms.grants.filter((scope) => !own.grants.includes(scope))
   if (more.length > 0) throw beyond('scopes', `does not hold ${more.join(', ')}`, 'leave that out')
   if (own.expiresAt !== null && (terms.expiresAt === null || terms.expiresAt > own.expiresAt))
@@ -224,6 +221,11 @@ function requireGiven(
     throw beyond('ip_allowlist', `may be used from ${own.ipAllowlist.join(', ')} alone`, 'send addresses within these')
   if (!isWithinLimits(terms.limits, own.limits))
     throw beyond('limits', 'has limits that the other would not have', 'keep these')
+}
+
+function beyondOwn(what: string, remedy: string, field?: string): PermissionDenied {
+  const message = `A key can give only what it holds itself, and the API key of the request ${what}: ${remedy}, or use a key that holds more.`
+  return new PermissionDenied('beyond_own_key', message, field)
 }
 
 /** In their only form. @throws ValidationFailed `invalid_range`, `excludes_caller` */

@@ -1,9 +1,11 @@
 /** Reads API keys for their owner. Access is restricted in the query. */
 import type { Pool } from 'pg'
 import { type Clock, toInstant } from '../core/ids.ts'
+import { requestLimitsOf, spendLimitsOf } from '../core/key-limits.ts'
 import type { Owner } from '../core/tenants.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { noSuchApiKey } from './decider.ts'
+import { readTaken } from './request-limits.ts'
 import { type ApiKeyRow, type ApiKeyView, toView } from './view.ts'
 
 export type ApiKeyFilter = {
@@ -37,7 +39,11 @@ export function createApiKeyReads(pool: Pool, clock: Clock): ApiKeyReads {
       const [row] = rows
       if (row === undefined) throw noSuchApiKey()
       const nowMs = clock()
-      return toView(row, await readSpent(pool, row.limits, toInstant(nowMs)), nowMs)
+      const [spent, taken] = await Promise.all([
+        readSpent(pool, spendLimitsOf(row.limits), toInstant(nowMs)),
+        readTaken(pool, requestLimitsOf(row.limits)),
+      ])
+      return toView(row, { spent, taken }, nowMs)
     },
     async list({ tenantId, environment }, { issuedBy, before, limit }) {
       // Each combination is a statement of its own: a plan for all of them would read what is before the cursor, too.

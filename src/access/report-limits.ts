@@ -18,6 +18,8 @@ const MAX_REMEMBERED = 10_000
 export type LimitReports = {
   /** `accept`, whose refusals by a limit are reported. */
   readonly reporting: (accept: Accept) => Accept
+  /** A refusal before `accept`, by what the key may request. */
+  readonly refused: (error: KeyLimitReached, metadata: Metadata) => void
   /** Resolves when what was reported until now is recorded, or could not be. */
   readonly close: () => Promise<void>
 }
@@ -58,15 +60,18 @@ export function createLimitReports({ log, onRefusal, onError }: ReportPorts): Li
     underWay.add(recorded)
   }
 
+  function refused(error: KeyLimitReached, metadata: Metadata): void {
+    onRefusal()
+    if (error.shortfall !== null) report(error.shortfall, metadata)
+  }
+
   return {
+    refused,
     reporting:
       (accept) =>
       (...request) =>
         accept(...request).catch((error: unknown) => {
-          if (error instanceof KeyLimitReached) {
-            onRefusal()
-            if (error.shortfall !== null) report(error.shortfall, request[0])
-          }
+          if (error instanceof KeyLimitReached) refused(error, request[0])
           throw error
         }),
     close: async () => void (await Promise.all(underWay)),

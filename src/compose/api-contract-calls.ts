@@ -15,10 +15,10 @@ import type { TransactionParts } from './transaction-parts.ts'
 export function composeContractCallRoutes(
   kernel: Kernel,
   parts: ApiParts,
-  { ports: own, reads }: TransactionParts,
+  { ports: own, reads, room }: TransactionParts,
 ): Routes {
   const { config, metrics } = kernel
-  const ports = { ...own, ...callPorts(kernel, parts) }
+  const ports = { ...own, ...room, ...callPorts(kernel, parts) }
   const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
   return contractCallRoutes({
     requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
@@ -32,7 +32,7 @@ export function composeContractCallRoutes(
 export function callPorts(
   { pool, chainOf }: Kernel,
   { books }: ApiParts,
-): Omit<CallPorts, keyof TransactionParts['ports']> {
+): Omit<CallPorts, keyof TransactionParts['ports'] | keyof TransactionParts['room']> {
   return {
     nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {

@@ -5,14 +5,21 @@ import { createKeyUses } from '../access/key-uses.ts'
 import { createManageApiKeys } from '../access/manage-api-keys.ts'
 import { createApiKeyReads } from '../access/read-api-keys.ts'
 import { createReportApiKey } from '../access/report-api-key.ts'
+import { createCountRequest, createTakeRequests } from '../access/request-limits.ts'
 import { createRevokeApiKey } from '../access/revoke-api-key.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
 import { createDescribeAsset } from '../assets/describe-asset.ts'
+import type { KeyLimitReached } from '../core/errors.ts'
+import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
 import type { ApiParts } from './api-parts.ts'
 import type { Kernel } from './kernel.ts'
 
-export type ApiKeys = { readonly authenticator: ApiKeyAuthenticator; readonly routes: Routes }
+export type ApiKeys = {
+  readonly authenticator: ApiKeyAuthenticator
+  readonly countRequest: Gate['countRequest']
+  readonly routes: Routes
+}
 
 export function composeApiKeys(
   { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
@@ -30,7 +37,9 @@ export function composeApiKeys(
   const uses = createKeyUses(pool, (error) =>
     logger.warn({ err: error }, 'cannot record when API keys were used; will retry'),
   )
-  const authenticator = createAuthenticator({ keys, clock, timer: () => performance.now(), onUse: uses.note })
+  const timer = () => performance.now()
+  const authenticator = createAuthenticator({ keys, clock, timer, onUse: uses.note })
+  const count = createCountRequest({ take: createTakeRequests(pool), timer })
   const forget = (keyId: string) => {
     authenticator.forget(keyId)
     limitsOfKeys.forget(keyId)
@@ -49,6 +58,14 @@ export function composeApiKeys(
   })
   return {
     authenticator,
+    countRequest({ requestLimits, tenantId, keyId }, correlationId) {
+      const reported = (refusal: KeyLimitReached | undefined) => {
+        if (refusal !== undefined) limitReports.refused(refusal, { tenantId, actor: `apikey:${keyId}`, correlationId })
+        return refusal
+      }
+      const refusal = count(requestLimits)
+      return refusal instanceof Promise ? refusal.then(reported) : reported(refusal)
+    },
     routes(app) {
       app.addHook('onClose', uses.close)
       app.addHook('onClose', limitReports.close)

@@ -11,6 +11,7 @@ import { type Feeds, feedPrice } from '../swaps/feeds.ts'
 import { createGuards, type Guards } from '../swaps/guards.ts'
 import { createMarkets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
+import { createRequireQuoteRoom } from '../swaps/quote-room.ts'
 import { createKeepQuote, createReadQuote } from '../swaps/quote-rows.ts'
 import { createQuoteSwap, type QuotePorts } from '../swaps/quote-swap.ts'
 import { createRequestSwap, type SwapPorts } from '../swaps/request-swap.ts'
@@ -52,7 +53,7 @@ export function composeSwapRoutes(
   const requestSwap = createRequestSwap({ ...transactions.ports, ...ports })
   const countSwap = (outcome: string) => metrics.countRequested({ kind: 'swap', outcome })
   const routes = [
-    swapRoutes(quoting),
+    swapRoutes({ ...quoting, requireRoom: createRequireQuoteRoom({ ...transactions.ports, ...transactions.room }) }),
     requestSwapRoutes({
       requestSwap: counted(requestSwap, countSwap, acceptedOrRepeated),
       rows,

@@ -8,7 +8,6 @@ import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
 import { createPreviewTransfer } from '../transactions/preview-transfer.ts'
-import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReadsAt } from '../transactions/read-transactions-at.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { createRequestTransfers } from '../transactions/request-transfers.ts'
@@ -23,7 +22,7 @@ import type { TransactionParts } from './transaction-parts.ts'
 export function composeTransactionRoutes(
   kernel: Kernel,
   { accept }: ApiParts,
-  { ports, reads, requestTransfer }: TransactionParts,
+  { ports, reads, room, requestTransfer }: TransactionParts,
   { availableOf }: BalanceReads,
 ): Routes[] {
   const { config, pool, log, chainOf } = kernel
@@ -39,8 +38,8 @@ export function composeTransactionRoutes(
   })
   const previewTransfer = createPreviewTransfer({
     ...ports,
+    ...room,
     availableOf,
-    readSpent: (reservations, now) => readSpent(pool, reservations, now),
     estimateGas(chainId, requests) {
       const chain = chainOf(chainId)
       return createEstimateGas(chain.foreign, chain.code, createPlainGas(chain))(requests)

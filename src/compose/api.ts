@@ -85,6 +85,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     events: feed.events,
     asOfEvent: feed.asOfEvent,
     authenticator: apiKeys.authenticator,
+    countRequest: apiKeys.countRequest,
     timer: () => performance.now(),
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })

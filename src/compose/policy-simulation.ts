@@ -69,7 +69,10 @@ export function composeSimulation(
         contractCallBody,
         (walletId, body) =>
           (pretending, ...asked) =>
-            createRequestCall({ ...pretended(pretending), ...calls })(toCall(walletId, body), ...asked),
+            createRequestCall({ ...pretended(pretending), ...transactions.room, ...calls })(
+              toCall(walletId, body),
+              ...asked,
+            ),
       ),
       swap: requestOf(swapBody, (walletId, body) => (pretending, ...asked) => {
         const ports = { ...pretended(pretending), ...swaps, keepQuote: async () => undefined }

@@ -3,8 +3,10 @@ import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
+import { createRoomReads } from '../transactions/read-spent.ts'
 import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
 import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
+import type { RoomPorts } from '../transactions/spends.ts'
 import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { ApiParts } from './api-parts.ts'
@@ -18,6 +20,8 @@ const SANDBOX_BLOCK_MS = 1_000
 export type TransactionParts = {
   readonly ports: TransferPorts
   readonly reads: TransactionReads
+  /** For requests that are not appended. */
+  readonly room: RoomPorts
   readonly requestTransfer: RequestTransfer
 }
 
@@ -28,6 +32,7 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   return {
     ports,
     reads: createTransactionReads({ pool, wakeUps, confirmationsOf }),
+    room: createRoomReads(pool),
     requestTransfer: createRequestTransfer(ports),
   }
 }
@@ -66,6 +71,7 @@ function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys
     },
     limitsOf: limitsOfKeys.of,
     judgeTransaction: policies.judge.transaction,
+    isJudged: policies.judge.isActive,
     async usdPriceOf(tenantId, chainId, assetId) {
       const asset = (await books.open(tenantId, chainOf(chainId).settings)).byId(assetId)
       // A registered token may have any symbol; and a price that is no more current would let more be spent than the limit.

@@ -4,17 +4,19 @@
  */
 import { GAS_BOUNDS } from '../chain/forks.ts'
 import { addressWord, uintWord } from '../chain/hex.ts'
+import type { ContractCall } from '../chain/multicall.ts'
 import { balanceRead } from '../chain/rehearsal.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { Conflict, Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { smallest } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
+import type { SpendLimit } from '../core/spend-limits.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
 import type { GasPriority } from '../transactions/events.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
-import { findPayer, type Sender } from '../transactions/prepare-transaction.ts'
+import { findPayer, type Requester, type Sender } from '../transactions/prepare-transaction.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts, TokenInTransfer } from './ports.ts'
@@ -56,7 +58,7 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
       ])
       const [gasLimit, taken] = await Promise.all([
         gasOf(ports, sender, call, request),
-        takenBy(ports, owner.tenantId, sender, call),
+        takenBy(ports, { ...owner, actor: metadata.actor }, sender, call),
       ])
       const { gasPriority, referenceId, memo, validUntil } = request
       const {
@@ -119,11 +121,16 @@ async function gasOf(
   const { client } = ports.nodeOf(sender.chainId)
   const simulation = await simulateCall(client, sender.address, call, { gas: most, estimates: true })
   if (simulation.outcome === 'insufficient_funds') return GAS_BOUNDS.unestimatedCall
-  if (simulation.outcome === 'returned') return smallest(((simulation.gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, most)
+  if (simulation.outcome === 'returned') return gasFor(simulation, most)
   const { error } = simulation
   const reason = error.reason ?? 'it returned no reason'
   const rule = `contract_address would revert now: ${reason}. Correct the call, or send gas_limit to have it simulated again before it is signed.`
   throw ValidationFailed.field('contract_address', 'call_reverts', rule, { revert: error })
+}
+
+/** What a call needs that returned, with a margin. */
+export function gasFor({ gas }: { readonly gas: bigint | null }, most: bigint): bigint {
+  return smallest(((gas ?? 0n) * GAS_MARGIN_PERCENT) / 100n, most)
 }
 
 /** @throws ValidationFailed `too_large` */
@@ -134,29 +141,39 @@ export function requireSendable(gasLimit: bigint, most: bigint): void {
 }
 
 /** What the call takes of known tokens; and why limits of amounts do not count all that it takes, as far as that shows. */
-async function takenBy(ports: CallPorts, tenantId: string, sender: Sender, call: DescribedCall) {
-  const [tokens, inTransfer] = await Promise.all([ports.tokensOf(tenantId, sender), ports.tokensInTransfer(sender)])
+async function takenBy(ports: CallPorts, { tenantId, actor }: Requester, sender: Sender, call: DescribedCall) {
+  const [tokens, inTransfer, limits] = await Promise.all([
+    ports.tokensOf(tenantId, sender),
+    ports.tokensInTransfer(sender),
+    ports.limitsOf(actor),
+  ])
+  const counted = watchedFor(limits, call, sender)
   const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
     watched: [
       ...inTransfer.map((token) => holdingRead(token, sender.address)),
       ...inTransfer.map(mintedRead),
-      balanceRead(call.to, sender.address),
+      ...counted,
     ],
   })
   requireUntouched(inTransfer, rehearsed)
   return {
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
-    uncounted: uncountedIn(call, rehearsed, tokens),
+    uncounted: counted.length === 0 ? undefined : uncountedIn(call, rehearsed, tokens),
   }
+}
+
+/** What `uncountedIn` reads last. Without limits of amounts nothing asks for it. */
+export function watchedFor(limits: readonly SpendLimit[], { to }: DescribedCall, { address }: Sender): ContractCall[] {
+  return limits.some(({ of }) => of !== 'transactions') ? [balanceRead(to, address)] : []
 }
 
 /**
  * What others can make fail in the rehearsal and succeed in a block is not known at all. Of a contract that is no known token, such as one
  * of NFTs or shares, the balance of the wallet shows whether the call takes any.
  */
-function uncountedIn({ to, data }: DescribedCall, rehearsed: RehearsedCall | null, tokens: readonly Asset[]) {
+export function uncountedIn({ to, data }: DescribedCall, rehearsed: RehearsedCall | null, tokens: readonly Asset[]) {
   if (rehearsed === null) return 'The call fails in its rehearsal, so what it takes is not known.'
   const own = rehearsed.watched.at(-1)
   const takes = own != null && own.after < own.before && tokens.every(({ contract }) => contract !== to)

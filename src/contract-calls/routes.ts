@@ -6,6 +6,7 @@ import { CALL_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
 import { type AnswerPorts, answerAccepted } from '../transactions/answer-accepted.ts'
 import { acceptedSchema, walletParams } from '../transactions/schemas.ts'
 import type { CallRequest, RequestCall } from './request-call.ts'
@@ -61,7 +62,8 @@ export function contractCallRoutes(ports: CallRoutePorts): Routes {
         const { tenantId, environment, scopes } = request.caller
         const call = toCall(request.params.wallet_id, request.body)
         const { mode = 'send' } = request.body
-        if (mode !== 'send') return success(await tryCall(call, mode, { tenantId, environment }))
+        if (mode !== 'send')
+          return success(await tryCall(call, mode, { tenantId, environment, actor: metadataOf(request).actor }))
         if (!allows(scopes, SEND_SCOPE))
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {

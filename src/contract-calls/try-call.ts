@@ -1,23 +1,32 @@
 /** Reads from a contract, or simulates a call with all that it would change. Sends and records nothing. */
 import { type DecodedValue, decodeValues } from '../chain/abi-decode.ts'
-import { nativeAsset } from '../core/assets.ts'
+import { type Asset, nativeAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
+import { completeIntent, type Requester, type Sender } from '../transactions/prepare-transaction.ts'
+import { requireRoom } from '../transactions/spends.ts'
 import { toCallView } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
-import { readCall } from './read-call.ts'
-import { type BalanceChange, rehearseCall } from './rehearse-call.ts'
-import { type CallRequest, requireSendable } from './request-call.ts'
+import { type DescribedCall, readCall } from './read-call.ts'
+import { type BalanceChange, outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts'
+import { type CallRequest, gasFor, requireSendable, uncountedIn, watchedFor } from './request-call.ts'
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
 import type { TriedCallView } from './view.ts'
 
 /** Any wallet can try a call: the contract sees its address as the sender. */
-export type TryCall = (request: CallRequest, mode: 'read' | 'simulate', owner: Owner) => Promise<TriedCallView>
+export type TryCall = (
+  request: CallRequest,
+  mode: 'read' | 'simulate',
+  requester: Owner & Requester,
+) => Promise<TriedCallView>
 
-/** @throws the errors of `readCall`, NotFound, PermissionDenied, Conflict `wallet_not_ready`, Unavailable, ChainRefused */
+/**
+ * @throws the errors of `readCall`, NotFound, PermissionDenied, Conflict `wallet_not_ready`, Unavailable, ChainRefused;
+ *   KeyLimitReached for a simulation of what a request would be refused for
+ */
 export function createTryCall(ports: CallPorts): TryCall {
   return async (request, mode, owner) => {
     const sender = await ports.findSender(owner, request.walletId)
@@ -28,11 +37,12 @@ export function createTryCall(ports: CallPorts): TryCall {
     if (request.gasLimit !== null) requireSendable(request.gasLimit, most)
     const isSimulated = mode === 'simulate'
     const native = nativeAsset(sender.network, sender.chainId)
+    const limits = isSimulated && sender.type !== 'watch' ? await ports.limitsOf(owner.actor) : []
+    const tokens = isSimulated ? await ports.tokensOf(owner.tenantId, sender) : []
+    const watched = watchedFor(limits, call, sender)
     const [simulation, rehearsed] = await Promise.all([
       simulateCall(client, sender.address, call, { gas: request.gasLimit ?? most, estimates: isSimulated }),
-      isSimulated
-        ? rehearseCall(client, sender.address, call, { native, tokens: await ports.tokensOf(owner.tenantId, sender) })
-        : null,
+      isSimulated ? rehearseCall(client, sender.address, call, { native, tokens, watched }) : null,
     ])
     if (simulation.outcome === 'insufficient_funds') {
       const rule = `value is more than the wallet has: send at most its ${native.symbol} balance.`
@@ -41,6 +51,11 @@ export function createTryCall(ports: CallPorts): TryCall {
     const described = toCallView(describeCall(call, sender.address))
     if (simulation.outcome === 'reverted')
       return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
+    const isBound = limits.length > 0 || (isSimulated && sender.type !== 'watch' && (await ports.isJudged(owner)))
+    if (isBound) {
+      const gasLimit = request.gasLimit ?? gasFor(simulation, most)
+      await requireLimits(ports, { request, requester: owner, sender, call, tokens, rehearsed, gasLimit })
+    }
     return {
       mode,
       success: true,
@@ -51,6 +66,42 @@ export function createTryCall(ports: CallPorts): TryCall {
       revert: null,
     }
   }
+}
+
+type Simulated = {
+  readonly request: CallRequest
+  readonly requester: Requester
+  readonly sender: Sender
+  readonly call: DescribedCall
+  readonly tokens: readonly Asset[]
+  readonly rehearsed: RehearsedCall | null
+  readonly gasLimit: bigint
+}
+
+/** As a request would be refused. @throws KeyLimitReached, PolicyRefused, Unavailable */
+async function requireLimits(
+  ports: CallPorts,
+  { request, requester, sender, call, tokens, rehearsed, gasLimit }: Simulated,
+): Promise<void> {
+  const { gasPriority, referenceId, memo, validUntil } = request
+  const wanted = {
+    opening: 'ContractCallRequested',
+    to: call.to,
+    asset: nativeAsset(sender.network, sender.chainId),
+    amount: call.value,
+    data: call.data,
+    call: describeCall(call, sender.address),
+    outflows: outflowsOf(call, sender.address, tokens, rehearsed),
+    uncounted: uncountedIn(call, rehearsed, tokens),
+    gasLimit,
+    gasPriority,
+    dependsOn: null,
+    subject: null,
+    referenceId,
+    memo,
+    validUntil,
+  } as const
+  await requireRoom(ports, [await completeIntent(ports, requester, sender, wanted, ports.log.now())])
 }
 
 const NOTHING = { return_values: null, return_data: null, decoding: 'none', gas_estimate: null } as const

@@ -1,19 +1,28 @@
 /**
- * What a key may spend in a window of time. A key that another one makes counts on the counters of its maker too: all keys
- * that come from one spend no more than it may. Pure.
+ * What a key may spend in a window of time, and how many requests a day it may make. A key that another one makes counts on the counters of its maker too: all keys
+ * that come from one do no more than it may. Pure.
  */
-import type { SpendLimit } from './spend-limits.ts'
+import { type SpendLimit, unitOf } from './spend-limits.ts'
+
+/** Requests of a day (UTC, by the clock of the database). No transaction reserves of it. */
+export type RequestLimit = {
+  readonly of: 'requests'
+  readonly counter: string
+  readonly amount: string
+  readonly windowSeconds: typeof DAY_SECONDS
+}
 
 /** `inherited`: of the key that made this one, as it was then; it can only be changed there. */
-export type KeyLimit = SpendLimit & { readonly inherited: boolean }
+export type KeyLimit = (SpendLimit | RequestLimit) & { readonly inherited: boolean }
 
 /** As it is asked for, without its counter. */
-export type AskedLimit = SpendLimit extends infer Limit
-  ? Limit extends SpendLimit
+export type AskedLimit = SpendLimit | RequestLimit extends infer Limit
+  ? Limit extends SpendLimit | RequestLimit
     ? Omit<Limit, 'counter'>
     : never
   : never
 
+export const DAY_SECONDS = 86_400
 const MAX_LIMITS = 50
 
 /** Those of a new key. @param own of the key that makes it */
@@ -31,9 +40,51 @@ export function changedLimits(
   return [...asked.map((limit) => ownLimit(keyId, limit, own)), ...before.filter(({ inherited }) => inherited)]
 }
 
+/** All of a key begin with one name, also after a rotation: `holderOf` tells the keys of a chain apart by it. */
 function ownLimit(keyId: string, asked: AskedLimit, own: readonly KeyLimit[]): KeyLimit {
+  const [first] = own
   const known = own.find((limit) => subjectOf(limit) === subjectOf(asked))
-  return { ...asked, inherited: false, counter: known?.counter ?? `${keyId} ${subjectOf(asked)}` } as KeyLimit
+  const holder = first === undefined ? keyId : holderOf(first)
+  return { ...asked, inherited: false, counter: known?.counter ?? `${holder} ${subjectOf(asked)}` } as KeyLimit
+}
+
+/**
+ * Those of a key that replaces another: its own, and of those of the key that replaces it the lower amount. The maker also gives what it
+ * has got since.
+ *
+ * @param own of the key that replaces it
+ */
+export function rotatedLimits(
+  limits: readonly KeyLimit[],
+  own: readonly KeyLimit[],
+  { isMaker }: { readonly isMaker: boolean },
+): readonly KeyLimit[] {
+  const lowered = limits.map((limit) => {
+    const now = own.find(({ counter }) => counter === limit.counter)
+    return now !== undefined && BigInt(now.amount) < BigInt(limit.amount) ? { ...limit, amount: now.amount } : limit
+  })
+  const added = own.filter(({ counter }) => !limits.some((limit) => limit.counter === counter))
+  return isMaker ? [...lowered, ...added.map((limit) => ({ ...limit, inherited: true }))] : lowered
+}
+
+/** The key whose limit it was first: the amounts that the limits of each holder are about are judged apart. */
+function holderOf({ counter }: Pick<KeyLimit, 'counter'>): string {
+  return counter.split(' ', 1)[0] ?? counter
+}
+
+/** What transactions reserve. */
+export function spendLimitsOf(limits: readonly KeyLimit[]): readonly SpendLimit[] {
+  return limits.flatMap((limit) => (limit.of === 'requests' ? [] : [{ ...limit, holder: holderOf(limit) }]))
+}
+
+/** What each request counts towards. */
+export function requestLimitsOf(limits: readonly KeyLimit[]): readonly RequestLimit[] {
+  return limits.filter((limit) => limit.of === 'requests')
+}
+
+/** What its amounts are of. */
+export function unitOfLimit(limit: KeyLimit): { readonly unit: string; readonly decimals: number } {
+  return limit.of === 'requests' ? { unit: 'requests', decimals: 0 } : unitOf(limit)
 }
 
 function subjectOf(limit: AskedLimit): string {
@@ -41,8 +92,8 @@ function subjectOf(limit: AskedLimit): string {
 }
 
 /**
- * Whether no more can be spent with the limits than with the others: each of those is among them, with at most its amount, and
- * they are about no asset that the others leave out.
+ * Whether no more can be done with the limits than with the others: each of those is among them, with at most its amount; and
+ * what is added is about no asset that any holder of the others leaves out. As `are_limits_within` of the append.
  */
 export function isWithinLimits(limits: readonly KeyLimit[], others: readonly KeyLimit[]): boolean {
   const isKept = (other: KeyLimit) =>
@@ -50,16 +101,21 @@ export function isWithinLimits(limits: readonly KeyLimit[], others: readonly Key
       ({ counter, amount, windowSeconds }) =>
         counter === other.counter && windowSeconds === other.windowSeconds && BigInt(amount) <= BigInt(other.amount),
     )
-  return others.every(isKept) && limits.every((limit) => isAboutNoMore(limit, others))
+  const added = limits.filter(({ counter }) => !others.some((other) => other.counter === counter))
+  const held = [...new Set(others.map(holderOf))].map((holder) => others.filter((one) => holderOf(one) === holder))
+  return others.every(isKept) && added.every((limit) => held.every((before) => isAboutNoMore(limit, before)))
 }
 
 /** A limit of amounts also lets what it is about be spent. */
 function isAboutNoMore(limit: KeyLimit, others: readonly KeyLimit[]): boolean {
-  const ofAmounts = others.filter(({ of }) => of !== 'transactions')
-  if (limit.of === 'transactions' || ofAmounts.length === 0) return true
-  return ofAmounts.some(
+  if (!isOfAmounts(limit) || !others.some(isOfAmounts)) return true
+  return others.some(
     (other) => other.of === 'usd' || (other.of === 'asset' && limit.of === 'asset' && other.assetId === limit.assetId),
   )
+}
+
+function isOfAmounts({ of }: Pick<KeyLimit, 'of'>): boolean {
+  return of === 'asset' || of === 'usd'
 }
 
 /** Scopes that spend what no limit counts: with a signature or the key of a wallet anybody can, at any time. */
@@ -72,6 +128,6 @@ export function unfitLimits(limits: readonly KeyLimit[], grants: readonly string
     return ['too_many', `must be at most ${MAX_LIMITS}, with those of the keys that made it.`]
   if (new Set(subjects).size < subjects.length) return ['duplicate', 'must name each asset once for each window.']
   const uncounted = grants.filter((scope) => UNCOUNTED.includes(scope))
-  if (uncounted.length === 0 || limits.every(({ of }) => of === 'transactions')) return null
+  if (uncounted.length === 0 || !limits.some(isOfAmounts)) return null
   return ['limits_with_scope', `cannot bound what is done with ${uncounted.join(', ')}: leave these scopes out.`]
 }

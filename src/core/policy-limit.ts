@@ -41,7 +41,7 @@ export function refusedByLimit(
     availableAt === null
       ? 'It is more than the limit: send less.'
       : `There is room for it at ${availableAt}, or send less.`
-  const message = `The rule ${rule} of the policy has ${written(left)} ${unit} left, and this needs ${written(needed)}. ${when}`
+  const message = `The rule ${rule} of the policy has ${written(left)} ${unit} left, and this needs ${written(needed)} ${unit}. ${when}`
   return new PolicyRefused('policy_limit', message, about, {
     rule: rule ?? null,
     version,

@@ -12,6 +12,8 @@ export type SpendLimit = {
   readonly amount: string
   /** A multiple of 60. */
   readonly windowSeconds: number
+  /** Whose it is: the limits of each holder must be about what is spent. Omitted if all are of one. */
+  readonly holder?: string
 } & (
   | { readonly of: 'asset'; readonly assetId: string; readonly symbol: string; readonly decimals: number }
   | { readonly of: 'usd' }
@@ -108,8 +110,11 @@ export function reserve(
   asked: readonly Asked[],
   now: string,
 ): readonly Reservation[] | Uncovered {
-  const uncovered = firstUncovered(limits, asked)
-  if (uncovered !== null) return uncovered
+  for (const holder of new Set(limits.map((limit) => limit.holder))) {
+    const held = limits.filter((limit) => limit.holder === holder)
+    const uncovered = firstUncovered(held, asked)
+    if (uncovered !== null) return uncovered
+  }
   return limits.flatMap((limit) => {
     const { counter, of, windowSeconds } = limit
     const { unit, decimals } = unitOf(limit)

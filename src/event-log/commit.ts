@@ -118,6 +118,14 @@ export class PolicyChanged extends AppendRefused {
   }
 }
 
+/** No block tells that the clock is right: a clock that is ahead would forget what was spent. */
+export function limitTimeUnknown(): Unavailable {
+  return new Unavailable(
+    'limit_time_unknown',
+    'Limits cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
+  )
+}
+
 /** Transactions were signed too late: by the time of the database they are no longer valid. */
 export class DeadlineMissed extends AppendRefused {
   override readonly code = 'deadline_missed'
@@ -160,10 +168,7 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
     case 'limit_reached':
       return new LimitReached(detail as { counter: string; left: string; needed: string })
     case 'limit_time_unknown':
-      return new Unavailable(
-        'limit_time_unknown',
-        'Limits cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
-      )
+      return limitTimeUnknown()
     case 'policy_changed':
       return new PolicyChanged(detail as { tenant_id: string; environment: string })
     case 'deadline_missed':

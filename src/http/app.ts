@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
 import { type AsOfEvent, addAsOfEvent } from './as-of-event.ts'
+import type { Gate } from './auth.ts'
 import { DEFAULT_BODY } from './body-limits.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import { clientErrorHandler } from './client-error.ts'
@@ -57,6 +58,7 @@ export type AppParts = {
   readonly authenticator: Authenticator
   readonly readiness: Readiness
   readonly metrics: Metrics
+  readonly countRequest: Gate['countRequest']
   readonly quotas: TenantQuotas
   readonly routes: readonly Routes[]
   /** The public events that the API document describes. */
@@ -82,6 +84,7 @@ export async function buildApp(parts: AppParts): Promise<App> {
     rateLimit: createRateLimit(settings.rateLimitPerSecond, parts.clock),
     timer: parts.timer,
     countRefusal: metrics.countKeyRefusal,
+    countRequest: parts.countRequest,
   }
 
   app.setValidatorCompiler(createValidatorCompiler())

@@ -1,5 +1,6 @@
 /**
- * Authenticates a request before its body is read: bearer token (RFC 6750), address, rate, scope, in this order. Unknown,
+ * Authenticates a request before its body is read: bearer token (RFC 6750), address, rate, scope, requests of the day, in this
+ * order. Unknown,
  * expired, revoked and foreign keys get the same response. Invariant: no amount of failed requests of one client blocks
  * a valid key, not even from the same address.
  */
@@ -21,6 +22,8 @@ export type Gate = {
   /** As `performance.now()`. */
   readonly timer: () => number
   readonly countRefusal: (reason: KeyRefusal) => void
+  /** Called for what all other checks let in: a request that these refuse does not count. */
+  readonly countRequest: (caller: Caller, requestId: string) => Refusal | Promise<Refusal>
 }
 
 /** A scope, or any key. */
@@ -42,14 +45,15 @@ export function bearerOf({ headers: { authorization } }: FastifyRequest): string
 
 /** The `onRequest` hook of one route. Cached keys pass without a promise. */
 export function requireScope(access: Access, gate: Gate): onRequestHookHandler {
-  const { authenticator, rateLimit } = gate
+  const { authenticator, rateLimit, countRequest } = gate
   const { judge, refuse } = judgeFor(access, gate)
 
-  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal {
+  function admit(caller: Caller, request: FastifyRequest, reply: FastifyReply): Refusal | Promise<Refusal> {
     // Before its rate: who has a stolen key and not its address cannot use up the rate of its owner.
     const isElsewhere = caller.allowsAddress !== null && !caller.allowsAddress(request.ip)
     const limited = isElsewhere ? null : rateLimit.admit(caller.keyId, reply)
-    return limited ?? judge(caller, request, reply)
+    const refusal = limited ?? judge(caller, request, reply)
+    return refusal !== undefined || caller.requestLimits.length === 0 ? refusal : countRequest(caller, request.id)
   }
 
   async function verify(token: string, request: FastifyRequest, reply: FastifyReply): Promise<Refusal> {

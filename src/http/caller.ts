@@ -1,5 +1,6 @@
 /** The authenticated caller of a request, and the port that resolves a key to a caller. */
 import { PermissionDenied } from '../core/errors.ts'
+import type { RequestLimit } from '../core/key-limits.ts'
 import type { Environment } from '../core/networks.ts'
 
 export type Caller = {
@@ -11,6 +12,8 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>
   /** Whether the key may be used from an address; `null` if it may be used from any. */
   readonly allowsAddress: ((address: string) => boolean) | null
+  /** What each of its requests counts towards. */
+  readonly requestLimits: readonly RequestLimit[]
   /** Ms of `performance.now()`. The key must be verified again before a request is accepted later. */
   readonly goodUntilMs: number
 }

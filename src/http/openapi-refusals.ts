@@ -64,7 +64,8 @@ const SHARED: readonly { readonly description: string; readonly item: ErrorItem 
     },
   },
   {
-    description: 'The API key does not have the required scope, or is for the other environment.',
+    description:
+      'The API key does not have the required scope, is for the other environment, or has a limit that does not allow the request: `key_limit`.',
     item: {
       type: 'permission_error',
       code: 'environment_mismatch',

@@ -2,7 +2,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Quota } from '../core/quotas.ts'
 
-/** `invalid`: unknown, expired or revoked. `limit`: what it may spend. */
+/** `invalid`: unknown, expired or revoked. `limit`: what it may spend, or its requests a day. */
 export type KeyRefusal = 'missing' | 'invalid' | 'address' | 'scope' | 'limit'
 
 export type QuotaMetrics = {

@@ -2,12 +2,18 @@
 import type { Static } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
+import { metadataOf } from '../http/request-metadata.ts'
+import type { RequireQuoteRoom } from './quote-room.ts'
 import type { KeepQuote } from './quote-rows.ts'
 import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
 import { DEFAULT_TERMS, quoteBody, quoteSchema, walletParams } from './schemas.ts'
 import { toView } from './view.ts'
 
-export type SwapRoutePorts = { readonly quoteSwap: QuoteSwap; readonly keepQuote: KeepQuote }
+export type SwapRoutePorts = {
+  readonly quoteSwap: QuoteSwap
+  readonly keepQuote: KeepQuote
+  readonly requireRoom: RequireQuoteRoom
+}
 
 const quote = {
   tags: ['Swaps'],
@@ -21,7 +27,7 @@ const quote = {
   response: { 200: successOf(quoteSchema, 'The quote.') },
 }
 
-export function swapRoutes({ quoteSwap, keepQuote }: SwapRoutePorts): Routes {
+export function swapRoutes({ quoteSwap, keepQuote, requireRoom }: SwapRoutePorts): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/swap/quote',
@@ -31,6 +37,7 @@ export function swapRoutes({ quoteSwap, keepQuote }: SwapRoutePorts): Routes {
           scope: 'transactions:read',
           rate: 'quotes_per_second',
           refusals: {
+            403: 'The limits of the API key would not allow the swap: `key_limit`.',
             409: 'The wallet is archived, or a token cannot be read.',
             503: 'No node answers, or gas costs more than the cap.',
           },
@@ -38,6 +45,7 @@ export function swapRoutes({ quoteSwap, keepQuote }: SwapRoutePorts): Routes {
       },
       async (request) => {
         const made = await quoteSwap(toSwap(request.params.wallet_id, request.body), request.caller)
+        await requireRoom(made, { ...request.caller, actor: metadataOf(request).actor })
         await keepQuote(made)
         return success(toView(made))
       },

@@ -13,7 +13,7 @@ import type { Requester } from './prepare-transaction.ts'
 import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
 import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
 import { mostSignable } from './spend-bounds.ts'
-import { requireRoom } from './spends.ts'
+import { type RoomPorts, requireRoom } from './spends.ts'
 
 export type FeePreview = {
   readonly native: string
@@ -31,17 +31,16 @@ export type TransferPreview = {
   readonly warnings: { code: string; message: string }[]
 }
 
-export type PreviewPorts = TransferPorts & {
-  readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
-  readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
-  readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
-  /** Base units that the wallet may spend: its balance minus the holds of pending transactions. */
-  readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
-  /** What counts towards the limits of the key. */
-  readonly readSpent: Parameters<typeof requireRoom>[0]
-  /** The value of an amount of the native currency in US dollars, or `null`. */
-  readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
-}
+export type PreviewPorts = TransferPorts &
+  RoomPorts & {
+    readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
+    readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
+    readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
+    /** Base units that the wallet may spend: its balance minus the holds of pending transactions. */
+    readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
+    /** The value of an amount of the native currency in US dollars, or `null`. */
+    readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
+  }
 
 /** @throws the errors of a transfer request when it is malformed; KeyLimitReached */
 export type PreviewTransfer = (request: TransferRequest, requester: Owner & Requester) => Promise<TransferPreview>
@@ -49,7 +48,7 @@ export type PreviewTransfer = (request: TransferRequest, requester: Owner & Requ
 export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
   return async (request, requester) => {
     const intent = await prepareIntent(ports, request, requester)
-    await requireRoom(ports.readSpent, intent)
+    await requireRoom(ports, [intent])
     const rules = await ports.gasRules(intent.chainId)
     const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
       ports.quoteOf(intent.chainId),

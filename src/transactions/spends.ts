@@ -3,12 +3,13 @@ import { nativeAsset } from '../core/assets.ts'
 import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
-import { type JudgedParts, policyLimitOf } from '../core/policy-limit.ts'
+import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Opening } from '../declarations.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
-import type { LimitReached } from '../event-log/commit.ts'
+import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
 import type { TransactionState } from './state.ts'
 
@@ -23,6 +24,8 @@ export type LimitPorts = {
     intent: Intent,
     asking: Pick<Metadata, 'actor'> & { readonly accepting?: Metadata },
   ) => Promise<JudgedParts>
+  /** Whether a policy is in force that refuses. */
+  readonly isJudged: (owner: Owner) => Promise<boolean>
 }
 
 type Spending = Pick<
@@ -71,19 +74,35 @@ function uncounted(why: string): KeyLimitReached {
   return new KeyLimitReached(null, message, {})
 }
 
+/** What the append compares limits with. */
+export type RoomPorts = {
+  readonly readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>
+  /** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
+  readonly newestBlockMs: (chainId: number) => Promise<number | null>
+}
+
+/** As `newest_time` of the append. */
+const AHEAD_OF_BLOCKS_MS = 300_000
+
 /**
- * Refuses what the append would refuse by then: for a request that is not appended.
+ * Refuses what the append would refuse by then: for requests that are not appended.
  *
- * @throws KeyLimitReached, PolicyRefused
+ * @param intents what the request would open, all of one wallet
+ * @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown`
  */
 export async function requireRoom(
-  readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>,
-  intent: Intent,
+  { readSpent, newestBlockMs }: RoomPorts,
+  intents: readonly (Reserving & Pick<Intent, 'chainId' | 'requestedAt'>)[],
 ): Promise<void> {
-  const { requestedAt: now } = intent
-  const reservations = (intent.reservations ?? []).filter(({ mustFit }) => mustFit !== false)
-  if (reservations.length === 0) return
-  const spent = await readSpent(reservations, now)
+  const [first] = intents
+  const reservations = totalsOf(
+    intents.flatMap((intent) => intent.reservations ?? []).filter(({ mustFit }) => mustFit !== false),
+  )
+  if (first === undefined || reservations.length === 0) return
+  const { chainId, requestedAt: now } = first
+  const [spent, newestMs] = await Promise.all([readSpent(reservations, now), newestBlockMs(chainId)])
+  const untilMs = (newestMs ?? Number.NEGATIVE_INFINITY) + AHEAD_OF_BLOCKS_MS
+  if (reservations.some(({ bucket }) => Date.parse(bucket) > untilMs)) throw limitTimeUnknown()
   const short = reservations.flatMap(({ counter, amount: needed, limit, windowSeconds }) => {
     const { left, roomAt } = roomIn({ amount: `${limit}`, windowSeconds }, spent.get(counter) ?? [], { needed, now })
     return needed > left ? [{ counter, left, needed, roomAt: roomAt === null ? null : new Date(roomAt) }] : []
@@ -91,17 +110,30 @@ export async function requireRoom(
   // As the append: the one that has room last, or never.
   const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
   const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
-  if (worst !== undefined) throw limitRefusal(worst, [intent])
+  if (worst !== undefined) throw limitRefusal(worst, intents)
+}
+
+/** One for each counter. */
+function totalsOf(reservations: readonly Reservation[]): readonly Reservation[] {
+  const totals = new Map<string, Reservation>()
+  for (const one of reservations) {
+    const known = totals.get(one.counter)
+    totals.set(one.counter, known === undefined ? one : { ...known, amount: known.amount + one.amount })
+  }
+  return [...totals.values()]
 }
 
 type Reached = Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>
 
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
-export function limitRefusal(reached: Reached, intents: readonly Intent[]): KeyLimitReached | PolicyRefused {
+export function limitRefusal(reached: Reached, intents: readonly Reserving[]): KeyLimitReached | PolicyRefused {
   return policyLimitOf(reached, intents) ?? keyLimitOf(reached, intents)
 }
 
-function keyLimitOf({ counter, left, needed, roomAt }: Reached, intents: readonly Intent[]): KeyLimitReached {
+function keyLimitOf(
+  { counter, left, needed, roomAt }: Reached,
+  intents: readonly Pick<Intent, 'reservations'>[],
+): KeyLimitReached {
   const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
   const written = (amount: bigint) => formatAmount(amount, found?.decimals ?? 0)
   const availableAt = roomAt?.toISOString() ?? null
@@ -111,7 +143,7 @@ function keyLimitOf({ counter, left, needed, roomAt }: Reached, intents: readonl
       : `There is room for it at ${availableAt}, or send less.`
   return new KeyLimitReached(
     { counter, left, needed, availableAt },
-    `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)}. ${when}`,
+    `The API key has ${written(left)} ${found?.unit} left, and this needs ${written(needed)} ${found?.unit}. ${when}`,
     {
       limit: written(found?.limit ?? 0n),
       left: written(left),

@@ -20,6 +20,7 @@ import { benchFeed } from './feed.ts'
 import { benchFilters } from './feed-filters.ts'
 import { benchFollow } from './follow.ts'
 import { benchGrowth } from './grow.ts'
+import { benchLimits } from './limits.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
 import { benchPolicies } from './policies.ts'
@@ -42,7 +43,7 @@ const FEED_EVENTS = 100_000
 /**
  * Benchmarks with their own sandbox, and its settings: api-keys leaves many keys behind, mpc has parties, closed and cpu
  * restart the database, feed, feed-filters, follow and growth leave many wallets behind, feed has many streams with one
- * key, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
+ * key, limits sends more than a tenant may in a second, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
  * from the start, swap asks more quotes than a tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -55,6 +56,7 @@ const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   feed: { MAX_EVENT_STREAMS_PER_KEY: '1000', QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
   'feed-filters': { QUOTA_BYTES_PER_SECOND: '0', RECONCILE_INTERVAL_MS: '86400000' },
   follow: {},
+  limits: { RATE_LIMIT_PER_SECOND: '0' },
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
   rest: {},
@@ -69,6 +71,7 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   status: benchStatus,
   'end-to-end': benchEndToEnd,
   'api-keys': benchApiKeys,
+  limits: benchLimits,
   closed: benchClosed,
   'closed-redis': benchClosedRedis,
   'closed-mpc': benchClosedMpc,

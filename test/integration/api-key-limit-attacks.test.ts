@@ -170,4 +170,46 @@ t.test('nor does it call what fails when it is asked for, and may take more late
   await settle()
 })
 
+t.test('a simulation of a call is refused as the call would be', async (t) => {
+  const contract = await deployToken()
+  const { client } = await makeKey([{ ...OF_ETHER, amount: '1' }])
+  const simulate = (by: ApiClient, value: string, mode = 'simulate') => {
+    const body = { contract_address: contract, function_signature: 'deposit()', args: [], value, mode }
+    return by.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}/contract-call`, body })
+  }
+  t.match(await simulate(client, '0.5'), { status: 200, body: { data: { success: true } } })
+  const refused = await simulate(client, '1.5')
+  t.match(refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: '1' } }] } })
+  t.match(refused.body.errors, (await call(client, contract, 'deposit()', [], { value: '1.5' })).body.errors)
+  const give = { contract_address: contract, function_signature: 'transfer(address,uint256)', args: [RECIPIENT, '3'] }
+  const path = `/v1/wallets/${wallet.id}/contract-call`
+  t.match(
+    await client.insist({ method: 'POST', path, body: { ...give, mode: 'simulate' } }),
+    uncounted(/takes what the wallet has/),
+  )
+  t.match(await simulate(client, '0', 'read'), { status: 200 }, 'reading spends nothing')
+  t.match(await simulate(service.api, '1.5'), { status: 200 })
+})
+
+t.test('a mint takes nothing but its fee, and a voucher nothing', async (t) => {
+  const [issuer] = (await service.makeWallets(1)) as [LoadWallet]
+  const collection = await stage.collection(issuer)
+  const { id, client } = await makeKey([OF_ETHER], { scopes: [...SPENDS, 'nft:read', 'nft:write'] })
+  const metadata = { name: 'One', image: 'https://example.com/1.png' }
+  const mint = (more: object) =>
+    client.insist({
+      method: 'POST',
+      path: '/v1/nft/mint',
+      key: unique(),
+      prefer: 'respond-async',
+      body: { collection_id: collection.id, recipient: RECIPIENT, metadata, ...more },
+    })
+  const left = async () => Number((await service.api.insist({ path: `/v1/api-keys/${id}` })).body.data.limits[0].left)
+  t.match(await mint({ minting_type: 'LAZY' }), { status: 202 })
+  t.equal(await left(), 5)
+  t.match(await mint({}), { status: 202 })
+  const after = await left()
+  t.ok(after < 5 && after > 4.9, `its fee: ${5 - after} ETH`)
+})
+
 t.end()

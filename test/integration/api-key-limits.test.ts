@@ -174,6 +174,33 @@ t.test('a key is told what is left, and a preview what a transfer would be told'
   ])
 })
 
+t.test('a maker whose limit was lowered replaces keys that it made, with the lower amount', async (t) => {
+  const scopes = [...SPENDS, 'api_keys:read', 'api_keys:write']
+  const limit = (amount: string) => ({ asset_id: ETHER, amount, window_seconds: DAY })
+  const maker = await makeKey([limit('2')], { scopes })
+  const made = await makeKey([limit('1.5')], { by: maker.client })
+  const lowered = [limit('1'), { requests_per_day: 500 }]
+  t.match(await service.api.insist({ method: 'PATCH', path: `/v1/api-keys/${maker.id}`, body: { limits: lowered } }), {
+    status: 200,
+  })
+  const path = `/v1/api-keys/${made.id}/rotate`
+  const rotated = await maker.client.insist({
+    method: 'POST',
+    path,
+    key: 'rotate-lowered',
+    body: { overlap_seconds: 0 },
+  })
+  t.match(rotated, { status: 201 })
+  t.match(rotated.body.data.limits, [
+    { ...limit('1.5'), inherited: false },
+    { ...limit('1'), inherited: true },
+    { requests_per_day: 500, inherited: true },
+  ])
+  t.equal(rotated.body.data.limits.length, 3)
+  const next = createApiClient({ baseUrl, apiKey: rotated.body.data.api_key })
+  t.match(await pay(next, '1.2'), { status: 403, body: { errors: [{ details: { limit: '1' } }] } })
+})
+
 t.test('a limit that refuses requests is reported once', async (t) => {
   const { id, client } = await makeKey([{ asset_id: ETHER, amount: '0.1', window_seconds: DAY }])
   const reports = async () => {

@@ -1,7 +1,7 @@
 /** `POST /v1/wallets/{wallet_id}/swap/quote` on a running service with real exchanges. */
 import t from 'tap'
 import { withExchanges } from '../support/exchanges.ts'
-import type { ApiClient, Reply } from '../support/service-api.ts'
+import { type ApiClient, createApiClient, type Reply } from '../support/service-api.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
 const UNKNOWN = 'wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
@@ -57,6 +57,29 @@ t.test('a quote shows what a swap does, costs and needs, and is kept for half a 
   t.match(rows, [{ tenant_id: 'acme', wallet_id: wallet.id, quote: { terms: { slippageBps: 50 } } }])
   const { rows: events } = await pool.query(`SELECT FROM events WHERE stream_id LIKE 'swap%'`)
   t.equal(events.length, 0, 'no event is recorded')
+})
+
+t.test('a quote is refused as its swap would be by the limits of the key', async (t) => {
+  const limited = async (...limits: readonly object[]) => {
+    const scopes = ['wallets:read', 'transactions:read', 'transactions:write']
+    const made = await api.insist({
+      method: 'POST',
+      path: '/v1/api-keys',
+      key: JSON.stringify(limits),
+      body: { scopes, limits },
+    })
+    const client = createApiClient({ baseUrl: stage.service.baseUrl, apiKey: made.body.data.api_key })
+    return (amount: string) => ask({ ...BUY, amount }, wallet.id, client)
+  }
+  const quote = await limited({ asset_id: 'eip155:1000001/slip44:60', amount: '1', window_seconds: 86_400 })
+  t.equal((await quote('0.9')).status, 200)
+  t.match(await quote('1.1'), {
+    status: 403,
+    body: { errors: [{ code: 'key_limit', details: { unit: 'ETH', left: '1' } }] },
+  })
+  t.match(await quote('1'), { status: 403 }, 'with its fee')
+  const none = await limited({ transactions: 0, window_seconds: 3_600 })
+  t.match(await none('0.1'), { status: 403, body: { errors: [{ details: { unit: 'transactions' } }] } })
 })
 
 t.test('an exact output has a maximum, and a wrap has neither price impact nor fees', async (t) => {

@@ -32,6 +32,7 @@ export async function withCalls(t: Test) {
     limitsOf: async () => [],
     usdPriceOf: async () => null,
     judgeTransaction: async () => ({}),
+    isJudged: async () => false,
     quoteOf: async () => QUOTE,
     gasRules: osakaRules,
     completionMs: () => 30_000,

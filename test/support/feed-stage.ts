@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import type { ApiKey } from '../../src/access/api-key-rows.ts'
+import type { LoggedApiKey } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createToken } from '../../src/access/token.ts'
 import { composeFeed, type FeedLimits } from '../../src/compose/api-feed.ts'
@@ -102,7 +102,7 @@ export async function serveFeed(
   }
 }
 
-function keyIn(state: FeedApi['key']['state']): ApiKey {
+function keyIn(state: FeedApi['key']['state']): LoggedApiKey {
   if (state === 'unknown') throw new Unavailable('database_unavailable', 'The database is not available: try again.')
   const key = {
     keyId: 'key_full',
@@ -110,6 +110,7 @@ function keyIn(state: FeedApi['key']['state']): ApiKey {
     environment: 'mainnet' as const,
     label: '',
     scopes: ['*'],
+    limits: [],
     issuedBy: null,
   }
   const past = new Date(Date.now() - 1)

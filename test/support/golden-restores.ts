@@ -76,6 +76,10 @@ const RESERVED = [
   },
 ]
 
+const REQUESTS = [
+  { of: 'requests', counter: 'key_6 requests 86400', amount: '1000', windowSeconds: 86_400, inherited: false },
+]
+
 export const API_KEYS: readonly (readonly Step[])[] = [
   [['apikey-key_2', 'ApiKeyIssued.v2', {}, { key: 'api-key', fingerprint: 'of-api-key' }]],
   [['apikey-key_2', 'ApiKeyChanged.v1']],
@@ -94,4 +98,13 @@ export const API_KEYS: readonly (readonly Step[])[] = [
   [['transaction-tx_25', 'TransferRequested.v3', { reservations: RESERVED }]],
   [['transaction-tx_25', 'TransactionFailed.v1']],
   [['keylimit-key_5', 'ApiKeyLimitReached.v1']],
+  // Another whose requests of a day are limited, and have reached that.
+  [
+    [
+      'apikey-key_6',
+      'ApiKeyIssued.v2',
+      { digest: 'd6'.repeat(32), expiresAt: null, issuedBy: 'key_4', limits: REQUESTS },
+    ],
+  ],
+  [['keylimit-key_6', 'ApiKeyLimitReached.v1', { limit: REQUESTS[0], left: '0', needed: '1' }]],
 ]

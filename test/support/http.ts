@@ -37,7 +37,7 @@ export const KEYS = {
 /** Of a key from before what `*` stands for was recorded. */
 const EVERY_SCOPE = new Set(grantsBefore(['*']))
 
-const CALLERS: Readonly<Record<string, Omit<Caller, 'allowsAddress' | 'goodUntilMs'>>> = {
+const CALLERS: Readonly<Record<string, Omit<Caller, 'allowsAddress' | 'requestLimits' | 'goodUntilMs'>>> = {
   [KEYS.full]: { tenantId: 'acme', keyId: 'key_full', environment: 'mainnet', scopes: EVERY_SCOPE },
   [KEYS.exporter]: {
     tenantId: 'acme',
@@ -123,6 +123,7 @@ export async function startTestApp({ routes, settings, ...parts }: TestAppOption
     authenticator: authenticator(lookedUp),
     readiness: createReadiness([], clock),
     metrics: createMetrics('test'),
+    countRequest: () => undefined,
     quotas: WITHOUT_QUOTAS,
     newId: (kind) => `${ID_PREFIXES[kind]}_${v7()}`,
     clock,
@@ -190,5 +191,6 @@ function authenticator(lookedUp: string[]): Authenticator {
 
 function callerOf(token: string): Caller | null {
   const caller = CALLERS[token]
-  return caller === undefined ? null : { ...caller, allowsAddress: null, goodUntilMs: Number.POSITIVE_INFINITY }
+  const free = { allowsAddress: null, requestLimits: [], goodUntilMs: Number.POSITIVE_INFINITY }
+  return caller === undefined ? null : { ...caller, ...free }
 }

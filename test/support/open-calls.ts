@@ -34,6 +34,7 @@ export async function openCalls(
     limitsOf: async () => [],
     usdPriceOf: async () => null,
     judgeTransaction: async () => ({}),
+    isJudged: async () => false,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     completionMs: () => 1_000,

@@ -6,8 +6,9 @@ import { canonicalJson } from '../../src/core/canonical-json.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
-import { compilePolicy } from '../../src/policies/compile.ts'
+import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
+import { createPoliciesInForce } from '../../src/policies/policies-in-force.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
 import { createSeedCounters } from '../../src/policies/seed-counters.ts'
 import type { SentPolicy, SentRule } from '../../src/policies/sent-policy.ts'
@@ -40,10 +41,8 @@ export function policyOf(rules: readonly SentRule[], more: Partial<SentPolicy> =
   return readPolicy({ default: 'allow', ...more, rules }, assetOf)
 }
 
-export type Judgement = {
-  readonly active?: Policy & { readonly version: number }
-  readonly shadow?: Policy & { readonly version: number }
-}
+/** What judges a request, as the process that sends it knows. */
+export type Judgement = { readonly active?: CompiledPolicy | null; readonly shadow?: CompiledPolicy | null }
 
 export async function withPast(t: Test) {
   const test = await withLog(t)
@@ -67,33 +66,11 @@ export function pastOf(test: Pick<TestLog, 'pool' | 'log'>) {
     seedWith: (mostSums: number) => createSeedCounters({ pool, log, source: PAST, chains: CHAINS, mostSums }),
     change,
     /** A transfer of the native currency, and what the versions in force reserve of it. */
-    async transfer(parts: Partial<Intent> = {}, { active, shadow }: Judgement = {}) {
+    async transfer(parts: Partial<Intent> = {}, judgement: Judgement = {}) {
       const id = newTransactionId()
       const data = transferIntent({ requestedAt: new Date().toISOString(), ...parts })
-      const judged = judgedTransaction(
-        { type: 'TransferRequested', data },
-        factsOf({ tags: [], actor: ACTOR }, data.requestedAt),
-      )
-      const reservations = [shadow, active].flatMap((one) =>
-        one === undefined ? [] : decide(compilePolicy(one, one.version), judged).reservations,
-      )
-      const judging =
-        active === undefined && shadow === undefined
-          ? {}
-          : {
-              policy: {
-                version: active?.version ?? 0,
-                ...(shadow && { shadow: shadow.version }),
-                tags: [],
-                prices: [],
-              },
-              ...(reservations.length > 0 && { reservations: reservations.map(({ rule: _, ...one }) => one) }),
-            }
-      const command = {
-        type: 'RequestTransaction',
-        opening: 'TransferRequested',
-        intent: { ...data, ...judging },
-      } as const
+      const intent = { ...data, ...judgedBy(judgement, data) }
+      const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
       await log.append({
         changes: [opened(transactionAggregate, id, command, { metadata: METADATA, now: data.requestedAt })],
       })
@@ -111,12 +88,18 @@ export function pastOf(test: Pick<TestLog, 'pool' | 'log'>) {
       }
       await log.execute(walletAggregate, walletId, { type: 'RecordKey', created }, { metadata: METADATA })
     },
+    /** What is in force now. */
+    inForce: () => createPoliciesInForce(pool).of(OWNER),
     /** A new draft, as a shadow. @returns its version */
     async shadow(rules: Policy): Promise<number> {
       await policy({ type: 'DraftPolicy', ...OWNER, revision, policy: rules, note: null, ...by() })
       revision += 1
       const state = await policy({ type: 'ShadowPolicy', revision, hash: hashOf(rules), isSeeded: false, ...by() })
       return state.status === 'known' ? (state.shadow?.version ?? 0) : 0
+    },
+    publish(version: number, rules: Policy) {
+      const counted = { basis: 'seeded', uncounted: [], locksOut: false, forced: null } as const
+      return policy({ type: 'PublishPolicy', source: { version }, hash: hashOf(rules), ...counted, ...by() })
     },
     endShadow: (version: number) => policy({ type: 'EndShadow', version, ...by() }),
     isSeeded: async () => (await pool.query('SELECT shadow_seeded FROM policies')).rows[0]?.shadow_seeded as boolean,
@@ -127,6 +110,20 @@ export function pastOf(test: Pick<TestLog, 'pool' | 'log'>) {
       )
       return Object.fromEntries(rows.map((row) => [row.counter, row.spent]))
     },
+  }
+}
+
+function judgedBy({ active = null, shadow = null }: Judgement, data: Intent): Pick<Intent, 'policy' | 'reservations'> {
+  if (active === null && shadow === null) return {}
+  const facts = factsOf({ tags: [], actor: ACTOR }, data.requestedAt)
+  const judged = judgedTransaction({ type: 'TransferRequested', data }, facts)
+  const binding = active === null ? [] : decide(active, judged).reservations
+  const counters = new Set(binding.map(({ counter }) => counter))
+  const reported =
+    shadow === null ? [] : decide(shadow, judged).reservations.filter(({ counter }) => !counters.has(counter))
+  return {
+    policy: { version: active?.version ?? 0, ...(shadow && { shadow: shadow.version }), tags: [], prices: [] },
+    reservations: [...binding, ...reported.map((one) => ({ ...one, mustFit: false as const }))],
   }
 }
 

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { Pool } from 'pg'
 import t from 'tap'
-import type { ApiKey } from '../../src/access/api-key-rows.ts'
+import type { LoggedApiKey } from '../../src/access/api-key-rows.ts'
 import { createKeyUses } from '../../src/access/key-uses.ts'
 import { createReportApiKey } from '../../src/access/report-api-key.ts'
 import { createToken } from '../../src/access/token.ts'
@@ -16,6 +16,7 @@ const CALLER: Caller = {
   environment: 'mainnet',
   scopes: new Set(['wallets:write', 'wallets:read']),
   allowsAddress: null,
+  requestLimits: [],
   goodUntilMs: 1_000,
 }
 const tags = ['Things']
@@ -80,7 +81,7 @@ t.test('a report is answered after a whole number of waits, whatever it finds', 
           await once(work, 'answer')
           return found === 'unknown'
             ? undefined
-            : ({ keyId: 'key_1', revokedAt: found === 'revoked' ? new Date(0) : null } as ApiKey)
+            : ({ keyId: 'key_1', revokedAt: found === 'revoked' ? new Date(0) : null } as LoggedApiKey)
         },
       },
       revoke: async () => {

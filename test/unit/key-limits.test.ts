@@ -1,6 +1,16 @@
 /** What counts towards the limits of an API key, and which limits another key may have. */
 import t from 'tap'
-import { changedLimits, isWithinLimits, newLimits, unfitLimits } from '../../src/core/key-limits.ts'
+import {
+  type AskedLimit,
+  changedLimits,
+  isWithinLimits,
+  type KeyLimit,
+  newLimits,
+  requestLimitsOf,
+  rotatedLimits,
+  spendLimitsOf,
+  unfitLimits,
+} from '../../src/core/key-limits.ts'
 import { type Asked, bucketOf, reserve, roomIn, type SpendLimit } from '../../src/core/spend-limits.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
@@ -82,15 +92,89 @@ t.test('a new key has its own limits and those of its maker, on their counters',
   t.end()
 })
 
-t.test('own limits are about no asset that those before leave out', (t) => {
+t.test('own limits are about no asset that those of a maker leave out', (t) => {
   const own = newLimits('key_1', [ether], [])
-  const within = (asked: Parameters<typeof newLimits>[1], before = own) =>
+  const within = (asked: readonly AskedLimit[], before = own) =>
     isWithinLimits(newLimits('key_2', asked, before), before)
   t.notOk(within([{ ...ether, assetId: 'eip155:1/erc20:0x1' }]))
   t.notOk(within([{ of: 'usd', amount: '1', windowSeconds: 86_400 }]))
   t.ok(within([{ ...ether, windowSeconds: 3_600 }, count]))
   t.ok(within([ether], newLimits('key_1', [count], [])), 'transactions alone leave out nothing')
   t.ok(within([ether], newLimits('key_1', [{ of: 'usd', amount: '1', windowSeconds: 86_400 }], [])), 'nor do dollars')
+  t.end()
+})
+
+const usdc = { ...ether, assetId: 'eip155:1/erc20:0x1', symbol: 'USDC', decimals: 6 }
+
+t.test('what is spent is covered by the limits of each key of the chain', (t) => {
+  const maker = newLimits('key_1', [usd], [])
+  const made = newLimits('key_2', [ether], maker)
+  t.strictSame(counted(spendLimitsOf(made), [token(1n)]), { symbol: 'USDC', why: 'no_limit' })
+  t.strictSame(counted(spendLimitsOf(made), [spend(1n)]), [
+    [1n, 0n, 1000n],
+    [1n, 0n, 5_000_000n],
+  ])
+  const grandchild = newLimits('key_3', [usd], made)
+  t.strictSame(counted(spendLimitsOf(grandchild), [token(1n)]), { symbol: 'USDC', why: 'no_limit' })
+  t.strictSame(counted(spendLimitsOf(newLimits('key_3', [count], made)), [token(1n)]), {
+    symbol: 'USDC',
+    why: 'no_limit',
+  })
+  const [eth, token1] = [newLimits('key_1', [ether], []), newLimits('key_2', [usdc], [])]
+  const crossed = [...eth, ...token1.map((limit) => ({ ...limit, inherited: true }))]
+  for (const asked of [spend(1n), token(1n)])
+    t.match(counted(spendLimitsOf(crossed), [asked]), { why: 'no_limit' }, 'each names another asset')
+  t.end()
+})
+
+t.test('a key opens no other asset for itself within the limits of its maker', (t) => {
+  const made = newLimits('key_2', [ether], newLimits('key_1', [usd], []))
+  t.notOk(isWithinLimits(changedLimits('key_2', [ether, usdc], made), made))
+  t.notOk(isWithinLimits(changedLimits('key_2', [ether, { ...usd, windowSeconds: 7_200 }], made), made))
+  t.ok(isWithinLimits(changedLimits('key_2', [ether, { ...ether, windowSeconds: 7_200 }, count], made), made))
+  const replaced = changedLimits('key_4', [ether, usdc], made)
+  t.strictSame(
+    replaced.map(({ counter }) => counter.split(' ')[0]),
+    ['key_2', 'key_2', 'key_1'],
+    'also for the key that replaces it: its limits are those of one holder',
+  )
+  t.notOk(isWithinLimits(replaced, made))
+  t.end()
+})
+
+t.test('a key that replaces another has the lower amount of both', (t) => {
+  const amountsOf = (limits: readonly KeyLimit[]) =>
+    limits.map(({ counter, amount }) => `${counter.split(' ')[0]} ${amount}`)
+  const maker = newLimits('key_1', [ether], [])
+  const made = newLimits('key_2', [{ ...ether, amount: '900' }], maker)
+  const lowered = changedLimits('key_1', [{ ...ether, amount: '400' }, count], maker)
+  t.notOk(isWithinLimits(made, lowered))
+  const replaced = rotatedLimits(made, lowered, { isMaker: true })
+  t.strictSame(amountsOf(replaced), ['key_2 900', 'key_1 400', 'key_1 2'], 'with what its maker has got since')
+  t.ok(isWithinLimits(replaced, lowered))
+  t.strictSame(amountsOf(rotatedLimits(made, lowered, { isMaker: false })), ['key_2 900', 'key_1 400'])
+  const raised = changedLimits('key_1', [{ ...ether, amount: '5000' }], maker)
+  t.strictSame(amountsOf(rotatedLimits(made, raised, { isMaker: true })), ['key_2 900', 'key_1 1000'], 'never more')
+  t.strictSame(rotatedLimits(made, [], { isMaker: false }), made)
+  t.strictSame(rotatedLimits(made, made, { isMaker: false }), made)
+  t.end()
+})
+
+t.test('requests a day are passed on as other limits, and no transaction reserves them', (t) => {
+  const asked = { of: 'requests', amount: '100', windowSeconds: 86_400 } as const
+  const own = newLimits('key_1', [asked], [])
+  const made = newLimits('key_2', [{ ...asked, amount: '500' }], own)
+  t.match(requestLimitsOf(made), [
+    { counter: 'key_2 requests 86400' },
+    { counter: 'key_1 requests 86400', amount: '100' },
+  ])
+  t.strictSame(spendLimitsOf(made), [])
+  t.strictSame(counted(spendLimitsOf(newLimits('key_3', [ether], made)), [spend(1n)]), [[1n, 0n, 1000n]])
+  t.ok(isWithinLimits(made, own))
+  t.notOk(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '101' }], own), own))
+  t.ok(isWithinLimits(changedLimits('key_1', [{ ...asked, amount: '99' }], own), own))
+  t.equal(unfitLimits(own, ['signatures:write']), null, 'it limits no amount')
+  t.ok(isWithinLimits(newLimits('key_2', [ether], own), own))
   t.end()
 })
 

@@ -179,7 +179,7 @@ t.test('a refusal names the rule, its version and what is left', (t) => {
   const over = refused([limit({ amount: '0.5', asset_id: USDC.assetId })])
   t.match(over, {
     code: 'policy_limit',
-    message: /^The rule cap of the policy has 0\.5 USDC left, and this needs 1\. It is more/,
+    message: /^The rule cap of the policy has 0\.5 USDC left, and this needs 1 USDC\. It is more/,
   })
   const { reservations } = decide(policyOf([limit({ amount: '5', asset_id: USDC.assetId })]), transfer)
   const room = { counter: reservations[0]?.counter ?? '', left: 300_000n, needed: 1_000_000n, roomAt: new Date(NOON) }

@@ -82,6 +82,7 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
     limitsOf: unused,
     usdPriceOf: unused,
     judgeTransaction: unused,
+    isJudged: unused,
     quoteOf: unused,
     gasRules: unused,
     completionMs: unused,

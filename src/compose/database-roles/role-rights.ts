@@ -18,12 +18,14 @@ type RoleTerms = {
   readonly queues: boolean
   /** Whether it may see the transactions that delay readers of the log. */
   readonly sessions?: true
+  /** Whether it counts the requests of API keys. */
+  readonly requests?: true
   /** Functions that take advisory locks. */
   readonly locks?: readonly ('lock_checkpoints()' | 'try_lock_rotations()')[]
 }
 
 export const ROLE_TERMS: Readonly<Record<DatabaseRole, RoleTerms>> = {
-  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true, sessions: true },
+  api: { rows: ['idempotency_keys'], leases: [], processes: ['api'], queues: true, sessions: true, requests: true },
   dispatcher: {
     rows: [],
     leases: ['dispatcher', 'sweeper', ...TASK_NAMES],
@@ -84,7 +86,7 @@ const NEWEST_VERSIONS: ReadonlyMap<string, number> = new Map(
 /** One entry for each role. */
 export function roleRights(): readonly RoleRights[] {
   return DATABASE_ROLES.map((role) => {
-    const { rows, leases, processes, sessions, locks = [] } = ROLE_TERMS[role]
+    const { rows, leases, processes, sessions, requests, locks = [] } = ROLE_TERMS[role]
     const writes = Object.entries(STREAMS).flatMap(([category, { rows: follow, events }]) => {
       const types = Object.keys(events).filter((type) => events[type]?.includes(role))
       const tables = Object.keys(follow).filter((table) => types.some((type) => mayWrite(follow[table], type)))
@@ -110,6 +112,7 @@ export function roleRights(): readonly RoleRights[] {
           : []),
         ...(processes.length > 0 ? ['record_heartbeat(text, text, text)', 'remove_heartbeat(text, text)'] : []),
         ...(sessions ? ['open_transactions()'] : []),
+        ...(requests ? ['take_requests(text, integer)'] : []),
         ...locks,
       ],
     }
