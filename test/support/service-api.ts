@@ -28,7 +28,7 @@ export type Reply = {
 }
 
 export type ApiRequest = {
-  readonly method?: 'GET' | 'POST' | 'DELETE' | 'PATCH' | 'PUT'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
   readonly path: string
   readonly body?: unknown
   readonly key?: string
