@@ -19,7 +19,7 @@ import type { InForceAt, RecordedPolicies } from './recorded-policies.ts'
 
 /** A request as the log has it. */
 export type RecordedRequest = Owner & {
-  /** The id of its stream, with the category: what it is, where several are checked. */
+  /** By which its problem is found. */
   readonly id: string
   /** Of its first event. */
   readonly position: bigint

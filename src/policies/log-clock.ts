@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { Clock } from '../core/ids.ts'
+import type { EventRow } from '../event-log/rows.ts'
 import { EVENTS } from '../event-log/sql.ts'
 
 /** Those of a day, one a minute. */
@@ -23,7 +24,7 @@ export function createLogClock(pool: Pool, clock: Clock): LogClock {
   return {
     async note() {
       const at = clock()
-      const { rows } = await pool.query<{ position: string }>({
+      const { rows } = await pool.query<Pick<EventRow, 'position'>>({
         name: 'newest_position',
         text: `SELECT position FROM ${EVENTS} AS events ORDER BY position DESC LIMIT 1`,
       })

@@ -2,6 +2,7 @@
 import { useFastKeccak } from '../../src/chain/fast-keccak.ts'
 import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
+import { createCheckRequests, type RecordedRequest } from '../../src/policies/check-requests.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
@@ -16,6 +17,11 @@ const DECISIONS = 200_000
 const EVENTS = 200_000
 const AIM_US = 5
 const AIM_EVENTS = 50_000
+const CHECKS = 10_240
+/** Transactions of a lane that are signed together. */
+const LANE = 256
+const AIM_UNJUDGED_US = 2
+const AIM_CHECK_US = 50
 /** Between the requests of the past. */
 const STEP_MS = 7_000
 const FIRST_MS = Date.parse('2026-01-01T00:00:00.000Z')
@@ -28,6 +34,8 @@ export async function benchPolicies(): Promise<Figure[]> {
     decisions(`decide a transfer by ${RULES} rules without limits`, plain),
     decisions(`decide a transfer by ${RULES} rules, 3 of them limits`, limiting),
     backtested(`test ${RULES} rules, 3 of them limits, on the past`, limiting),
+    await checked('check a recorded transfer before it is signed, without a policy', null, AIM_UNJUDGED_US),
+    await checked(`check one by ${RULES} rules, 3 of them limits`, limiting, AIM_CHECK_US),
   ]
 }
 
@@ -80,6 +88,46 @@ function decisions(bench: string, policy: CompiledPolicy): Figure {
   })
   return { bench, unit: 'µs CPU', ours: (ms * 1_000) / DECISIONS, ceiling: AIM_US, ceilingIs: 'the aim' }
 }
+
+/** What a signer does in addition to a lane of requests, without its queries. */
+async function checked(bench: string, policy: CompiledPolicy | null, aim: number): Promise<Figure> {
+  const active = policy && { version: policy.version, streamVersion: 1, hashBefore: '' }
+  const none = async () => []
+  const check = createCheckRequests(
+    {
+      inForceAt: async (all) => all.map(() => ({ active, shadow: null })),
+      async rulesOf() {
+        if (policy === null) throw new Error('no policy is in force')
+        return policy
+      },
+    },
+    { tagsOf: async () => TAGGED, tokenOf: none, isOwn: none, isCollection: none, isSwapSpender: () => false },
+    { counted: null, times: null },
+  )
+  const data = openingData()
+  const { actor, tags, priceOf } = factsOf()
+  const prices = [ETH, USDC].map(({ assetId }) => ({ assetId, ...(priceOf(assetId) ?? { usd: '0', at: '' }) }))
+  const judge: RecordedRequest['judge'] = (facts) => judgedTransaction({ type: 'TransferRequested', data }, facts)
+  const reservations = policy === null ? [] : decide(policy, judge(factsOf())).reservations
+  const part = policy && { policy: { version: policy.version, tags, prices } }
+  const requests = Array.from(
+    { length: LANE },
+    (_, n): RecordedRequest => ({ ...data, id: `tx_${n}`, position: 5n, actor, reservations, judge, ...part }),
+  )
+  const run = async () => {
+    for (let n = 0; n < CHECKS; n += LANE) {
+      const [problem] = (await check(requests)).values()
+      if (problem !== undefined) throw new Error(problem)
+    }
+  }
+  await run()
+  const before = process.cpuUsage()
+  await run()
+  const { user, system } = process.cpuUsage(before)
+  return { bench, unit: 'µs CPU', ours: (user + system) / CHECKS, ceiling: aim, ceilingIs: 'the aim' }
+}
+
+const TAGGED = [{ position: 1n, at: '', value: factsOf().tags }]
 
 function backtested(bench: string, policy: CompiledPolicy): Figure {
   const events = Array.from({ length: EVENTS }, (_, n) => {
