@@ -66,13 +66,19 @@ t.test('the scenario passes through every process and every event of a transacti
 })
 
 t.test('a process that is killed at a step boundary loses nothing and doubles nothing', async (t) => {
-  const always = points.filter(isAlwaysTaken)
   const rest = points.filter((point) => !isAlwaysTaken(point))
-  const kills = await killAtEach([stage, other], [...always, ...choose(rest, CHOSEN_BY_SEED)])
-  for (const { point, hit, problems } of kills) {
-    t.ok(hit, `${nameOf(point)} is reached`)
-    t.strictSame(problems, [], `the audit finds no problem after ${nameOf(point)}`)
+  const kills = await killAtEach([stage, other], points.filter(isAlwaysTaken))
+  for (const { point, hit } of kills) t.ok(hit, `${nameOf(point)} is reached`)
+  let reached = 0
+  // What the others do by then may take a point away: another one takes its place.
+  while (reached < CHOSEN_BY_SEED && rest.length > 0) {
+    const chosen = await killAtEach([stage, other], choose(rest, CHOSEN_BY_SEED - reached))
+    reached += chosen.filter(({ hit }) => hit).length
+    kills.push(...chosen)
   }
+  t.equal(reached, CHOSEN_BY_SEED, 'as many of the others are reached')
+  for (const { point, problems } of kills)
+    t.strictSame(problems, [], `the audit finds no problem after ${nameOf(point)}`)
   t.comment(summaryOf(kills))
 })
 
