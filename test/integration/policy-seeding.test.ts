@@ -157,15 +157,15 @@ t.test(
       while (!isOver) if (!(await send(line))) refused += 1
     })
     const until = async (holds: () => boolean) => {
-    while (!holds()) await new Promise((resolve) => setImmediate(resolve))
-  }
-  const version = await past.shadow(rules)
-  await until(() => accepted.length > 100)
-  while (!(await past.isSeeded())) await past.seed(RUN)
-  await until(() => accepted.length > 200)
-  await past.publish(version, rules)
-  await until(() => refused >= 100)
-  isOver = true
+      while (!holds()) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const version = await past.shadow(rules)
+    await until(() => accepted.length > 100)
+    while (!(await past.isSeeded())) await past.seed(RUN)
+    await until(() => accepted.length > 200)
+    await past.publish(version, rules)
+    await until(() => refused >= 100)
+    isOver = true
     await Promise.all(sending)
     const bound = accepted.filter(({ isBound }) => isBound)
     t.comment(`${accepted.length} accepted, ${bound.length} of them by the limit, ${refused} refused`)
