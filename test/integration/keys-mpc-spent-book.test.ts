@@ -79,28 +79,35 @@ t.test('the file stays small, forgets what no window reaches, and a changed line
   await t.rejects(open(), { code: 'mpc_journal_damaged' })
 })
 
-t.test('the journal refuses a claim above a limit, claims beside it, and everything when the book is damaged', async (t) => {
-  const directory = await temporaryDirectory(t)
-  const journal = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
-  const address = `0x${'aa'.repeat(20)}`
-  const claim = (transactionId: string, nonce: number, ...limits: SpentLimit[]) => ({
-    ...{ transactionId, chainId: 1, address, nonce },
-    limits,
-  })
-  const results = await journal.claim([claim('tx_1', 0, cap(80n)), claim('tx_2', 1, cap(30n)), claim('tx_3', 2)])
-  t.strictSame(
-    results.map((result) => result.granted || result.reason),
-    [true, 'over_limit', true],
-  )
-  t.strictSame(journal.noncesOf('tx_2'), [], 'what is refused claims no nonce')
-  await journal.check()
-  await appendFile(join(directory, 'limits.journal'), 'x')
-  await t.rejects(journal.claim([claim('tx_4', 3, cap(1n))]), { code: 'mpc_journal_damaged' })
-  await t.rejects(journal.check(), { code: 'mpc_journal_damaged' })
-  t.match(journal.damage(), { code: 'mpc_journal_damaged' })
-  await journal.close()
-  await writeFile(join(directory, 'limits.journal'), 'x\n')
-  const later = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
-  await t.rejects(later.claim([claim('tx_5', 4)]), { code: 'mpc_journal_damaged' }, 'no claim at all')
-  await later.close()
-})
+t.test(
+  'the journal refuses a claim above a limit, claims beside it, and everything when the book is damaged',
+  async (t) => {
+    const directory = await temporaryDirectory(t)
+    const journal = await openSigningJournal({
+      directory,
+      requireOwner: async () => undefined,
+      log: listeningLog().log,
+    })
+    const address = `0x${'aa'.repeat(20)}`
+    const claim = (transactionId: string, nonce: number, ...limits: SpentLimit[]) => ({
+      ...{ transactionId, chainId: 1, address, nonce },
+      limits,
+    })
+    const results = await journal.claim([claim('tx_1', 0, cap(80n)), claim('tx_2', 1, cap(30n)), claim('tx_3', 2)])
+    t.strictSame(
+      results.map((result) => result.granted || result.reason),
+      [true, 'over_limit', true],
+    )
+    t.strictSame(journal.noncesOf('tx_2'), [], 'what is refused claims no nonce')
+    await journal.check()
+    await appendFile(join(directory, 'limits.journal'), 'x')
+    await t.rejects(journal.claim([claim('tx_4', 3, cap(1n))]), { code: 'mpc_journal_damaged' })
+    await t.rejects(journal.check(), { code: 'mpc_journal_damaged' })
+    t.match(journal.damage(), { code: 'mpc_journal_damaged' })
+    await journal.close()
+    await writeFile(join(directory, 'limits.journal'), 'x\n')
+    const later = await openSigningJournal({ directory, requireOwner: async () => undefined, log: listeningLog().log })
+    await t.rejects(later.claim([claim('tx_5', 4)]), { code: 'mpc_journal_damaged' }, 'no claim at all')
+    await later.close()
+  },
+)

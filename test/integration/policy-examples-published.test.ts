@@ -58,8 +58,7 @@ const approve = (spender: string, amount: bigint) => () =>
 /** The office is open at other times than the test: the day of the month is that of now, and the hours are all. */
 const today = new Intl.DateTimeFormat('en', { timeZone: 'Europe/Zurich', day: 'numeric' }).format()
 const asWritten = (text: string) => text
-const now = (text: string) =>
-  text.replace('[25]', `[${today}]`).replace(/, "from": "[0-9:]+", "to": "[0-9:]+"/g, '')
+const now = (text: string) => text.replace('[25]', `[${today}]`).replace(/, "from": "[0-9:]+", "to": "[0-9:]+"/g, '')
 
 type Try = () => ReturnType<typeof ask>
 /** What is let through; what is refused, and with which code: without a price, limits of US dollars refuse. */
