@@ -19,6 +19,7 @@ import {
   shadow,
   spentIn,
   startProcess,
+  startProcesses,
   withPayer,
 } from '../support/policy-processes.ts'
 import { append, METADATA, NOW, REFUSED, sent } from '../support/raw-append.ts'
@@ -29,7 +30,7 @@ const TABLES = ['transactions', 'wallet_holds', 'spend_buckets', 'policies', 'po
 t.test('twelve processes that race for the room of a rule spend exactly its limit', async (t) => {
   const { url, pool, log } = await withPayer(t)
   await publish(log, capOf('500'))
-  const processes = Array.from({ length: 12 }, (_, n) => startProcess(t, url, n))
+  const processes = await startProcesses(t, url, 12)
   const tried = await Promise.allSettled(
     processes.flatMap(({ pay }) => Array.from({ length: 100 }, () => pay({ amount: ETHER }))),
   )
@@ -70,7 +71,7 @@ t.test(
     ] as const
     // Version n denies one of the two.
     t.equal(await publish(log, deny(odd)), 1)
-    const processes = Array.from({ length: 12 }, (_, n) => startProcess(t, url, n))
+    const processes = await startProcesses(t, url, 12)
     const versions: number[] = []
     const requests = processes.map(async ({ pay }, n) => {
       const answers: (readonly [to: string, id: string | null, version: number | null])[] = []
@@ -121,7 +122,7 @@ t.test(
   'a request that names another version, no version, other tags or a shadow that ended is refused by the append',
   async (t) => {
     const { url, pool, log } = await withPayer(t)
-    const { pay, kernel, parts } = startProcess(t, url)
+    const { pay, kernel, parts } = await startProcess(t, url)
     const first = await pay()
     t.equal((await openedBy(pool)).get(first), null, 'without a policy nothing is named')
     await publish(log, capOf('5'))
@@ -170,7 +171,7 @@ t.test('what fails gives back what it reserved, and a revoked settlement takes i
     default: 'deny',
     rules: [{ id: 'two', effect: 'limit', limit: { count: 1, window_seconds: 7_200 } }],
   })
-  const { pay } = startProcess(t, url)
+  const { pay } = await startProcess(t, url)
   const step = (id: string, command: TransactionCommand) =>
     log.execute(transactionAggregate, id, command, { metadata: METADATA })
   const [failed, reverted] = [await pay({ amount: ETHER }), await pay({ amount: ETHER })]
@@ -202,7 +203,7 @@ t.test('what fails gives back what it reserved, and a revoked settlement takes i
 t.test('no login changes what is in force or what was counted, except by an append of its own events', async (t) => {
   const { url, pool, log } = await withPayer(t)
   await publish(log, capOf('5'))
-  await startProcess(t, url).pay({ amount: ETHER })
+  await (await startProcess(t, url)).pay({ amount: ETHER })
   const own = sent({ changes: [await policyChange(log, { default: 'allow', rules: [] })] })
   for (const role of DATABASE_ROLES) {
     const login = await loginAs(t, { url, pool }, role)

@@ -118,10 +118,12 @@ export type ApiProcess = {
   readonly pay: (intent?: Partial<Intent>, metadata?: Partial<Metadata>) => Promise<string>
 }
 
-export function startProcess(t: Test, url: string, n = 0): ApiProcess {
+/** With its connections open: on a busy machine, opening one may take longer than a request waits for it. */
+export async function startProcess(t: Test, url: string, n = 0): Promise<ApiProcess> {
   const config = loadConfig({ ...SETTINGS, DATABASE_URL: url, DATABASE_POOL_SIZE: '2' })
   const kernel = composeKernel(config, 'api', `test:${n}`)
   t.after(() => kernel.close())
+  await Promise.all([1, 2].map(() => kernel.pool.query('SELECT pg_sleep(0.01)')))
   const parts = apiParts(kernel)
   return {
     kernel,
@@ -145,6 +147,13 @@ export function startProcess(t: Test, url: string, n = 0): ApiProcess {
 export function payment(requestedAt: string, parts: Partial<Intent> = {}): Intent {
   const reserved = { gasLimit: 0n, maxFeePerGas: 0n }
   return transferIntent({ chainId: CHAIN, asset: NATIVE, requestedAt, reserved, ...parts })
+}
+
+/** One after the other. */
+export async function startProcesses(t: Test, url: string, count: number): Promise<readonly ApiProcess[]> {
+  const processes: ApiProcess[] = []
+  for (let n = 0; n < count; n += 1) processes.push(await startProcess(t, url, n))
+  return processes
 }
 
 /** The policy parts of what was opened, by the id of the transaction. */
