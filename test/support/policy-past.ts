@@ -25,13 +25,13 @@ import { seeBlock } from './spending.ts'
 export const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 export const ACTOR = 'apikey:key_1'
 export const METADATA = { tenantId: OWNER.tenantId, actor: ACTOR }
-export const TOKEN: AssetRef = {
+const TOKEN: AssetRef = {
   assetId: `eip155:${TEST_CHAIN}/erc20:0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48`,
   symbol: 'USDC',
   decimals: 6,
   contract: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
 }
-export const CHAINS = [
+const CHAINS = [
   { chainId: TEST_CHAIN, tokens: [{ symbol: 'USDC', address: TOKEN.contract ?? '', decimals: 6 }] },
 ]
 
@@ -127,6 +127,6 @@ function judgedBy({ active = null, shadow = null }: Judgement, data: Intent): Pi
   }
 }
 
-export function hashOf(policy: Policy): string {
+function hashOf(policy: Policy): string {
   return createHash('sha256').update(canonicalJson(policy)).digest('hex')
 }
