@@ -116,7 +116,11 @@ t.test('a change of an API key is about no wallet and counts towards no limit', 
   t.strictSame(await judge.keyChange(request, ASKING), { policy: { version: 7, tags: [], prices: [] } })
   t.strictSame(asked, [])
   const refusing = judgeOf(policyOf([{ id: 'keys', effect: 'deny', match: { actions: ['api_key_change'] } }]))
-  await t.rejects(refusing.judge.keyChange(request, ASKING), { about: { walletId: null }, details: { rule: 'keys' } })
+  await t.rejects(refusing.judge.keyChange(request, ASKING), {
+    code: 'policy_denied',
+    about: { walletId: null },
+    details: { rule: 'keys' },
+  })
 })
 
 t.test('a voucher is a mint, an export can move anything', async (t) => {
@@ -133,10 +137,13 @@ t.test('a voucher is a mint, an export can move anything', async (t) => {
   )
   await t.rejects(
     mints.judge.voucher({ ...request, contract: COLLECTION, recipient: null }, ASKING),
-    { details: { rule: 'mints' } },
+    { code: 'policy_denied', details: { rule: 'mints' } },
     'for anybody',
   )
   await t.resolves(mints.judge.voucher({ ...request, contract: COLLECTION, recipient: BOB }, ASKING))
   const dollars = judgeOf(policyOf([{ id: 'cap', effect: 'limit', limit: { amount_usd: '5', window_seconds: 3_600 } }]))
-  await t.rejects(dollars.judge.export(request, ASKING), { details: { rule: 'cap', reason: 'uncounted' } })
+  await t.rejects(dollars.judge.export(request, ASKING), {
+    code: 'policy_denied',
+    details: { rule: 'cap', reason: 'uncounted' },
+  })
 })
