@@ -58,7 +58,7 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
   return { inForce, judge, judgeBy, denialReports }
 }
 
-export function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks): Omit<FactSources, 'tagsOf'> {
+function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks): Omit<FactSources, 'tagsOf'> {
   const pricesOf = remembered(createCurrentPrices({ pool, clock }))
   const spenders = new Map<number, ReadonlySet<string>>()
   return {

@@ -17,9 +17,9 @@ import { openTransaction } from '../../src/transactions/prepare-transaction.ts'
 import { type TestLog, transferIntent, withLog } from './log.ts'
 import { ETH, readSent } from './policies.ts'
 
-export const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
-export const STREAM = 'acme-mainnet'
-export const CHAIN = 1
+const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
+const STREAM = 'acme-mainnet'
+const CHAIN = 1
 const NATIVE = nativeAsset('ethereum', CHAIN)
 const METADATA = { tenantId: 'acme', actor: 'apikey:key_1' }
 const SETTINGS = { LOG_LEVEL: 'silent', ETHEREUM_RPC_URLS: 'http://127.0.0.1:1' }
@@ -32,7 +32,7 @@ export async function withPayer(t: Test): Promise<TestLog> {
   return test
 }
 
-export async function seedPayer(pool: Pool, walletId: string, address: string, tags: readonly string[] = ['hot']) {
+async function seedPayer(pool: Pool, walletId: string, address: string, tags: readonly string[] = ['hot']) {
   await pool.query(
     `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version, tags)
      VALUES ($1, 'acme', 'hd', 'ethereum', 'mainnet', $2, $3, '', 'active', now(), 2, $4)`,
@@ -45,7 +45,7 @@ export async function seedPayer(pool: Pool, walletId: string, address: string, t
   )
 }
 
-export async function seeNow(pool: Pool): Promise<void> {
+async function seeNow(pool: Pool): Promise<void> {
   await pool.query(
     `INSERT INTO chain_blocks (chain_id, number, hash, parent_hash, timestamp)
      SELECT $1, count(*) + 1, '0x' || count(*), '0x', extract(epoch FROM now())::bigint FROM chain_blocks`,
