@@ -1,6 +1,6 @@
 /** `policies`: what is in force for each tenant. Changes nothing. */
 import type { Pool } from 'pg'
-import type { CliCommand, Within } from '../cli/command.ts'
+import type { CliCommand, ExitCode, Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
 import type { Policy } from '../core/policy.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
@@ -26,7 +26,7 @@ export function policiesCommand(within: Within<ListPorts>): CliCommand {
 version and policy are null without an active policy.`,
     options: [{ flags: '--tenant <name>', description: 'only those of this tenant, with all their rules' }],
     run: ({ options }, io) =>
-      within(async ({ pool }) => {
+      within(async ({ pool }): Promise<ExitCode> => {
         const tenantId = textOf(options.tenant)
         const rows = await listed(pool, tenantId)
         const head = ['tenant', 'environment', 'version', 'published at', 'rules', 'shadow', 'draft']
