@@ -22,7 +22,7 @@ const hashSchema = Type.String({
 })
 const noteSchema = text(256, { description: 'A note for people.', examples: ['Cap the hot wallets'] })
 
-export const warningSchema = Type.Object({
+const warningSchema = Type.Object({
   code: Type.String({ description: 'A stable code.', examples: ['never_matches'] }),
   rule: nullable(Type.String({ description: 'The id of the rule. Null for the policy.', examples: ['daily-cap'] })),
   message: Type.String({
@@ -114,7 +114,7 @@ const changedSchema = (value: 'default' | 'price_max_age_seconds') =>
       { description: 'Null if it is the same.' },
     ),
   )
-export const diffSchema = named(
+const diffSchema = named(
   'PolicyDiff',
   Type.Object({
     against: Type.Integer({
