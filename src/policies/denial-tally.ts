@@ -59,6 +59,7 @@ export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
   /** Now, if the minute has no event yet; else in the next one. */
   async function record(name: string, one: Waiting): Promise<void> {
     const now = log.now()
+    if (one.timer !== null) clearTimeout(one.timer)
     one.timer = setTimeout(() => next(name, one), MINUTE_MS - (Date.parse(now) % MINUTE_MS))
     one.timer.unref()
     const { count, firstAt, lastAt } = one

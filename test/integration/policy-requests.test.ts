@@ -212,3 +212,5 @@ for (const [moment, payer] of [
       t.match([status, answer.errors?.[0]?.code], [403, 'policy_limit'])
     t.equal(await opened(), before + 3)
   })
+
+t.end()
