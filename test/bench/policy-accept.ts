@@ -26,7 +26,7 @@ const WARM_UP = 400
 const CONNECTIONS = 64
 const WALLETS = 8
 const TENANT = 'policed'
-const ENVIRONMENT = 'testnet'
+const ENVIRONMENT = 'mainnet'
 
 /** Rules and limits among them, and the aim: CPU in percent of that without a policy. */
 const POLICIES = [
