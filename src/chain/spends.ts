@@ -32,6 +32,13 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   entry('setApprovalForAll(address,bool)', ({ target, args }) =>
     only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
   ),
+  // ERC-777, and ERC-6909: whoever operates moves all.
+  entry('authorizeOperator(address)', ({ target, args }) =>
+    only('set_approval_for_all', target, addressAt(args, 0), UNLIMITED),
+  ),
+  entry('setOperator(address,bool)', ({ target, args }) =>
+    only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
+  ),
   ...['uint8,bytes32,bytes32', 'bytes'].map((signature) =>
     entry(`permit(address,address,uint256,uint256,${signature})`, ({ target, args }, owner) =>
       addressAt(args, 0) === owner

@@ -32,11 +32,11 @@ export function signatureProblem(check: CheckRequests): SignatureProblem {
     const { wish } = state
     const { tenantId, environment, requestedAt, walletId, network, chainId } = wish
     const place = { tenantId, environment, requestedAt, walletId, network, chainId }
-    const requested = state.type === 'message' ? place : { ...place, typedData: state.wish.typedData }
+    const signed = state.type === 'message' ? { message: state.wish.message } : { typedData: state.wish.typedData }
     return problemOf(check, {
       ...requestOf({ id, ...opened }, wish),
       reservations: wish.reservations?.map(readReservation),
-      judge: (facts) => judgedSignature(requested, facts),
+      judge: (facts) => judgedSignature({ ...place, ...signed }, facts),
     })
   }
 }

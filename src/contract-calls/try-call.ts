@@ -92,6 +92,7 @@ async function requireLimits(
     data: call.data,
     call: describeCall(call, sender.address),
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
+    ...(rehearsed === null ? { isUnrehearsed: true } : {}),
     uncounted: uncountedIn(call, rehearsed, tokens),
     gasLimit,
     gasPriority,

@@ -34,6 +34,8 @@ export type Day = (typeof DAYS)[number]
 export const MAX_RULES = 100
 /** Addresses of a policy, in its lists and in its rules. */
 export const MAX_ADDRESSES = 10_000
+/** Those that conditions compare, each list as often as a condition names it: a policy is compiled at once, and stays in memory. */
+export const MAX_COMPARED_ADDRESSES = 100_000
 export const MAX_LISTS = 100
 /** JSON of a policy without its lists. */
 export const MAX_RULES_BYTES = 65_536

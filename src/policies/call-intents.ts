@@ -11,29 +11,31 @@ import type { Action } from '../core/policy.ts'
 import { type Spend, UNLIMITED } from '../core/spends.ts'
 import type { Intent as OpeningIntent } from '../transactions/events.ts'
 import { type Facts, movedOf, tokenMoved } from './facts.ts'
-import { ANY, type Intent, intentOf, keyOf, unclear } from './intent.ts'
+import { ANY, ANYTHING, type Intent, intentOf, keyOf, unclear } from './intent.ts'
 
 /** A call with more of them is judged as one that cannot be understood. */
 const MAX_INTENTS = 64
 const SELECTOR_DIGITS = 8
 
-type Calling = Pick<OpeningIntent, 'chainId' | 'network' | 'from' | 'to' | 'data' | 'asset' | 'amount' | 'outflows'>
-type Context = Pick<Calling, 'chainId' | 'network'> & { readonly actions: readonly Action[]; readonly facts: Facts }
+type Calling = Pick<OpeningIntent, 'chainId' | 'network' | 'from' | 'to' | 'data' | 'asset' | 'amount' | 'outflows' | 'isUnrehearsed'>
+type Context = Pick<Calling, 'chainId' | 'network' | 'isUnrehearsed'> & { readonly actions: readonly Action[]; readonly facts: Facts }
 
 /** @param actions what the request is called */
 export function callIntents(calling: Calling, actions: readonly Action[], facts: Facts): readonly Intent[] {
-  const { chainId, network, from, to, data, asset, amount } = calling
-  const context: Context = { chainId, network, actions, facts }
+  const { chainId, network, from, to, data, asset, amount, isUnrehearsed = false } = calling
+  const context: Context = { chainId, network, isUnrehearsed, actions, facts }
   const value = asset.contract === null ? amount : 0n
   const { calls, isCut } = callsOf({ to, data: data ?? '0x', value }, from)
   const intents = calls.flatMap((call) => intentsOfCall(call, context))
   if (isCut || intents.length > MAX_INTENTS) return [...intents.slice(0, MAX_INTENTS), unclear(actions)]
+  // A contract that is called without data and value runs, and its gas is paid.
+  if (intents.length === 0) return [unclear(actions, { contract: to.toLowerCase() })]
   return [...intents, ...taken(calling, intents, context)]
 }
 
 function intentsOfCall(call: MadeCall, context: Context): readonly Intent[] {
   const { target: contract, selector, args, spends, value } = call
-  const { actions, chainId, network, facts } = context
+  const { actions, chainId, network, facts, isUnrehearsed } = context
   const paid = value === 0n ? null : movedOf(chainId, nativeAsset(network, chainId), value, facts)
   const toContract = { recipient: contract, isToOwnWallet: facts.isOwn(contract) }
   if (selector.length === 0)
@@ -45,7 +47,8 @@ function intentsOfCall(call: MadeCall, context: Context): readonly Intent[] {
   const move = moveOf({ selector, args })
   if (move !== null) return [...payment, moveIntent(move, called, context)]
   if (call.isMulticall) return payment.length > 0 ? payment : [intentOf(called)]
-  return [intentOf({ ...called, recipient: ANY, moves: paid })]
+  // What others can make fail in the rehearsal, and succeed in a block, can take anything that the wallet has allowed others.
+  return [intentOf({ ...called, recipient: ANY, moves: isUnrehearsed ? ANYTHING : paid })]
 }
 
 type Called = { readonly actions: readonly Action[]; readonly contract: string; readonly method: string }

@@ -20,11 +20,11 @@ import type { Judged, Price } from './intent.ts'
 import { UNJUDGED } from './judge.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
 import {
-  type JudgedTypedData,
   judgedExport,
   judgedKeyChange,
   judgedSignature,
   judgedVoucher,
+  type SignedFacts,
   type WalletFacts,
 } from './signature-intents.ts'
 import { judgedTransaction } from './transaction-intents.ts'
@@ -34,7 +34,7 @@ export type PastRequest = { readonly requestedAt: string } & (
   | {
       readonly is: 'signature'
       readonly wallet: Omit<WalletFacts, keyof LogOwner | 'requestedAt'>
-      readonly typedData?: JudgedTypedData
+      readonly signed: SignedFacts
     }
   | { readonly is: 'export'; readonly walletId: string }
   | { readonly is: 'voucher'; readonly walletId: string; readonly chainId: number; readonly contract: string }
@@ -126,8 +126,8 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
     const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by })
     switch (request.is) {
       case 'signature': {
-        const { wallet, typedData } = request
-        return step(judgedSignature({ ...place, ...wallet, ...(typedData && { typedData }) }, facts))
+        const { wallet, signed } = request
+        return step(judgedSignature({ ...place, ...wallet, ...signed }, facts))
       }
       case 'export': {
         const { network, chainId } = known.walletOf(request.walletId).place ?? UNKNOWN_PLACE

@@ -12,6 +12,7 @@ import {
   asksPeople,
   type LimitedAsset,
   MAX_ADDRESSES,
+  MAX_COMPARED_ADDRESSES,
   MAX_RULES,
   MAX_RULES_BYTES,
   needsPrice,
@@ -76,15 +77,19 @@ function requireSize({ lists = {}, ...rest }: SentPolicy): void {
     throw ValidationFailed.field('rules', 'too_many', rule)
   }
   const named = Object.values(lists).reduce((sum, { length }) => sum + length, 0)
-  const inRules = rest.rules.reduce((sum, { match = {} }) => {
+  const inRules = rest.rules.flatMap(({ match = {} }) => {
     const { recipients, contracts, spenders, typed_data: typed } = match
-    return (
-      sum + [recipients, contracts, spenders, typed?.verifying_contracts].reduce((all, one) => all + itemsOf(one), 0)
-    )
-  }, 0)
-  if (named + inRules > MAX_ADDRESSES) {
-    const rule = `lists must have at most ${MAX_ADDRESSES} addresses, with those in rules, not ${named + inRules}: use fewer addresses.`
+    return [recipients, contracts, spenders, typed?.verifying_contracts].flatMap((one) => [...new Set(itemsOf(one))])
+  })
+  if (named + inRules.length > MAX_ADDRESSES) {
+    const rule = `lists must have at most ${MAX_ADDRESSES} addresses, with those in rules, not ${named + inRules.length}: use fewer addresses.`
     throw ValidationFailed.field('lists', 'too_many', rule)
+  }
+  const sizes = new Map(Object.entries(lists).map(([name, { length }]) => [name, length]))
+  const compared = inRules.reduce((sum, item) => sum + (sizes.get(item) ?? 1), 0)
+  if (compared > MAX_COMPARED_ADDRESSES) {
+    const rule = `rules must name at most ${MAX_COMPARED_ADDRESSES} addresses, with those of each list wherever it is named, not ${compared}: name large lists in fewer conditions.`
+    throw ValidationFailed.field('rules', 'too_many', rule)
   }
   const bytes = Buffer.byteLength(JSON.stringify(rest))
   if (bytes <= MAX_RULES_BYTES) return
@@ -92,8 +97,8 @@ function requireSize({ lists = {}, ...rest }: SentPolicy): void {
   throw ValidationFailed.field('rules', 'too_large', rule)
 }
 
-function itemsOf({ in: wanted = [], not_in: unwanted = [] }: SentAmong = {}): number {
-  return wanted.length + unwanted.length
+function itemsOf({ in: wanted = [], not_in: unwanted = [] }: SentAmong = {}): readonly string[] {
+  return [...wanted, ...unwanted]
 }
 
 function readRule(sent: SentRule, reading: Reading, path: Path): Rule | undefined {

@@ -30,14 +30,21 @@ export type WalletFacts = RequestFacts & {
   readonly chainId: number
 }
 
-/** @param requested the opening event of a signature: a message (EIP-191), without typed data, is text to every contract */
-export function judgedSignature(
-  requested: WalletFacts & { readonly typedData?: JudgedTypedData },
-  facts: Facts,
-): Judged {
-  const { typedData, chainId } = requested
-  const message = intentOf({ actions: ['sign_message'] })
-  return judged(requested, facts, typedData === undefined ? [message] : typedDataIntents(typedData, chainId, facts))
+/** What is signed, as the opening event of a signature has it. `message` (EIP-191): its bytes in hex. */
+export type SignedFacts = { readonly message: string } | { readonly typedData: JudgedTypedData }
+
+/** `0x` and 32 bytes. */
+const HASH_DIGITS = 66
+
+/**
+ * A message is text to every contract, but one of 32 bytes can be a hash: accounts (Safe, ERC-4337) and exchanges take a signed message
+ * with the hash of a transaction, an operation or an order as the consent to it.
+ */
+export function judgedSignature(requested: WalletFacts & SignedFacts, facts: Facts): Judged {
+  if ('typedData' in requested)
+    return judged(requested, facts, typedDataIntents(requested.typedData, requested.chainId, facts))
+  const isHash = requested.message.length === HASH_DIGITS
+  return judged(requested, facts, [isHash ? unclear(['sign_message']) : intentOf({ actions: ['sign_message'] })])
 }
 
 /** Whoever has the key of a wallet can move all that it holds. */

@@ -14,11 +14,11 @@ export const signatures: Capability = {
   explains: [explainedSignature],
   past: {
     passing: {
-      MessageSignatureRequested: ({ requestedAt, ...wallet }: MessageSignatureRequested['data']) => [
-        { is: 'signature', requestedAt, wallet },
+      MessageSignatureRequested: ({ requestedAt, message, ...wallet }: MessageSignatureRequested['data']) => [
+        { is: 'signature', requestedAt, wallet, signed: { message } },
       ],
       TypedDataSignatureRequested: ({ requestedAt, typedData, ...wallet }: TypedDataSignatureRequested['data']) => [
-        { is: 'signature', requestedAt, wallet, typedData },
+        { is: 'signature', requestedAt, wallet, signed: { typedData } },
       ],
     },
   },

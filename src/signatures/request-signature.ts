@@ -45,7 +45,7 @@ export type RequestSignaturePorts = {
   readonly refusesSpending: (owner: Owner) => Promise<boolean>
   /** What the policy says, for the event. @throws PolicyRefused */
   readonly judge: (
-    requested: Place & { readonly typedData?: SignedTypedData },
+    requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
     asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
   ) => Promise<JudgedParts>
 }

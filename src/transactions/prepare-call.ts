@@ -34,6 +34,7 @@ export type CallRequest = {
   readonly value?: bigint
   /** Tokens that the call takes from the wallet: they are held until it is in a block. */
   readonly outflows?: readonly Outflow[]
+  readonly isUnrehearsed?: boolean
   /** Why limits of amounts do not count what the call takes, a sentence. */
   readonly uncounted?: string | undefined
   /** For a contract call of the owner: what it does. */
@@ -85,6 +86,7 @@ export async function prepareCall(
     ...(sells === undefined ? {} : { swap: sells.swap }),
     data,
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
+    ...(request.isUnrehearsed === true ? { isUnrehearsed: true } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
     uncounted: kind === 'NftTransferRequested' ? 'An NFT has no amount that they count.' : request.uncounted,

@@ -64,6 +64,7 @@ export type Wanted = Pick<
   | 'amount'
   | 'data'
   | 'outflows'
+  | 'isUnrehearsed'
   | 'call'
   | 'swap'
   | 'dependsOn'

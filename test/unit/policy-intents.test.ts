@@ -33,6 +33,8 @@ const ABI = new Interface([
   'function increaseAllowance(address,uint256)',
   'function setApprovalForAll(address,bool)',
   'function permit(address,address,uint256,uint256,uint8,bytes32,bytes32)',
+  'function authorizeOperator(address)',
+  'function setOperator(address,bool)',
 ])
 const [MAX, WORD32] = [(1n << 256n) - 1n, `0x${'11'.repeat(32)}`]
 const TOKEN = USDC.contract ?? ''
@@ -161,6 +163,10 @@ t.test('calls are what their data moves and allows', (t) => {
       encode('permit', [WALLET, BOB, 5n, 1n, 27, WORD32, WORD32]),
       ['contract_call+approve * bob usdc 0xd505accf 1/usdc 5'],
     ],
+    [TOKEN, encode('authorizeOperator', [BOB]), ['contract_call+approve * bob usdc 0x959b8c3f 1/usdc *']],
+    [TOKEN, encode('setOperator', [BOB, true]), ['contract_call+approve * bob usdc 0x558a7297 1/usdc *']],
+    [TOKEN, encode('setOperator', [BOB, false]), ['contract_call+approve - - usdc 0x558a7297 - -']],
+    [UNKNOWN, '0x', ['contract_call+transfer+approve+nft_transfer * * unknown * * *']],
     [UNKNOWN, '0x12345678', ['contract_call * - unknown 0x12345678 - -']],
     [UNKNOWN, '0x1234', [`contract_call+transfer+approve+nft_transfer * * unknown * * *`]],
   ]
@@ -170,6 +176,9 @@ t.test('calls are what their data moves and allows', (t) => {
     'contract_call usdc - usdc 0xa9059cbb 1/native 9',
     'contract_call+transfer bob - usdc 0xa9059cbb 1/usdc 5',
   ])
+  const isUnrehearsed = true
+  t.strictSame(call(UNKNOWN, '0x12345678', { isUnrehearsed }), ['contract_call * - unknown 0x12345678 * *'])
+  t.strictSame(call(TOKEN, send(BOB, 5n), { isUnrehearsed }), ['contract_call+transfer bob - usdc 0xa9059cbb 1/usdc 5'])
   const outflows = [{ asset: USDC, amount: 8n }]
   t.strictSame(call(UNKNOWN, '0x12345678', { outflows }), [
     'contract_call * - unknown 0x12345678 - -',
@@ -196,7 +205,14 @@ t.test('calls are what their data moves and allows', (t) => {
 })
 
 t.test('a message moves nothing, an exported key everything, and an API key is of no wallet', (t) => {
-  t.strictSame(shown(judgedSignature(openingData(), factsOf())), ['sign_message - - - - - -'])
+  const message = (bytes: number) =>
+    shown(judgedSignature({ ...openingData(), message: `0x${'61'.repeat(bytes)}` }, factsOf()))
+  for (const bytes of [0, 31, 33, 64]) t.strictSame(message(bytes), ['sign_message - - - - - -'])
+  t.strictSame(
+    message(32),
+    ['sign_message+transfer+approve+nft_transfer * * * * * *'],
+    'the hash of an operation: an account takes the signed message as the consent to it',
+  )
   t.strictSame(shown(judgedExport(openingData(), factsOf())), ['export * * - - * *'])
   t.match(judgedKeyChange(openingData(), factsOf()), {
     walletId: null,

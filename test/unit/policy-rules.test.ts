@@ -144,6 +144,13 @@ t.test('what is too large is refused', (t) => {
   t.strictSame(problems(t, { default: 'allow', rules: rules(101) }), ['rules too_many'])
   t.equal(readSent(sent(deny, { lists: { a: addresses(10_000) } })).lists.a?.length, 10_000)
   t.strictSame(problems(t, sent(deny, { lists: { a: addresses(5_000), b: addresses(5_001) } })), ['lists too_many'])
+  const named = (count: number) =>
+    sent(deny, {
+      lists: { a: addresses(9_900) },
+      rules: rules(count).map((rule) => ({ ...rule, match: { recipients: { in: ['a'] } } })),
+    })
+  t.strictSame(problems(t, named(10)), [])
+  t.strictSame(problems(t, named(11)), ['rules too_many'], 'a list counts wherever it is named')
   const wide = rules(100).map((rule) => ({ ...rule, match: { recipients: { in: addresses(20) } } }))
   t.strictSame(problems(t, { default: 'allow', rules: wide }), ['rules too_large'])
   const many = sent({ ...deny, match: { recipients: { in: addresses(501) } } })
