@@ -1,4 +1,5 @@
 /** Whether a time is in a window of a time zone, with its daylight saving time. Pure: the zones are those of the runtime. */
+import { LRUCache } from 'lru-cache'
 import { DAYS, type TimeWindow } from '../core/policy.ts'
 
 const MINUTE_MS = 60_000
@@ -9,8 +10,10 @@ const SLOT_MS = 900_000
 
 type Clock = { readonly format: Intl.DateTimeFormat; slot: number; offsetMs: number }
 
-/** By zone. A zone has few policies, and their requests come at about one time. */
-const clocks = new Map<string, Clock>()
+/** More than there are zones. Each has millions of names: capitals and small letters are the same. */
+const MAX_CLOCKS = 1_000
+/** By the name of a zone. A zone has few policies, and their requests come at about one time. */
+const clocks = new LRUCache<string, Clock>({ max: MAX_CLOCKS })
 
 /** Whether the runtime knows a time zone by this IANA name. */
 export function isTimeZone(zone: string): boolean {
