@@ -17,8 +17,14 @@ import { ANY, ANYTHING, type Intent, intentOf, keyOf, unclear } from './intent.t
 const MAX_INTENTS = 64
 const SELECTOR_DIGITS = 8
 
-type Calling = Pick<OpeningIntent, 'chainId' | 'network' | 'from' | 'to' | 'data' | 'asset' | 'amount' | 'outflows' | 'isUnrehearsed'>
-type Context = Pick<Calling, 'chainId' | 'network' | 'isUnrehearsed'> & { readonly actions: readonly Action[]; readonly facts: Facts }
+type Calling = Pick<
+  OpeningIntent,
+  'chainId' | 'network' | 'from' | 'to' | 'data' | 'asset' | 'amount' | 'outflows' | 'isUnrehearsed'
+>
+type Context = Pick<Calling, 'chainId' | 'network' | 'isUnrehearsed'> & {
+  readonly actions: readonly Action[]
+  readonly facts: Facts
+}
 
 /** @param actions what the request is called */
 export function callIntents(calling: Calling, actions: readonly Action[], facts: Facts): readonly Intent[] {
