@@ -26,6 +26,10 @@ import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
+import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
+import type { Judge } from './policies/judge.ts'
+import type { PastSource, PastWords } from './policies/past.ts'
+import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { PreparePorts } from './transactions/prepare-transaction.ts'
@@ -39,6 +43,8 @@ export type RouteNeeds = {
   readonly log: EventLog
   readonly accept: Accept
   readonly findWallet: FindWallet
+  /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
+  readonly judge: Judge
   /** Whether this service sends the transactions of a contract; the address is EIP-55. */
   readonly isManaged: (chainId: number, address: string) => Promise<boolean>
   /** For routes that send transactions: `prepareCall` takes the ports. */
@@ -55,7 +61,12 @@ export type RouteNeeds = {
 /** What jobs need of their process. */
 export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
 /** What jobs that sign need. The private key stays behind `signer`. */
-export type SigningNeeds = JobNeeds & { readonly signer: Signer; readonly walletOf: SigningWalletOf }
+export type SigningNeeds = JobNeeds & {
+  readonly signer: Signer
+  readonly walletOf: SigningWalletOf
+  /** Why the policy of the log forbids what is to be signed. */
+  readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
+}
 
 export type JobHandling = {
   readonly queue: QueueName
@@ -81,11 +92,17 @@ export type RepeatedTask = {
   /** Called once at the start. Null where the settings ask for no such task. */
   readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
 }
-export type TaskNeeds = JobNeeds & Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'>
+export type TaskNeeds = JobNeeds &
+  Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'> & {
+    /** What the events of all capabilities say to policies. */
+    readonly past: PastSource
+  }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
-  readonly kind: IdKind
+  /** `null` for a resource without an id of its own: it is named by its stream, `<category>-<id>`, as `idRule` says. */
+  readonly kind: IdKind | null
+  readonly idRule?: string
   readonly noun: string
   /** Whose transactions are listed: those that the wallet sent, or those with this subject. */
   readonly transactionsOf?: 'wallet' | SubjectType
@@ -267,6 +284,8 @@ export type Capability = {
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
   readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
+  /** What its events say of the past, for policies that are tested on it. */
+  readonly past?: PastWords
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
   /** Loaded by the API process alone. */

@@ -63,8 +63,8 @@ export type Config = {
   readonly audit: AuditConfig
   /** Age recipients that keys may be exported to. Empty: none. Null: any, only in the sandbox. */
   readonly exportRecipients: readonly string[] | null
-  /** Whether typed data that lets somebody else spend is signed. */
-  readonly spendingTypedData: 'refuse' | 'allow'
+  /** Whether typed data that lets somebody else spend is signed, as the operator says; `null`: as policies say, see `signatures`. */
+  readonly spendingTypedData: 'refuse' | 'allow' | null
   /** The configured chains. */
   readonly chains: readonly ChainSettings[]
   readonly rpcTimeoutMs: number
@@ -203,8 +203,7 @@ function configOf(general: General): Omit<Config, 'chains' | 'warnings'> {
     audit: auditConfig(general, dataDir),
     // A writer of requests must not choose who receives the key: outside the sandbox, unset means no recipient.
     exportRecipients: general.EXPORT_RECIPIENTS ?? (sandbox ? null : []),
-    // Such a signature is worth a transfer, which `signatures:write` does not allow. The sandbox has nothing to lose.
-    spendingTypedData: general.SIGN_SPENDING_TYPED_DATA ?? (sandbox ? 'allow' : 'refuse'),
+    spendingTypedData: general.SIGN_SPENDING_TYPED_DATA ?? null,
     rpcTimeoutMs: general.RPC_TIMEOUT_MS,
     rpcBatch: { maxCalls: general.RPC_BATCH_MAX_CALLS, maxBytes: general.RPC_BATCH_MAX_BYTES },
     maxInFlightPerLane: general.MAX_IN_FLIGHT_PER_LANE,

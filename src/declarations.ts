@@ -24,6 +24,7 @@ import { follower } from './follower/declaration.ts'
 import { keys } from './keys/declaration.ts'
 import { mpcKeys } from './mpc-wallets/declaration.ts'
 import { nft } from './nft/declaration.ts'
+import { policies } from './policies/declaration.ts'
 import { recovery } from './recovery/declaration.ts'
 import { restores } from './restores/declaration.ts'
 import { signatures } from './signatures/declaration.ts'
@@ -48,6 +49,7 @@ const DECLARATIONS = [
   audit,
   feed,
   access,
+  policies,
   webhooks,
   follower,
   restores,

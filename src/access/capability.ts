@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { apiKeyAggregate } from './aggregate.ts'
+import type { ApiKeyChanged, ApiKeyIssued } from './events.ts'
 import { expiryTask } from './expire-keys.ts'
 import { explainedApiKey } from './explained.ts'
 import { keyLimitAggregate } from './limit-aggregate.ts'
@@ -16,6 +17,13 @@ export const access: Capability = {
     return [publishedApiKeys, publishedLimits]
   },
   explains: [explainedApiKey],
+  past: {
+    passing: {
+      ApiKeyIssued: ({ issuedBy, issuedAt: requestedAt }: ApiKeyIssued['data']) =>
+        issuedBy === null ? [] : [{ is: 'api_key_change', requestedAt }],
+      ApiKeyChanged: ({ changedAt: requestedAt }: ApiKeyChanged['data']) => [{ is: 'api_key_change', requestedAt }],
+    },
+  },
   tasks: [expiryTask],
   usage: { api_keys: LIVE_OF_TENANT },
   verified: [{ table: 'api_keys', aggregate, streamOf: `'apikey-' || r.key_id` }],

@@ -51,6 +51,7 @@ export type ApiKeyCommand =
       readonly change: Partial<ChosenTerms>
       /** The key whose request it is. */
       readonly changedBy: string
+      readonly policy?: ApiKeyChanged['data']['policy']
     } & Known)
   | {
       readonly type: 'RotateApiKey'
@@ -127,7 +128,7 @@ function decideKnown(
 }
 
 function decideChange(
-  { change, changedBy, knownScopes, now }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>,
+  { change, changedBy, policy, knownScopes, now }: Extract<ApiKeyCommand, { type: 'ChangeApiKey' }>,
   key: KnownApiKey,
 ): readonly ApiKeyEvent[] {
   const before = termsOf(key)
@@ -139,13 +140,18 @@ function decideChange(
   if (canonicalJson(after) === canonicalJson(before)) return []
   const items = [...unfitTerms(chosen, knownScopes, now), ...widened(before, after), ...unfitBudget(after)]
   if (items.length > 0) throw new ValidationFailed(items)
-  return [{ type: 'ApiKeyChanged', data: { ...after, changedBy, changedAt: now } }]
+  return [
+    {
+      type: 'ApiKeyChanged',
+      data: { ...after, changedBy, ...(policy === undefined ? {} : { policy }), changedAt: now },
+    },
+  ]
 }
 
 function evolveKnown(before: KnownApiKey, event: Exclude<ApiKeyEvent, ApiKeyIssued>): KnownApiKey {
   switch (event.type) {
     case 'ApiKeyChanged': {
-      const { changedAt: updatedAt, changedBy: _, ...terms } = event.data
+      const { changedAt: updatedAt, changedBy: _, policy: __, ...terms } = event.data
       return { ...before, ...terms, ...narrowed(before, event.data), updatedAt }
     }
     case 'ApiKeyRotated': {

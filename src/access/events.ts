@@ -3,6 +3,7 @@
 import type { KeyLimit } from '../core/key-limits.ts'
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
 
 /** What a key may do, and from where. */
 export type KeyTerms = {
@@ -18,6 +19,7 @@ export type KeyTerms = {
   readonly limits: readonly KeyLimit[]
 }
 
+/** `policy`: which one judged the request; missing where none was in force, for keys of an operator, and in older events. */
 export type ApiKeyIssued = Event<
   'ApiKeyIssued',
   KeyTerms & {
@@ -29,13 +31,14 @@ export type ApiKeyIssued = Event<
     readonly issuedBy: string | null
     /** The key that it replaces. */
     readonly rotatedFrom: string | null
+    readonly policy?: PolicyPart
     readonly issuedAt: string
   }
 >
 /** The terms after the change. */
 export type ApiKeyChanged = Event<
   'ApiKeyChanged',
-  KeyTerms & { readonly changedBy: string; readonly changedAt: string }
+  KeyTerms & { readonly changedBy: string; readonly policy?: PolicyPart; readonly changedAt: string }
 >
 /** Another key replaces it. It works until `overlapEndsAt`, if it does not expire before. */
 export type ApiKeyRotated = Event<

@@ -10,6 +10,7 @@ import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/erro
 import { toInstant } from '../core/ids.ts'
 import { type AskedLimit, changedLimits, isWithinLimits, newLimits, rotatedLimits } from '../core/key-limits.ts'
 import type { Metadata } from '../core/messages.ts'
+import type { JudgedParts } from '../core/policy-limit.ts'
 import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import { type NewId, SCOPES } from '../declarations.ts'
@@ -72,6 +73,11 @@ export type ManagePorts = {
   readonly log: EventLog
   readonly accept: Accept
   readonly newId: NewId
+  /** What the policy of its owner says. @throws PolicyRefused */
+  readonly judge: (
+    request: Owner & { readonly requestedAt: string },
+    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+  ) => Promise<Pick<JudgedParts, 'policy'>>
   /** Makes this process see the change at once. */
   readonly forget: (keyId: string) => void
 }
@@ -80,7 +86,7 @@ export function createManageApiKeys(ports: ManagePorts): ManageApiKeys {
   return { create: createCreate(ports), change: createChange(ports), rotate: createRotate(ports) }
 }
 
-function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['create'] {
+function createCreate({ log, accept, newId, judge }: ManagePorts): ManageApiKeys['create'] {
   return (asked, maker, metadata, { force }) =>
     accept(
       metadata,
@@ -94,7 +100,8 @@ function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['creat
         const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits }
         const { tenantId, environment } = own
         const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: null }
-        const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES) }
+        const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
+        const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES), ...(policy && { policy }) }
         const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
         const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
         requireGiven(key, own, { names: true })
@@ -104,7 +111,7 @@ function createCreate({ log, accept, newId }: ManagePorts): ManageApiKeys['creat
     )
 }
 
-function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['change'] {
+function createChange({ log, accept, judge, forget }: ManagePorts): ManageApiKeys['change'] {
   return async (keyId, revision, maker, metadata, { force }) => {
     await accept(metadata, async (append, unchanged) => {
       const own = await loadMaker(log, maker)
@@ -115,7 +122,9 @@ function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['chan
       const { limits: before } = loaded.state
       const limits = asLimits === undefined ? {} : { limits: changedLimits(keyId, asLimits, before) }
       const asked = { ...others, ...ipAllowlist, ...limits }
-      const command = { type: 'ChangeApiKey', change: asked, changedBy: maker.keyId, knownScopes: SCOPES, now } as const
+      const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
+      const by = { changedBy: maker.keyId, ...(policy && { policy }) }
+      const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: SCOPES, now } as const
       const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
       if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
       const { state: after } = changed.after
@@ -126,7 +135,7 @@ function createChange({ log, accept, forget }: ManagePorts): ManageApiKeys['chan
   }
 }
 
-function createRotate({ log, accept, newId, forget }: ManagePorts): ManageApiKeys['rotate'] {
+function createRotate({ log, accept, newId, judge, forget }: ManagePorts): ManageApiKeys['rotate'] {
   return async (keyId, overlapSeconds, maker, metadata) => {
     const rotated = await accept(
       metadata,
@@ -142,7 +151,8 @@ function createRotate({ log, accept, newId, forget }: ManagePorts): ManageApiKey
         const rotate = { type: 'RotateApiKey', rotatedTo, overlapEndsAt, now } as const
         const before = certainChange(apiKeyAggregate, loaded, rotate, { metadata, now })
         const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: keyId }
-        const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of }
+        const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
+        const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of, ...(policy && { policy }) }
         requireGiven(key, own)
         const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
         const after = opened(apiKeyAggregate, rotatedTo, issue, { metadata, now })

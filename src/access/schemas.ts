@@ -82,7 +82,7 @@ export const apiKeyParams = closedObject({ key_id: keyIdSchema })
 
 const askedScopesSchema = Type.Array(Type.String({ maxLength: 64, examples: ['wallets:read'] }), {
   description:
-    'What the API key may do. `*` stands for all scopes that need not be named; it never includes `api_keys:*`, `recovery:*`, ' +
+    'What the API key may do. `*` stands for all scopes that need not be named; it never includes `api_keys:*`, `policies:*`, `recovery:*`, ' +
     '`signatures:*` and `webhooks:write`. The API key of the request must hold each of them.',
   examples: [['wallets:read', 'transactions:read']],
   minItems: 1,

@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { observedTransferAggregate } from './aggregate.ts'
+import type { TransferObserved } from './events.ts'
 import { explainedTransfer } from './explained.ts'
 
 const aggregate = anyAggregate(observedTransferAggregate)
@@ -11,5 +12,11 @@ export const activity: Capability = {
   publishes: async () => [(await import('./published.ts')).publishedTransfers],
   explains: [explainedTransfer],
   verified: [{ table: 'observed_transfers', aggregate, streamOf: `'observed-' || r.transfer_id` }],
+  past: {
+    passing: {
+      TransferObserved: ({ asset: { assetId }, valuation }: TransferObserved['data']) =>
+        valuation === null ? [] : [{ is: 'price', assetId, price: { usd: valuation.price, at: valuation.priceAt } }],
+    },
+  },
   routes: async () => (await import('./routes.ts')).activityRoutes,
 }

@@ -6,13 +6,13 @@
 import { id } from 'ethers/hash'
 import { type Spend, UNLIMITED } from '../core/spends.ts'
 import { toChecksumAddress } from './address.ts'
+import { addressAt, addressIn, bytesAt, countAt, placeAt, WORD, wordAt } from './lenient-words.ts'
 
 /** Multicalls inside of each other. */
 const MAX_DEPTH = 3
 /** Calls inside of multicalls, all together. */
 const MAX_CALLS = 1_024
 const MAX_SPENDS = 64
-const WORD = 32
 /** Tokens that count in 96 or 128 bits treat their largest value as infinite. */
 const INFINITE = [(1n << 96n) - 1n, (1n << 128n) - 1n]
 /** Permit2 counts in 160 bits, other tokens in 256. */
@@ -21,7 +21,7 @@ const LEAST_INFINITE = (1n << 160n) - 1n
 /** Call data without its selector, and where it is called. Addresses are in lower case until the end. */
 type Call = { readonly target: string; readonly args: Buffer }
 type Found = { readonly spends: readonly Spend[]; readonly calls: readonly InnerCall[] | null }
-type InnerCall = { readonly target: string; readonly data: Buffer }
+type InnerCall = { readonly target: string; readonly data: Buffer; readonly value?: bigint }
 type Reader = (call: Call, owner: string) => Found
 
 const READERS: ReadonlyMap<string, Reader> = new Map([
@@ -32,10 +32,17 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
   entry('setApprovalForAll(address,bool)', ({ target, args }) =>
     only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
   ),
+  // ERC-777, and ERC-6909: whoever operates moves all.
+  entry('authorizeOperator(address)', ({ target, args }) =>
+    only('set_approval_for_all', target, addressAt(args, 0), UNLIMITED),
+  ),
+  entry('setOperator(address,bool)', ({ target, args }) =>
+    only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
+  ),
   ...['uint8,bytes32,bytes32', 'bytes'].map((signature) =>
     entry(`permit(address,address,uint256,uint256,${signature})`, ({ target, args }, owner) =>
       addressAt(args, 0) === owner
-        ? only('permit', target, addressAt(args, 1), amountOf(wordAt(args, 2 * WORD)))
+        ? only('permit', target, addressAt(args, 1), mostOf(wordAt(args, 2 * WORD)))
         : NOTHING,
     ),
   ),
@@ -59,45 +66,75 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
     entry(`${name}(bool,(address,bytes)[])`, aggregated(WORD, 1)),
   ),
   entry('aggregate3((address,bool,bytes)[])', aggregated(0, 2)),
-  entry('aggregate3Value((address,bool,uint256,bytes)[])', aggregated(0, 3)),
+  entry('aggregate3Value((address,bool,uint256,bytes)[])', aggregated(0, 3, 2)),
 ])
 
 const NOTHING: Found = { spends: [], calls: [] }
 const UNREADABLE: Spend = { kind: 'unreadable', token: null, spender: null, amount: UNLIMITED }
 
+/** A call that call data makes: the call itself, or one inside of a multicall. Addresses are in lower case. */
+export type MadeCall = {
+  readonly target: string
+  /** The first 4 bytes of the data in hex, without `0x`; shorter if the data is. */
+  readonly selector: string
+  /** The data after the selector. */
+  readonly args: Buffer
+  /** Wei that the call says to send along. */
+  readonly value: bigint
+  /** What it allows others to spend by itself. */
+  readonly spends: readonly Spend[]
+  /** Whether it does nothing but make other calls: those after it in the list. */
+  readonly isMulticall: boolean
+}
+
 /**
- * In the order of the calls. A permit of another owner is none of the caller's.
+ * The calls that call data makes, each before those inside of it. `isCut`: a multicall is too large, too deep or not valid, so that
+ * calls are missing.
  *
  * @param data `0x` and hex digits
  * @param owner the caller
- * @returns at most 64, and after them one `unreadable` for a multicall that is too large, too deep or not valid
  */
-export function spendsOf(
-  { to, data }: { readonly to: string; readonly data: string },
+export function callsOf(
+  { to, data, value = 0n }: { readonly to: string; readonly data: string; readonly value?: bigint },
   owner: string,
-): readonly Spend[] {
-  const spends: Spend[] = []
+): { readonly calls: readonly MadeCall[]; readonly isCut: boolean } {
+  const made: MadeCall[] = []
   const from = owner.toLowerCase()
   let left = MAX_CALLS
+  let spent = 0
   let isCut = false
 
-  function read({ target, data: bytes }: InnerCall, depth: number): void {
-    const reader = READERS.get(bytes.toString('hex', 0, 4))
-    if (reader === undefined || isCut) return
-    const { spends: found, calls } = reader({ target, args: bytes.subarray(4) }, from)
-    spends.push(...found)
+  function read({ target, data: bytes, value: wei = 0n }: InnerCall, depth: number): void {
+    if (isCut) return
+    const [selector, args] = [bytes.toString('hex', 0, 4), bytes.subarray(4)]
+    const { spends, calls } = READERS.get(selector)?.({ target, args }, from) ?? NOTHING
+    made.push({ target, selector, args, value: wei, spends, isMulticall: calls?.length !== 0 })
+    spent += spends.length
     left -= calls?.length ?? 0
-    isCut = calls === null || left < 0 || spends.length > MAX_SPENDS || (calls.length > 0 && depth === MAX_DEPTH)
+    isCut = calls === null || left < 0 || spent > MAX_SPENDS || (calls.length > 0 && depth === MAX_DEPTH)
     if (calls === null || isCut) return
     for (const call of calls) read(call, depth + 1)
   }
 
-  read({ target: to.toLowerCase(), data: Buffer.from(data.slice(2), 'hex') }, 0)
-  const told = spends.slice(0, MAX_SPENDS).map((spend) => ({
-    ...spend,
-    token: spend.token === null ? null : toChecksumAddress(spend.token),
-    spender: spend.spender === null ? null : toChecksumAddress(spend.spender),
-  }))
+  read({ target: to.toLowerCase(), data: Buffer.from(data.slice(2), 'hex'), value }, 0)
+  return { calls: made, isCut }
+}
+
+/**
+ * In the order of the calls. A permit of another owner is none of the caller's.
+ *
+ * @returns at most 64, and after them one `unreadable` if calls are missing
+ */
+export function spendsOf(call: { readonly to: string; readonly data: string }, owner: string): readonly Spend[] {
+  const { calls, isCut } = callsOf(call, owner)
+  const told = calls
+    .flatMap(({ spends }) => spends)
+    .slice(0, MAX_SPENDS)
+    .map((spend) => ({
+      ...spend,
+      token: spend.token === null ? null : toChecksumAddress(spend.token),
+      spender: spend.spender === null ? null : toChecksumAddress(spend.spender),
+    }))
   return isCut ? [...told, UNREADABLE] : told
 }
 
@@ -106,7 +143,7 @@ function entry(signature: string, reader: Reader): readonly [string, Reader] {
 }
 
 function allowance(kind: Spend['kind'], name: string, parameters: readonly string[]) {
-  const reader: Reader = ({ target, args }) => only(kind, target, addressAt(args, 0), amountOf(wordAt(args, WORD)))
+  const reader: Reader = ({ target, args }) => only(kind, target, addressAt(args, 0), mostOf(wordAt(args, WORD)))
   return parameters.map((each) => entry(name + each, reader))
 }
 
@@ -122,14 +159,16 @@ function ownCalls({ target, args }: Call, head: number): readonly InnerCall[] | 
   })
 }
 
-/** @param head where the offset of the list is; @param dataWord the place of the call data in an item */
-function aggregated(head: number, dataWord: number): Reader {
+/** @param head where the offset of the list is; @param dataWord the place of the call data in an item, and of its value, if it has one */
+function aggregated(head: number, dataWord: number, valueWord?: number): Reader {
   return ({ args }) => ({
     spends: [],
     calls: itemsAt(args, head, (start, at) => {
       const item = placeAt(args, start, at)
       const data = item === null ? null : bytesAt(args, item, item + dataWord * WORD)
-      return item === null || data === null ? null : { target: addressIn(args, item), data }
+      if (item === null || data === null) return null
+      const value = valueWord === undefined ? 0n : wordAt(args, item + valueWord * WORD)
+      return { target: addressIn(args, item), data, value }
     }),
   })
 }
@@ -138,7 +177,7 @@ function readPermitBatch({ args }: Call, owner: string): Found {
   if (addressIn(args, 0) !== owner) return NOTHING
   const batch = placeAt(args, 0, WORD)
   const list = batch === null ? null : placeAt(args, batch, batch)
-  const count = list === null ? null : countAt(args, list)
+  const count = list === null ? null : countAt(args, list, MAX_CALLS)
   if (batch === null || list === null || count === null) return { spends: [], calls: null }
   const spender = addressIn(args, batch + WORD)
   const details = Array.from({ length: count }, (_, n) => list + WORD + n * 4 * WORD)
@@ -160,50 +199,19 @@ function itemsAt(
   read: (start: number, at: number) => InnerCall | null,
 ): readonly InnerCall[] | null {
   const list = placeAt(args, 0, head)
-  const count = list === null ? null : countAt(args, list)
+  const count = list === null ? null : countAt(args, list, MAX_CALLS)
   if (list === null || count === null) return null
   const items = Array.from({ length: count }, (_, n) => read(list + WORD, list + WORD + n * WORD))
   return items.some((item) => item === null) ? null : items.filter((item) => item !== null)
 }
 
-/** Offsets are signed, as in the decoder of Solidity. @returns `null` if it is not in the data */
-function placeAt(args: Buffer, start: number, at: number): number | null {
-  const place = BigInt(start) + BigInt.asIntN(256, wordAt(args, at))
-  return place >= 0n && place < BigInt(args.length) ? Number(place) : null
-}
-
-function countAt(args: Buffer, at: number): number | null {
-  const count = wordAt(args, at)
-  return count > BigInt(MAX_CALLS) ? null : Number(count)
-}
-
-function bytesAt(args: Buffer, start: number, at: number): Buffer | null {
-  const place = placeAt(args, start, at)
-  if (place === null) return null
-  const length = wordAt(args, place)
-  const from = place + WORD
-  return BigInt(from) + length <= BigInt(args.length) ? args.subarray(from, from + Number(length)) : null
-}
-
-function wordAt(args: Buffer, at: number): bigint {
-  return BigInt(`0x${args.toString('hex', at, at + WORD).padEnd(2 * WORD, '0')}`)
-}
-
-function addressIn(args: Buffer, at: number): string {
-  return `0x${args.toString('hex', at + 12, at + WORD).padEnd(40, '0')}`
-}
-
-/** @param index of the parameter */
-function addressAt(args: Buffer, index: number): string {
-  return addressIn(args, index * WORD)
-}
-
-function amountOf(amount: bigint): string {
+/** An amount as a spend has it: `unlimited` for what tokens treat as infinite. */
+export function mostOf(amount: bigint): string {
   return amount >= LEAST_INFINITE || INFINITE.includes(amount) ? UNLIMITED : amount.toString()
 }
 
 function permit2Amount(args: Buffer, at: number): string {
-  return amountOf(BigInt.asUintN(160, wordAt(args, at)))
+  return mostOf(BigInt.asUintN(160, wordAt(args, at)))
 }
 
 function allOrNone(args: Buffer, index: number): string {

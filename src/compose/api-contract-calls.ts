@@ -1,4 +1,6 @@
 /** The route of contract calls and its dependencies. */
+
+import type { CallPorts } from '../contract-calls/ports.ts'
 import { createRequestCall } from '../contract-calls/request-call.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { createTryCall } from '../contract-calls/try-call.ts'
@@ -11,14 +13,27 @@ import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeContractCallRoutes(
-  { config, pool, chainOf, metrics }: Kernel,
-  { accept, books }: ApiParts,
-  { ports: transactions, reads, room }: TransactionParts,
+  kernel: Kernel,
+  parts: ApiParts,
+  { ports: own, reads, room }: TransactionParts,
 ): Routes {
-  const ports = {
-    ...transactions,
-    ...room,
-    accept,
+  const { config, metrics } = kernel
+  const ports = { ...own, ...room, ...callPorts(kernel, parts) }
+  const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
+  return contractCallRoutes({
+    requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
+    tryCall: createTryCall(ports),
+    reads,
+    signWaitMs: config.signWaitMs,
+  })
+}
+
+/** What a call needs beside the parts of every transaction. */
+export function callPorts(
+  { pool, chainOf }: Kernel,
+  { books }: ApiParts,
+): Omit<CallPorts, keyof TransactionParts['ports'] | keyof TransactionParts['room']> {
+  return {
     nodeOf: (chainId: number) => ({ client: chainOf(chainId).foreign, code: chainOf(chainId).code }),
     async tokensOf(tenantId: string, { chainId }: { readonly chainId: number }) {
       const { all } = await books.open(tenantId, chainOf(chainId).settings)
@@ -28,11 +43,4 @@ export function composeContractCallRoutes(
     tokensInTransfer: ({ chainId, address }: { readonly chainId: number; readonly address: string }) =>
       readTokensInTransfer(pool, chainId, address),
   }
-  const count = (outcome: string) => metrics.countRequested({ kind: 'contract_call', outcome })
-  return contractCallRoutes({
-    requestCall: counted(createRequestCall(ports), count, acceptedOrRepeated),
-    tryCall: createTryCall(ports),
-    reads,
-    signWaitMs: config.signWaitMs,
-  })
 }

@@ -23,7 +23,13 @@ export type ApiKeys = {
 
 export function composeApiKeys(
   { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
-  { accept, books, limitsOfKeys, limitReports }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys' | 'limitReports'>,
+  {
+    accept,
+    books,
+    limitsOfKeys,
+    limitReports,
+    policies,
+  }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys' | 'limitReports' | 'policies'>,
 ): ApiKeys {
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
@@ -41,7 +47,7 @@ export function composeApiKeys(
   const describeAsset = createDescribeAsset(books)
   const revoke = createRevokeApiKey({ log, forget })
   const routes = apiKeyRoutes({
-    manage: createManageApiKeys({ log, accept, newId, forget }),
+    manage: createManageApiKeys({ log, accept, newId, forget, judge: policies.judge.keyChange }),
     revoke,
     report: createReportApiKey({ keys, revoke }),
     reads: createApiKeyReads(pool, clock),
@@ -63,6 +69,7 @@ export function composeApiKeys(
     routes(app) {
       app.addHook('onClose', uses.close)
       app.addHook('onClose', limitReports.close)
+      app.addHook('onClose', policies.denialReports.close)
       routes(app)
     },
   }

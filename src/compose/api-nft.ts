@@ -28,7 +28,7 @@ import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
   kernel: Kernel,
-  { accept, findWallet }: ApiParts,
+  { accept, findWallet, policies }: ApiParts,
   transactions: TransactionParts,
   { pinMetadata, metadataUri }: MetadataParts,
   fundIssuer: FundIssuer,
@@ -52,7 +52,12 @@ export function composeNftRoutes(
     metadataBase: metadataUri(''),
     codeOf: (chainId) => chainOf(chainId).code,
   })
-  const mintTokens = createMintTokens({ ...ports, collections, pinMetadata, allot: createAllot(pool) })
+  const mintTokens = createMintTokens({
+    ...ports,
+    ...{ collections, pinMetadata },
+    judgeVoucher: policies.judge.voucher,
+    allot: createAllot(pool),
+  })
   const warnOfRecipients = createWarnOfRecipients((chainId) =>
     createCanReceive(chainOf(chainId).foreign, chainOf(chainId).code),
   )

@@ -10,10 +10,14 @@ import { isManagedContract } from '../nft/collections/is-managed.ts'
 import { createFindWallet } from '../wallets/find-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
+import { policyParts } from './policy-parts.ts'
 
 export type ApiParts = ReturnType<typeof apiParts>
 
-export function apiParts({ log, logger, metrics, pool, newId }: Kernel) {
+export function apiParts(kernel: Kernel) {
+  const { log, logger, metrics, pool, newId } = kernel
+  const books = createAssetBooks(pool)
+  const policies = policyParts(kernel, books)
   const limitReports = createLimitReports({
     log,
     onRefusal: () => metrics.countKeyRefusal('limit'),
@@ -21,10 +25,11 @@ export function apiParts({ log, logger, metrics, pool, newId }: Kernel) {
       logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
   })
   return {
-    books: createAssetBooks(pool),
+    books,
+    policies,
     findReplay: createFindReplay(pool),
     /** Accepts every client request that creates something. */
-    accept: limitReports.reporting(createAccept({ log, pool, newId })),
+    accept: limitReports.reporting(policies.denialReports.deciding(createAccept({ log, pool, newId }))),
     limitReports,
     findWallet: createFindWallet(createWalletFacts(pool)),
     limitsOfKeys: createLimitsOfKeys(log),

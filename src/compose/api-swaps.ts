@@ -14,7 +14,7 @@ import { createPoolBook } from '../swaps/pools.ts'
 import { createRequireQuoteRoom } from '../swaps/quote-room.ts'
 import { createKeepQuote, createReadQuote } from '../swaps/quote-rows.ts'
 import { createQuoteSwap, type QuotePorts } from '../swaps/quote-swap.ts'
-import { createRequestSwap } from '../swaps/request-swap.ts'
+import { createRequestSwap, type SwapPorts } from '../swaps/request-swap.ts'
 import { placeOf } from '../swaps/route.ts'
 import { swapRoutes } from '../swaps/routes.ts'
 import { requestSwapRoutes } from '../swaps/swap-routes.ts'
@@ -27,12 +27,15 @@ import { acceptedOrRepeated, counted } from './counted.ts'
 import type { Kernel } from './kernel.ts'
 import type { TransactionParts } from './transaction-parts.ts'
 
+/** What a swap needs beside the parts of every transaction. */
+export type OwnSwapPorts = Omit<SwapPorts, keyof TransactionParts['ports']>
+
 export function composeSwapRoutes(
   kernel: Kernel,
   parts: ApiParts,
   transactions: TransactionParts,
   balances: BalanceReads,
-): { readonly routes: Routes; readonly readiness: ReadinessCheck } {
+): { readonly routes: Routes; readonly readiness: ReadinessCheck; readonly ports: OwnSwapPorts } {
   const { pool, metrics, chainOf } = kernel
   const markets = createMarkets({ chainOf, now: () => performance.now() })
   const guards = createGuards(hostedChains(kernel))
@@ -46,14 +49,8 @@ export function composeSwapRoutes(
   })
   const quoting = { quoteSwap: counting, keepQuote: createKeepQuote(pool) }
   const rows = createSwapRows(pool)
-  const requestSwap = createRequestSwap({
-    ...transactions.ports,
-    ...quoting,
-    clock: kernel.clock,
-    nodeOf: chainOf,
-    readQuote: createReadQuote(pool),
-    rows,
-  })
+  const ports = { ...quoting, clock: kernel.clock, nodeOf: chainOf, readQuote: createReadQuote(pool), rows }
+  const requestSwap = createRequestSwap({ ...transactions.ports, ...ports })
   const countSwap = (outcome: string) => metrics.countRequested({ kind: 'swap', outcome })
   const routes = [
     swapRoutes({ ...quoting, requireRoom: createRequireQuoteRoom({ ...transactions.ports, ...transactions.room }) }),
@@ -65,6 +62,7 @@ export function composeSwapRoutes(
     }),
   ]
   return {
+    ports,
     routes: (app) => {
       for (const add of routes) add(app)
     },

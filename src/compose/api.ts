@@ -16,6 +16,7 @@ import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { type ApiParts, apiParts } from './api-parts.ts'
+import { composePolicyRoutes } from './api-policies.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
 import { composeTransactionRoutes } from './api-transactions.ts'
 import { composeWalletRoutes } from './api-wallets.ts'
@@ -61,11 +62,12 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...composeTransactionRoutes(kernel, parts, transactions, balances),
     swaps.routes,
     composeContractCallRoutes(kernel, parts, transactions),
-    ...(await capabilityRoutes({ ...kernel, ...parts, transactions })),
+    ...(await capabilityRoutes({ ...kernel, ...parts, judge: parts.policies.judge, transactions })),
     composeAssetRoutes(kernel, parts),
     feed.routes,
     ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
     apiKeys.routes,
+    ...composePolicyRoutes(kernel, parts, transactions, swaps.ports),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),

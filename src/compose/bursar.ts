@@ -2,6 +2,7 @@
 import type { CliCommand } from '../cli/command.ts'
 import { composeAuditCommands } from './audit-commands.ts'
 import { composeOperator } from './operator.ts'
+import { composePolicyCommands } from './policy-commands.ts'
 import { composeReplayCommands } from './replay-commands.ts'
 import { composeRotationCommands } from './rotation-commands.ts'
 import { composeSwapCommands } from './swap-commands.ts'
@@ -14,6 +15,7 @@ const PARTS: readonly Compose[] = [
   composeOperator,
   composeWebhookCommands,
   composeSwapCommands,
+  composePolicyCommands,
   composeReplayCommands,
   composeAuditCommands,
   composeRotationCommands,

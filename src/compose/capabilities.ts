@@ -14,6 +14,8 @@ import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
 import { nft } from '../nft/capability.ts'
+import { policies } from '../policies/capability.ts'
+import type { PastSource } from '../policies/past.ts'
 import type { UsageCounts } from '../quotas/count-usage.ts'
 import { recovery } from '../recovery/capability.ts'
 import { requests } from '../requests/capability.ts'
@@ -44,6 +46,7 @@ export const CAPABILITIES: readonly Capability[] = [
   restores,
   requests,
   access,
+  policies,
   audit,
   webhooks,
 ]
@@ -87,6 +90,13 @@ export const EFFECT_RULES: ReadonlyMap<string, EffectRule> = new Map(
     Object.entries(effectRules).map(([opening, rule]) => [TRANSACTION_TYPES[opening as Opening], rule] as const),
   ),
 )
+
+/** What events say of the past, for policies. */
+export const PAST: PastSource = {
+  standing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.standing)),
+  passing: Object.assign({}, ...CAPABILITIES.map(({ past }) => past?.passing)),
+  schemas: new Map(ALL_AGGREGATES.map(({ category, schemas }) => [category, schemas])),
+}
 
 /** What counts towards a quota. */
 export const usageCounts: UsageCounts = (quota) => CAPABILITIES.flatMap(({ usage }) => usage?.[quota] ?? [])

@@ -1,4 +1,5 @@
 /** The checks of recorded transactions, for signers, parties and operators. */
+import type { CheckRequests } from '../policies/check-requests.ts'
 import { type CheckRecorded, createCheckRecorded } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
 import { createRowsOf } from '../transactions/row-check.ts'
@@ -6,11 +7,13 @@ import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { OPENING_RULES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { transactionProblems } from './policy-problems.ts'
 
 export function composeCheckRecorded(
   { log, pool, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>,
   walletOf: SigningWalletOf,
   keys: TagKeys | null,
+  check: CheckRequests,
 ): CheckRecorded {
   const proveLost = createProveLost({
     keys,
@@ -21,5 +24,14 @@ export function composeCheckRecorded(
   })
   const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps
   const rowsOf = createRowsOf(pool)
-  return createCheckRecorded({ log, rowsOf, walletOf, proveLost, rules: OPENING_RULES, keys, swapsOf })
+  return createCheckRecorded({
+    log,
+    rowsOf,
+    walletOf,
+    proveLost,
+    rules: OPENING_RULES,
+    keys,
+    swapsOf,
+    policyProblems: transactionProblems(check),
+  })
 }

@@ -14,7 +14,7 @@ import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
 import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { createPartitionJobs, type PartitionJobs } from '../transactions/partition-jobs.ts'
-import { TASKS, WORK } from './capabilities.ts'
+import { PAST, TASKS, WORK } from './capabilities.ts'
 import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
 import { createPlaceJobs } from './place-jobs.ts'
@@ -131,7 +131,7 @@ function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
 /** Each task has a leader of its own: a task that takes long delays no other. */
 function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
   return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
-    const task = build(kernel)
+    const task = build({ ...kernel, past: PAST })
     if (task === null) return []
     const onError = (error: unknown) => kernel.logger.warn({ err: error }, failure)
     return lead({ ...settings, name }, (_lease, signal) =>

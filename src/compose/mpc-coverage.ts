@@ -3,23 +3,28 @@
  */
 import { notHeld } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
+import { requireSound } from '../event-log/load-checked.ts'
 import { type Coverage, notCovered } from '../keys/coverage.ts'
 import type { AskedSignature, CoverageOf, PartySignPorts } from '../keys/mpc/party-sign.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
+import type { RevertedOf } from '../keys/mpc/spent-book.ts'
 import { coversVoucher } from '../nft/tokens/covers.ts'
 import { mintAggregate } from '../nft/tokens/mint-aggregate.ts'
+import type { LogClock } from '../policies/log-clock.ts'
 import { signatureAggregate } from '../signatures/aggregate.ts'
 import { coversSignature } from '../signatures/covers.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { coversTransaction } from '../transactions/covers.ts'
-import type { TransactionState } from '../transactions/state.ts'
+import { newestAttempt, type TransactionState } from '../transactions/state.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import { createSigningWalletOf, type SigningWallet } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCheckRequests } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeNonceWindow, type NonceWindow } from './nonce-window.ts'
+import { signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 
 /** Transactions that failed or were cancelled before a signature was recorded. */
@@ -34,6 +39,16 @@ export function composeEnded({ log }: Kernel): PartySignPorts['endedOf'] {
   }
 }
 
+/** Transactions that are in a block and moved nothing but their fee. */
+export function composeReverted({ log }: Kernel): RevertedOf {
+  return async (transactionIds) => {
+    const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
+    return loaded.flatMap(({ id, state }) =>
+      state.state === 'reverted' || (state.state === 'cancelled' && state.inclusion !== null) ? [id] : [],
+    )
+  }
+}
+
 /** Transactions without events in the log: they were signed, then the database was restored to an earlier state. */
 export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
   return async (transactionIds) => {
@@ -43,34 +58,45 @@ export function composeUnknown({ log }: Kernel): PartySignPorts['unknownOf'] {
 }
 
 /** @param journal of this party */
-export function composeCoverage(kernel: Kernel, journal: Pick<SigningJournal, 'highestOf'>, keys: TagKeys): CoverageOf {
+export function composeCoverage(
+  kernel: Kernel,
+  journal: Pick<SigningJournal, 'highestOf'>,
+  { keys, times }: { readonly keys: TagKeys; readonly times: LogClock },
+): CoverageOf {
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
+  const checkRequests = composeCheckRequests(kernel, { counts: false, times })
+  const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
   const transactions = coverTransactions(kernel, {
-    check: composeCheckRecorded(kernel, walletOf, keys),
+    check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),
     keys,
     window: composeNonceWindow(kernel, { journal, keys }),
   })
 
   async function voucher({ intent, subject, keyId }: AskedSignature): Promise<Coverage> {
-    const { state } = await log.load(mintAggregate, intent.id)
+    const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [intent.id]))
     if (subject.kind !== 'typed_data') return notCovered('the request is for a voucher')
-    if (state.state === 'unknown' || state.voucher === null) return notCovered('the log does not have this voucher')
+    if (state.state === 'unknown' || state.voucher === null || opened === null)
+      return notCovered('the log does not have this voucher')
     const { voucher: terms, mint } = state
     const wallet = await walletOf(terms.walletId)
     if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet that owns the contract')
     if (wallet.tenantId !== mint.tenantId) return notCovered('the wallet and the mint belong to different tenants')
+    const problem = await problems.voucher({ ...opened, id: intent.id, mint, voucher: terms }, wallet)
+    if (problem !== null) return notCovered(problem)
     return coversVoucher(state, { walletId: terms.walletId, typedData: subject.typedData })
   }
 
   async function signature({ intent, subject, address, keyId }: AskedSignature): Promise<Coverage> {
-    const { state } = await log.load(signatureAggregate, intent.id)
+    const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [intent.id]))
     if (subject.kind === 'transaction') return notCovered('the request is for a message or typed data')
-    if (state.type === 'unknown') return notCovered('the log does not have this signature')
+    if (state.type === 'unknown' || opened === null) return notCovered('the log does not have this signature')
     const wallet = await walletOf(state.wish.walletId)
     if (!isKeyOf(wallet, keyId)) return notCovered('the key does not belong to the wallet of the request')
     if (wallet.tenantId !== state.wish.tenantId)
       return notCovered('the wallet and the request belong to different tenants')
+    const problem = await problems.signature({ id: intent.id, opened, state })
+    if (problem !== null) return notCovered(problem)
     return coversSignature(
       state,
       subject.kind === 'message'
@@ -103,6 +129,13 @@ function unlessBroken(error: unknown): Coverage {
 
 function isKeyOf({ key }: SigningWallet, keyId: string): boolean {
   return key.kind === 'mpc' && key.keyId === keyId
+}
+
+/** Of the first signature: later ones spend nothing more but the fee, which the cap of the chain bounds. */
+function withLimits(verdict: Coverage, state: TransactionState): Coverage {
+  if (!verdict.covered || state.state === 'unknown' || newestAttempt(state) !== null) return verdict
+  const limits = state.intent.reservations?.filter(({ rule, mustFit }) => rule !== undefined && mustFit !== false) ?? []
+  return limits.length === 0 ? verdict : { ...verdict, limits }
 }
 
 function coverTransactions(
@@ -144,7 +177,7 @@ function coverTransactions(
           return (await window.isGap(lane, transaction.nonce))
             ? { covered: true, isFiller: true }
             : notCovered('the nonce is not a gap: nothing with a higher one is signed')
-        if (await window.isNear(lane, transaction.nonce)) return verdict
+        if (await window.isNear(lane, transaction.nonce)) return withLimits(verdict, state)
         return notCovered(
           'the nonce is far above the highest nonce of the address in the log, in the journal of this party and on the chain',
         )

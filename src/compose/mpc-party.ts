@@ -21,8 +21,9 @@ import { partyProblem } from '../operator/stuck/judge-shares.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
+import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
-import { composeCoverage, composeEnded, composeUnknown } from './mpc-coverage.ts'
+import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
 import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
@@ -68,11 +69,17 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
   const { log } = kernel
   const { me, directory } = settings
   const tagKeys = await whenDatabaseAnswers(kernel, signal, () => requireTagKeys(log, kernel.config.tagKeys))
+  const times = await whenDatabaseAnswers(kernel, signal, () => startLogClock(kernel, signal))
   const kek = await openPartyKek(settings)
   const store = await openShareStore({ directory, party: me, kek })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
   const [journal, bans, counts, channel] = await Promise.all([
-    openSigningJournal({ directory, requireOwner: lock.requireHeld, log: kernel.logger }),
+    openSigningJournal({
+      directory,
+      requireOwner: lock.requireHeld,
+      log: kernel.logger,
+      revertedOf: composeReverted(kernel),
+    }),
     openPartyBans(`${directory}/bans`),
     openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
@@ -92,7 +99,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       bans,
       guard: createSigningGuard({ bans, counts }),
       jointKeysOf,
-      coverageOf: composeCoverage(kernel, journal, tagKeys),
+      coverageOf: composeCoverage(kernel, journal, { keys: tagKeys, times }),
       endedOf: composeEnded(kernel),
       unknownOf: composeUnknown(kernel),
       onNotCovered: ({ keyId, intent }, rule) =>

@@ -19,6 +19,7 @@ import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCheckRequests } from './check-requests.ts'
 import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
@@ -94,7 +95,10 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
       const text = badEventsText(open)
       return open.first === null || text === null ? null : { eventId: eventIdOf(open.first), text }
     },
-    findUnsound: createFindUnsound(pool, composeCheckRecorded(kernel, walletOf, null)),
+    findUnsound: createFindUnsound(
+      pool,
+      composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true })),
+    ),
     readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,
     parties,

@@ -9,8 +9,9 @@ import { createHdSigner } from '../keys/hd.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSealExport } from '../recovery/seal-export.ts'
+import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
+import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
@@ -27,11 +28,12 @@ import type { TagKeys } from '../transactions/tags.ts'
 import { shownReason } from '../transactions/unsimulated.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
-import { createSigningWalletOf, type SigningWalletOf } from '../wallets/signing-wallet.ts'
+import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
+import { composeCheckRequests, startLogClock } from './check-requests.ts'
 import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
@@ -40,6 +42,7 @@ import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
 import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
+import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores, requireWholeLog } from './restores.ts'
 import type { Work } from './run-process.ts'
@@ -79,7 +82,14 @@ export async function startSigner(
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
-  const signLane = composeLane(kernel, signer, walletOf, tagKeys, restores)
+  const times = await answered(() => startLogClock(kernel, signal))
+  const checkRequests = composeCheckRequests(kernel, { counts: true, times })
+  const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
+  const problems = {
+    signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),
+    voucher: telling(kernel, 'mint_id', voucherProblem(checkRequests)),
+  }
+  const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makeKey = createMakeKey(log, {
     hd: createMakeHdWallet({
@@ -104,8 +114,14 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process('export', exportHandler(kernel, seeds, factsOf), { concurrency: EXPORTS_AT_ONCE }),
-    ...handleSigning(jobs, { pool: kernel.pool, log, signer, walletOf }),
+    jobs.process(
+      'export',
+      exportHandler(kernel, seeds, factsOf, telling(kernel, 'export_id', exportProblem(checkRequests))),
+      {
+        concurrency: EXPORTS_AT_ONCE,
+      },
+    ),
+    ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
     problem,
@@ -120,10 +136,12 @@ function exportHandler(
   { config, log, logger, metrics }: Kernel,
   { load }: TenantSeeds,
   walletOf: WalletFactsOf,
+  problemOf: ExportProblem,
 ): JobHandler {
   const sealExport = createSealExport({
     log,
     walletOf,
+    problemOf,
     loadSeed: load,
     allowedRecipients: config.exportRecipients,
     onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
@@ -135,17 +153,17 @@ function exportHandler(
   return ({ export_id }) => sealExport(export_id ?? '')
 }
 
-function composeLane(
-  kernel: Kernel,
-  signer: Signer,
-  walletOf: SigningWalletOf,
-  keys: TagKeys,
-  restores: WatchRestores,
-) {
+type LaneParts = {
+  readonly signer: Signer
+  readonly check: CheckRecorded
+  readonly keys: TagKeys
+  readonly restores: WatchRestores
+}
+
+function composeLane(kernel: Kernel, { signer, check, keys, restores }: LaneParts) {
   const { config, pool, log, clock, chainOf, logger, metrics } = kernel
   const lanes = createLaneReads(pool)
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const check = composeCheckRecorded(kernel, walletOf, keys)
   const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const { knowledge } = createOutsideReads(pool)
   const laneChainOf = composeLaneChains(kernel)
@@ -233,6 +251,22 @@ function refusing({ logger, metrics }: Kernel): (transactionId: string, reason: 
   return (transactionId, reason) => {
     metrics.countRefusedToSign()
     logger.error({ transaction_id: transactionId, reason }, 'transaction does not match the event log; not signed')
+  }
+}
+
+/** Reports what the policy of the log forbids. The job fails then, and is tried again. */
+function telling<Recorded extends { readonly id: string }, Rest extends readonly unknown[]>(
+  { logger, metrics }: Kernel,
+  name: string,
+  problemOf: (recorded: Recorded, ...rest: Rest) => Promise<string | null>,
+): typeof problemOf {
+  return async (recorded, ...rest) => {
+    const reason = await problemOf(recorded, ...rest)
+    if (reason !== null) {
+      metrics.countRefusedToSign()
+      logger.error({ [name]: recorded.id, reason }, 'request does not match the event log; not signed')
+    }
+    return reason
   }
 }
 

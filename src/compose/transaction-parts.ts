@@ -47,7 +47,7 @@ function createTransferGasOf(chainOf: Kernel['chainOf']): TransferPorts['transfe
   }
 }
 
-function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys }: ApiParts): TransferPorts {
+function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys, policies }: ApiParts): TransferPorts {
   const { config, pool, log, clock, newId, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
   const resolve = createResolveAsset(books)
@@ -70,6 +70,8 @@ function transferPorts(kernel: Kernel, { accept, books, findWallet, limitsOfKeys
       return chainOf(chainId).fees.quote()
     },
     limitsOf: limitsOfKeys.of,
+    judgeTransaction: policies.judge.transaction,
+    isJudged: policies.judge.isActive,
     async usdPriceOf(tenantId, chainId, assetId) {
       const asset = (await books.open(tenantId, chainOf(chainId).settings)).byId(assetId)
       // A registered token may have any symbol; and a price that is no more current would let more be spent than the limit.

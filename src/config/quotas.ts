@@ -52,6 +52,11 @@ export const QUOTA_SETTINGS = {
     1_000,
     'Maximum number of events of the log per second and API process that are read for a tenant and do not match the filter of its reader. A burst can use ten seconds of it',
   ),
+  // A test judges some 20,000 in a second of a process: one tenant has at most a third of it for long.
+  QUOTA_BACKTESTED_EVENTS_PER_SECOND: limit(
+    10_000,
+    'Maximum number of events of the log per second and API process that are read to test policies of a tenant on the past. A burst can use ten seconds of it',
+  ),
   QUOTA_OVERRIDES: list(
     `^[a-z0-9][a-z0-9_-]{0,62}:(${QUOTAS.join('|')})=[0-9]{1,9}$`,
     `must be a comma-separated list of tenant:quota=limit, where quota is one of ${QUOTAS.join(', ')}`,

@@ -160,6 +160,7 @@ async function takenBy(ports: CallPorts, { tenantId, actor }: Requester, sender:
   requireUntouched(inTransfer, rehearsed)
   return {
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
+    isUnrehearsed: rehearsed === null,
     uncounted: counted.length === 0 ? undefined : uncountedIn(call, rehearsed, tokens),
   }
 }

@@ -77,7 +77,7 @@ export function contractCallRoutes(ports: CallRoutePorts): Routes {
 
 type Body = Static<typeof contractCallBody>
 
-function toCall(walletId: string, body: Body): CallRequest {
+export function toCall(walletId: string, body: Body): CallRequest {
   return {
     walletId,
     contractAddress: body.contract_address,

@@ -51,7 +51,8 @@ export function createTryCall(ports: CallPorts): TryCall {
     const described = toCallView(describeCall(call, sender.address))
     if (simulation.outcome === 'reverted')
       return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
-    if (limits.length > 0) {
+    const isBound = limits.length > 0 || (isSimulated && sender.type !== 'watch' && (await ports.isJudged(owner)))
+    if (isBound) {
       const gasLimit = request.gasLimit ?? gasFor(simulation, most)
       await requireLimits(ports, { request, requester: owner, sender, call, tokens, rehearsed, gasLimit })
     }
@@ -77,19 +78,21 @@ type Simulated = {
   readonly gasLimit: bigint
 }
 
-/** As a request would be refused. @throws KeyLimitReached, Unavailable */
+/** As a request would be refused. @throws KeyLimitReached, PolicyRefused, Unavailable */
 async function requireLimits(
   ports: CallPorts,
   { request, requester, sender, call, tokens, rehearsed, gasLimit }: Simulated,
 ): Promise<void> {
   const { gasPriority, referenceId, memo, validUntil } = request
   const wanted = {
+    opening: 'ContractCallRequested',
     to: call.to,
     asset: nativeAsset(sender.network, sender.chainId),
     amount: call.value,
     data: call.data,
     call: describeCall(call, sender.address),
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
+    ...(rehearsed === null ? { isUnrehearsed: true } : {}),
     uncounted: uncountedIn(call, rehearsed, tokens),
     gasLimit,
     gasPriority,
@@ -98,7 +101,7 @@ async function requireLimits(
     referenceId,
     memo,
     validUntil,
-  }
+  } as const
   await requireRoom(ports, [await completeIntent(ports, requester, sender, wanted, ports.log.now())])
 }
 

@@ -2,6 +2,7 @@
  * The errors of the domain. Each has a stable `code` and says whether a retry may help; none knows HTTP:
  * `src/http/error-status.ts` maps types to statuses.
  */
+import type { Environment } from './networks.ts'
 
 /** The error types of the API's error items. */
 export type ErrorType =
@@ -167,6 +168,31 @@ export class KeyLimitReached extends BursarError {
   constructor(shortfall: LimitShortfall | null, message: string, details: Readonly<Record<string, unknown>>) {
     super(message)
     this.shortfall = shortfall
+    this.details = details
+  }
+
+  override get items(): readonly ErrorItem[] {
+    return [{ type: this.type, message: this.message, code: this.code, details: this.details }]
+  }
+}
+
+/** The policy of the tenant does not allow the request: nothing was recorded for sending or signing. */
+export class PolicyRefused extends BursarError {
+  override readonly type = 'policy_error'
+  override readonly code: 'policy_denied' | 'policy_limit'
+  /** For the record of the refusal. */
+  readonly about: { readonly environment: Environment; readonly walletId: string | null }
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: PolicyRefused['code'],
+    message: string,
+    about: PolicyRefused['about'],
+    details: Readonly<Record<string, unknown>>,
+  ) {
+    super(message)
+    this.code = code
+    this.about = about
     this.details = details
   }
 

@@ -14,10 +14,15 @@ export const COUNTED_QUOTAS = [
 export type CountedQuota = (typeof COUNTED_QUOTAS)[number]
 
 /** Of single requests, for routes that ask nodes a lot, and of what a request made the service read for nothing. */
-export const RATE_QUOTAS = ['quotes_per_second', 'calls_per_second', 'skipped_events_per_second'] as const
+export const RATE_QUOTAS = [
+  'quotes_per_second',
+  'calls_per_second',
+  'skipped_events_per_second',
+  'backtested_events_per_second',
+] as const
 export type RateQuota = (typeof RATE_QUOTAS)[number]
 
-/** Every quota. Each API process counts the last five on its own. */
+/** Every quota. Each API process counts the last six on its own. */
 export const QUOTAS = [...COUNTED_QUOTAS, 'requests_in_flight', 'bytes_per_second', ...RATE_QUOTAS] as const
 export type Quota = (typeof QUOTAS)[number]
 
@@ -51,6 +56,10 @@ const WORDS: Readonly<Record<Quota, readonly [counted: string, remedy: string]>>
   skipped_events_per_second: [
     'events per second that were read and did not match the filter',
     'Continue with next_after of the last page later',
+  ],
+  backtested_events_per_second: [
+    'events per second that were read to test policies on the past',
+    'Send the request again later, or test a shorter time',
   ],
 }
 

@@ -28,6 +28,9 @@ export function scopeOf(guard: Guard): string {
 const BY_NAME_ALONE: ReadonlySet<string> = new Set([
   'api_keys:read',
   'api_keys:write',
+  'policies:publish',
+  'policies:read',
+  'policies:write',
   'recovery:export',
   'recovery:read',
   'recovery:write',

@@ -34,6 +34,10 @@ export type Reservation = {
   readonly amount: bigint
   /** What of it stays spent once a block has the transaction, whatever its outcome: the fee. */
   readonly kept: bigint
+  /** The rule of the policy whose limit it is; missing for a limit of an API key. */
+  readonly rule?: string
+  /** It only counts, for a version of the policy that refuses nothing yet. */
+  readonly mustFit?: false
 }
 
 export const USD_DECIMALS = 6
@@ -150,10 +154,24 @@ function countedOf(limit: SpendLimit, { assetId, amount, decimals, usd }: Asked)
 
 const PRICE_DECIMALS = 18
 
-/** Rounded up: many small amounts count for no less than they are worth. */
-function millionthsOf(amount: bigint, decimals: number, usd: string): bigint {
+/**
+ * Millionths of US dollars, rounded up: many small amounts count for no less than they are worth.
+ *
+ * @param usd for a whole unit, at most 18 decimals
+ */
+export function millionthsOf(amount: bigint, decimals: number, usd: string): bigint {
   const [whole = '0', fraction = ''] = usd.split('.')
   const price = BigInt(whole + fraction.padEnd(PRICE_DECIMALS, '0'))
-  const divisor = 10n ** BigInt(decimals + PRICE_DECIMALS - USD_DECIMALS)
+  const divisor = powerOfTen(decimals + PRICE_DECIMALS - USD_DECIMALS)
   return (amount * price + divisor - 1n) / divisor
+}
+
+const POWERS: bigint[] = []
+
+function powerOfTen(exponent: number): bigint {
+  const known = POWERS[exponent]
+  if (known !== undefined) return known
+  const power = 10n ** BigInt(exponent)
+  POWERS[exponent] = power
+  return power
 }

@@ -11,10 +11,10 @@ import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
 import { opened } from './aggregate.ts'
 import { appendOnce } from './append-once.ts'
-import type { Commit } from './commit.ts'
+import { type Commit, PolicyChanged } from './commit.ts'
 import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
-import { repeatOnConflict } from './repeat-on-conflict.ts'
+import { isStreamConflict, repeatOnConflict } from './repeat-on-conflict.ts'
 import { requestAggregate } from './request-aggregate.ts'
 
 /** The prepared changes of a request. */
@@ -51,7 +51,7 @@ export type ChangeTarget = { readonly id: string; readonly environment: Environm
 export type AcceptOptions = {
   /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
   readonly replayFirst?: boolean
-  /** Whether to retry after this error; by default after StreamConflict. */
+  /** Whether to retry after this error, besides PolicyChanged; by default after StreamConflict. */
   readonly isConflict?: (error: unknown) => boolean
 }
 
@@ -71,7 +71,7 @@ export type AcceptPorts = { readonly log: Pick<EventLog, 'append' | 'now'>; read
 export function createAccept(ports: AcceptPorts): Accept {
   const { log, pool } = ports
   const findReplay = createFindReplay(pool)
-  return async (metadata, attempt, { replayFirst = false, isConflict } = {}) => {
+  return async (metadata, attempt, { replayFirst = false, isConflict = isStreamConflict } = {}) => {
     const replay = async () => {
       const id = await findReplay(metadata)
       return id === null ? null : { id, replayed: true as const, made: null }
@@ -92,7 +92,7 @@ export function createAccept(ports: AcceptPorts): Accept {
           throw error
         }
       },
-      { isConflict },
+      { isConflict: (error) => error instanceof PolicyChanged || isConflict(error) },
     )
   }
 }

@@ -3,6 +3,7 @@
  * rows are written, or none.
  */
 import { BursarError, Unavailable } from '../core/errors.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
 
 /** Conditions that the database checks in the transaction of the append. */
@@ -106,11 +107,22 @@ export class LimitReached extends AppendRefused {
   }
 }
 
+/** Another policy is in force for an owner than the one that judged the request: decide again. */
+export class PolicyChanged extends AppendRefused {
+  override readonly code = 'policy_changed'
+  override readonly retryable = true
+  readonly owner: Owner
+  constructor({ tenant_id: tenantId, environment }: { tenant_id: string; environment: string }) {
+    super('Another policy is in force by now.')
+    this.owner = { tenantId, environment: environment as Owner['environment'] }
+  }
+}
+
 /** No block tells that the clock is right: a clock that is ahead would forget what was spent. */
 export function limitTimeUnknown(): Unavailable {
   return new Unavailable(
     'limit_time_unknown',
-    'The limits of the API key cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
+    'Limits cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
   )
 }
 
@@ -157,6 +169,8 @@ export function refusalError({ outcome, detail }: Refusal): BursarError | null {
       return new LimitReached(detail as { counter: string; left: string; needed: string })
     case 'limit_time_unknown':
       return limitTimeUnknown()
+    case 'policy_changed':
+      return new PolicyChanged(detail as { tenant_id: string; environment: string })
     case 'deadline_missed':
       return new DeadlineMissed((detail.transaction_ids ?? '').split(' '))
     default:

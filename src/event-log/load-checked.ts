@@ -8,10 +8,14 @@ import type { Pool } from 'pg'
 import { gathering } from '../core/gathering.ts'
 import type { Event } from '../core/messages.ts'
 import type { Aggregate, Loaded } from './aggregate.ts'
+import { BrokenChain } from './broken-chain.ts'
 import { isConnectionFailure } from './database-errors.ts'
 import { readNext, type StreamPart, startOf } from './read-next.ts'
 import { EVENT_COLUMNS, type EventRow, ofEach, STORED_TEXTS } from './rows.ts'
 import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from './set-aside.ts'
+
+/** Where an event stands in the log, and who caused it. `recordedAt`: ISO 8601. */
+export type Opened = { readonly position: bigint; readonly actor: string; readonly recordedAt: string }
 
 /** A loaded stream with the result of its check. */
 export type Checked<State> = Loaded<State> & {
@@ -19,6 +23,15 @@ export type Checked<State> = Loaded<State> & {
   readonly broken: string | null
   /** From the metadata of the first event; `null` when the stream does not exist. */
   readonly tenantId: string | null
+  /** Of the first event; `null` when the stream does not exist. */
+  readonly opened: Opened | null
+}
+
+/** The only one of a list of one. @throws BrokenChain */
+export function requireSound<State>([checked]: readonly Checked<State>[]): Checked<State> {
+  if (checked === undefined) throw new Error('a stream that was asked for is missing')
+  if (checked.broken !== null) throw new BrokenChain(checked.broken)
+  return checked
 }
 
 /** Streams of several callers in one query. */
@@ -61,16 +74,27 @@ function readAll<S, C, E extends Event>(
   rows: readonly EventRow[],
   settings: { readonly hashes: boolean; readonly setAside: SetAside },
 ): Checked<S>[] {
-  const parts = new Map<string, StreamPart<S> & { readonly id: string; tenantId: string | null }>(
-    ids.map((id) => [`${aggregate.category}-${id}`, { ...startOf(aggregate.initialState), id, tenantId: null }]),
+  const parts = new Map<string, StreamPart<S> & Pick<Mutable<Checked<S>>, 'id' | 'tenantId' | 'opened'>>(
+    ids.map((id) => [
+      `${aggregate.category}-${id}`,
+      { ...startOf(aggregate.initialState), id, tenantId: null, opened: null },
+    ]),
   )
   for (const row of rows) {
     const part = parts.get(row.stream_id)
     if (part === undefined) continue
-    if (readNext(aggregate, part, row, settings) !== null) part.tenantId ??= row.metadata.tenantId
+    if (readNext(aggregate, part, row, settings) === null) continue
+    part.tenantId ??= row.metadata.tenantId
+    part.opened ??= openedBy(row)
   }
   return Array.from(parts.values(), ({ isSetAside, ...part }) => ({
     ...part,
     broken: isSetAside && aggregate.whenSetAside === 'end' ? null : part.held,
   }))
 }
+
+function openedBy({ position, metadata, recorded_at }: EventRow): Opened {
+  return { position: BigInt(position), actor: metadata.actor, recordedAt: recorded_at.toISOString() }
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

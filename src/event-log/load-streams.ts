@@ -56,7 +56,7 @@ export function createLoadStreams({ pool, recent, verifies, onHeld }: LoadStream
 
   /** From the first event, for streams with an event that is bad, or that was set aside. */
   const loadCarefully: LoadStreams['loadMany'] = async (aggregate, ids) => {
-    const loaded = (await careful(aggregate, ids)).map(({ broken: _, tenantId: __, ...one }) => one)
+    const loaded = (await careful(aggregate, ids)).map(({ broken: _, tenantId: __, opened: ___, ...one }) => one)
     noteHeld(aggregate.category, loaded)
     return loaded
   }

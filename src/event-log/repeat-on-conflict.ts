@@ -37,6 +37,6 @@ function pauseAtRandom(): Promise<void> {
   return sleep(Math.random() * LONGEST_PAUSE_MS)
 }
 
-function isStreamConflict(error: unknown): boolean {
+export function isStreamConflict(error: unknown): boolean {
   return error instanceof StreamConflict
 }

@@ -14,6 +14,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     amount_not_one: 'Send the amount 1, or omit it: an ERC721 token is one unit.',
     amount_too_large: 'Send a smaller amount.',
     amount_zero: 'Send an amount greater than 0.',
+    approval_unavailable: 'Use `deny`, or keep the draft: nobody can approve yet.',
     bad_checksum: 'Correct the address: its EIP-55 checksum does not match.',
     body_required: 'Send a JSON object as the body.',
     body_too_large: 'Send a smaller body. The limit is in the message.',
@@ -168,6 +169,7 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     method_not_allowed: 'Use a method from the `Allow` header.',
     mint_not_found: 'Check the id. It may belong to another tenant or environment.',
     mpc_key_not_found: 'Try again when the key of the wallet is created.',
+    policy_version_not_found: 'Check the number: `GET /v1/policies/versions` lists them.',
     quote_not_found: 'Check the id, or request a new quote: old ones are deleted.',
     refresh_not_found: 'Check the id. It may belong to another tenant or environment.',
     resource_not_found: 'Check the path parameter.',
@@ -206,6 +208,10 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
     minted_to_another: 'Create a new mint: a holder of the voucher redeemed it for the address in `details`.',
     metadata_frozen: 'Nothing can be done: the metadata is permanently frozen.',
     not_lazy: 'Use a LAZY mint.',
+    policy_changed: 'Read the policy again: another request changed it. `details` has what is current.',
+    policy_changes_exhausted: 'Change the policy again after midnight UTC, or use fewer addresses.',
+    policy_locks_out: 'Let a key with `policies:publish` create API keys, or send `force` true with a `reason`.',
+    policy_not_seeded: 'Shadow the draft, wait until it is seeded, and publish its version.',
     quote_expired: 'Request a new quote.',
     quote_moved: 'Use the fresh quote in `details`, or request another one.',
     quote_used: 'Request a new quote.',
@@ -231,6 +237,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
   },
   policy_error: {
     key_limit: 'Send less, wait until `details.available_at`, or use another API key.',
+    policy_denied: 'Send what the policy allows, or change the policy: `details` names the rule and its version.',
+    policy_limit: 'Send less, wait until `details.available_at`, or change the policy.',
   },
   insufficient_funds: {
     insufficient_funds: 'Fund the wallet, wait for pending transactions, or send less.',
@@ -279,16 +287,8 @@ const ACTIONS: Readonly<Record<ErrorType, Readonly<Record<string, string>>>> = {
 /** For these types the same request can succeed later. */
 const RETRYABLE: ReadonlySet<ErrorType> = new Set(['rate_limit_error', 'unavailable', 'internal_error'])
 
-export type ErrorCode = {
-  readonly code: string
-  readonly type: ErrorType
-  readonly status: number
-  readonly retryable: boolean
-  readonly action: string
-}
-
 /** Sorted by code, then by type. */
-export const ERROR_CODES: readonly ErrorCode[] = (Object.keys(ACTIONS) as ErrorType[])
+export const ERROR_CODES = (Object.keys(ACTIONS) as ErrorType[])
   .flatMap((type) =>
     Object.entries(ACTIONS[type]).map(([code, action]) => ({
       code,

@@ -45,6 +45,7 @@ const TAGS = [
   { name: 'Events', description: 'Follow what happens: pages, long polls and streams of events, of any age.' },
   { name: 'Webhooks', description: 'Have events sent to your URL, signed and in order for each resource.' },
   { name: 'Event types', description: 'When each event occurs, and its fields: in the feed and in webhooks.' },
+  { name: 'Policies', description: 'Say what your wallets may do: rules, limits, tests and versions.' },
   { name: 'Audit', description: 'Read your events in the event log and prove them.' },
   { name: 'Quotas', description: 'The limits of your tenant and what is in use.' },
   { name: 'Sandbox', description: 'Test funds for the local chains. Available in the sandbox only.' },

@@ -10,7 +10,14 @@ export type QuotaMetrics = {
   readonly countQuotaRefusal: (quota: Quota) => void
   /** One request refused because of its API key. */
   readonly countKeyRefusal: (reason: KeyRefusal) => void
+  /** One request refused by a rule of a policy, or by its default: `rule` is `null`; with `shadow` it would have been. */
+  readonly countPolicyRefusal: (refusal: PolicyRefusal) => void
 }
+
+type PolicyRefusal = { readonly rule: string | null; readonly reason: string; readonly shadow: boolean }
+
+/** Rules that have a series of their own, the first of all tenants: tenants name their rules. */
+const MAX_RULES = 200
 
 export function createQuotaMetrics(registry: Registry): QuotaMetrics {
   const registers = [registry]
@@ -26,7 +33,21 @@ export function createQuotaMetrics(registry: Registry): QuotaMetrics {
     labelNames: ['reason'],
     registers,
   })
+  const policies = new Counter({
+    name: 'bursar_policy_refusals_total',
+    help: 'Requests refused by a policy, by rule (`default` for none, `others` beyond the first 200 names), reason and effect: `refused`, or `reported` by a shadow.',
+    labelNames: ['rule', 'reason', 'effect'],
+    registers,
+  })
+  const rules = new Set<string>()
+  const labelOf = (rule: string | null) => {
+    if (rule === null) return 'default'
+    if (rules.size < MAX_RULES) rules.add(rule)
+    return rules.has(rule) ? rule : 'others'
+  }
   return {
+    countPolicyRefusal: ({ rule, reason, shadow }) =>
+      policies.inc({ rule: labelOf(rule), reason, effect: shadow ? 'reported' : 'refused' }),
     countQuotaRefusal: (quota) => refusals.inc({ quota }),
     countKeyRefusal: (reason) => keys.inc({ reason }),
   }

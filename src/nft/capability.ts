@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { collectionAggregate } from './collections/aggregate.ts'
+import type { CollectionRequested } from './collections/events.ts'
 import { nftEffects } from './effects.ts'
 import { explainedCollection, explainedMint, explainedNftTransfer } from './explained.ts'
 import { repinTask } from './metadata/repin-task.ts'
@@ -12,6 +13,7 @@ import { UNSIGNED_OF_TENANT } from './sql.ts'
 import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
+import type { MintRecorded, VoucherRequested } from './tokens/mint-events.ts'
 import { observeUses, unwindUses } from './tokens/observe-uses.ts'
 import { createSignVoucher } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
@@ -29,6 +31,20 @@ export const nft: Capability = {
   effectRules: nftEffects,
   publishes: async () => (await import('./published.ts')).publishedNfts,
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
+  past: {
+    standing: {
+      CollectionRequested: ({ chainId, contractAddress: contract }: CollectionRequested['data']) => [
+        { is: 'collection', chainId, contract },
+      ],
+    },
+    passing: {
+      MintRecorded: ({ mintingType, tokens }: MintRecorded['data'], id) =>
+        mintingType === 'LAZY' ? [{ is: 'minting', id, recipient: tokens[0]?.recipient ?? null }] : [],
+      VoucherRequested: ({ walletId, chainId, contract, requestedAt }: VoucherRequested['data']) => [
+        { is: 'voucher', walletId, chainId, contract, requestedAt },
+      ],
+    },
+  },
   work: [voucherWork],
   tasks: [repinTask],
   usage: { ceremonies: UNSIGNED_OF_TENANT },
@@ -39,7 +55,7 @@ export const nft: Capability = {
       concurrency: 8,
       mpcConcurrency: 12,
       handle(needs) {
-        const signVoucher = createSignVoucher(needs)
+        const signVoucher = createSignVoucher({ ...needs, problemOf: needs.problems.voucher })
         return ({ mint_id }) => signVoucher(mint_id ?? '')
       },
     },

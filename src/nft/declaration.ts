@@ -16,7 +16,7 @@ export const nft = {
   ids: { collection: 'col', mint: 'mint', nftTransfer: 'nftx' },
   scopes: [READ_SCOPE, 'nft:write'],
   tables: {
-    nft_collections: { follows: 'stream', grants: readBy([...READERS, 'follower']) },
+    nft_collections: { follows: 'stream', grants: readBy([...READERS, 'follower', 'signer', 'party']) },
     nft_metadata: { follows: 'first', grants: readBy([...READERS, 'dispatcher']) },
     nft_mints: { follows: 'stream', grants: readBy(READERS) },
     nft_owners: { follows: 'stream', grants: readBy([...READERS, 'follower']) },

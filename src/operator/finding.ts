@@ -21,7 +21,8 @@ export const FINDING_KINDS = {
   follower_behind: 'the follower is far behind the head of its chain',
   lane_without_holder: 'requests wait to be signed, but no signer holds the partition of their lane',
   lane_not_signing: 'a signer holds the partition of a lane but does not sign it',
-  not_as_recorded: 'a request cannot be signed, because its row, its events or its wallet contradict each other',
+  not_as_recorded:
+    'a request cannot be signed, because its row, its events, its wallet or the policy contradict each other',
   not_sent: 'no node has accepted a signed transaction',
   relay_missing: 'a submitter leaves swaps, because its setting lacks the relays that they were requested with',
   not_mined: 'a node has accepted a transaction, but it is not mined',

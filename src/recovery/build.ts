@@ -5,7 +5,7 @@ import { createRequestExport } from './request-export.ts'
 import { recoveryRoutes } from './routes.ts'
 
 export function buildRecovery(needs: RouteNeeds) {
-  const { config, log, logger, metrics, newId, accept, findWallet } = needs
+  const { config, log, logger, metrics, newId, accept, findWallet, judge } = needs
   return recoveryRoutes({
     findWallet,
     reads: createExportReads(needs),
@@ -14,6 +14,7 @@ export function buildRecovery(needs: RouteNeeds) {
       accept,
       newId,
       allowedRecipients: config.exportRecipients,
+      judge: judge.export,
       onRequested(exportId, { tenantId, walletId, recipient }, { actor }) {
         const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, actor }
         logger.warn(fields, 'export of a wallet key requested')

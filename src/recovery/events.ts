@@ -4,6 +4,9 @@
  */
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
+import type { Recorded } from '../core/recorded.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 
 /** Why a signer refuses to export the key of an accepted request. */
 export const EXPORT_REFUSALS = ['recipient_not_allowed', 'request_expired'] as const
@@ -17,6 +20,10 @@ export type WalletExportRequested = Event<
     environment: Environment
     /** An age X25519 recipient (`age1…`): public. */
     recipient: string
+    /** The policy that judged it; missing where none was in force, and in older events. */
+    policy?: PolicyPart
+    /** What it counts towards limits of the policy, whatever becomes of it. */
+    reservations?: Recorded<readonly Reservation[]>
     requestedAt: string
   }
 >

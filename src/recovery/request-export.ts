@@ -4,10 +4,12 @@
  */
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
+import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
+import { recorded } from '../core/recorded.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
-import { WalletGuardRefused } from '../event-log/commit.ts'
+import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { requireRecipient } from '../keys/age.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
@@ -22,13 +24,21 @@ export type RequestExportPorts = {
   readonly newId: NewId
   /** The recipients in the settings; exports are off when empty; `null` for any. */
   readonly allowedRecipients: readonly string[] | null
+  /** What the policy says, for the event. @throws PolicyRefused */
+  readonly judge: (
+    requested: Pick<WalletFacts, 'tenantId' | 'environment' | 'walletId' | 'network' | 'chainId'> & {
+      readonly requestedAt: string
+    },
+    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+  ) => Promise<JudgedParts>
   /** Called for each accepted request, for logs and metrics. */
   readonly onRequested: (exportId: string, request: WalletExportRequested['data'], metadata: Metadata) => void
 }
 
 /**
  * @throws ValidationFailed `mpc_not_exportable`, `watch_only`, `invalid_recipient`, `secret_key_given`; PermissionDenied
- *   `export_not_configured`, `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused
+ *   `export_not_configured`, `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused;
+ *   PolicyRefused
  */
 export type RequestExport = (
   wallet: WalletFacts,
@@ -37,17 +47,20 @@ export type RequestExport = (
 ) => Promise<Accepted>
 
 export function createRequestExport(ports: RequestExportPorts): RequestExport {
-  const { log, accept, newId, allowedRecipients, onRequested } = ports
+  const { log, accept, newId, allowedRecipients, judge, onRequested } = ports
   return async (wallet, recipient, { metadata }) => {
     const accepted = await accept(metadata, async (append) => {
       requireHd(wallet)
       if (allowedRecipients?.length === 0) throw notConfigured()
       await requireRecipient(recipient, 'recipient')
       if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
-      const { walletId, tenantId, environment } = withAddress(wallet)
+      const { walletId, tenantId, environment, network, chainId } = withAddress(wallet)
       const id = newId('export')
       const now = log.now()
-      const request = { tenantId, walletId, environment, recipient, requestedAt: now }
+      const place = { tenantId, walletId, environment, requestedAt: now }
+      const judged = await judge({ ...place, network, chainId }, { actor: metadata.actor, accepting: metadata })
+      const request = { ...place, recipient, ...recorded(judged) }
+      const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
       const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
       const guards = { wallet: { walletId, require: 'active' } } as const
       return append({ id, commit: { changes, guards }, explain, made: request })
@@ -57,7 +70,8 @@ export function createRequestExport(ports: RequestExportPorts): RequestExport {
   }
 }
 
-function explain(refusal: unknown): unknown {
+function explainRefusal(refusal: unknown, requested: Reserving): unknown {
+  if (refusal instanceof LimitReached) return policyLimitOf(refusal, [requested]) ?? refusal
   return refusal instanceof WalletGuardRefused ? archived() : refusal
 }
 

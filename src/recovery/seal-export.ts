@@ -8,12 +8,13 @@ import { hash } from 'node:crypto'
 import { Unavailable } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import { change, type ReadModelRow } from '../event-log/aggregate.ts'
+import { type Opened, requireSound } from '../event-log/load-checked.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { armored, sealTo } from '../keys/age.ts'
 import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
-import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
+import { type WalletFacts, type WalletFactsOf, WalletUnfit } from '../wallets/wallet-facts.ts'
 import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
 import type { KnownExport } from './state.ts'
@@ -21,8 +22,18 @@ import type { KnownExport } from './state.ts'
 /** Retention in ms: long enough for a caller that lost its connection to retry; then the file is deleted. */
 const KEPT_MS = 60 * 60_000
 
+/** A request of the log, with what its first event is recorded with. */
+export type RecordedExport = { readonly id: string; readonly opened: Opened; readonly state: KnownExport }
+
+/** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
+export type ExportProblem = (
+  recorded: RecordedExport,
+  wallet: Pick<WalletFacts, 'network' | 'chainId'>,
+) => Promise<string | null>
+
 export type SealExportPorts = {
   readonly log: EventLog
+  readonly problemOf: ExportProblem
   readonly walletOf: WalletFactsOf
   readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
   /** The recipients in this process's settings; `null` for any. */
@@ -31,7 +42,10 @@ export type SealExportPorts = {
   readonly onEnded: (exportId: string, ended: KnownExport) => void
 }
 
-/** @throws Unavailable when the keystore does not answer, or did not create the wallet: the job is retried */
+/**
+ * @throws Unavailable when the keystore does not answer, or did not create the wallet; BrokenChain; WalletUnfit for what the policy of
+ *   the log forbids: the job is retried
+ */
 export type SealExport = (exportId: string) => Promise<void>
 
 export function createSealExport(ports: SealExportPorts): SealExport {
@@ -41,14 +55,14 @@ export function createSealExport(ports: SealExportPorts): SealExport {
 
 async function sealOnce(ports: SealExportPorts, exportId: string): Promise<void> {
   const { log, allowedRecipients, onEnded } = ports
-  const loaded = await log.load(exportAggregate, exportId)
+  const { opened, ...loaded } = requireSound(await log.loadChecked(exportAggregate, [exportId]))
   const { state } = loaded
-  if (state.status !== 'requested') return
+  if (state.status !== 'requested' || opened === null) return
   const now = log.now()
   const refusal = refusalOf(state, allowedRecipients, now)
   const { command, rows } =
     refusal === null
-      ? await seal(ports, exportId, state, now)
+      ? await seal(ports, { id: exportId, opened, state }, now)
       : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
   const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
   const ended = change(exportAggregate, loaded, command, { metadata, now })
@@ -59,9 +73,10 @@ async function sealOnce(ports: SealExportPorts, exportId: string): Promise<void>
 
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }
 
-async function seal(ports: SealExportPorts, exportId: string, request: KnownExport, now: string): Promise<Sealed> {
-  const plaintext = await keyFile(ports, exportId, request, now)
-  const file = await sealTo([request.recipient], plaintext).finally(() => plaintext.fill(0))
+async function seal(ports: SealExportPorts, recorded: RecordedExport, now: string): Promise<Sealed> {
+  const { id: exportId, state } = recorded
+  const plaintext = await keyFile(ports, recorded, now)
+  const file = await sealTo([state.recipient], plaintext).finally(() => plaintext.fill(0))
   const ciphertext = armored(file)
   const expiresAt = toInstant(Date.parse(now) + KEPT_MS)
   return {
@@ -72,17 +87,20 @@ async function seal(ports: SealExportPorts, exportId: string, request: KnownExpo
 
 /** The content for the recipient: the key, and everything needed to use it elsewhere. For the caller to wipe. */
 async function keyFile(
-  { walletOf, loadSeed }: SealExportPorts,
-  exportId: string,
-  { walletId, tenantId }: KnownExport,
+  { walletOf, loadSeed, problemOf }: SealExportPorts,
+  recorded: RecordedExport,
   now: string,
 ): Promise<Uint8Array> {
+  const { id: exportId, state } = recorded
+  const { walletId, tenantId } = state
   const wallet = await walletOf(walletId)
   if (wallet?.key?.kind !== 'hd') throw new Error(`wallet ${walletId} has no hd key`)
   const { address, network, environment, chainId, key } = wallet
   if (wallet.tenantId !== tenantId || key.tenantId !== tenantId) {
     throw new Error(`export ${exportId} of tenant ${tenantId} refers to a wallet or a key of another tenant`)
   }
+  const problem = await problemOf(recorded, wallet)
+  if (problem !== null) throw new WalletUnfit(`${exportId} does not match the event log: ${problem}.`)
   const seed = await loadSeed(key.tenantId)
   const derived = derive(seed, key.index)
   try {

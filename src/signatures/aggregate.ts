@@ -1,5 +1,6 @@
 /** The read model of a signature: its row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
+import { spendsOf } from '../transactions/spends.ts'
 import { type SignatureCommand, signatureDecider } from './decider.ts'
 import type { SignatureEvent } from './events.ts'
 import type { KnownSignature, SignatureState } from './state.ts'
@@ -12,9 +13,10 @@ export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, Sig
   whenSetAside: 'hold',
   schemas: { MessageSignatureRequested: first, TypedDataSignatureRequested: first, SignatureMade: first },
   opens: opensItself<SignatureEvent>('MessageSignatureRequested', 'TypedDataSignatureRequested'),
-  project: (_before, after, context) => ({
+  project: (before, after, context) => ({
     rows: after.type === 'unknown' ? [] : [{ table: 'signatures', row: toRow(after, context) }],
     holds: [],
+    spends: before.type !== 'unknown' || after.type === 'unknown' ? [] : spendsOf(after.wish.reservations),
   }),
 }
 

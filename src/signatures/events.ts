@@ -1,6 +1,9 @@
 /** The events of a signature over a message or typed data: the owner's request, and the result. */
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
+import type { Recorded } from '../core/recorded.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 
 export const SIGNATURE_TYPES = ['message', 'typed_data'] as const
 export type SignatureType = (typeof SIGNATURE_TYPES)[number]
@@ -33,6 +36,10 @@ type Wish = {
   readonly address: string
   /** The 32 bytes that are signed. */
   readonly digest: string
+  /** The policy that judged it; missing where none was in force, and in older events. */
+  readonly policy?: PolicyPart
+  /** What it counts towards limits of the policy, whatever becomes of it: a signature can be used at any time. */
+  readonly reservations?: Recorded<readonly Reservation[]>
   readonly requestedAt: string
 }
 

@@ -7,10 +7,14 @@ import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
+import { recorded } from '../core/recorded.ts'
+import { spendingTypeIn } from '../core/spending-types.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
-import { WalletGuardRefused } from '../event-log/commit.ts'
+import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { eip191Digest } from '../keys/eip191.ts'
 import { eip712Digest } from '../keys/eip712.ts'
@@ -19,7 +23,6 @@ import { signatureAggregate } from './aggregate.ts'
 import type { SignatureRequested, SignedTypedData, TypedDataSignatureRequested } from './events.ts'
 import { type Encoding, readMessage } from './read-message.ts'
 import { readTypedData, type SentTypedData } from './read-typed-data.ts'
-import { spendingTypeIn } from './spending-types.ts'
 
 export type Wanted =
   | { readonly type: 'message'; readonly text: string; readonly encoding: Encoding }
@@ -38,14 +41,19 @@ export type RequestSignaturePorts = {
   readonly findWallet: FindWallet
   /** Whether this service sends the transactions of a contract. */
   readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-  /** What is done with typed data that lets somebody else spend. */
-  readonly spendingTypedData: 'refuse' | 'allow'
+  /** Whether typed data that lets somebody else spend is refused without being judged. */
+  readonly refusesSpending: (owner: Owner) => Promise<boolean>
+  /** What the policy says, for the event. @throws PolicyRefused */
+  readonly judge: (
+    requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
+    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+  ) => Promise<JudgedParts>
 }
 
 /**
  * @throws NotFound, PermissionDenied, ValidationFailed (`watch_only`, and problems of the message or typed data, among them
  *   `typed_data_spends`),
- *   Conflict `managed_contract`, `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused
+ *   Conflict `managed_contract`, `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused, PolicyRefused
  */
 export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>
 
@@ -62,25 +70,29 @@ export function createRequestSignature(ports: RequestSignaturePorts): RequestSig
       const { network, chainId, address } = withAddress(found)
       const now = log.now()
       const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
-      const requested = readWanted(wanted, place)
-      if (requested.type === 'TypedDataSignatureRequested') await requireHarmless(ports, requested.data)
+      const read = readWanted(wanted, place)
+      if (read.type === 'TypedDataSignatureRequested') await requireHarmless(ports, read.data)
+      const judged = await ports.judge(read.data, { actor: metadata.actor, accepting: metadata })
+      const requested = { ...read, data: { ...read.data, ...recorded(judged) } } as SignatureRequested
       const command = { type: 'RequestSignature', requested } as const
       const id = newId('signature')
       const changes = [opened(signatureAggregate, id, command, { metadata, now })]
       const guards = { wallet: { walletId, require: 'active' } } as const
+      const explain = (refusal: unknown) => explainRefusal(refusal, { environment, walletId, ...judged })
       return append({ id, commit: { changes, guards }, explain, made: null })
     })
 }
 
-function explain(refusal: unknown): unknown {
+function explainRefusal(refusal: unknown, requested: Reserving): unknown {
+  if (refusal instanceof LimitReached) return policyLimitOf(refusal, [requested]) ?? refusal
   if (!(refusal instanceof WalletGuardRefused)) return refusal
   return new Conflict('wallet_archived', 'The wallet is archived: restore it first.')
 }
 
 /** @throws Conflict `managed_contract`; ValidationFailed `typed_data_spends` */
 async function requireHarmless(
-  { isManaged, spendingTypedData }: RequestSignaturePorts,
-  { typedData, chainId }: TypedDataSignatureRequested['data'],
+  { isManaged, refusesSpending }: RequestSignaturePorts,
+  { typedData, chainId, tenantId, environment }: TypedDataSignatureRequested['data'],
 ): Promise<void> {
   const { verifyingContract } = typedData.domain
   const isForCollection =
@@ -90,7 +102,7 @@ async function requireHarmless(
     const rule = `The domain is that of a collection${verifyingContract === undefined ? '' : `, ${verifyingContract}`}: create, redeem and revoke vouchers with the NFT routes.`
     throw new Conflict('managed_contract', rule)
   }
-  if (spendingTypedData === 'refuse') refuseSpending(typedData)
+  if (await refusesSpending({ tenantId, environment })) refuseSpending(typedData)
 }
 
 /** @throws ValidationFailed `typed_data_spends` */
@@ -98,11 +110,11 @@ function refuseSpending({ types }: SignedTypedData): void {
   const spending = spendingTypeIn(types)
   if (spending === null) return
   const field = fieldPath(['types', spending.struct])
-  const rule = `${field} ${spending.reason}, and this installation signs no typed data that lets others spend: send a transfer or a contract call, or ask the operator to set SIGN_SPENDING_TYPED_DATA=allow.`
+  const rule = `${field} ${spending.reason}, and no policy is in force that says which typed data that lets others spend is signed: send a transfer or a contract call, or publish a policy.`
   throw ValidationFailed.field(field, 'typed_data_spends', rule)
 }
 
-type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData'>
+type Place = Omit<SignatureRequested['data'], 'digest' | 'message' | 'typedData' | 'policy' | 'reservations'>
 
 function readWanted(wanted: Wanted, place: Place): SignatureRequested {
   if (wanted.type === 'message') {

@@ -43,8 +43,8 @@ const typedData = {
   description:
     'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body has the format of `eth_signTypedData_v4`. ' +
     'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. A signature can let others ' +
-    'spend what the wallet holds (permits, orders, signed transfers, calls in its name). Unless the operator has set ' +
-    '`SIGN_SPENDING_TYPED_DATA=allow`, or in the sandbox, types of these known forms are refused with `typed_data_spends`. Data for the contract of a collection is always refused, with `managed_contract`: the NFT routes sign vouchers. Sign ' +
+    'spend what the wallet holds (permits, orders, signed transfers, calls in its name). Your policy says ' +
+    'which of that is signed. While no policy is active, types of these known forms are refused with `typed_data_spends`, except in the sandbox. Data for the contract of a collection is always refused, with `managed_contract`: the NFT routes sign vouchers. Sign ' +
     'only what you understand.',
   params: walletParams,
   body: typedDataBody,
@@ -75,8 +75,7 @@ export function signatureRoutes(ports: SignatureRoutePorts): Routes {
   const { findWallet, reads } = ports
   return (app) => {
     app.post('/v1/wallets/:wallet_id/sign/message', { schema: message, config }, (request, reply) => {
-      const { message: text, encoding = 'utf8' } = request.body
-      return sign(ports, request, reply, request.params.wallet_id, { type: 'message', text, encoding })
+      return sign(ports, request, reply, request.params.wallet_id, toMessage(request.body))
     })
 
     app.post('/v1/wallets/:wallet_id/sign/typed-data', { schema: typedData, config }, (request, reply) =>
@@ -96,7 +95,11 @@ export function signatureRoutes(ports: SignatureRoutePorts): Routes {
   }
 }
 
-function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
+export function toMessage({ message: text, encoding = 'utf8' }: Static<typeof messageBody>): Wanted {
+  return { type: 'message', text, encoding }
+}
+
+export function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
 }
 

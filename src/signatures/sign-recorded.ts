@@ -6,6 +6,7 @@
  */
 import { isCollectionDomain } from '../chain/nft-voucher.ts'
 import { NotFound } from '../core/errors.ts'
+import { type Opened, requireSound } from '../event-log/load-checked.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
 import { SignatureMismatch } from '../keys/signature-mismatch.ts'
@@ -15,22 +16,29 @@ import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { signatureAggregate } from './aggregate.ts'
 import type { KnownSignature } from './state.ts'
 
+/** A request of the log, with what its first event is recorded with. */
+export type RecordedSignature = { readonly id: string; readonly opened: Opened; readonly state: KnownSignature }
+
+/** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
+export type SignatureProblem = (recorded: RecordedSignature) => Promise<string | null>
+
 export type SignRecordedPorts = {
   readonly log: EventLog
   readonly signer: Pick<Signer, 'signMessage' | 'signTypedData'>
   readonly walletOf: SigningWalletOf
+  readonly problemOf: SignatureProblem
 }
 
 /**
- * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch,
- *   WalletUnfit: the job is retried
+ * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch, BrokenChain,
+ *   WalletUnfit, also for what the policy of the log forbids: the job is retried
  */
 export type SignRecorded = (signatureId: string) => Promise<void>
 
-export function createSignRecorded({ log, signer, walletOf }: SignRecordedPorts): SignRecorded {
+export function createSignRecorded({ log, signer, walletOf, problemOf }: SignRecordedPorts): SignRecorded {
   return async (signatureId) => {
-    const { state } = await log.load(signatureAggregate, signatureId)
-    if (state.type === 'unknown') throw new NotFound('signature')
+    const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [signatureId]))
+    if (state.type === 'unknown' || opened === null) throw new NotFound('signature')
     if (state.signature !== null) return
     const { tenantId, walletId, address, digest } = state.wish
     const wallet = await walletOf(walletId)
@@ -40,6 +48,8 @@ export function createSignRecorded({ log, signer, walletOf }: SignRecordedPorts)
     // The API refuses them; one from an earlier version or from elsewhere is not signed either.
     if (state.type === 'typed_data' && isCollectionDomain(state.wish.typedData.domain))
       throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
+    const problem = await problemOf({ id: signatureId, opened, state })
+    if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)
     const signature = await sign(signer, wallet.key, signatureId, state)
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
     const metadata = { tenantId, actor: 'worker:signer', causationId: signatureId }

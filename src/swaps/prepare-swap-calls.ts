@@ -65,7 +65,7 @@ export async function prepareSwapCalls(ports: PreparePorts, plan: SwapToPrepare)
       kind: 'SwapRequested',
       to: call.to,
       data: call.data,
-      sells: { asset: quote.fromAsset, amount: mostIn(quote.route), swap: intentOf(plan, approvalTransactionId) },
+      sells: { asset: quote.fromAsset, amount: mostIn(quote.route), swap: swapIntentOf(plan, approvalTransactionId) },
       gasLimit: gasReserve(gas.swap),
       dependsOn: approvalTransactionId,
       referenceId: order.referenceId,
@@ -91,7 +91,10 @@ function gasOf(
   return { approval: approval === 0n ? 2n * rules.approval : approval, swap: BigInt(quote.gas.swap) }
 }
 
-function intentOf({ quote, relays }: SwapToPrepare, approvalTransactionId: string | null): SwapIntent {
+export function swapIntentOf(
+  { quote, relays }: Pick<SwapToPrepare, 'quote' | 'relays'>,
+  approvalTransactionId: string | null,
+): SwapIntent {
   const { terms, toAsset, route } = quote
   const { amountIn, amountOut, limit } = amountsOf(route)
   return {

@@ -1,36 +1,51 @@
-/** Refuses a quote that the limits of the API key would not let be swapped: with its approvals, at the middle fee. */
-
+/**
+ * Refuses a quote that the limits of the API key or the policy would not let be swapped: with its approvals, at the middle fee. Its call
+ * data is made with the swap, so a rule about methods is not met here.
+ */
+import { encodeApprove } from '../chain/erc20.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Requester } from '../transactions/prepare-transaction.ts'
 import { completeIntent, findPayer, type PreparePorts } from '../transactions/prepare-transaction.ts'
 import { type RoomPorts, requireRoom } from '../transactions/spends.ts'
+import { swapIntentOf } from './prepare-swap-calls.ts'
 import { gasReserve, type SwapQuote } from './quote.ts'
-import { mostIn, targetOf } from './route.ts'
+import { mostIn, spenderOf, targetOf } from './route.ts'
 
-/** @throws KeyLimitReached; Unavailable `limit_time_unknown` */
+/** @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown` */
 export type RequireQuoteRoom = (quote: SwapQuote, requester: Owner & Requester) => Promise<void>
 
 export function createRequireQuoteRoom(ports: PreparePorts & RoomPorts): RequireQuoteRoom {
   return async (quote, requester) => {
-    if ((await ports.limitsOf(requester.actor)).length === 0) return
+    const { limitsOf, isJudged } = ports
+    if ((await limitsOf(requester.actor)).length === 0 && !(await isJudged(requester))) return
     const { approval, fromAsset, gas, route } = quote
     const sender = await findPayer(ports, requester, quote.walletId)
-    const native = nativeAsset(sender.network, sender.chainId)
-    const approvals = approval.needed ? (approval.resetFirst ? 2 : 1) : 0
     const now = ports.log.now()
+    const sold = mostIn(route)
+    const allowances = approval.needed ? [...(approval.resetFirst ? [0n] : []), sold] : []
     const calls = [
-      ...Array.from({ length: approvals }, () => ({
+      ...allowances.map((allowed) => ({
+        opening: 'TokenApprovalRequested' as const,
         to: fromAsset.contract ?? '',
-        asset: native,
+        data: encodeApprove(spenderOf(route) ?? '', allowed),
+        asset: nativeAsset(sender.network, sender.chainId),
         amount: 0n,
-        gasLimit: gasReserve(BigInt(gas.approval) / BigInt(approvals)),
+        gasLimit: gasReserve(BigInt(gas.approval) / BigInt(allowances.length)),
       })),
-      { to: targetOf(route), asset: fromAsset, amount: mostIn(route), gasLimit: gasReserve(BigInt(gas.swap)) },
+      {
+        opening: 'SwapRequested' as const,
+        to: targetOf(route),
+        data: '0x',
+        asset: fromAsset,
+        amount: sold,
+        swap: swapIntentOf({ quote, relays: null }, null),
+        gasLimit: gasReserve(BigInt(gas.swap)),
+      },
     ]
     const rest = { gasPriority: 'medium', dependsOn: null, subject: null, referenceId: null, memo: null } as const
     const intents = calls.map((call) =>
-      completeIntent(ports, requester, sender, { ...call, ...rest, data: '0x', validUntil: null }, now),
+      completeIntent(ports, requester, sender, { ...call, ...rest, validUntil: null }, now),
     )
     await requireRoom(ports, await Promise.all(intents))
   }

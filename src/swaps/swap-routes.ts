@@ -64,7 +64,7 @@ export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
 }
 
 /** @throws ValidationFailed naming each missing field, or each field that the quote contains already */
-function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
+export function toOrder(walletId: string, body: Static<typeof swapBody>): SwapOrder {
   const shared = {
     walletId,
     gasPriority: body.gas_priority ?? 'medium',

@@ -1,11 +1,12 @@
 /**
  * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
- * order of its events, what its kind may do, its recorded bytes, the proof for every nonce recorded as lost, and the
- * contract that a swap goes to.
+ * order of its events, what its kind may do, its recorded bytes, the proof for every nonce recorded as lost, the
+ * contract that a swap goes to, and before the first signature the policy.
  */
 import type { SwapSettings } from '../chain/settings.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
+import type { Checked, Opened } from '../event-log/load-checked.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { SigningWallet, SigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -16,7 +17,7 @@ import { historyProblem } from './history-check.ts'
 import type { OpeningRule } from './opening-rules.ts'
 import type { ProveLost } from './prove-lost.ts'
 import { type RowsOf, rowProblem } from './row-check.ts'
-import type { KnownTransaction, TransactionState } from './state.ts'
+import { isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 import { swapTargetProblem } from './swap-target.ts'
 import type { TagKeys } from './tags.ts'
 import { unprovenBytes } from './unproven-bytes.ts'
@@ -32,7 +33,16 @@ export type CheckRecordedPorts = {
   readonly rules: ReadonlyMap<string, OpeningRule>
   /** `null` for a reader that signs nothing. */
   readonly keys: TagKeys | null
+  readonly policyProblems: PolicyProblems
 }
+
+/** A transaction of the log, with what its first event is recorded with. */
+export type RecordedOpening = Opened & { readonly id: string; readonly transaction: KnownTransaction }
+
+/**
+ * Why the policy of the log forbids transactions, by id: those that it lets through are missing. @throws Unavailable
+ */
+export type PolicyProblems = (openings: readonly RecordedOpening[]) => Promise<ReadonlyMap<string, string>>
 
 export type CheckedTransaction =
   | { readonly loaded: Loaded<TransactionState>; readonly wallet: SigningWallet; readonly problem: null }
@@ -43,13 +53,13 @@ export type CheckedTransaction =
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
 export function createCheckRecorded(ports: CheckRecordedPorts): CheckRecorded {
-  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf } = ports
+  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems } = ports
   return async (transactionIds) => {
     const checked = await log.loadChecked(transactionAggregate, transactionIds)
-    // Read after the streams: a row may be newer than what was loaded, never older.
-    const rows = await rowsOf(transactionIds)
+    // Read after the streams: a row or a policy may be newer than what was loaded, never older.
+    const [rows, forbidden] = await Promise.all([rowsOf(transactionIds), policyProblems(checked.flatMap(unsigned))])
     return Promise.all(
-      checked.map(async ({ broken, tenantId, ...loaded }): Promise<CheckedTransaction> => {
+      checked.map(async ({ broken, tenantId, opened: _, ...loaded }): Promise<CheckedTransaction> => {
         const { state } = loaded
         const bad = (problem: string) => ({ loaded, wallet: null, problem })
         if (broken !== null) return bad(broken)
@@ -62,6 +72,7 @@ export function createCheckRecorded(ports: CheckRecordedPorts): CheckRecorded {
           historyProblem(state) ??
           brokenRule(state, rules) ??
           swapTargetProblem(state, swapsOf(intent.chainId)) ??
+          forbidden.get(loaded.id) ??
           unprovenBytes(state, loaded.id, keys)
         if (problem !== null) return bad(problem)
         const wallet = await walletOf(intent.walletId).catch(asProblem)
@@ -71,6 +82,12 @@ export function createCheckRecorded(ports: CheckRecordedPorts): CheckRecorded {
       }),
     )
   }
+}
+
+/** What may get its first signature: whatever has one was judged before that. */
+function unsigned({ id, state, broken, tenantId, opened }: Checked<TransactionState>): readonly RecordedOpening[] {
+  if (broken !== null || opened === null || state.state === 'unknown' || tenantId !== state.intent.tenantId) return []
+  return isUnmined(state) && newestAttempt(state) === null ? [{ ...opened, id, transaction: state }] : []
 }
 
 function asProblem(error: unknown): string {

@@ -80,7 +80,7 @@ export const transactions = {
     },
     wallet_holds: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
     // Every append derives its changes from the events: no process sends them.
-    spend_buckets: { follows: 'sum', grants: readBy(READERS) },
+    spend_buckets: { follows: 'sum', grants: readBy([...READERS, 'signer']) },
     spend_counters: { beside: 'the locks of counters: an append takes that of each limit it counts on', grants: {} },
     foreign_nonces: {
       beside: 'read from the chain: the blocks that used nonces of wallets; missing ones are searched for again',

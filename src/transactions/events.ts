@@ -6,6 +6,7 @@
 
 import type { Event } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
 import type { Recorded } from '../core/recorded.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { Spend } from '../core/spends.ts'
@@ -105,6 +106,8 @@ export type Intent = {
   readonly data: string | null
   /** Held like the amount, each asset once; missing for none. */
   readonly outflows?: readonly Outflow[]
+  /** Whether a contract call failed in its rehearsal, so that what it takes is not known; missing for no, and in older events. */
+  readonly isUnrehearsed?: boolean
   /** Only of contract calls. */
   readonly call?: CallRecord
   /** Only of swaps. */
@@ -119,8 +122,10 @@ export type Intent = {
   readonly quote: Quote | null
   readonly referenceId: string | null
   readonly memo: string | null
-  /** What it counts towards limits of the API key that requested it; missing for none. */
+  /** What it counts towards limits of the API key that requested it, and of the policy; missing for none. */
   readonly reservations?: readonly Reservation[]
+  /** The policy that judged it; missing where none was in force, and in older events. */
+  readonly policy?: PolicyPart
   /** The request that its signatures are tagged with; missing in events of versions that did not tag. */
   readonly idempotency?: IdempotencyPart | null
   readonly validUntil: string | null

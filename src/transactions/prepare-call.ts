@@ -34,6 +34,7 @@ export type CallRequest = {
   readonly value?: bigint
   /** Tokens that the call takes from the wallet: they are held until it is in a block. */
   readonly outflows?: readonly Outflow[]
+  readonly isUnrehearsed?: boolean
   /** Why limits of amounts do not count what the call takes, a sentence. */
   readonly uncounted?: string | undefined
   /** For a contract call of the owner: what it does. */
@@ -78,12 +79,14 @@ export async function prepareCall(
   const validUntil = request.validUntil ?? null
   requireFuture(validUntil, now)
   const wanted = {
+    opening: kind,
     to,
     asset: sells?.asset ?? nativeAsset(sender.network, sender.chainId),
     amount: sells?.amount ?? request.value ?? 0n,
     ...(sells === undefined ? {} : { swap: sells.swap }),
     data,
     ...(request.outflows?.length ? { outflows: request.outflows } : {}),
+    ...(request.isUnrehearsed === true ? { isUnrehearsed: true } : {}),
     ...(request.call === undefined ? {} : { call: request.call }),
     gasLimit,
     uncounted: kind === 'NftTransferRequested' ? 'An NFT has no amount that they count.' : request.uncounted,
@@ -97,7 +100,7 @@ export async function prepareCall(
   return openTransaction(
     ports.newId,
     kind,
-    await completeIntent(ports, { ...owner, actor: metadata.actor }, sender, wanted, now),
+    await completeIntent(ports, { ...owner, actor: metadata.actor, accepting: metadata }, sender, wanted, now),
     metadata,
     request.part,
   )

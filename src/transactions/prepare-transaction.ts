@@ -18,7 +18,7 @@ import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
 import { costOfNewAccount } from './new-account.ts'
 import { quoteAt } from './quote-at.ts'
-import { keyLimitOf, type LimitPorts, reservationsFor } from './spends.ts'
+import { type LimitPorts, limitRefusal, reservationsFor } from './spends.ts'
 import type { TransactionState } from './state.ts'
 
 /** The fields of a wallet that sending uses. */
@@ -64,6 +64,7 @@ export type Wanted = Pick<
   | 'amount'
   | 'data'
   | 'outflows'
+  | 'isUnrehearsed'
   | 'call'
   | 'swap'
   | 'dependsOn'
@@ -73,6 +74,7 @@ export type Wanted = Pick<
   | 'memo'
   | 'validUntil'
 > & {
+  readonly opening: Opening
   readonly gasLimit: bigint
   /** The part of it that creates the account of the recipient. */
   readonly newAccount?: bigint
@@ -80,8 +82,11 @@ export type Wanted = Pick<
   readonly uncounted?: string | undefined
 }
 
-/** Who pays, and who asked for it: the `actor` of the metadata. */
-export type Requester = Pick<Owner, 'tenantId'> & Pick<Metadata, 'actor'>
+/**
+ * Who pays, and who asked for it: the `actor` of the metadata. `accepting`: the metadata of the request that is being accepted; missing
+ * for what is only previewed.
+ */
+export type Requester = Pick<Owner, 'tenantId'> & Pick<Metadata, 'actor'> & { readonly accepting?: Metadata }
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer(
@@ -109,15 +114,16 @@ export function requireFuture(validUntil: string | null, now: string, field = 'v
 }
 
 /**
- * The intent of a request at a time, with its maximum gas cost at the current fees reserved, and what it counts towards limits.
+ * The intent of a request at a time, with its maximum gas cost at the current fees reserved, what the policy says, and what it counts
+ * towards limits.
  *
- * @throws Unavailable, KeyLimitReached
+ * @throws Unavailable, KeyLimitReached, PolicyRefused
  */
 export async function completeIntent(
   ports: PreparePorts,
-  { tenantId, actor }: Requester,
+  { tenantId, ...asking }: Requester,
   sender: Sender,
-  { gasLimit, newAccount = 0n, uncounted, ...wanted }: Wanted,
+  { opening, gasLimit, newAccount = 0n, uncounted, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
   const quote = quoteAt(await ports.quoteOf(sender.chainId), wanted.gasPriority)
@@ -138,8 +144,11 @@ export async function completeIntent(
     estimatedCompletionAt: new Date(Date.parse(now) + ports.completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }
-  const reservations = await reservationsFor(ports, actor, intent, uncounted)
-  return reservations.length === 0 ? intent : { ...intent, reservations }
+  const ofKey = await reservationsFor(ports, asking.actor, intent, uncounted)
+  const { policy, reservations: ofPolicy = [] } = await ports.judgeTransaction(opening, intent, asking)
+  const reservations = [...ofKey, ...ofPolicy]
+  const counted = reservations.length === 0 ? intent : { ...intent, reservations }
+  return policy === undefined ? counted : { ...counted, policy }
 }
 
 /**
@@ -182,7 +191,7 @@ export function explainRefusal(
   if (error instanceof WalletGuardRefused) {
     return new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
   }
-  if (error instanceof LimitReached) return keyLimitOf(error, intents)
+  if (error instanceof LimitReached) return limitRefusal(error, intents)
   if (error instanceof HoldRefused) {
     const { network, chainId, walletId, from } = first
     const taken = intents.flatMap(({ asset, outflows = [] }) => [...outflows.map((outflow) => outflow.asset), asset])

@@ -16,7 +16,7 @@ export function readIntent(data: Recorded<Intent>): Intent {
   } as Intent
 }
 
-function readReservation(data: Recorded<Reservation>): Reservation {
+export function readReservation(data: Recorded<Reservation>): Reservation {
   return { ...data, limit: BigInt(data.limit), amount: BigInt(data.amount), kept: BigInt(data.kept) }
 }
 

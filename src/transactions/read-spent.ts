@@ -43,3 +43,19 @@ export async function readSpent(
   }
   return spent
 }
+
+/** What is spent in these buckets of their counters, in order; 0 where there is none. @param buckets ISO 8601 */
+export async function readBuckets(
+  pool: Pick<Pool, 'query'>,
+  buckets: readonly { readonly counter: string; readonly bucket: string }[],
+): Promise<readonly bigint[]> {
+  const { rows } = await pool.query<{ readonly n: string } & Pick<Row<'spend_buckets'>, 'spent'>>({
+    name: 'spent_in_buckets',
+    text: `SELECT k.n, s.spent FROM unnest($1::text[], $2::timestamptz[]) WITH ORDINALITY AS k(counter, bucket, n)
+             JOIN spend_buckets AS s ON s.counter = k.counter AND s.bucket = k.bucket`,
+    values: [buckets.map(({ counter }) => counter), buckets.map(({ bucket }) => bucket)],
+  })
+  const spent = buckets.map(() => 0n)
+  for (const { n, spent: amount } of rows) spent[Number(n) - 1] = BigInt(amount)
+  return spent
+}

@@ -62,7 +62,8 @@ export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
   const { accept, newId } = ports
   return (request, metadata, environment) =>
     accept(metadata, async (append) => {
-      const intent = await prepareIntent(ports, request, { ...metadata, environment })
+      const { tenantId, actor } = metadata
+      const intent = await prepareIntent(ports, request, { tenantId, actor, environment, accepting: metadata })
       const opening = openTransaction(newId, 'TransferRequested', intent, metadata)
       const { transactionId: id, change, guards, explain } = opening
       return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
@@ -81,9 +82,10 @@ export async function prepareIntent(
   const { asset, to, amount } = await readFields(request, { assetOf, now })
   const gas = await ports.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
   const { gasPriority, referenceId, memo, validUntil } = request
-  const call = { data: null, dependsOn: null, subject: null }
+  const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject: null } as const
   const wanted = { to, asset, amount, ...gas, gasPriority, referenceId, memo, validUntil, ...call }
-  return completeIntent(ports, owner, sender, wanted, now)
+  const { environment: _, ...requester } = owner
+  return completeIntent(ports, requester, sender, wanted, now)
 }
 
 /** What a transfer takes from its request. */

@@ -60,10 +60,11 @@ export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
           const gas = await ports.transferGas(sender.chainId, wanted)
           const { referenceId, memo, gasPriority, validUntil } = item
           const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
-          const call = { data: null, dependsOn: null, subject: { type: 'transfer_batch', id } }
+          const subject = { type: 'transfer_batch', id }
+          const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject } as const
           return completeIntent(
             ports,
-            { tenantId, actor },
+            { tenantId, actor, accepting: metadata },
             sender,
             { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
             now,

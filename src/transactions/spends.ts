@@ -1,8 +1,13 @@
-/** What a transaction counts towards limits of the API key that requests it, from the request to its outcome. */
+/** What a transaction counts towards limits of the API key that requests it, and of the policy: from the request to its outcome. */
 import { nativeAsset } from '../core/assets.ts'
-import { KeyLimitReached } from '../core/errors.ts'
+import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
+import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
+import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { Opening } from '../declarations.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
@@ -13,6 +18,14 @@ export type LimitPorts = {
   readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
   /** US dollars for a whole unit; `null` when unknown. */
   readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
+  /** What the policy of its tenant says, for the opening event. @throws PolicyRefused */
+  readonly judgeTransaction: (
+    opening: Opening,
+    intent: Intent,
+    asking: Pick<Metadata, 'actor'> & { readonly accepting?: Metadata },
+  ) => Promise<JudgedParts>
+  /** Whether a policy is in force that refuses. */
+  readonly isJudged: (owner: Owner) => Promise<boolean>
 }
 
 type Spending = Pick<
@@ -75,14 +88,16 @@ const AHEAD_OF_BLOCKS_MS = 300_000
  * Refuses what the append would refuse by then: for requests that are not appended.
  *
  * @param intents what the request would open, all of one wallet
- * @throws KeyLimitReached; Unavailable `limit_time_unknown`
+ * @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown`
  */
 export async function requireRoom(
   { readSpent, newestBlockMs }: RoomPorts,
-  intents: readonly Pick<Intent, 'chainId' | 'requestedAt' | 'reservations'>[],
+  intents: readonly (Reserving & Pick<Intent, 'chainId' | 'requestedAt'>)[],
 ): Promise<void> {
   const [first] = intents
-  const reservations = totalsOf(intents.flatMap((intent) => intent.reservations ?? []))
+  const reservations = totalsOf(
+    intents.flatMap((intent) => intent.reservations ?? []).filter(({ mustFit }) => mustFit !== false),
+  )
   if (first === undefined || reservations.length === 0) return
   const { chainId, requestedAt: now } = first
   const [spent, newestMs] = await Promise.all([readSpent(reservations, now), newestBlockMs(chainId)])
@@ -95,7 +110,7 @@ export async function requireRoom(
   // As the append: the one that has room last, or never.
   const last = (one: (typeof short)[number]) => one.roomAt?.getTime() ?? Number.POSITIVE_INFINITY
   const [worst] = short.toSorted((a, b) => (last(a) === last(b) ? (a.counter < b.counter ? -1 : 1) : last(b) - last(a)))
-  if (worst !== undefined) throw keyLimitOf(worst, intents)
+  if (worst !== undefined) throw limitRefusal(worst, intents)
 }
 
 /** One for each counter. */
@@ -108,9 +123,15 @@ function totalsOf(reservations: readonly Reservation[]): readonly Reservation[] 
   return [...totals.values()]
 }
 
+type Reached = Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>
+
 /** What is left of the limit, in its units, and when there is room. @param intents what the commit opens */
-export function keyLimitOf(
-  { counter, left, needed, roomAt }: Pick<LimitReached, 'counter' | 'left' | 'needed' | 'roomAt'>,
+export function limitRefusal(reached: Reached, intents: readonly Reserving[]): KeyLimitReached | PolicyRefused {
+  return policyLimitOf(reached, intents) ?? keyLimitOf(reached, intents)
+}
+
+function keyLimitOf(
+  { counter, left, needed, roomAt }: Reached,
   intents: readonly Pick<Intent, 'reservations'>[],
 ): KeyLimitReached {
   const found = intents.flatMap(({ reservations = [] }) => reservations).find((one) => one.counter === counter)
@@ -132,6 +153,11 @@ export function keyLimitOf(
       available_at: availableAt,
     },
   )
+}
+
+/** What an opening event reserves for good. */
+export function spendsOf(reservations: Recorded<readonly Reservation[]> = []): readonly SpendChange[] {
+  return reservations.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: BigInt(amount) }))
 }
 
 /** What its outcome leaves of what it reserved. */

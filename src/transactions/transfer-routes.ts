@@ -126,7 +126,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
   }
 }
 
-function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {
+export function toTransfer(walletId: string, body: Static<typeof transferBody>): TransferRequest {
   return {
     walletId,
     to: body.to,
@@ -139,7 +139,7 @@ function toTransfer(walletId: string, body: Static<typeof transferBody>): Transf
   }
 }
 
-function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
+export function toBatch(walletId: string, body: Static<typeof transfersBody>): BatchRequest {
   return {
     walletId,
     items: body.items.map(({ to, amount, asset, gas_priority, reference_id, memo, valid_until }) => ({

@@ -2,6 +2,7 @@
 import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { walletAggregate } from './aggregate.ts'
+import type { WalletCreated, WalletRequested, WalletTagged } from './events.ts'
 import { explainedWallet } from './explained.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
@@ -14,6 +15,15 @@ export const wallets: Capability = {
   publishes: async () => [(await import('./published.ts')).publishedWallets],
   explains: [explainedWallet],
   verified: [{ table: 'wallets', aggregate, streamOf: `'wallet-' || r.wallet_id` }],
+  past: {
+    standing: {
+      WalletRequested: ({ network, chainId }: WalletRequested['data'], walletId) => [
+        { is: 'wallet', walletId, place: { network, chainId } },
+      ],
+      WalletTagged: ({ tags }: WalletTagged['data'], walletId) => [{ is: 'wallet', walletId, tags }],
+      WalletCreated: ({ address }: WalletCreated['data']) => [{ is: 'address', address }],
+    },
+  },
   work: [walletWork],
   usage: { wallets: KEYED_OF_TENANT, watched_addresses: WATCHED_OF_TENANT, ceremonies: REQUESTED_OF_TENANT },
 }

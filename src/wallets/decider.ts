@@ -13,11 +13,17 @@ export type Remainder = { readonly asset_id: string; readonly currency: string; 
 
 export type Revision = {
   readonly label?: string | undefined
+  /** All of them. */
+  readonly tags?: readonly string[] | undefined
   readonly notifications?: Partial<Notifications> | undefined
 }
 
 type Opening =
-  | { readonly type: 'RequestWallet'; readonly request: WalletRequested['data'] }
+  | {
+      readonly type: 'RequestWallet'
+      readonly request: WalletRequested['data']
+      readonly tags?: readonly string[]
+    }
   | { readonly type: 'StartWatch'; readonly watch: WatchStarted['data'] }
 
 type Later =
@@ -49,9 +55,9 @@ export const walletDecider: Decider<WalletState, WalletCommand, WalletEvent> = {
 
 function open(command: Opening, state: WalletState): readonly WalletEvent[] {
   if (state.status !== 'unknown') throw new Conflict('wallet_exists', 'A wallet with this id already exists.')
-  return command.type === 'RequestWallet'
-    ? [{ type: 'WalletRequested', data: command.request }]
-    : [{ type: 'WatchStarted', data: command.watch }]
+  if (command.type === 'StartWatch') return [{ type: 'WatchStarted', data: command.watch }]
+  const { request, tags = [] } = command
+  return [{ type: 'WalletRequested', data: request }, ...tagged([], tags, request.requestedAt)]
 }
 
 function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[] {
@@ -71,7 +77,14 @@ function decideKnown(command: Later, wallet: KnownWallet): readonly WalletEvent[
   }
 }
 
-function revise({ label, notifications }: Revision, now: string, wallet: KnownWallet): readonly WalletEvent[] {
+/** Of two sets that are the same, nothing. */
+function tagged(before: readonly string[], wanted: readonly string[], taggedAt: string): readonly WalletEvent[] {
+  const tags = [...new Set(wanted)].sort()
+  const isSame = tags.length === before.length && tags.every((tag, n) => tag === before[n])
+  return isSame ? [] : [{ type: 'WalletTagged', data: { tags, taggedAt } }]
+}
+
+function revise({ label, tags, notifications }: Revision, now: string, wallet: KnownWallet): readonly WalletEvent[] {
   if (wallet.status === 'archived') {
     throw new Conflict('wallet_archived', 'The wallet is archived: restore it before you change it.')
   }
@@ -79,6 +92,7 @@ function revise({ label, notifications }: Revision, now: string, wallet: KnownWa
   if (label !== undefined && label !== wallet.label) {
     events.push({ type: 'WalletRelabelled', data: { label, relabelledAt: now } })
   }
+  if (tags !== undefined) events.push(...tagged(wallet.tags, tags, now))
   if (notifications !== undefined) {
     if (wallet.notifications === null) {
       const rule = 'Only watch wallets have notifications: omit this field.'

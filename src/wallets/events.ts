@@ -55,6 +55,8 @@ export type WatchStarted = Event<
   Place & { address: string; label: string; notifications: Notifications; startedAt: string }
 >
 export type WalletRelabelled = Event<'WalletRelabelled', { label: string; relabelledAt: string }>
+/** All tags from now on, sorted, each once. A new wallet that has tags gets them in the append that opens it. */
+export type WalletTagged = Event<'WalletTagged', { tags: readonly string[]; taggedAt: string }>
 export type NotificationsChanged = Event<'NotificationsChanged', { notifications: Notifications; changedAt: string }>
 export type WalletArchived = Event<'WalletArchived', { archivedAt: string }>
 export type WalletRestored = Event<'WalletRestored', { restoredAt: string }>
@@ -64,6 +66,7 @@ export type WalletEvent =
   | WalletCreated
   | WatchStarted
   | WalletRelabelled
+  | WalletTagged
   | NotificationsChanged
   | WalletArchived
   | WalletRestored

@@ -14,6 +14,7 @@ export const explainedWallet = explained(walletAggregate, {
     WatchStarted: ({ address, network, environment, label }) =>
       `watched address ${address} "${label}" added on ${network} ${environment}`,
     WalletRelabelled: ({ label }) => `label changed to "${label}"`,
+    WalletTagged: ({ tags }) => (tags.length === 0 ? 'tags removed' : `tags changed to ${tags.join(', ')}`),
     NotificationsChanged: () => 'notification settings changed',
     WalletArchived: () => 'archived',
     WalletRestored: () => 'restored from the archive',

@@ -5,6 +5,7 @@ import { environmentOf } from '../http/caller.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
+import { askedTags } from './asked-tags.ts'
 import type { WalletReads } from './read-wallets.ts'
 import type { RequestWallet } from './request-wallet.ts'
 import { createBody, createdSchema, notificationsOf, watchBody, watchedSchema } from './schemas.ts'
@@ -62,6 +63,7 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
           quotas: ['wallets', 'ceremonies'],
           waits: 'up to 10 seconds for the address, 30 for an mpc wallet',
           refusals: {
+            403: 'The API key may not tag wallets: `insufficient_scope`.',
             409: 'Another wallet has this external_id.',
             503: 'No signer of this wallet type is running, or too few mpc parties are.',
           },
@@ -71,7 +73,8 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
         const { type, network, label = '', external_id: externalId = null, mpc = null } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
         const chainId = chainIdOf({ network, environment })
-        const wanted = { type, network, environment, chainId, label, externalId, mpc }
+        const tags = askedTags(request.caller.scopes, request.body.tags)
+        const wanted = { type, network, environment, chainId, label, externalId, mpc, ...tags }
         return replyAccepted(request, reply, {
           accept: (metadata) => requestWallet(wanted, { metadata }),
           async answer({ id }, waitMs, over) {

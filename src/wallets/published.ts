@@ -1,10 +1,9 @@
 /** Wallets as public events: each is the wallet as of that event. */
 import { published } from '../capability.ts'
 import { projectChange } from '../event-log/project-stream.ts'
-import { named } from '../http/components.ts'
 import { walletAggregate } from './aggregate.ts'
-import { walletSchema } from './schemas.ts'
-import { toView, type WalletRow } from './view.ts'
+import { walletAtEventSchema } from './schemas.ts'
+import { atEvent, type WalletRow } from './view.ts'
 
 export const publishedWallets = published(walletAggregate, {
   resource: 'wallet',
@@ -12,7 +11,7 @@ export const publishedWallets = published(walletAggregate, {
   types: {
     'wallet.requested': 'A wallet was requested. Its address follows when its key is created.',
     'wallet.created': 'A wallet has its address, or an address is watched.',
-    'wallet.updated': 'The label or the notification settings of a wallet changed.',
+    'wallet.updated': 'The label, the tags or the notification settings of a wallet changed.',
     'wallet.archived': 'A wallet was archived.',
     'wallet.restored': 'An archived wallet was restored.',
   },
@@ -21,13 +20,14 @@ export const publishedWallets = published(walletAggregate, {
     WalletCreated: ['wallet.created'],
     WatchStarted: ['wallet.created'],
     WalletRelabelled: ['wallet.updated'],
+    WalletTagged: ['wallet.updated'],
     NotificationsChanged: ['wallet.updated'],
     WalletArchived: ['wallet.archived'],
     WalletRestored: ['wallet.restored'],
   },
-  schema: named('WalletAtEvent', walletSchema),
+  schema: walletAtEventSchema,
   render(source) {
     const [row] = projectChange(walletAggregate, source, 'wallets')
-    return row === undefined ? null : { resourceId: source.id, data: toView(row as WalletRow) }
+    return row === undefined ? null : { resourceId: source.id, data: atEvent(row as WalletRow) }
   },
 })

@@ -21,6 +21,8 @@ export type WalletRequest = {
   readonly environment: Environment
   readonly chainId: number
   readonly label: string
+  /** None by default. */
+  readonly tags?: readonly string[]
   /** The caller's own id of the wallet, permanently unique in its tenant. */
   readonly externalId: string | null
   /** `null` for the default terms of the installation. */
@@ -44,12 +46,12 @@ export type RequestWallet = (request: WalletRequest, context: { readonly metadat
 
 export function createRequestWallet(ports: RequestWalletPorts): RequestWallet {
   const { log, accept, newId } = ports
-  return (wanted, { metadata }) =>
+  return ({ tags = [], ...wanted }, { metadata }) =>
     accept(metadata, async (append) => {
       const mpc = await requireSigner(ports, wanted)
       const walletId = newId('wallet')
       const now = log.now()
-      const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now } }
+      const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now }, tags }
       const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
       return append({ id: walletId, commit: { changes }, explain, made: null })
     })

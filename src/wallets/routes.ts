@@ -9,6 +9,7 @@ import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, oneOf } from '../http/schemas.ts'
 import type { ArchiveWallet } from './archive-wallet.ts'
+import { askedTags } from './asked-tags.ts'
 import type { FindWallet } from './find-wallet.ts'
 import type { WalletReads } from './read-wallets.ts'
 import type { RestoreWallet } from './restore-wallet.ts'
@@ -52,7 +53,8 @@ const revise = {
   tags,
   operationId: 'updateWallet',
   summary: 'Update a wallet',
-  description: 'Updates the label, or the notification settings of a watch wallet. Omitted fields keep their values.',
+  description:
+    'Updates the label, the tags, or the notification settings of a watch wallet. Omitted fields keep their values.',
   params: walletParams,
   body: reviseBody,
   response: answer,
@@ -112,14 +114,21 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       return success(view)
     })
 
-    const archivedRefusals = { 409: 'The wallet is archived.' }
+    const archivedRefusals = {
+      403: 'The API key may not tag wallets: `insufficient_scope`.',
+      409: 'The wallet is archived.',
+    }
     app.patch(
       '/v1/wallets/:wallet_id',
       { schema: revise, config: { scope: 'wallets:write', refusals: archivedRefusals } },
       async (request) => {
         const { walletId } = await findWallet(request.caller, request.params.wallet_id)
-        const { label, notifications } = request.body
-        const revision = { label, notifications: notifications && notificationsOf(notifications) }
+        const { label, tags, notifications } = request.body
+        const revision = {
+          label,
+          ...askedTags(request.caller.scopes, tags),
+          notifications: notifications && notificationsOf(notifications),
+        }
         await reviseWallet(walletId, revision, { metadata: metadataOf(request) })
         return success(await reads.read(request.caller, walletId))
       },

@@ -16,6 +16,7 @@ import {
   nullable,
   oneOf,
   searchText,
+  text,
 } from '../http/schemas.ts'
 import { KEYED_TYPES, type Notifications, WALLET_TYPES } from './events.ts'
 import { LEAST_SIGNERS } from './mpc-terms.ts'
@@ -40,6 +41,17 @@ const externalIdSchema = idText(64, {
   minLength: 1,
   examples: ['customer-42'],
 })
+/** Of a wallet. */
+const MAX_TAGS = 20
+const tagsSchema = Type.Array(text(64, { minLength: 1, examples: ['hot'] }), {
+  description: 'The tags of the wallet, which rules of policies name. Sorted.',
+  maxItems: MAX_TAGS,
+  examples: [['hot']],
+})
+const askedTagsSchema = {
+  ...tagsSchema,
+  description: `At most ${MAX_TAGS} tags, which rules of policies name. The API key needs \`policies:write\` for this field.`,
+}
 const statusSchema = oneOf(WALLET_STATUSES, {
   description: '`requested` until its key is created, then `active`; `archived` after it was deleted.',
   examples: ['active'],
@@ -85,6 +97,7 @@ export const createBody = closedObject(
     label: Type.Optional(labelSchema),
     environment: Type.Optional(environmentSchema),
     external_id: Type.Optional(externalIdSchema),
+    tags: Type.Optional(askedTagsSchema),
     mpc: Type.Optional(
       closedObject(mpcFields, {
         description: 'Only for mpc wallets: how to divide the key, if not as the installation is configured.',
@@ -131,7 +144,14 @@ export const watchBody = closedObject({
 })
 
 export const reviseBody = closedObject(
-  { label: Type.Optional(labelSchema), notifications: Type.Optional(notificationsBody) },
+  {
+    label: Type.Optional(labelSchema),
+    tags: Type.Optional({
+      ...askedTagsSchema,
+      description: `${askedTagsSchema.description} They replace those before.`,
+    }),
+    notifications: Type.Optional(notificationsBody),
+  },
   { minProperties: 1 },
 )
 
@@ -159,6 +179,7 @@ const createdFields = {
   type: typeSchema,
   network: networkSchema,
   label: labelSchema,
+  tags: tagsSchema,
   created_at: instant('When the wallet was created.'),
   environment: environmentSchema,
   external_id: nullable(externalIdSchema),
@@ -184,24 +205,31 @@ export const watchedSchema = named(
   }),
 )
 
-export const walletSchema = named(
-  'Wallet',
+const walletFields = {
+  ...createdFields,
+  archived_at: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When the wallet was archived. Null unless it is.',
+      examples: [null],
+    }),
+  ),
+  ...shownMpcFields,
+  notifications: Type.Optional(
+    named(
+      'NotificationSettings',
+      Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
+    ),
+  ),
+}
+
+export const walletSchema = named('Wallet', Type.Object(walletFields))
+
+export const walletAtEventSchema = named(
+  'WalletAtEvent',
   Type.Object({
-    ...createdFields,
-    archived_at: nullable(
-      Type.String({
-        format: 'date-time',
-        description: 'When the wallet was archived. Null unless it is.',
-        examples: [null],
-      }),
-    ),
-    ...shownMpcFields,
-    notifications: Type.Optional(
-      named(
-        'NotificationSettings',
-        Type.Object(notificationFields, { description: 'The notification settings. Only for watch wallets.' }),
-      ),
-    ),
+    ...walletFields,
+    tags: Type.Optional({ ...tagsSchema, description: 'The tags of the wallet. Missing if it has none.' }),
   }),
 )
 

@@ -10,8 +10,14 @@ export const WATCHED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id =
 export const REQUESTED_OF_TENANT = `SELECT count(*) FROM wallets WHERE tenant_id = $1 AND ${REQUESTED}`
 
 /** What other folders may read of each wallet: it stands behind FROM or JOIN, and is planned as the table itself. */
-export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, external_id, status, key_ref,
+export const WALLETS = `(SELECT wallet_id, tenant_id, type, network, environment, chain_id, address, label, tags, external_id, status, key_ref,
   notifications, created_at FROM wallets)`
+
+/** Wallets on the chains `$1` with the addresses `$2`, in lower case, whose keys this installation has. */
+export const OWN_ADDRESSES = `SELECT DISTINCT tenant_id, environment, lower(address) AS address FROM wallets
+  WHERE chain_id = ANY($1) AND lower(address) = ANY($2) AND type <> 'watch'`
+
+export const TAGS_OF_WALLETS = 'SELECT wallet_id, tags FROM wallets WHERE wallet_id = ANY($1)'
 
 /** The owner of the wallet behind each lane of `$1`. In other letters a name is that of no lane. */
 export const OWNERS_OF_LANES = `SELECT lane.name AS id, w.tenant_id, w.type FROM unnest($1::text[]) AS lane(name) CROSS JOIN LATERAL

@@ -23,6 +23,8 @@ export type KnownWallet = {
   /** Mpc wallets only, once the key is created: 33 bytes, compressed, as 0x-prefixed hex. */
   readonly publicKey: string | null
   readonly label: string
+  /** What rules of policies name. Sorted. */
+  readonly tags: readonly string[]
   readonly externalId: string | null
   /** Watched wallets only. */
   readonly notifications: Notifications | null
@@ -44,6 +46,7 @@ export function evolve(before: WalletState, event: WalletEvent): WalletState {
       address: null,
       key: null,
       publicKey: null,
+      tags: [],
       notifications: null,
       createdAt: requestedAt,
       archivedAt: null,
@@ -59,6 +62,7 @@ export function evolve(before: WalletState, event: WalletEvent): WalletState {
       key: null,
       mpc: null,
       publicKey: null,
+      tags: [],
       externalId: null,
       createdAt: startedAt,
       archivedAt: null,
@@ -78,6 +82,8 @@ function evolveKnown(before: KnownWallet, event: LaterEvent): KnownWallet {
     }
     case 'WalletRelabelled':
       return { ...before, label: event.data.label }
+    case 'WalletTagged':
+      return { ...before, tags: event.data.tags }
     case 'NotificationsChanged':
       return { ...before, notifications: event.data.notifications }
     case 'WalletArchived':

@@ -3,7 +3,7 @@ import { toIso } from '../core/instants.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { MpcTerms, Notifications, WalletType } from './events.ts'
-import type { createdSchema, walletSchema, watchedSchema } from './schemas.ts'
+import type { createdSchema, walletAtEventSchema, walletSchema, watchedSchema } from './schemas.ts'
 import type { WalletStatus } from './state.ts'
 
 export type WalletView = View<typeof walletSchema>
@@ -28,6 +28,12 @@ export function toWatched({ wallet_id, address, type, network, label }: WalletVi
   return { wallet_id, address, type, network, label }
 }
 
+/** Old events keep their bytes: tags are missing where there are none. */
+export function atEvent(row: WalletRow): View<typeof walletAtEventSchema> {
+  const { tags, ...view } = toView(row)
+  return tags.length === 0 ? view : { ...view, tags }
+}
+
 export function toView(row: WalletRow): WalletView {
   const { mpc, notifications } = row
   return {
@@ -37,6 +43,7 @@ export function toView(row: WalletRow): WalletView {
     network: row.network,
     environment: row.environment,
     label: row.label,
+    tags: row.tags,
     external_id: row.external_id,
     status: row.status,
     created_at: toIso(row.created_at),

@@ -23,6 +23,8 @@ import { benchGrowth } from './grow.ts'
 import { benchLimits } from './limits.ts'
 import { benchMpc } from './mpc.ts'
 import { benchNft } from './nft.ts'
+import { benchPolicies } from './policies.ts'
+import { benchPolicyAccept } from './policy-accept.ts'
 import { profileTable, profiling } from './profile.ts'
 import { benchProof } from './proof.ts'
 import { benchRecovery } from './recovery.ts'
@@ -42,7 +44,7 @@ const FEED_EVENTS = 100_000
 /**
  * Benchmarks with their own sandbox, and its settings: api-keys leaves many keys behind, mpc has parties, closed and cpu
  * restart the database, feed, feed-filters, follow and growth leave many wallets behind, feed has many streams with one
- * key, limits sends more than a tenant may in a second, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
+ * key, limits and policy-accept send more than a tenant may in a second, rest needs a quiet service, scale has more processes than the sandbox has connections for, soak measures memory
  * from the start, swap asks more quotes than a tenant may, webhooks has transfers with and without them.
  */
 const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -58,6 +60,7 @@ const ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   limits: { RATE_LIMIT_PER_SECOND: '0' },
   growth: { RECONCILE_INTERVAL_MS: '86400000' },
   mpc: { MPC_PARTIES: '3' },
+  'policy-accept': { RATE_LIMIT_PER_SECOND: '0' },
   rest: {},
   scale: { DATABASE_POOL_SIZE: '6' },
   soak: {},
@@ -100,6 +103,8 @@ const BENCHES: Readonly<Record<string, (subject: Subject) => Promise<Figure[]>>>
   audit: benchAudit,
   growth: (subject) => benchGrowth(subject, Number(values.events ?? GROWTH_EVENTS)),
   proof: benchProof,
+  policies: benchPolicies,
+  'policy-accept': benchPolicyAccept,
 }
 
 const { values, positionals } = parseArgs({

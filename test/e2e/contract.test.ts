@@ -13,6 +13,7 @@ import { checkNft } from './checks/nft.ts'
 import { checkVoucherRaces } from './checks/nft-races.ts'
 import { checkVouchers } from './checks/nft-vouchers.ts'
 import { checkOnce } from './checks/once.ts'
+import { checkPolicies } from './checks/policies.ts'
 import { checkReference } from './checks/reference.ts'
 import { checkRefusals } from './checks/refusals.ts'
 import { checkSigning } from './checks/signing.ts'
@@ -37,6 +38,7 @@ const CHECKS = {
   idempotent: ['every route that takes an Idempotency-Key', checkIdempotentRoutes],
   access: ['access', checkAccess],
   'key-limits': ['API keys with limits', checkKeyLimits],
+  policies: ['policies', checkPolicies],
   refusals: ['refusals', checkRefusals],
   crowd: ['crowds', checkCrowd],
   reference: ['the reference', checkReference],

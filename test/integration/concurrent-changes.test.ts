@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { composeOfflineApi } from '../../src/sandbox/offline-api.ts'
 import { mine } from '../support/calls.ts'
-import { type Answer, told } from '../support/http.ts'
+import { type Answer, KEYS, told } from '../support/http.ts'
 import { withKeyStage } from '../support/key-stage.ts'
 import { ASYNC, type Data, withNftApi } from '../support/nft-api.ts'
 import { dataOf, WATCH, withWalletApi } from '../support/wallet-api.ts'
@@ -44,11 +44,13 @@ const ROUTES: Readonly<Record<string, (t: Test) => Promise<Route>>> = {
   async '/v1/wallets/{wallet_id}'(t) {
     const { post, patch, get } = await withWalletApi(t)
     const url = `/v1/wallets/${dataOf(await post('/v1/wallets/watch', WATCH)).wallet_id}`
-    const resource = { patch: (body: object) => patch(url, body), read: async () => dataOf(await get(url)) }
+    const headers = { authorization: `Bearer ${KEYS.policies}` }
+    const resource = { patch: (body: object) => patch(url, body, headers), read: async () => dataOf(await get(url)) }
     return {
       resource: async () => resource,
       fields: {
         label: { value: (round) => `label ${round}` },
+        tags: { value: (round) => [`tag ${round}`] },
         'notifications.large_transfers': { value: flag },
         'notifications.incoming_transactions': { value: flag },
         'notifications.large_transfer_threshold_usd': { value: (round) => String(round + 1) },

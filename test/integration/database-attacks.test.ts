@@ -6,6 +6,7 @@ import pg from 'pg'
 import t from 'tap'
 import type { ChainClients } from '../../src/chain/client-set.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
+import { composeCheckRequests } from '../../src/compose/check-requests.ts'
 import { DISPATCHER } from '../../src/compose/dispatcher.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
@@ -65,9 +66,10 @@ function checkOfParty() {
   const wakeUps = createWakeUps(pool, logins.urlOf('party'))
   t.teardown(() => wakeUps.close())
   const log = createEventLog({ pool, wakeUps, clock: Date.now })
-  const chains = { byChainId: () => undefined } as unknown as ChainClients
+  const chains = { all: [], byChainId: () => undefined } as unknown as ChainClients
   const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
-  return composeCheckRecorded({ log, pool, chains }, walletOf, null)
+  const parts = { log, pool, chains, clock: Date.now }
+  return composeCheckRecorded(parts, walletOf, null, composeCheckRequests(parts, { counts: false }))
 }
 
 async function append(event: GoldenEvent, session: pg.ClientBase | pg.Pool = owner): Promise<void> {

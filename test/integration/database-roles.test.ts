@@ -182,7 +182,7 @@ t.test('an attacker with the role of a party reads what the party checks, and wr
   )
   t.strictSame(
     rows.map(({ name }) => name),
-    ['events', 'heartbeats', 'mpc_keys', 'schema_versions', 'transactions', 'wallets'],
+    ['events', 'heartbeats', 'mpc_keys', 'nft_collections', 'schema_versions', 'transactions', 'wallets'],
   )
   await t.resolves(party.query("SELECT record_heartbeat('mpc-party-2', 'host:1')"))
   await t.rejects(party.query("SELECT record_heartbeat('signer', 'host:1')"), REFUSED)

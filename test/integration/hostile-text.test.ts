@@ -133,7 +133,8 @@ async function explainLines(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `SELECT DISTINCT substring(stream_id FROM '[a-z]+_00000000-0000-7000-8000-[0-9]{12}$') AS id FROM events ORDER BY 1`,
   )
-  const known = ['transaction' as const, ...EXPLAINED.map(({ kind }) => kind)].map((kind) => ID_PREFIXES[kind])
+  const kinds = EXPLAINED.flatMap(({ kind }) => (kind === null ? [] : [kind]))
+  const known = ['transaction' as const, ...kinds].map((kind) => ID_PREFIXES[kind])
   return rows.flatMap(({ id }) => (id !== null && known.includes(id.split('_')[0] ?? '') ? [`explain ${id}`] : []))
 }
 

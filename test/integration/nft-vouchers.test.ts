@@ -212,7 +212,7 @@ t.test('a repeated signature job changes nothing, and a lost one is found', asyn
   const { calls, lazy, read } = await withLazy(t)
   const { mint_id, voucher } = dataOf(await lazy())
   const walletOf = () => Promise.reject(new Error('a voucher that is signed asks for no key'))
-  const sign = createSignVoucher({ log: calls.log, signer: testSigner(), walletOf })
+  const sign = createSignVoucher({ log: calls.log, signer: testSigner(), walletOf, problemOf: async () => null })
   const before = await calls.log.heads([`mint-${mint_id}`])
   await sign(String(mint_id))
   t.strictSame(await calls.log.heads([`mint-${mint_id}`]), before)

@@ -41,6 +41,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
         accept,
         newId,
         allowedRecipients,
+        judge: async () => ({}),
         onRequested: (exportId) => told.push(`requested ${exportId}`),
       }),
     }),
@@ -51,6 +52,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
       walletOf: createWalletFacts(pool),
       loadSeed: seedOf,
       allowedRecipients: null,
+      problemOf: async () => null,
       onEnded: (exportId, { status }) => told.push(`${status} ${exportId}`),
       ...overrides,
     })

@@ -88,7 +88,7 @@ t.test('a signer signs no voucher that was recorded as typed data, whoever recor
   const requested = { type: 'TypedDataSignatureRequested', data } as const
   await parts.log.execute(signatureAggregate, 'sig_1', { type: 'RequestSignature', requested }, { metadata: ACME })
   const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
-  const sign = createSignRecorded({ log: parts.log, signer: testSigner(), walletOf })
+  const sign = createSignRecorded({ log: parts.log, signer: testSigner(), walletOf, problemOf: async () => null })
   await t.rejects(sign('sig_1'), { code: 'wallet_unfit', message: /vouchers are signed by the NFT routes alone/ })
   t.strictSame(
     (await events()).map(({ type }) => type),

@@ -140,7 +140,7 @@ t.test('a permit is signed only where the operator allows it, and in the sandbox
   const production = await withSigning(t)
   const refused = await production.post(`${(await production.wallet()).path}/sign/typed-data`, PERMIT)
   t.strictSame([refused.status, ...told(refused)], [422, 'types.Permit typed_data_spends'])
-  t.match(refused.body, { message: /^types\.Permit is named like a permit.*set SIGN_SPENDING_TYPED_DATA=allow\.$/ })
+  t.match(refused.body, { message: /^types\.Permit is named like a permit.*or publish a policy\.$/ })
   t.strictSame(await production.events(), [], 'nothing is recorded')
   for (const env of [{ SIGN_SPENDING_TYPED_DATA: 'allow' }, { SANDBOX: 'true' }]) {
     const open = await withSigning(t, { env })
@@ -235,7 +235,7 @@ t.test('one of several duplicate jobs records its signature, and a replay return
   ])
   const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
   const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
-    createSignRecorded({ log, signer: testSigner(), walletOf }),
+    createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null }),
   )
   for (const wish of wishes)
     for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))

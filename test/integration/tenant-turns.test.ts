@@ -120,7 +120,8 @@ function useCases({ log, pool, newId }: Kernel) {
     newId,
     findWallet,
     isManaged: async () => false,
-    spendingTypedData: 'refuse',
+    refusesSpending: async () => true,
+    judge: async () => ({}),
   })
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
+import { composeCheckRequests } from '../../src/compose/check-requests.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
@@ -52,6 +53,7 @@ async function withChain(t: Test, calls: Calls) {
       { log: calls.log, pool: calls.pool, chains: clients },
       createSigningWalletOf(composeRecordedWallets(calls)),
       TAG_KEYS,
+      composeCheckRequests({ log: calls.log, pool: calls.pool, chains: clients, clock: Date.now }, { counts: false }),
     ),
     onRefused: (id, reason) => {
       throw new Error(`${id}: ${reason}`)

@@ -157,6 +157,7 @@ function createSigner(world: World, ports: PortsOf) {
       chainOf: () => ({ client: nodes, confirmations: CONFIRMATIONS }),
     }),
     swapsOf: () => undefined,
+    policyProblems: async () => new Map(),
   })
   const shared = {
     log,

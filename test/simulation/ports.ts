@@ -97,6 +97,7 @@ export function createLogPort(ports: PortsOf): EventLog {
           ...fold(aggregate, id),
           broken: null,
           tenantId: store.streams.get(`${aggregate.category}-${id}`)?.[0]?.tenantId ?? null,
+          opened: null,
         })),
       ),
     loadMany: (aggregate, ids) =>

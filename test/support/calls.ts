@@ -31,6 +31,8 @@ export async function withCalls(t: Test) {
     findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
     limitsOf: async () => [],
     usdPriceOf: async () => null,
+    judgeTransaction: async () => ({}),
+    isJudged: async () => false,
     quoteOf: async () => QUOTE,
     gasRules: osakaRules,
     completionMs: () => 30_000,

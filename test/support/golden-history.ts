@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
+import { POLICIES } from './golden-policies.ts'
 import { API_KEYS, RESTORES } from './golden-restores.ts'
 import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
 
@@ -15,9 +16,6 @@ type Step = readonly [
   patch?: Readonly<Record<string, unknown>>,
   key?: Metadata['idempotency'],
 ]
-
-/** The steps of one append. */
-type Commit = readonly Step[]
 
 const HASHES = { first: '0xabababababababababababababababababababababababababababababababab' }
 const key = (name: string, resourceId?: string) => ({
@@ -45,7 +43,8 @@ const token = (tokenId: string, transactionId: string | null) => ({
 })
 const lazy = (tokenId: string) => ({ mintingType: 'LAZY', tokens: [token(tokenId, null)] })
 
-const HISTORY: readonly Commit[] = [
+/** The steps of each append. */
+const HISTORY: readonly (readonly Step[])[] = [
   [['apikey-key_1', 'ApiKeyIssued.v1']],
   [['wallet-wal_1', 'WalletRequested.v1', { chainId: 1 }, key('wallet')]],
   [
@@ -250,6 +249,7 @@ const HISTORY: readonly Commit[] = [
   ...VOUCHER_USES,
   [['delivery-dlv_1', 'WebhookDeliveryGivenUp.v1']],
   ...API_KEYS,
+  ...POLICIES,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

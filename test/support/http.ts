@@ -28,6 +28,8 @@ export const KEYS = {
   webhooks: 'key-that-manages-webhooks',
   /** Every scope of `*` for acme on testnet. */
   testnet: 'key-with-every-scope-on-testnet',
+  /** As the first, and those of policies, which must be named. */
+  policies: 'key-that-publishes-policies',
   /** In the database, but not in the cache. */
   cold: 'key-that-was-not-used-lately',
 } as const
@@ -58,6 +60,12 @@ const CALLERS: Readonly<Record<string, Omit<Caller, 'allowsAddress' | 'requestLi
     scopes: new Set(['webhooks:read', 'webhooks:write', 'events:read', 'wallets:read']),
   },
   [KEYS.testnet]: { tenantId: 'acme', keyId: 'key_testnet', environment: 'testnet', scopes: EVERY_SCOPE },
+  [KEYS.policies]: {
+    tenantId: 'acme',
+    keyId: 'key_policies',
+    environment: 'mainnet',
+    scopes: new Set([...EVERY_SCOPE, 'policies:read', 'policies:write', 'policies:publish']),
+  },
   [KEYS.cold]: { tenantId: 'globex', keyId: 'key_cold', environment: 'mainnet', scopes: EVERY_SCOPE },
 }
 

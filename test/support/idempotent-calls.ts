@@ -26,6 +26,7 @@ export async function idempotentCalls(sandbox: Sandbox, client: Client): Promise
     ...(await shareCases(stage)),
     ...webhookCases(client),
     ...apiKeyCases(client),
+    ...policyCases(client),
     ...nft,
   }
 }
@@ -47,6 +48,29 @@ function apiKeyCases(client: Client): Readonly<Record<string, RouteCase>> {
         other: { overlap_seconds: 2 },
       })
     },
+  }
+}
+
+function policyCases(client: Client): Readonly<Record<string, RouteCase>> {
+  /** Of a new draft. */
+  async function draft(): Promise<number> {
+    const revision = Number((await client.get('/v1/policies')).body.data?.draft?.revision ?? 0)
+    const policy = {
+      default: 'allow',
+      rules: [{ id: `rule${revision}`, effect: 'deny', match: { actions: ['export'] } }],
+    }
+    await client.call('PUT', '/v1/policies', { body: { revision, policy } })
+    return revision + 1
+  }
+  const changing = (path: string): RouteCase => {
+    return async () => {
+      const revision = await draft()
+      return calls('environment', path, { good: { revision }, bad: { revision: 0 }, other: { revision: revision + 1 } })
+    }
+  }
+  return {
+    'POST /v1/policies/shadow': changing('/v1/policies/shadow'),
+    'POST /v1/policies/publish': changing('/v1/policies/publish'),
   }
 }
 

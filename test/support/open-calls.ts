@@ -33,6 +33,8 @@ export async function openCalls(
     findSender: async (owner, id) => withAddress(await findWallet(owner, id)),
     limitsOf: async () => [],
     usdPriceOf: async () => null,
+    judgeTransaction: async () => ({}),
+    isJudged: async () => false,
     quoteOf: (chainId) => chainOf(chainId).fees.quote(),
     gasRules: (chainId) => chainOf(chainId).forks.rules(),
     completionMs: () => 1_000,

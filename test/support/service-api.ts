@@ -28,7 +28,7 @@ export type Reply = {
 }
 
 export type ApiRequest = {
-  readonly method?: 'GET' | 'POST' | 'DELETE' | 'PATCH'
+  readonly method?: 'GET' | 'POST' | 'DELETE' | 'PATCH' | 'PUT'
   readonly path: string
   readonly body?: unknown
   readonly key?: string

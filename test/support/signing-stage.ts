@@ -1,4 +1,5 @@
 /** The routes of wallets and of signatures over HTTP on a fresh database, with a signer. */
+import { pino } from 'pino'
 import type { Test } from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { type Environ, loadConfig } from '../../src/config.ts'
@@ -8,6 +9,7 @@ import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { PRODUCTION } from './config.ts'
 import { type Answer, startTestApp } from './http.ts'
+import { JUDGES_NOTHING } from './judging.ts'
 import { TEST_CHAIN } from './log.ts'
 import { MAIL } from './typed-data.ts'
 import { CREATE } from './wallet-api.ts'
@@ -24,7 +26,12 @@ export async function withSigning(t: Test, { signer = true, env = {} as Environ 
   if (signer) await runSigner(t, parts)
   const config = loadConfig({ ...PRODUCTION, ...env })
   const isManaged = (chainId: number, address: string) => isManagedContract(parts.pool, chainId, address)
-  const routes = [openingRoutes(parts), walletRoutes(parts), buildSignatures({ ...parts, newId, config, isManaged })]
+  const logger = pino({ level: 'silent' })
+  const routes = [
+    openingRoutes(parts),
+    walletRoutes(parts),
+    buildSignatures({ ...parts, newId, config, isManaged, judge: JUDGES_NOTHING, logger }),
+  ]
   const { send } = await startTestApp({
     routes: (app) => {
       for (const add of routes) add(app)

@@ -142,8 +142,8 @@ export async function makeWallet(
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, makeHdWallet } = parts
   const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
-  const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf })
-  const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf })
+  const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf, problemOf: async () => null })
+  const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null })
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {

@@ -38,6 +38,12 @@ const IN_NO_ERROR = new Set([
   'secret_already_returned',
   'unlimited_spend',
   'unreadable_call',
+  // Of policies.
+  'allows_nothing',
+  'asks_people',
+  'never_decides',
+  'never_matches',
+  'unused_list',
   'mpc_ceremony_failed',
   'invalid_setting',
   'invalid_transition',

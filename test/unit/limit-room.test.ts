@@ -18,7 +18,10 @@ const reservation = (amount: bigint, more: Partial<Reservation> = {}): Reservati
   kept: 0n,
   ...more,
 })
-const opening = (...reservations: readonly Reservation[]) => ({ chainId: 1, requestedAt: NOW, reservations })
+const opening = (...reservations: readonly Reservation[]) => ({
+  ...{ environment: 'mainnet' as const, walletId: 'wal_1', chainId: 1, requestedAt: NOW },
+  reservations,
+})
 const ports = (newestMs: number | null, spent = 0n): RoomPorts => ({
   readSpent: async (counters) => new Map(counters.map(({ counter }) => [counter, [{ bucket: BUCKET, amount: spent }]])),
   newestBlockMs: async () => newestMs,

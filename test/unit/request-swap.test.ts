@@ -81,6 +81,8 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
     quoteSwap: unused,
     limitsOf: unused,
     usdPriceOf: unused,
+    judgeTransaction: unused,
+    isJudged: unused,
     quoteOf: unused,
     gasRules: unused,
     completionMs: unused,

@@ -1,7 +1,7 @@
 /** Typed data that lets others spend: the forms of well-known protocols are found, and harmless data is not. */
 import t from 'tap'
+import { spendingTypeIn } from '../../src/core/spending-types.ts'
 import type { Declaration } from '../../src/signatures/read-types.ts'
-import { spendingTypeIn } from '../../src/signatures/spending-types.ts'
 import { MAIL } from '../support/typed-data.ts'
 
 /** `type name` in the notation of EIP-712: `Permit(address owner,uint256 value)`. */

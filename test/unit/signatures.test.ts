@@ -174,11 +174,16 @@ t.test('a signer is recovered only from 65 bytes with a low s and a v of 27 or 2
   test.not(recoverSigner(MAIL_DIGEST, `0x${r}${s}1b`), COW)
 })
 
+const OPENED = { position: 1n, actor: 'apikey:key_1', recordedAt: NOW }
+const problemOf = async () => null
+
 /** The log of one signature, in memory. */
 function logOf(...events: readonly SignatureEvent[]) {
   let state = fold(events)
   const log = {
-    load: async () => ({ id: 'sig_1', state, version: 1, hash: '' }),
+    loadChecked: async () => [
+      { id: 'sig_1', state, version: 1, hash: '', broken: null, tenantId: 'acme', opened: OPENED },
+    ],
     now: () => NOW,
     execute: async (
       aggregate: typeof signatureAggregate,
@@ -212,7 +217,7 @@ t.test('a signer is given what was recorded, with the intent that it serves', as
     [typedData, MAIL_SIGNATURE],
   ] as const) {
     const { log, signed } = logOf(requested)
-    const sign = createSignRecorded({ log, signer, walletOf: walletOf(requested) })
+    const sign = createSignRecorded({ log, signer, walletOf: walletOf(requested), problemOf })
     await sign('sig_1')
     test.equal(signed(), signature)
     await sign('sig_1')
@@ -232,12 +237,12 @@ t.test(
     for (const signature of bad) {
       const { log, signed } = logOf(message)
       const signer = { signMessage: async () => signature, signTypedData: async () => signature }
-      const sign = createSignRecorded({ log, signer, walletOf: walletOf() })
+      const sign = createSignRecorded({ log, signer, walletOf: walletOf(), problemOf })
       await test.rejects(sign('sig_1'), { code: 'signature_mismatch', retryable: true })
       test.equal(signed(), null)
     }
     const signer = { signMessage: async () => '', signTypedData: async () => '' }
-    const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf() })
+    const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf(), problemOf })
     await test.rejects(unknown('sig_1'), { code: 'signature_not_found' })
   },
 )

@@ -112,6 +112,7 @@ t.test('every event that was ever written is still read', async (t) => {
     ],
     ['WatchStarted', [], { status: 'active', type: 'watch', address: FOREIGN, environment: 'testnet' }],
     ['WalletRelabelled', [requested], { label: 'Cold' }],
+    ['WalletTagged', [requested], { tags: ['hot', 'payroll'] }],
     [
       'NotificationsChanged',
       [watched],

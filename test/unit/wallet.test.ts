@@ -143,6 +143,27 @@ t.test('a label and notifications change independently, and only when they diffe
     .expectNothing(t)
 })
 
+t.test('tags are a set: sorted, each once, and only another one is recorded', async (t) => {
+  const tagged = (tags: readonly string[], taggedAt = LATER): WalletEvent => ({
+    type: 'WalletTagged',
+    data: { tags, taggedAt },
+  })
+  given()
+    .when({ type: 'RequestWallet', request, tags: ['payroll', 'hot', 'hot'] })
+    .expect(t, requested, tagged(['hot', 'payroll'], NOW))
+  given().when({ type: 'RequestWallet', request, tags: [] }).expect(t, requested)
+  const hot = given(requested, created, tagged(['hot']))
+  hot.when(revise({ tags: ['hot', 'hot'] })).expectNothing(t)
+  hot.when(revise({ tags: ['payroll', 'hot'] })).expect(t, tagged(['hot', 'payroll']))
+  hot.when(revise({ tags: [] })).expect(t, tagged([]))
+  hot
+    .when(revise({ label: 'Cold' }))
+    .expect(t, { type: 'WalletRelabelled', data: { label: 'Cold', relabelledAt: LATER } })
+  given(requested, created)
+    .when(revise({ tags: [] }))
+    .expectNothing(t)
+})
+
 t.test('a wallet that signs takes no notifications, and then its label does not change either', async (t) => {
   given(requested, created)
     .when(revise({ label: 'Cold', notifications: { largeTransfers: true } }))
@@ -226,6 +247,7 @@ t.test('the row of a wallet is its newest state, and an unknown wallet has none'
           chain_id: 1000001,
           address: OWN,
           label: 'Treasury 🏦',
+          tags: [],
           external_id: 'customer-42',
           status: 'active',
           key_ref: { kind: 'hd', tenantId: 'acme', index: 0 },
@@ -254,6 +276,6 @@ t.test('each event of a wallet has the jobs that it needs, and no others', async
   for (const type of ['WalletCreated', 'WatchStarted']) {
     t.strictSame(jobsOf(type), [{ queue: 'observe', id: 'wal_1', data: { wallet_id: 'wal_1' } }])
   }
-  for (const type of ['WalletRelabelled', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
+  for (const type of ['WalletRelabelled', 'WalletTagged', 'NotificationsChanged', 'WalletArchived', 'WalletRestored'])
     t.strictSame(jobsOf(type), [])
 })

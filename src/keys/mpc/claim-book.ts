@@ -20,6 +20,8 @@ export type ClaimResult =
   | { readonly granted: false; readonly reason: 'transaction_used'; readonly nonce: number }
   /** The party has signed as many fillers for the wallet as it does in an hour. */
   | { readonly granted: false; readonly reason: 'too_many_fillers' }
+  /** The party has helped to spend what a limit of the policy allows. */
+  | { readonly granted: false; readonly reason: 'over_limit' }
 
 export type ClaimBook = ReturnType<typeof createClaimBook>
 

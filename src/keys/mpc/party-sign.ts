@@ -2,7 +2,7 @@
  * A party's part in signing: it looks up the request in the log, computes the digests itself, and sends no last message
  * before its journal has recorded what it helped to sign.
  */
-import { type Coverage, notCovered } from '../coverage.ts'
+import { type Coverage, notCovered, type SpentLimit } from '../coverage.ts'
 import { eip191Digest } from '../eip191.ts'
 import { eip712Digest } from '../eip712.ts'
 import { eip1559Digest } from '../eip1559.ts'
@@ -62,6 +62,7 @@ type Accepted = {
   /** The nonces checked against the log: nonces that another session claimed since then are not proven lost. */
   readonly signedNonces: readonly number[]
   readonly isFiller: boolean
+  readonly limits: readonly SpentLimit[] | undefined
 }
 
 /** Takes part in one session; resolves with the outcome of each item. */
@@ -144,7 +145,8 @@ async function judge(ports: PartySignPorts, begin: SignBegin, others: readonly n
       try {
         const signedNonces = asked[index]?.signedNonces ?? []
         const [digest, share] = [digestOf(item.subject), await ports.shares.numberOf(key)]
-        return { item, key, digest, share, signedNonces, isFiller: verdict.isFiller === true }
+        const { isFiller = false, limits } = verdict
+        return { item, key, digest, share, signedNonces, isFiller, limits }
       } catch (error) {
         return { refusal: refusalOf(error) }
       }
@@ -195,14 +197,18 @@ function digestOf(subject: SigningSubject): Uint8Array {
   return subject.kind === 'typed_data' ? eip712Digest(subject.typedData) : eip191Digest(subject.message)
 }
 
+const TOO_MANY_FILLERS = `this party signs at most ${MAX_FILLERS_AN_HOUR} fillers of gaps for a wallet in an hour`
+const OVER_LIMIT = 'this party has helped to spend what a limit of the policy allows in its window'
+
 /** Only transactions need claims, since they can be mined twice; signing a message twice has no further effect. */
 async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
-  const claims = items.map(({ item: { intent, subject }, key, signedNonces, isFiller }): Claim | null => {
+  const claims = items.map(({ item: { intent, subject }, key, signedNonces, isFiller, limits }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
     // Whether the log proves all of these except this one lost was checked before.
     const released = signedNonces.filter((other) => other !== nonce)
-    return { transactionId: intent.id, chainId, address: key.address, nonce, released, isFiller }
+    const claimed = { transactionId: intent.id, chainId, address: key.address, nonce, released, isFiller }
+    return limits === undefined ? claimed : { ...claimed, limits }
   })
   const answers = [
     ...(await claimAnew(
@@ -213,8 +219,8 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
   return claims.map((each, place) => {
     const answer = each === null ? undefined : answers.shift()
     if (answer === undefined || answer.granted) return null
-    if (answer.reason === 'too_many_fillers') {
-      const rule = `this party signs at most ${MAX_FILLERS_AN_HOUR} fillers of gaps for a wallet in an hour`
+    if (answer.reason === 'too_many_fillers' || answer.reason === 'over_limit') {
+      const rule = answer.reason === 'over_limit' ? OVER_LIMIT : TOO_MANY_FILLERS
       const item = items[place]?.item
       if (item !== undefined) ports.onNotCovered(item, rule)
       return { kind: 'not_covered', party: null, reason: rule }

@@ -1,7 +1,7 @@
 /**
  * Records which transaction one party has helped to sign with which nonce of which address. Two rules hold whatever a
  * coordinator requests: a nonce is used for one transaction of the log, and a transaction is signed with one nonce
- * until the log proves that nonce lost. Fillers of gaps are limited too.
+ * until the log proves that nonce lost. Fillers of gaps are limited too, and what limits of policies are about is added up.
  *
  * One process owns the directory. A journal that is damaged, when it is opened or later, grants nothing more.
  */
@@ -9,14 +9,17 @@ import { join } from 'node:path'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Unavailable } from '../../core/errors.ts'
+import type { SpentLimit } from '../coverage.ts'
 import { preparePrivateDirectory } from '../private-files.ts'
 import { type ClaimBook, type ClaimEntry, type ClaimResult, createClaimBook } from './claim-book.ts'
 import { type FillerCounts, openFillerCounts } from './filler-counts.ts'
 import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
+import { openSpentBook, type RevertedOf, type SpentBook } from './spent-book.ts'
 
 const FILE_NAME = 'signing.journal'
 /** Apart from the claims, whose file older programs read too. */
 const FILLERS_FILE_NAME = 'fillers.journal'
+const SPENT_FILE_NAME = 'limits.journal'
 /** With fewer stale claims than this, rewriting the file is not worthwhile. */
 const MIN_STALE_CLAIMS = 1_000
 export type Claim = ClaimEntry & {
@@ -29,6 +32,8 @@ export type Claim = ClaimEntry & {
   readonly overtakes?: readonly string[]
   /** The transaction only fills a gap: a wallet gets few of them in an hour. */
   readonly isFiller?: boolean
+  /** What it reserves of limits. */
+  readonly limits?: readonly SpentLimit[]
 }
 
 export type SigningJournal = {
@@ -62,6 +67,7 @@ export type SigningJournal = {
 }
 
 const TOO_MANY_FILLERS: ClaimResult = { granted: false, reason: 'too_many_fillers' }
+const OVER_LIMIT: ClaimResult = { granted: false, reason: 'over_limit' }
 
 export type JournalLog = { readonly warn: (fields: object, message: string) => void }
 
@@ -92,6 +98,7 @@ type State = {
   readonly file: JournalFile
   claimsInFile: number
   readonly fillers: FillerCounts
+  readonly spent: SpentBook
 }
 
 export type SigningJournalPorts = {
@@ -99,6 +106,8 @@ export type SigningJournalPorts = {
   /** Called before anything is granted. @throws Unavailable when this process no longer owns the directory */
   readonly requireOwner: () => Promise<void>
   readonly log: JournalLog
+  /** What gives back what it reserved of limits; by default nothing does. */
+  readonly revertedOf?: RevertedOf
   /** The clock of this machine, ms. */
   readonly now?: () => number
 }
@@ -130,7 +139,12 @@ async function readState({ directory, log, now = Date.now }: SigningJournalPorts
       for (const entry of record.claim) book.add(fromLine(entry))
       claimsInFile += record.claim.length
     })
-    return { book, file, claimsInFile, fillers: await openFillerCounts(join(directory, FILLERS_FILE_NAME), now) }
+    const fillers = await openFillerCounts(join(directory, FILLERS_FILE_NAME), now)
+    const spent = await openSpentBook(join(directory, SPENT_FILE_NAME), now).catch(async (error: unknown) => {
+      await fillers.close()
+      throw error
+    })
+    return { book, file, claimsInFile, fillers, spent }
   } catch (error) {
     await file.close()
     throw error
@@ -152,8 +166,11 @@ function damagedJournal(damage: Unavailable): SigningJournal {
   }
 }
 
-function journalOf(state: State, { log, requireOwner }: SigningJournalPorts): SigningJournal {
-  const { file, fillers } = state
+function journalOf(
+  state: State,
+  { log, requireOwner, revertedOf = async () => [] }: SigningJournalPorts,
+): SigningJournal {
+  const { file, fillers, spent } = state
   let waiting: Request[] = []
   let running: Promise<void> | null = null
 
@@ -178,8 +195,11 @@ function journalOf(state: State, { log, requireOwner }: SigningJournalPorts): Si
   return {
     async claim(claims) {
       const all = claims.map(checked)
-      const refused = new Set<Claim>()
-      for (const each of all) if (each.isFiller && !(await fillers.take(each))) refused.add(each)
+      const refused = new Map<Claim, ClaimResult>()
+      for (const each of all) {
+        if (each.isFiller && !(await fillers.take(each))) refused.set(each, TOO_MANY_FILLERS)
+        if (each.limits !== undefined && !(await spent.take(each, revertedOf))) refused.set(each, OVER_LIMIT)
+      }
       if (refused.size === 0) return request([], all)
       const results = [
         ...(await request(
@@ -187,14 +207,15 @@ function journalOf(state: State, { log, requireOwner }: SigningJournalPorts): Si
           all.filter((each) => !refused.has(each)),
         )),
       ]
-      return all.map((each) => (refused.has(each) ? TOO_MANY_FILLERS : (results.shift() as ClaimResult)))
+      return all.map((each) => refused.get(each) ?? (results.shift() as ClaimResult))
     },
     forget: async (transactionIds) => void (await request(transactionIds, [])),
     async check() {
       await request([], [])
       await fillers.check()
+      await spent.check()
     },
-    damage: () => file.damage() ?? fillers.damage(),
+    damage: () => file.damage() ?? fillers.damage() ?? spent.damage(),
     noncesOf: state.book.noncesOf,
     holderOf: (nonce) => state.book.holderOf({ ...nonce, address: nonce.address.toLowerCase() }),
     highestOf: state.book.highestOf,
@@ -202,7 +223,7 @@ function journalOf(state: State, { log, requireOwner }: SigningJournalPorts): Si
     async close() {
       await running
       await file.close()
-      await fillers.close()
+      await Promise.all([fillers.close(), spent.close()])
     },
   }
 }
@@ -214,7 +235,7 @@ async function runBatch(state: State, batch: readonly Request[], requireOwner: (
   // Not undone when the write fails: the log allows it, and the file only remembers longer.
   for (const id of forget) book.forget(id)
   const added: ClaimEntry[] = []
-  const judge = ({ released = [], overtakes = [], isFiller: _, ...entry }: Claim): ClaimResult => {
+  const judge = ({ released = [], overtakes = [], isFiller: _, limits: __, ...entry }: Claim): ClaimResult => {
     const result = book.judge(entry, released, overtakes)
     if (result.granted && !book.has(entry)) {
       book.add(entry)

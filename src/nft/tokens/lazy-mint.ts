@@ -1,18 +1,34 @@
 /** Records a LAZY mint with the request to sign its voucher. Nothing is sent to the chain. */
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
+import type { Network } from '../../core/networks.ts'
+import { type JudgedParts, policyLimitOf, type Reserving } from '../../core/policy-limit.ts'
+import { recorded } from '../../core/recorded.ts'
+import type { Owner } from '../../core/tenants.ts'
 import type { NewId } from '../../declarations.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
-import { WalletGuardRefused } from '../../event-log/commit.ts'
+import { LimitReached, WalletGuardRefused } from '../../event-log/commit.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
 import { mintAggregate } from './mint-aggregate.ts'
-import type { Mint } from './mint-events.ts'
+import type { Mint, VoucherTerms } from './mint-events.ts'
 import type { MadeMint } from './mint-view.ts'
 import type { MintItem } from './read-items.ts'
 
-export type LazyMintPorts = { readonly log: Pick<EventLog, 'now'>; readonly newId: NewId }
+export type LazyMintPorts = {
+  readonly log: Pick<EventLog, 'now'>
+  readonly newId: NewId
+  /** What the policy says, for the event. @throws PolicyRefused */
+  readonly judgeVoucher: (
+    voucher: Owner &
+      Pick<VoucherTerms, 'walletId' | 'chainId' | 'contract' | 'requestedAt'> & {
+        readonly network: Network
+        readonly recipient: string | null
+      },
+    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+  ) => Promise<JudgedParts>
+}
 
 export type LazyMintRequest = {
   readonly collection: CollectionRow
@@ -24,11 +40,11 @@ export type LazyMintRequest = {
 }
 
 /**
- * @throws Conflict `wallet_archived`; IdempotencyKeyReused; UniqueRuleBroken when the token id was assigned to another
+ * @throws Conflict `wallet_archived`; PolicyRefused; IdempotencyKeyReused; UniqueRuleBroken when the token id was assigned to another
  *   mint
  */
 export async function recordLazyMint(
-  { log, newId }: LazyMintPorts,
+  { log, newId, judgeVoucher }: LazyMintPorts,
   { collection, item, tokenId, validUntil, metadata }: LazyMintRequest,
   append: AppendPrepared,
 ): Promise<Accepted<MadeMint>> {
@@ -44,10 +60,18 @@ export async function recordLazyMint(
     tokens: [{ ...token, transactionId: null }],
     requestedAt,
   }
-  const voucher = {
+  const { tenantId, actor } = metadata
+  const { environment, network } = collection
+  const place = {
     walletId: collection.wallet_id,
     chainId: collection.chain_id,
     contract: collection.contract_address,
+  }
+  const asked = { tenantId, environment, network, ...place, recipient, requestedAt }
+  const judged = await judgeVoucher(asked, { actor, accepting: metadata })
+  const voucher = {
+    ...place,
+    ...recorded(judged),
     validUntil: validUntil === null ? null : wholeSecond(validUntil),
     requestedAt,
   }
@@ -57,12 +81,13 @@ export async function recordLazyMint(
   return append({
     id: mintId,
     commit: { changes, guards },
-    explain,
+    explain: (refusal) => explainRefusal(refusal, { environment, walletId: collection.wallet_id, ...judged }),
     made: { transactionIds: [], collection, view: null },
   })
 }
 
-function explain(refusal: unknown): unknown {
+function explainRefusal(refusal: unknown, requested: Reserving): unknown {
+  if (refusal instanceof LimitReached) return policyLimitOf(refusal, [requested]) ?? refusal
   if (!(refusal instanceof WalletGuardRefused)) return refusal
   return new Conflict('wallet_archived', 'The wallet of the collection is archived: restore it first.')
 }

@@ -1,6 +1,7 @@
 /** The read models of a mint: its row, its tokens, and their published metadata. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
+import { spendsOf } from '../../transactions/spends.ts'
 import { contentRows } from '../metadata/content.ts'
 import { type MintCommand, mintDecider } from './mint-decider.ts'
 import type { Mint, MintEvent } from './mint-events.ts'
@@ -23,10 +24,15 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables>
   },
   // Redeeming and revoking a voucher open a transaction, which takes the key.
   opens: opensItself<MintEvent>('MintRecorded'),
-  project: (_before, after, context) => ({
+  project: (before, after, context) => ({
     rows: after.state === 'unknown' ? [] : [...rowsOf(after.mint, context), ...voucherRows(after.voucher, context)],
     holds: [],
+    spends: voucherOf(before) === null ? spendsOf(voucherOf(after)?.reservations) : [],
   }),
+}
+
+function voucherOf(mint: MintState): Voucher | null {
+  return mint.state === 'unknown' ? null : mint.voucher
 }
 
 function rowsOf(mint: Mint, { id, version }: ProjectionContext): ReadModelRow<Tables>[] {

@@ -3,6 +3,9 @@
  * events for it. Token ids and amounts are decimal digits in strings.
  */
 import type { Event } from '../../core/messages.ts'
+import type { PolicyPart } from '../../core/policy-part.ts'
+import type { Recorded } from '../../core/recorded.ts'
+import type { Reservation } from '../../core/spend-limits.ts'
 
 export const MINTING_TYPES = ['DIRECT', 'LAZY', 'BATCH'] as const
 export type MintingType = (typeof MINTING_TYPES)[number]
@@ -45,6 +48,10 @@ export type VoucherTerms = {
   readonly contract: string
   /** Whole seconds, as the contract counts; `null` if it never expires. */
   readonly validUntil: string | null
+  /** The policy that judged it; missing where none was in force, and in older events. */
+  readonly policy?: PolicyPart
+  /** What it counts towards limits of the policy, whatever becomes of it: a voucher can be redeemed at any time. */
+  readonly reservations?: Recorded<readonly Reservation[]>
   readonly requestedAt: string
 }
 

@@ -13,7 +13,7 @@ import type { CollectionReads, CollectionRow } from '../collections/read-collect
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
 import { outcomeOf } from '../outcome.ts'
 import type { Allot, Place } from './allot.ts'
-import { recordLazyMint } from './lazy-mint.ts'
+import { type LazyMintPorts, recordLazyMint } from './lazy-mint.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { Mint, MintToken } from './mint-events.ts'
 import { type MadeMint, recordedMint } from './mint-view.ts'
@@ -22,14 +22,15 @@ import { type AddressedItem, isAddressed, type RequestedMint, readItems } from '
 
 export type MintRequest = RequestedMint & { readonly collectionId: string }
 
-export type MintPorts = PreparePorts & {
-  readonly accept: Accept
-  readonly collections: CollectionReads
-  readonly pinMetadata: PinMetadata
-  readonly allot: Allot
-  /** Maximum gas of one transaction. */
-  readonly maxTransactionGas?: bigint
-}
+export type MintPorts = PreparePorts &
+  LazyMintPorts & {
+    readonly accept: Accept
+    readonly collections: CollectionReads
+    readonly pinMetadata: PinMetadata
+    readonly allot: Allot
+    /** Maximum gas of one transaction. */
+    readonly maxTransactionGas?: bigint
+  }
 
 export type AcceptedMint = Accepted<MadeMint>
 

@@ -5,41 +5,54 @@
  * recovered from it, and the first one is kept: a repeated job changes nothing.
  */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
+import { type Opened, requireSound } from '../../event-log/load-checked.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { eip712Digest } from '../../keys/eip712.ts'
 import { recoverSigner } from '../../keys/recover-signer.ts'
 import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
 import type { Signer } from '../../keys/signer.ts'
-import type { SigningWalletOf } from '../../wallets/signing-wallet.ts'
+import type { SigningWallet, SigningWalletOf } from '../../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../../wallets/wallet-facts.ts'
 import { mintAggregate } from './mint-aggregate.ts'
+import type { Mint } from './mint-events.ts'
+import type { Voucher } from './mint-state.ts'
 import { requireLazy } from './voucher-decider.ts'
 import { chainVoucher } from './voucher-terms.ts'
+
+/** A voucher of the log, with what the first event of its mint is recorded with: the request opened both. */
+export type RecordedVoucher = Opened & { readonly id: string; readonly mint: Mint; readonly voucher: Voucher }
+
+/** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
+export type VoucherProblem = (recorded: RecordedVoucher, wallet: SigningWallet) => Promise<string | null>
 
 export type SignVoucherPorts = {
   readonly log: EventLog
   readonly signer: Pick<Signer, 'signTypedData'>
   readonly walletOf: SigningWalletOf
+  readonly problemOf: VoucherProblem
 }
 
 /**
  * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached,
- *   SignatureMismatch, WalletUnfit: the job is retried
+ *   SignatureMismatch, BrokenChain, WalletUnfit, also for what the policy of the log forbids: the job is retried
  */
 export type SignVoucher = (mintId: string) => Promise<void>
 
-export function createSignVoucher({ log, signer, walletOf }: SignVoucherPorts): SignVoucher {
+export function createSignVoucher({ log, signer, walletOf, problemOf }: SignVoucherPorts): SignVoucher {
   return async (mintId) => {
-    const { state } = await log.load(mintAggregate, mintId)
+    const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [mintId]))
     const { voucher, mint } = requireLazy(state)
     const [token] = mint.tokens
-    if (voucher.signature !== null || token === undefined) return
+    if (voucher.signature !== null || token === undefined || opened === null) return
     const { walletId, chainId, contract, recipient, validUntil } = voucher
     const terms = chainVoucher({ ...token, recipient, validUntil })
     const typedData = voucherTypedData(chainId, contract, terms)
-    const { key, address, tenantId } = await walletOf(walletId)
+    const wallet = await walletOf(walletId)
+    const { key, address, tenantId } = wallet
     if (tenantId !== mint.tenantId)
       throw new WalletUnfit(`Wallet ${walletId} does not belong to the tenant of mint ${mintId}.`)
+    const problem = await problemOf({ ...opened, id: mintId, mint, voucher }, wallet)
+    if (problem !== null) throw new WalletUnfit(`The voucher of ${mintId} does not match the event log: ${problem}.`)
     const signature = await signer.signTypedData({ key, intent: { kind: 'voucher', id: mintId }, typedData })
     const digest = `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
     if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)

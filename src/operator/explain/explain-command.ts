@@ -32,7 +32,7 @@ resource {"of", "story": [{"at", "event", "who", "text"}], "transactions": [{"id
       {
         name: '<id>',
         description:
-          'a transaction (tx_…) or any of its hashes (0x…), or a wallet, key, batch of transfers, collection, mint, NFT transfer, signature or export',
+          'a transaction (tx_…) or any of its hashes (0x…), or a wallet, key, batch of transfers, collection, mint, NFT transfer, signature or export, or policy-<tenant>-<environment>',
       },
     ],
     run: ({ arguments: [id = ''] }, io) =>

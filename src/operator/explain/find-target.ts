@@ -27,14 +27,25 @@ export async function findTarget(pool: Pool, explained: readonly Explained[], te
     if (rowCount === 0) throw new NotFound('transaction', 'transaction_not_found', `There is no transaction ${text}.`)
     return { kind: 'transaction', id: text }
   }
-  const resource = explained.find(({ kind }) =>
-    [idPattern, derivedIdPattern].some((pattern) => new RegExp(pattern(ID_PREFIXES[kind])).test(text)),
-  )
-  if (resource !== undefined) return { kind: 'resource', id: text, resource }
-  const known = ['transaction' as const, ...explained.map(({ kind }) => kind)].map((kind) => ID_PREFIXES[kind])
+  for (const resource of explained) {
+    const id = idOf(resource, text)
+    if (id !== null) return { kind: 'resource', id, resource }
+  }
+  const kinds = ['transaction' as const, ...explained.flatMap(({ kind }) => kind ?? [])]
+  const others = explained.flatMap(({ idRule }) => idRule ?? []).map((rule) => `, nor ${rule}`)
   throw new BadInput(
-    `${text} is neither an id (${known.join('_, ')}_ and a UUID) nor the hash of a transaction (0x and 64 hex digits)`,
+    `${text} is neither an id (${kinds.map((kind) => ID_PREFIXES[kind]).join('_, ')}_ and a UUID) nor the hash of a transaction (0x and 64 hex digits)${others.join('')}`,
   )
+}
+
+/** The id of the stream of a resource; `null` for text that is none of its ids. */
+function idOf({ kind, aggregate }: Explained, text: string): string | null {
+  if (kind !== null) {
+    const isId = [idPattern, derivedIdPattern].some((pattern) => new RegExp(pattern(ID_PREFIXES[kind])).test(text))
+    return isId ? text : null
+  }
+  const prefix = `${aggregate?.category}-`
+  return text.startsWith(prefix) ? text.slice(prefix.length) : null
 }
 
 /** Every version ever signed is found by its hash, including replaced ones. */

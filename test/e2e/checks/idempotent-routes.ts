@@ -14,10 +14,12 @@ import type { Call, RouteCalls, RouteCase } from '../../support/route-calls.ts'
 const WAIT = { prefer: 'wait=60' }
 /** Routes that respond immediately, and the faucet, which always waits. */
 const NO_PREFERENCE =
-  /\/(watch|restore|assets|faucet|cancel|speed-up|webhooks|api-keys|rotate|rotate-secret|enable|disable|retry|replay|test)$/
+  /\/(shadow|publish|watch|restore|assets|faucet|cancel|speed-up|webhooks|api-keys|rotate|rotate-secret|enable|disable|retry|replay|test)$/
 /** They record nothing, or have one effect however often they are sent, and take no key. */
 const READS = [
   'POST /v1/api-keys/report',
+  'POST /v1/policies/backtest',
+  'POST /v1/policies/simulate',
   'POST /v1/wallets/{wallet_id}/swap/quote',
   'POST /v1/wallets/{wallet_id}/transfer/preview',
 ]

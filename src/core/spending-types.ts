@@ -3,7 +3,9 @@
  * calls that another contract makes for the signer. Reads names and fields alone: a contract can hide such a right in a
  * type that looks like none, so this is a filter for known forms, and not a proof.
  */
-import type { Declaration } from './read-types.ts'
+
+/** A field of a struct, as its type declares it. */
+type TypedField = { readonly name: string; readonly type: string }
 
 export type SpendingType = {
   readonly struct: string
@@ -24,7 +26,7 @@ const ADDRESS = /^address(\[.*)?$/
 const CALL_DATA = /^bytes(\[.*)?$/
 
 /** @param types without the type of the domain @returns the first type that spends; `null` for none */
-export function spendingTypeIn(types: Readonly<Record<string, readonly Declaration[]>>): SpendingType | null {
+export function spendingTypeIn(types: Readonly<Record<string, readonly TypedField[]>>): SpendingType | null {
   const structs = Object.entries(types)
   const addressed = structs.some(([, fields]) => fields.some(({ type }) => ADDRESS.test(type)))
   for (const [struct, fields] of structs) {
@@ -34,7 +36,7 @@ export function spendingTypeIn(types: Readonly<Record<string, readonly Declarati
   return null
 }
 
-function reasonOf(struct: string, fields: readonly Declaration[], addressed: boolean): string | null {
+function reasonOf(struct: string, fields: readonly TypedField[], addressed: boolean): string | null {
   if (wordsOf(struct).some((word) => WORDS.test(word)))
     return 'is named like a permit, an order, a transfer or a call for the signer'
   for (const { name, type } of fields) {

@@ -1,0 +1,155 @@
+/** Whether recorded requests are as the policy of the log says, for signers, parties and operators: where its facts are read. */
+import type { Pool } from 'pg'
+import { assetAggregate, assetStreamId } from '../assets/aggregate.ts'
+import type { AssetEvent } from '../assets/events.ts'
+import { toChecksumAddress } from '../chain/address.ts'
+import { tokenAsset } from '../core/assets.ts'
+import { gathering } from '../core/gathering.ts'
+import type { Owner } from '../core/tenants.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
+import type { Checked } from '../event-log/load-checked.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { collectionAggregate } from '../nft/collections/aggregate.ts'
+import { COLLECTIONS } from '../nft/sql.ts'
+import { type CheckRequests, type CountedSpends, createCheckRequests } from '../policies/check-requests.ts'
+import { createLogClock, type LogClock } from '../policies/log-clock.ts'
+import type { Changes, LogFacts } from '../policies/log-facts.ts'
+import { createRecordedPolicies } from '../policies/recorded-policies.ts'
+import type { AssetRef } from '../transactions/events.ts'
+import { readBuckets } from '../transactions/read-spent.ts'
+import { swapSpenders } from '../transactions/swap-target.ts'
+import { walletAggregate } from '../wallets/aggregate.ts'
+import type { WalletEvent } from '../wallets/events.ts'
+import { WALLETS } from '../wallets/sql.ts'
+import type { Kernel } from './kernel.ts'
+
+type Parts = Pick<Kernel, 'log' | 'pool' | 'chains' | 'clock'>
+
+/** @param options.counts whether this process may read what the append has counted */
+export function composeCheckRequests(
+  parts: Parts,
+  { counts, times = null }: { readonly counts: boolean; readonly times?: LogClock | null },
+): CheckRequests {
+  const { pool, clock } = parts
+  const spentIn = gathering((buckets: Parameters<CountedSpends['spentIn']>[0]) => readBuckets(pool, buckets), {
+    isShared: isConnectionFailure,
+  })
+  const counted = counts ? { spentIn, clock } : null
+  return createCheckRequests(createRecordedPolicies(pool), factSources(parts), { counted, times })
+}
+
+/** Notes the newest position of the log at once, and then every minute. */
+export async function startLogClock({ pool, clock, logger }: Kernel, signal: AbortSignal): Promise<LogClock> {
+  const times = createLogClock(pool, clock)
+  await times.note()
+  const timer = setInterval(() => {
+    times.note().catch((error: unknown) => logger.warn({ err: error }, 'cannot read the newest position; will retry'))
+  }, NOTED_EVERY_MS).unref()
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  return times
+}
+
+const NOTED_EVERY_MS = 60_000
+
+function factSources(parts: Parts): LogFacts {
+  const { log, pool, chains } = parts
+  return {
+    async tagsOf(walletId) {
+      const { events } = await log.readSound<WalletEvent>(walletAggregate, walletId)
+      return events.flatMap(({ type, data, position, recordedAt: at }) =>
+        type === 'WalletTagged' ? [{ position, at, value: data.tags }] : [],
+      )
+    },
+    async tokenOf(tenantId, chainId, contract) {
+      const address = toChecksumAddress(contract)
+      const found = chains.byChainId(chainId)?.settings.tokens.find((token) => token.address === address)
+      if (found !== undefined) return always(tokenAsset(chainId, address, found.symbol, found.decimals))
+      const { assetId } = tokenAsset(chainId, address, '', 0)
+      const { events } = await log.readSound<AssetEvent>(assetAggregate, assetStreamId(tenantId, assetId))
+      return events.map(({ type, data, position, recordedAt: at }) => {
+        const value = type === 'AssetRegistered' ? tokenAsset(chainId, address, data.symbol, data.decimals) : null
+        return { position, at, value } satisfies Changes<AssetRef | null>[number]
+      })
+    },
+    isOwn: ownWallets(parts),
+    async isCollection(tenantId, chainId, contract) {
+      const address = toChecksumAddress(contract)
+      const ids = await collectionsAt(pool, { tenantId, chainId, address })
+      // The rows only locate the streams.
+      const found = (await log.loadChecked(collectionAggregate, ids)).filter(
+        ({ state }) =>
+          state.state !== 'unknown' &&
+          state.collection.tenantId === tenantId &&
+          state.collection.chainId === chainId &&
+          state.collection.contractAddress === address,
+      )
+      return changesOf(found)
+    },
+    isSwapSpender(chainId, address) {
+      const spenders = swapSpenders(chains.byChainId(chainId)?.settings.swaps)
+      return spenders.some((spender) => spender.toLowerCase() === address)
+    },
+  }
+}
+
+/** What the settings say was never otherwise. */
+function always<Value>(value: Value): Changes<Value> {
+  return [{ position: -1n, at: '', value }]
+}
+
+/** A fact that is there from the first event of a stream on. */
+function changesOf(found: readonly Pick<Checked<unknown>, 'broken' | 'opened'>[]): Changes<boolean> {
+  return found.flatMap(({ broken, opened }) =>
+    broken !== null || opened === null ? [] : [{ position: opened.position, at: opened.recordedAt, value: true }],
+  )
+}
+
+function ownWallets({ pool, log, chains }: Parts): LogFacts['isOwn'] {
+  const chainIds = chains.all.map(({ settings }) => settings.chainId)
+  type Wanted = Owner & { readonly address: string }
+  const read = gathering(
+    async (wanted: readonly Wanted[]) => {
+      const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'> & { readonly n: string }>({
+        name: 'wallets_of_addresses',
+        text: `SELECT w.wallet_id, k.n FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS k(tenant_id, environment, address, n)
+                CROSS JOIN LATERAL (SELECT wallet_id FROM ${WALLETS} AS wallets
+                  WHERE chain_id = ANY ($4) AND lower(address) = k.address AND tenant_id = k.tenant_id AND environment = k.environment
+                    AND type <> 'watch' OFFSET 0) AS w`,
+        values: [
+          wanted.map(({ tenantId }) => tenantId),
+          wanted.map(({ environment }) => environment),
+          wanted.map(({ address }) => address),
+          chainIds,
+        ],
+      })
+      // The rows only locate the streams.
+      const ids = [...new Set(rows.map(({ wallet_id }) => wallet_id))]
+      const loaded = new Map((await log.loadChecked(walletAggregate, ids)).map((one) => [one.id, one]))
+      return wanted.map(({ tenantId, environment, address }, index) =>
+        changesOf(
+          rows.flatMap(({ wallet_id, n }) => {
+            const wallet = Number(n) === index + 1 ? loaded.get(wallet_id) : undefined
+            if (wallet === undefined || wallet.state.status === 'unknown') return []
+            const { state, tenantId: owner } = wallet
+            const isIt = owner === tenantId && state.environment === environment && state.type !== 'watch'
+            return isIt && state.address?.toLowerCase() === address ? [wallet] : []
+          }),
+        ),
+      )
+    },
+    { isShared: isConnectionFailure },
+  )
+  return async (owner, address) => (await read([{ ...owner, address }]))[0] ?? []
+}
+
+async function collectionsAt(
+  pool: Pool,
+  { tenantId, chainId, address }: { readonly tenantId: string; readonly chainId: number; readonly address: string },
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<Pick<Row<'nft_collections'>, 'collection_id'>>({
+    name: 'collections_at',
+    text: `SELECT collection_id FROM ${COLLECTIONS} AS collections WHERE tenant_id = $1 AND chain_id = $2 AND contract_address = $3`,
+    values: [tenantId, chainId, address],
+  })
+  return rows.map(({ collection_id }) => collection_id)
+}

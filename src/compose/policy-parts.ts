@@ -1,0 +1,173 @@
+/** Judging in the API: where its facts come from, and what becomes of what it refuses. */
+import { LRUCache } from 'lru-cache'
+import type { AssetBooks } from '../assets/asset-books.ts'
+import { type CurrentPrices, createCurrentPrices } from '../balances/current-prices.ts'
+import { toChecksumAddress } from '../chain/address.ts'
+import { gathering } from '../core/gathering.ts'
+import { roomIn } from '../core/spend-limits.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { COLLECTIONS_AT } from '../nft/sql.ts'
+import type { CompiledPolicy } from '../policies/compile.ts'
+import type { RuleReservation } from '../policies/count-limit.ts'
+import type { Price } from '../policies/intent.ts'
+import { createJudge, type Judge, type ShadowVerdict } from '../policies/judge.ts'
+import type { FactSources } from '../policies/judged-now.ts'
+import { createPoliciesInForce, type PoliciesInForce } from '../policies/policies-in-force.ts'
+import { createDenialReports, type DenialReports } from '../policies/report-denials.ts'
+import { readSpent } from '../transactions/read-spent.ts'
+import { swapSpenders } from '../transactions/swap-target.ts'
+import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
+import type { Kernel } from './kernel.ts'
+
+/** Facts of a second ago; of tags, the append finds a change since. */
+const REMEMBER_MS = 1_000
+const MAX_REMEMBERED = 10_000
+
+export type PolicyParts = {
+  readonly inForce: PoliciesInForce
+  readonly judge: Judge
+  /** As if this were in force as a shadow, whatever is. */
+  readonly judgeBy: (policy: CompiledPolicy) => Judge
+  readonly denialReports: DenialReports
+}
+
+export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
+  const { log, logger, metrics, pool } = kernel
+  const inForce = createPoliciesInForce(pool)
+  const tags = createTags(kernel)
+  const facts = { ...factSources(kernel, books), tagsOf: tags.of }
+  const judge = createJudge({ ...facts, inForce: inForce.of })
+  const judgeBy = (shadow: CompiledPolicy) =>
+    createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
+  const denialReports = createDenialReports({
+    log,
+    shadowed: judge.shadowed,
+    forget(owner) {
+      inForce.forget(owner)
+      tags.forget()
+    },
+    fullRuleOf: createFullRuleOf(kernel),
+    onRefusal(denial, { tenantId }) {
+      metrics.countPolicyRefusal(denial)
+      const { environment, version, shadow, rule, reason, apiKey, walletId } = denial
+      const fields = { tenant_id: tenantId, environment, version, rule, reason, key_id: apiKey, wallet_id: walletId }
+      logger.info(fields, shadow ? 'the shadow of a policy would refuse a request' : 'a policy refused a request')
+    },
+    onError: (error) => logger.warn({ err: error }, 'cannot record what a policy refused; will retry'),
+  })
+  return { inForce, judge, judgeBy, denialReports }
+}
+
+function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks): Omit<FactSources, 'tagsOf'> {
+  const pricesOf = remembered(createCurrentPrices({ pool, clock }))
+  const spenders = new Map<number, ReadonlySet<string>>()
+  return {
+    async assetsOf(tenantId, chainId) {
+      const [book, prices] = await Promise.all([books.open(tenantId, chainOf(chainId).settings), pricesOf(chainId)])
+      return {
+        tokenOf: (contract) => book.byContract(toChecksumAddress(contract)) ?? null,
+        priceOf(assetId): Price | null {
+          const asset = book.byId(assetId)
+          // A registered token may have any symbol.
+          return asset === undefined || asset.source === 'registered' ? null : (prices.get(asset.symbol) ?? null)
+        },
+      }
+    },
+    ownAmong: createOwnAmong({ pool, chains }),
+    collectionsAmong: createCollectionsAmong(pool),
+    isSwapSpender(chainId, address) {
+      const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
+      spenders.set(chainId, known)
+      return known.has(address)
+    },
+  }
+}
+
+function lowerSet(texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.map((text) => text.toLowerCase()))
+}
+
+function remembered(pricesOf: CurrentPrices): CurrentPrices {
+  const known = new LRUCache<number, ReturnType<CurrentPrices>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  return (chainId) => {
+    const found = known.get(chainId)
+    if (found !== undefined) return found
+    const prices = pricesOf(chainId)
+    known.set(chainId, prices)
+    prices.catch(() => known.delete(chainId))
+    return prices
+  }
+}
+
+/** The tags of wallets; those of one turn of the event loop in one query. */
+function createTags({ pool }: Pick<Kernel, 'pool'>) {
+  const known = new LRUCache<string, Promise<readonly string[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const ask = gathering<string, readonly string[]>(async (walletIds) => {
+    const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id' | 'tags'>>({
+      name: 'tags_of_wallets',
+      text: TAGS_OF_WALLETS,
+      values: [walletIds],
+    })
+    const tags = new Map(rows.map((row) => [row.wallet_id, row.tags]))
+    return walletIds.map((walletId) => tags.get(walletId) ?? [])
+  })
+  return {
+    of(walletId: string): Promise<readonly string[]> {
+      const found = known.get(walletId)
+      if (found !== undefined) return found
+      const tags = ask([walletId]).then(([one = []]) => one)
+      known.set(walletId, tags)
+      tags.catch(() => known.delete(walletId))
+      return tags
+    },
+    forget: () => known.clear(),
+  }
+}
+
+type OwnRow = Pick<Row<'wallets', { readonly address: string }>, 'tenant_id' | 'environment' | 'address'>
+
+function createOwnAmong({ pool, chains }: Pick<Kernel, 'pool' | 'chains'>): FactSources['ownAmong'] {
+  const chainIds = chains.all.map(({ settings }) => settings.chainId)
+  const ask = gathering<readonly [owner: string, address: string], boolean>(async (asked) => {
+    const { rows } = await pool.query<OwnRow>({
+      name: 'own_addresses',
+      text: OWN_ADDRESSES,
+      values: [chainIds, [...new Set(asked.map(([, address]) => address))]],
+    })
+    const own = new Set(rows.map((row) => `${row.tenant_id} ${row.environment} ${row.address}`))
+    return asked.map(([owner, address]) => own.has(`${owner} ${address}`))
+  })
+  return async ({ tenantId, environment }, addresses) => {
+    const answers = await ask(addresses.map((address) => [`${tenantId} ${environment}`, address]))
+    return new Set(addresses.filter((_, n) => answers[n]))
+  }
+}
+
+type CollectionRow = Pick<Row<'nft_collections'>, 'contract_address'>
+
+function createCollectionsAmong(pool: Kernel['pool']): FactSources['collectionsAmong'] {
+  return async (tenantId, chainId, contracts) => {
+    const { rows } = await pool.query<CollectionRow>({
+      name: 'collections_at',
+      text: COLLECTIONS_AT,
+      values: [tenantId, chainId, contracts],
+    })
+    return new Set(rows.map((row) => row.contract_address.toLowerCase()))
+  }
+}
+
+/** A shadow refuses nothing, so it counts also what it would have refused. */
+function createFullRuleOf({ pool, log }: Pick<Kernel, 'pool' | 'log'>) {
+  const isOver = gathering<RuleReservation, boolean>(async (reservations) => {
+    const now = log.now()
+    const spent = await readSpent(pool, reservations, now)
+    return reservations.map(({ counter, windowSeconds, limit }) => {
+      const most = { amount: `${limit + 1n}`, windowSeconds }
+      return roomIn(most, spent.get(counter) ?? [], { needed: 0n, now }).left === 0n
+    })
+  })
+  return async ({ decision: { reservations } }: ShadowVerdict): Promise<string | null> => {
+    const over = await isOver(reservations)
+    return reservations.find((_, n) => over[n])?.rule ?? null
+  }
+}

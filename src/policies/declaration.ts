@@ -1,0 +1,73 @@
+/** The declaration of policies: what is in force for a tenant in an environment, its versions, and what they refused. */
+import { READERS, readBy } from '../core/database-roles.ts'
+import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
+import type { PolicyRefused } from './denial-events.ts'
+import type { PolicyEvent } from './events.ts'
+import type { CountersSeeded } from './seeding-events.ts'
+
+export const policies = {
+  name: 'policies',
+  scopes: ['policies:read', 'policies:write', 'policies:publish'],
+  tables: {
+    policies: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+    policy_versions: { follows: 'stream', grants: readBy([...READERS, 'dispatcher']) },
+  },
+  streams: {
+    policy: {
+      rows: {
+        policies: {
+          of: '{tenant_id}-{environment}',
+          changes: {
+            PolicyDrafted: [
+              ...WHOLE_ROW,
+              ...['draft_revision', 'draft', 'draft_note', 'drafted_by', 'drafted_at', 'updated_at'],
+            ],
+            PolicyShadowed: ['shadow_version', 'shadow_seeded', 'updated_at'],
+            PolicySeeded: ['shadow_seeded', 'updated_at'],
+            PolicyShadowEnded: ['shadow_version', 'shadow_seeded', 'updated_at'],
+            PolicyPublished: ['active_version', 'shadow_version', 'shadow_seeded', 'updated_at'],
+          },
+        },
+        policy_versions: {
+          of: '{tenant_id}-{environment}',
+          changes: {
+            PolicyShadowed: WHOLE_ROW,
+            PolicyShadowEnded: ['status', 'ended_at'],
+            PolicyPublished: [
+              ...WHOLE_ROW,
+              ...[
+                'status',
+                'previous_version',
+                'previous_hash',
+                'basis',
+                'forced',
+                'published_by',
+                'published_at',
+                'ended_at',
+              ],
+            ],
+          },
+        },
+      },
+      readScope: 'policies:read',
+      events: {
+        PolicyDrafted: ['api'],
+        PolicyShadowed: ['api'],
+        PolicySeeded: ['dispatcher'],
+        PolicyShadowEnded: ['api'],
+        PolicyPublished: ['api'],
+      } satisfies EventWriters<PolicyEvent>,
+    },
+    policyseeding: {
+      rows: {},
+      readScope: 'policies:read',
+      events: { CountersSeeded: ['dispatcher'] } satisfies EventWriters<CountersSeeded>,
+    },
+    policydenials: {
+      rows: {},
+      readScope: 'policies:read',
+      events: { PolicyRefused: ['api'] } satisfies EventWriters<PolicyRefused>,
+    },
+  },
+  tasks: ['policy-seeding'],
+} as const satisfies Declaration

@@ -1,0 +1,122 @@
+/**
+ * Records how often a policy refused, or a shadow would have: some time after the request.
+ *
+ * Invariant: each API key and rule has at most one event a minute, from all processes together. What a minute has no event for is
+ * counted in the next one; only what a process has not recorded when it is killed is lost.
+ */
+import { createHash } from 'node:crypto'
+import type { Metadata } from '../core/messages.ts'
+import { opened } from '../event-log/aggregate.ts'
+import { StreamConflict } from '../event-log/commit.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { policyDenialAggregate } from './denial-aggregate.ts'
+import type { PolicyRefused } from './denial-events.ts'
+
+const MINUTE_MS = 60_000
+const MINUTE = 'YYYY-MM-DDTHH:MM'.length
+/** Rules and keys whose refusals wait for their event; of more, only metrics tell. */
+const MAX_WAITING = 10_000
+const NAME_DIGITS = 16
+
+type Counted = Pick<PolicyRefused['data'], 'count' | 'firstAt' | 'lastAt'>
+export type Denial = Omit<PolicyRefused['data'], keyof Counted>
+
+export type DenialTally = {
+  /** Nothing waits for what follows. */
+  readonly note: (denial: Denial, metadata: Metadata) => void
+  /** Resolves when what was noted until now is recorded, or could not be. */
+  readonly close: () => Promise<void>
+}
+
+type TallyPorts = {
+  readonly log: Pick<EventLog, 'append' | 'now'>
+  /** Called for what could not be recorded; it is tried again. */
+  readonly onError: (error: unknown) => void
+}
+
+type Waiting = {
+  readonly denial: Denial
+  readonly metadata: Metadata
+  count: number
+  firstAt: string
+  lastAt: string
+  /** The minute that has its event. */
+  recordedIn: string
+  timer: NodeJS.Timeout | null
+}
+
+export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
+  const waiting = new Map<string, Waiting>()
+  const underWay = new Set<Promise<void>>()
+
+  function start(name: string, one: Waiting): void {
+    const done = record(name, one)
+      .catch(onError)
+      .then(() => void underWay.delete(done))
+    underWay.add(done)
+  }
+
+  /** Now, if the minute has no event yet; else in the next one. */
+  async function record(name: string, one: Waiting): Promise<void> {
+    const now = log.now()
+    if (one.timer !== null) clearTimeout(one.timer)
+    one.timer = setTimeout(() => next(name, one), MINUTE_MS - (Date.parse(now) % MINUTE_MS))
+    one.timer.unref()
+    const { count, firstAt, lastAt } = one
+    if (count === 0 || one.recordedIn === minuteOf(now)) return
+    one.count = 0
+    try {
+      await log.append({ changes: [changeOf(name, one, { count, firstAt, lastAt }, now)] })
+      one.recordedIn = minuteOf(now)
+    } catch (error) {
+      Object.assign(one, { firstAt, count: one.count + count })
+      // Another process has recorded one.
+      if (!(error instanceof StreamConflict)) throw error
+    }
+  }
+
+  function next(name: string, one: Waiting): void {
+    one.timer = null
+    if (one.count === 0) waiting.delete(name)
+    else start(name, one)
+  }
+
+  return {
+    note(denial, { tenantId, actor, correlationId }) {
+      const name = nameOf(denial, tenantId)
+      const known = waiting.get(name)
+      if (known === undefined && waiting.size >= MAX_WAITING) return
+      const now = log.now()
+      const metadata = { tenantId, actor, ...(correlationId === undefined ? {} : { correlationId }) }
+      const one = known ?? { denial, metadata, count: 0, firstAt: now, lastAt: now, recordedIn: '', timer: null }
+      if (one.count === 0) one.firstAt = now
+      one.count += 1
+      one.lastAt = now
+      waiting.set(name, one)
+      if (one.timer === null) start(name, one)
+    },
+    async close() {
+      await Promise.all(underWay)
+      for (const [name, one] of waiting) if (one.count > 0) start(name, one)
+      await Promise.all(underWay)
+      for (const { timer } of waiting.values()) if (timer !== null) clearTimeout(timer)
+    },
+  }
+}
+
+/** The first and only event of its stream: of two processes, one records. */
+function changeOf(name: string, { denial, metadata }: Waiting, counted: Counted, now: string) {
+  const id = `${metadata.tenantId}-${denial.environment}-${minuteOf(now)}-${name}`
+  const command = { type: 'ReportRefusals', report: { ...denial, ...counted } } as const
+  return opened(policyDenialAggregate, id, command, { metadata, now })
+}
+
+function minuteOf(now: string): string {
+  return now.slice(0, MINUTE).replace(/[-:]/g, '')
+}
+
+/** The same in all processes. */
+function nameOf({ environment, version, shadow, rule, apiKey }: Denial, tenantId: string): string {
+  const parts = JSON.stringify([tenantId, environment, version, shadow, rule, apiKey])
+  return createHash('sha256').update(parts).digest('hex').slice(0, NAME_DIGITS)
+}

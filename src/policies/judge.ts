@@ -1,0 +1,115 @@
+/**
+ * Judges a request before it is recorded: by what is in force for its owner now. What is recorded names the versions that judged it; the
+ * append refuses it if others are in force by then, and it is judged again.
+ */
+import type { Metadata } from '../core/messages.ts'
+import type { JudgedParts } from '../core/policy-limit.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { Opening } from '../declarations.ts'
+import type { Intent } from '../transactions/events.ts'
+import type { CompiledPolicy } from './compile.ts'
+import type { RuleReservation } from './count-limit.ts'
+import { type Decision, decide } from './decide.ts'
+import type { Facts } from './facts.ts'
+import type { Judged } from './intent.ts'
+import { type FactSources, judgedNow, type Place } from './judged-now.ts'
+import type { InForce } from './policies-in-force.ts'
+import { refusedByPolicy } from './refusal.ts'
+import {
+  judgedExport,
+  judgedKeyChange,
+  judgedSignature,
+  judgedVoucher,
+  type RequestFacts,
+  type VoucherFacts,
+  type WalletFacts,
+} from './signature-intents.ts'
+import { judgedTransaction } from './transaction-intents.ts'
+
+/** Who asks. `accepting`: the metadata of the request that is being accepted; missing for what is only previewed. */
+export type Asking = Pick<Metadata, 'actor'> & { readonly accepting?: Metadata }
+
+export type ShadowVerdict = {
+  readonly request: Judged
+  readonly decision: Decision
+  readonly version: number
+  /** Counters that the active version does not have. */
+  readonly reservations: readonly RuleReservation[]
+}
+
+type JudgeAs<Request> = (request: Request, asking: Asking) => Promise<JudgedParts>
+
+/** Each throws PolicyRefused for what the active version refuses. What no version judges records nothing. */
+export type Judge = {
+  readonly transaction: (opening: Opening, intent: Intent, asking: Asking) => Promise<JudgedParts>
+  readonly signature: JudgeAs<Parameters<typeof judgedSignature>[0]>
+  readonly export: JudgeAs<WalletFacts>
+  readonly voucher: JudgeAs<VoucherFacts>
+  readonly keyChange: JudgeAs<RequestFacts>
+  /** Whether a version is in force that refuses. */
+  readonly isActive: (owner: Owner) => Promise<boolean>
+  /** What the shadow says of a request since this was called last for it. */
+  readonly shadowed: (accepting: Metadata) => readonly ShadowVerdict[]
+}
+
+export type JudgePorts = FactSources & { readonly inForce: (owner: Owner) => Promise<InForce> }
+
+/** Openings that no policy judges: their rules (`opening-rules.ts`) say that they move nothing, and no API key requests them. */
+export const UNJUDGED: readonly Opening[] = [
+  'NonceFillRequested',
+  'CheckpointAnchorRequested',
+  'SwapGuardDeployRequested',
+]
+
+export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
+  const shadowed = new WeakMap<Metadata, ShadowVerdict[]>()
+
+  async function judge(place: Place, asking: Asking, read: (facts: Facts) => Judged): Promise<JudgedParts> {
+    const { active, shadow } = await inForce(place)
+    if (active === null && shadow === null) return {}
+    const { actor, accepting } = asking
+    const asksOwn = active?.namesOwnWallets === true || shadow?.namesOwnWallets === true
+    const { request, tags, prices } = await judgedNow(sources, { ...place, actor, asksOwn }, read)
+    const reservations = active === null ? [] : reservationsOf(active, request)
+    const verdict = shadow === null ? null : shadowVerdict(shadow, request, reservations)
+    if (verdict !== null && accepting !== undefined)
+      shadowed.set(accepting, [...(shadowed.get(accepting) ?? []), verdict])
+    const all = [...reservations, ...(verdict?.reservations ?? []).map((one) => ({ ...one, mustFit: false as const }))]
+    const versions = { version: active?.version ?? 0, ...(shadow === null ? {} : { shadow: shadow.version }) }
+    return { policy: { ...versions, tags, prices }, ...(all.length === 0 ? {} : { reservations: all }) }
+  }
+
+  const nowhere = { walletId: null, chainId: null }
+  return {
+    async transaction(type, data, asking) {
+      if (UNJUDGED.includes(type)) return {}
+      return judge(data, asking, (facts) => judgedTransaction({ type, data }, facts))
+    },
+    signature: (requested, asking) => judge(requested, asking, (facts) => judgedSignature(requested, facts)),
+    export: (requested, asking) => judge(requested, asking, (facts) => judgedExport(requested, facts)),
+    voucher: (requested, asking) => judge(requested, asking, (facts) => judgedVoucher(requested, facts)),
+    keyChange: (requested, asking) =>
+      judge({ ...requested, ...nowhere }, asking, (facts) => judgedKeyChange(requested, facts)),
+    isActive: async (owner) => (await inForce(owner)).active !== null,
+    shadowed(accepting) {
+      const verdicts = shadowed.get(accepting) ?? []
+      shadowed.delete(accepting)
+      return verdicts
+    },
+  }
+}
+
+/** @throws PolicyRefused */
+function reservationsOf(active: CompiledPolicy, request: Judged): readonly RuleReservation[] {
+  const { outcome, refusal, reservations } = decide(active, request)
+  if (refusal !== null) throw refusedByPolicy(refusal, request)
+  if (outcome !== 'allowed') throw new Error(`version ${active.version} of a policy is active and asks for approvals`)
+  return reservations
+}
+
+function shadowVerdict(shadow: CompiledPolicy, request: Judged, active: readonly RuleReservation[]): ShadowVerdict {
+  const decision = decide(shadow, request)
+  const counted = new Set(active.map(({ counter }) => counter))
+  const reservations = decision.reservations.filter(({ counter }) => !counted.has(counter))
+  return { request, decision, version: shadow.version, reservations }
+}

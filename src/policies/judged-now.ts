@@ -1,0 +1,99 @@
+/** What a request is judged as now: the facts that its intents ask for, gathered with few questions. */
+import type { PolicyPart } from '../core/policy-part.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { AssetRef } from '../transactions/events.ts'
+import type { Facts } from './facts.ts'
+import type { Judged, Price } from './intent.ts'
+
+/** Where facts of now come from. Addresses are in lower case. No answer may be older than a minute: signers judge once more. */
+export type FactSources = {
+  readonly tagsOf: (walletId: string) => Promise<readonly string[]>
+  readonly assetsOf: (tenantId: string, chainId: number) => Promise<KnownAssets>
+  /** Those of the addresses that are of wallets of the owner whose keys this installation has. */
+  readonly ownAmong: (owner: Owner, addresses: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Those of the contracts that are collections of the tenant. */
+  readonly collectionsAmong: (
+    tenantId: string,
+    chainId: number,
+    contracts: readonly string[],
+  ) => Promise<ReadonlySet<string>>
+  readonly isSwapSpender: Facts['isSwapSpender']
+}
+
+export type KnownAssets = {
+  readonly tokenOf: (contract: string) => AssetRef | null
+  readonly priceOf: (assetId: string) => Price | null
+}
+
+/** `null`: it is about no wallet. */
+export type Place = Owner & { readonly walletId: string | null; readonly chainId: number | null }
+
+export type JudgedNow = { readonly request: Judged } & Pick<PolicyPart, 'tags' | 'prices'>
+
+const NO_ASSETS: KnownAssets = { tokenOf: () => null, priceOf: () => null }
+
+/**
+ * @param read pure; it is called again with the facts that it asked for
+ * @param asksOwn whether a rule asks for the wallets of the tenant
+ */
+export async function judgedNow(
+  sources: FactSources,
+  place: Place & { readonly actor: string; readonly asksOwn: boolean },
+  read: (facts: Facts) => Judged,
+): Promise<JudgedNow> {
+  const { tenantId, environment, walletId, chainId, actor, asksOwn } = place
+  const [tags, { tokenOf, priceOf }] = await Promise.all([
+    walletId === null ? [] : sources.tagsOf(walletId),
+    chainId === null ? NO_ASSETS : sources.assetsOf(tenantId, chainId),
+  ])
+  const prices = new Map<string, Price>()
+  const [own, collections] = [new Answers(), new Answers()]
+  const facts: Facts = {
+    actor,
+    tags,
+    priceOf(assetId) {
+      const price = priceOf(assetId)
+      if (price !== null) prices.set(assetId, price)
+      return price
+    },
+    tokenOf: (_chainId, contract) => tokenOf(contract),
+    isOwn: (address) => asksOwn && own.has(address),
+    isCollection: (_chainId, contract) => collections.has(contract),
+    isSwapSpender: sources.isSwapSpender,
+  }
+  for (;;) {
+    const request = read(facts)
+    if (own.open.size === 0 && collections.open.size === 0) return { request, tags, prices: recordedPrices(prices) }
+    await Promise.all([
+      own.fill((addresses) => sources.ownAmong({ tenantId, environment }, addresses)),
+      collections.fill((contracts) => sources.collectionsAmong(tenantId, chainId ?? 0, contracts)),
+    ])
+  }
+}
+
+/** What was asked, and what is known of it. */
+class Answers {
+  readonly open = new Set<string>()
+  private readonly known = new Map<string, boolean>()
+
+  has(name: string): boolean {
+    const answer = this.known.get(name)
+    if (answer === undefined) this.open.add(name)
+    return answer ?? false
+  }
+
+  async fill(ask: (names: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
+    const names = [...this.open]
+    if (names.length === 0) return
+    const found = await ask(names)
+    for (const name of names) this.known.set(name, found.has(name))
+    this.open.clear()
+  }
+}
+
+/** In one order, whatever the order in which they were asked for. */
+function recordedPrices(prices: ReadonlyMap<string, Price>): PolicyPart['prices'] {
+  return [...prices]
+    .map(([assetId, { usd, at }]) => ({ assetId, usd, at }))
+    .sort((a, b) => (a.assetId < b.assetId ? -1 : 1))
+}

@@ -1,0 +1,197 @@
+/**
+ * Drafts, shadows and publishes policies for a key of their owner. What is published is what its sender has read, and counts what was
+ * spent before.
+ */
+import { forResource, type Metadata } from '../core/messages.ts'
+import type { Policy } from '../core/policy.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { NewId } from '../declarations.ts'
+import type { Accept, Accepted } from '../event-log/accept.ts'
+import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import type { EventLog } from '../event-log/log.ts'
+import { policyAggregate, policyStreamOf } from './aggregate.ts'
+import { compilePolicy } from './compile.ts'
+import { uncountedRules } from './counting.ts'
+import type { KnownPolicies, PoliciesState, PolicyCommand, Source } from './decider.ts'
+import type { CountingBasis } from './events.ts'
+import type { HasOpened } from './has-opened.ts'
+import { requirePublishable } from './lint.ts'
+import { locksOut, type Publisher } from './lock-out.ts'
+import { policyHash } from './policy-hash.ts'
+import { type AssetOf, readSentPolicy } from './read-sent.ts'
+import type { SentPolicy } from './sent-policy.ts'
+
+/** Who asks: the key. */
+export type PolicyMaker = Owner & { readonly keyId: string }
+
+export type ManagePolicies = {
+  /** @throws ValidationFailed; Conflict `policy_changed`, `policy_changes_exhausted` */
+  readonly draft: (
+    draft: { readonly revision: number; readonly policy: SentPolicy; readonly note: string | null },
+    maker: PolicyMaker,
+    metadata: Metadata,
+  ) => Promise<void>
+  /** @throws Conflict `policy_changed`, `policy_changes_exhausted`; IdempotencyKeyReused */
+  readonly shadow: (revision: number, maker: PolicyMaker, metadata: Metadata) => Promise<Accepted>
+  /** @throws Conflict `policy_changed` */
+  readonly endShadow: (version: number | null, maker: PolicyMaker, metadata: Metadata) => Promise<void>
+  /**
+   * @param forced why it is published although no key could publish another one
+   * @throws ValidationFailed `approval_unavailable`; Conflict `policy_changed`, `policy_not_seeded`, `policy_locks_out`,
+   *   `policy_changes_exhausted`; IdempotencyKeyReused
+   */
+  readonly publish: (source: Source, forced: string | null, maker: PolicyMaker, metadata: Metadata) => Promise<Accepted>
+}
+
+export type ManagePorts = {
+  readonly log: Pick<EventLog, 'load' | 'append' | 'now'>
+  readonly accept: Accept
+  readonly newId: NewId
+  readonly hasOpened: HasOpened
+  /** An asset that the owner may name, by its id. */
+  readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
+  /** Live API keys that may publish. */
+  readonly publishersOf: (owner: Owner) => Promise<readonly Publisher[]>
+  /** Makes this process see the change at once. */
+  readonly forget: (owner: Owner) => void
+}
+
+type At = { readonly metadata: Metadata; readonly now: string }
+
+export function createManagePolicies(ports: ManagePorts): ManagePolicies {
+  const { log, accept, newId, assetOf, forget } = ports
+
+  /** Each attempt decides on what the log has by then. */
+  function run(
+    owner: PolicyMaker,
+    metadata: Metadata,
+    decide: (loaded: Loaded<PoliciesState>, at: At) => Promise<Change | null>,
+  ): Promise<Accepted> {
+    const id = policyStreamOf(owner)
+    return accept(
+      metadata,
+      async (append, unchanged) => {
+        const requestId = newId('request')
+        const loaded = await log.load(policyAggregate, id)
+        const at = { metadata: forResource(metadata, requestId), now: log.now() }
+        const changed = await decide(loaded, at)
+        if (changed === null) return unchanged({ id, environment: owner.environment }, null)
+        return append({ id: requestId, commit: { changes: [changed] }, made: null })
+      },
+      { replayFirst: true },
+    ).finally(() => forget(owner))
+  }
+
+  return {
+    async draft({ revision, policy: sent, note }, owner, metadata) {
+      const { tenantId, environment, keyId: by } = owner
+      const policy = await readSentPolicy(sent, (assetId) => assetOf(owner, assetId))
+      await run(owner, metadata, async (loaded, at) => {
+        const command = { type: 'DraftPolicy', tenantId, environment, revision, policy, note, by, now: at.now } as const
+        return change(policyAggregate, loaded, command, at)
+      })
+    },
+    shadow: (revision, owner, metadata) =>
+      run(owner, metadata, async (loaded, at) => shadowOf(loaded, revision, owner, at)),
+    async endShadow(version, owner, metadata) {
+      await run(owner, metadata, async (loaded, at) => {
+        const { state } = loaded
+        const ended = version ?? (state.status === 'known' ? (state.shadow?.version ?? 0) : 0)
+        // There is nothing to end: neither without a policy, nor without a shadow.
+        if (ended === 0) return null
+        return change(policyAggregate, loaded, { type: 'EndShadow', version: ended, by: owner.keyId, now: at.now }, at)
+      })
+    },
+    publish: (source, forced, owner, metadata) =>
+      run(owner, metadata, (loaded, at) => publishOf(ports, loaded, { source, forced, owner }, at)),
+  }
+}
+
+function shadowOf(
+  loaded: Loaded<PoliciesState>,
+  revision: number,
+  { keyId: by }: PolicyMaker,
+  { metadata, now }: At,
+): Change<PoliciesState> | null {
+  const { state } = loaded
+  const [hash, isSeeded] =
+    state.status === 'unknown'
+      ? ['', false]
+      : [policyHash(state.draft.policy), uncountedBy(state, state.draft.policy).length === 0]
+  const command = { type: 'ShadowPolicy', revision, hash, isSeeded, by, now } as const
+  return change(policyAggregate, loaded, command, { metadata, now })
+}
+
+/** Rules whose counters the active version does not have. */
+function uncountedBy({ active }: KnownPolicies, policy: Policy): readonly string[] {
+  return uncountedRules(policy, active === null ? [] : [active.policy])
+}
+
+type Publication = { readonly source: Source; readonly forced: string | null; readonly owner: PolicyMaker }
+
+async function publishOf(
+  ports: ManagePorts,
+  loaded: Loaded<PoliciesState>,
+  { source: asked, forced, owner }: Publication,
+  at: At,
+): Promise<Change | null> {
+  const { state } = loaded
+  const found = foundIn(state, asked)
+  const command = { type: 'PublishPolicy', forced, by: owner.keyId, now: at.now } as const
+  if (state.status === 'unknown' || found === null) {
+    const nothing = { hash: '', basis: null, uncounted: [], locksOut: false }
+    return change(policyAggregate, loaded, { ...command, ...nothing, source: asked }, at)
+  }
+  const { policy, hash, source } = found
+  requirePublishable(policy)
+  const publishers = await ports.publishersOf(owner)
+  const isLocked = locksOut(compilePolicy(policy, 0), owner, publishers, Date.parse(at.now))
+  const uncounted = uncountedBy(state, policy)
+  const known = { ...command, hash, uncounted, locksOut: isLocked }
+  const isRefused = isLocked && forced === null
+  const basis = uncounted.length === 0 ? 'counted' : 'version' in source && state.isSeeded ? 'seeded' : null
+  if (basis !== null || isRefused || (await ports.hasOpened(owner)))
+    return change(policyAggregate, loaded, { ...known, source, basis }, at)
+  return publishFirst(ports, loaded, { source, owner, command: known }, at)
+}
+
+/**
+ * Publishes limits of a tenant that has never requested anything. The version is a shadow first: every request after it counts, and
+ * the append of one waits for the append of the other. So what is not there by then was never there.
+ */
+async function publishFirst(
+  { log, hasOpened }: ManagePorts,
+  before: Loaded<PoliciesState>,
+  {
+    source,
+    owner,
+    command,
+  }: {
+    readonly source: Source
+    readonly owner: PolicyMaker
+    readonly command: Omit<Extract<PolicyCommand, { type: 'PublishPolicy' }>, 'source' | 'basis'>
+  },
+  at: At,
+): Promise<Change | null> {
+  const { idempotency: _, ...metadata } = at.metadata
+  const shadowed = 'version' in source ? null : shadowOf(before, source.revision, owner, { ...at, metadata })
+  if (shadowed !== null) await log.append({ changes: [shadowed] })
+  const loaded = shadowed?.after ?? before
+  const { state } = loaded
+  const version = state.status === 'known' ? (state.shadow?.version ?? 0) : 0
+  const basis: CountingBasis | null = (await hasOpened(owner)) ? null : 'nothing_opened'
+  return change(policyAggregate, loaded, { ...command, source: { version }, basis }, at)
+}
+
+/** The draft or the shadow that is asked for. A draft that is the shadow is published as that; `null` for any other one. */
+function foundIn(state: PoliciesState, source: Source) {
+  if (state.status === 'unknown') return null
+  const { shadow, draft } = state
+  if ('version' in source) {
+    if (shadow?.version !== source.version) return null
+    return { policy: shadow.policy, hash: shadow.hash, source }
+  }
+  if (draft.revision !== source.revision) return null
+  const hash = policyHash(draft.policy)
+  return { policy: draft.policy, hash, source: shadow?.hash === hash ? { version: shadow.version } : source }
+}

@@ -1,0 +1,94 @@
+/**
+ * What is in force for the requests of a tenant: read at most once a second. A process that decides by an older version is
+ * refused by the append (`policy_changed`), and decides again after `forget`.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Pool } from 'pg'
+import type { Policy } from '../core/policy.ts'
+import type { Owner } from '../core/tenants.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { policyStreamOf } from './aggregate.ts'
+import { type CompiledPolicy, compilePolicy } from './compile.ts'
+
+/** How long what was read counts, ms. */
+const REMEMBER_MS = 1_000
+const MAX_REMEMBERED = 10_000
+/** Characters of JSON of the compiled policies of all tenants: they take about four times as many bytes. */
+const MAX_CHARACTERS = 32_000_000
+
+export type InForce = {
+  readonly active: CompiledPolicy | null
+  /** Reserves and reports, and denies nothing. */
+  readonly shadow: CompiledPolicy | null
+  /** Whether the counters of the shadow have what was spent before it. */
+  readonly isSeeded: boolean
+}
+
+export type PoliciesInForce = {
+  /** Nothing for a tenant without a policy. Concurrent calls for one owner share a query. */
+  readonly of: (owner: Owner) => Promise<InForce>
+  /** Makes the next request of this owner read it again. */
+  readonly forget: (owner: Owner) => void
+}
+
+const NOTHING: InForce = { active: null, shadow: null, isSeeded: false }
+
+type Versions = Pick<Row<'policies'>, 'active_version' | 'shadow_version' | 'shadow_seeded'>
+
+export function createPoliciesInForce(pool: Pool): PoliciesInForce {
+  const known = new LRUCache<string, Promise<InForce>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const compiled = new LRUCache<string, CompiledPolicy>({ maxSize: MAX_CHARACTERS, maxEntrySize: MAX_CHARACTERS })
+
+  async function versionOf(owner: Owner, version: number): Promise<CompiledPolicy | null> {
+    if (version === 0) return null
+    const name = `${policyStreamOf(owner)} ${version}`
+    const found = compiled.get(name)
+    if (found !== undefined) return found
+    const policy = await readVersion(pool, owner, version)
+    const made = compilePolicy(policy, version)
+    compiled.set(name, made, { size: JSON.stringify(policy).length })
+    return made
+  }
+
+  async function read(owner: Owner): Promise<InForce> {
+    const { rows } = await pool.query<Versions>({
+      name: 'policies_in_force',
+      text: `SELECT active_version, shadow_version, shadow_seeded FROM policies WHERE tenant_id = $1 AND environment = $2`,
+      values: [owner.tenantId, owner.environment],
+    })
+    const [row] = rows
+    if (row === undefined) return NOTHING
+    const [active, shadow] = await Promise.all([
+      versionOf(owner, row.active_version),
+      versionOf(owner, row.shadow_version),
+    ])
+    return { active, shadow, isSeeded: row.shadow_seeded }
+  }
+
+  return {
+    of(owner) {
+      const name = policyStreamOf(owner)
+      const remembered = known.get(name)
+      if (remembered !== undefined) return remembered
+      const inForce = read(owner)
+      known.set(name, inForce)
+      inForce.catch(() => {
+        if (known.peek(name) === inForce) known.delete(name)
+      })
+      return inForce
+    },
+    forget: (owner) => void known.delete(policyStreamOf(owner)),
+  }
+}
+
+/** Versions never change. */
+async function readVersion(pool: Pool, { tenantId, environment }: Owner, version: number): Promise<Policy> {
+  const { rows } = await pool.query<Pick<Row<'policy_versions', { readonly policy: Policy }>, 'policy'>>({
+    name: 'policy_version_in_force',
+    text: `SELECT policy FROM policy_versions WHERE tenant_id = $1 AND environment = $2 AND policy_version = $3`,
+    values: [tenantId, environment, version],
+  })
+  const [row] = rows
+  if (row === undefined) throw new Error(`no row of version ${version} of the policy of ${tenantId}, ${environment}`)
+  return row.policy
+}

@@ -1,0 +1,76 @@
+/**
+ * Reads the past of a tenant from the log in pages, once, in its order: what stood before the part that is read, and then every request
+ * and outcome of it.
+ */
+import type { Pool } from 'pg'
+import type { ChainSettings } from '../chain/settings.ts'
+import type { LogOwner } from '../event-log/read-logged.ts'
+import {
+  type DataPage,
+  findNewestPlace,
+  findPlaceAt,
+  readTenantData,
+  readTenantDataOfTypes,
+} from '../event-log/read-tenant-data.ts'
+import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
+import { createPast, type PastSource, type PastStep, pastTypes } from './past.ts'
+
+export type PastPorts = {
+  readonly pool: Pool
+  readonly source: PastSource
+  readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
+}
+
+/** Events that one statement looks at: few enough that other requests of the process have their turn between. */
+const PAGE = 1_000
+/** As far as clocks of processes may differ from each other: what was requested by then is found. */
+export const CLOCKS_APART_MS = 86_400_000
+
+export type PastRange = {
+  /** ms; the part that is read begins by what clocks may differ earlier. */
+  readonly fromMs: number
+  /** `null` for all that there is. */
+  readonly toMs: number | null
+  /**
+   * Whether only events are read behind which none can appear: for readers who say how far they read. Without it, whatever was
+   * committed before this is read, also behind transactions that still run.
+   */
+  readonly isGapless: boolean
+  /** As in `createPast`; not by default. */
+  readonly isAnyPrice?: boolean
+}
+
+/** `read`: events that were looked at, of whatever type. */
+export type PastPage = { readonly steps: readonly PastStep[]; readonly read: number }
+
+/** Ends at what the log had when it began. The next page is read while the caller works on one. */
+export async function* readPast(
+  { pool, source, chains }: PastPorts,
+  owner: LogOwner,
+  { fromMs, toMs, isGapless, isAnyPrice = false }: PastRange,
+): AsyncGenerator<PastPage> {
+  const start = await findPlaceAt(pool, owner, new Date(fromMs - CLOCKS_APART_MS))
+  const end = await (toMs === null
+    ? findNewestPlace(pool, owner)
+    : findPlaceAt(pool, owner, new Date(toMs + CLOCKS_APART_MS)))
+  const past = createPast(owner, { source, chains, isAnyPrice })
+  const standing = Object.keys(source.standing)
+  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
+    const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until: start, types: standing }, PAGE)
+    for (const event of events) past.take(event)
+    yield { steps: [], read: events.length }
+    after = next
+  }
+  const part = { ...pastTypes(source), until: end, isGapless }
+  const read = (after: SubscriptionPosition) => {
+    const page = readTenantData(pool, owner, { ...part, after }, PAGE)
+    // It may fail while the page before it is worked on.
+    page.catch(() => undefined)
+    return page
+  }
+  let reading: Promise<DataPage | undefined> = read(start)
+  for (let page = await reading; page !== undefined; page = await reading) {
+    reading = read(page.place)
+    yield { steps: page.events.flatMap((event) => past.take(event) ?? []), read: page.read }
+  }
+}

@@ -1,0 +1,50 @@
+/** The history of a policy in the golden log: drafts, a shadow with its seed, versions, what they judged and refused, and tags. */
+
+type Step = readonly [stream: string, event: string, patch?: Readonly<Record<string, unknown>>]
+
+const POLICY = 'policy-acme-mainnet'
+const NO_RULES = { default: 'allow', maxPriceAgeSeconds: 90_000, lists: {}, rules: [] }
+const OTHER = { policy: NO_RULES, hash: 'b2'.repeat(32), revision: 2 }
+/** As PolicyPublished.v1.json has it. */
+const FIRST_HASH = '47e44070aa2fb66ca2af4751fb34eba57c00bfe327ab5bcad650cea7f5bbd412'
+const COUNTER = 'policy acme mainnet 0123456789abcdef0123456789abcdef wal_1'
+const RESERVED = {
+  ...{ counter: COUNTER, unit: 'USD', decimals: 6, rule: 'daily-cap', windowSeconds: 86_400 },
+  ...{ bucket: '2026-12-02T12:00:00.000Z', limit: '5000000000', amount: '110500000', kept: '500000' },
+}
+const judgedBy = (version: number, shadow?: number) => ({
+  version,
+  ...(shadow === undefined ? {} : { shadow }),
+  tags: ['hot', 'payroll'],
+  prices: [{ assetId: 'eip155:1/slip44:60', usd: '2000.5', at: '2026-12-02T11:59:00.000Z' }],
+})
+
+export const POLICIES: readonly (readonly Step[])[] = [
+  [['wallet-wal_1', 'WalletTagged.v1']],
+  [[POLICY, 'PolicyDrafted.v1']],
+  [[POLICY, 'PolicyShadowed.v1']],
+  // A shadow counts beside what must fit, and what was spent before it is added up.
+  [
+    [
+      'transaction-tx_26',
+      'TransferRequested.v3',
+      { policy: judgedBy(0, 1), reservations: [{ ...RESERVED, mustFit: false }] },
+    ],
+  ],
+  [['policyseeding-acme-mainnet', 'CountersSeeded.v1']],
+  [[POLICY, 'PolicySeeded.v1']],
+  [[POLICY, 'PolicyPublished.v1']],
+  [['transaction-tx_27', 'TransferRequested.v3', { policy: judgedBy(1), reservations: [RESERVED] }]],
+  [['transaction-tx_27', 'TransactionFailed.v1']],
+  [['policydenials-acme-mainnet-2026-12-02T12:05-0123456789abcdef', 'PolicyRefused.v1']],
+  [[POLICY, 'PolicyDrafted.v1', { revision: 2, policy: NO_RULES, note: null }]],
+  [[POLICY, 'PolicyShadowed.v1', { ...OTHER, version: 2, isSeeded: true }]],
+  [
+    [POLICY, 'PolicyShadowEnded.v1'],
+    [
+      POLICY,
+      'PolicyPublished.v1',
+      { ...OTHER, version: 3, previousVersion: 1, previousHash: FIRST_HASH, basis: 'counted' },
+    ],
+  ],
+]
