@@ -1,5 +1,6 @@
 /** What happens to the policy of a tenant as public events, and what it refuses. Rules are read with GET /v1/policies/versions/{version}. */
 import { publishedAlone } from '../capability.ts'
+import { ALL_SCOPES } from '../core/scopes.ts'
 import { policyAggregate, policyStreamOf } from './aggregate.ts'
 import { policyDenialAggregate } from './denial-aggregate.ts'
 import { policyEventSchema, refusalSchema } from './event-schemas.ts'
@@ -8,7 +9,7 @@ import { eventView, refusalView } from './event-view.ts'
 /** The resource is the policy of an environment, whose name is its id. */
 export const publishedPolicies = publishedAlone(policyAggregate, {
   resource: 'policy',
-  scope: 'policies:read',
+  scope: ['policies:read', ALL_SCOPES],
   types: {
     'policy.shadowed': 'A draft became the shadow: it judges every request, counts and reports, and denies nothing.',
     'policy.seeded': 'What was spent before the shadow was added up: it can be published.',
@@ -34,7 +35,7 @@ export const publishedPolicies = publishedAlone(policyAggregate, {
 
 export const publishedRefusals = publishedAlone(policyDenialAggregate, {
   resource: 'policy_refusal',
-  scope: 'policies:read',
+  scope: ['policies:read', ALL_SCOPES],
   types: {
     'policy.refused':
       'The policy refused requests, or the shadow would have. Reported at most once a minute for each rule, API key and version, with their number.',
