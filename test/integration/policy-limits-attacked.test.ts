@@ -3,7 +3,7 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { openTransaction } from '../../src/transactions/prepare-transaction.ts'
-import { capOf, payment, publish, shadow, spentIn, startProcess, withPayer } from '../support/policy-processes.ts'
+import { capOf, payment, publish, spentIn, startProcess, withPayer } from '../support/policy-processes.ts'
 import { METADATA } from '../support/raw-append.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
