@@ -5,11 +5,12 @@
 
 import { readMinted } from '../chain/nft-calls.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { apiKeyOf } from '../core/messages.ts'
 import type { Opening } from '../declarations.ts'
 import type { Intent as OpeningIntent, SwapIntent } from '../transactions/events.ts'
 import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'
-import { apiKeyOf, type Facts, movedOf } from './facts.ts'
+import { type Facts, movedOf } from './facts.ts'
 import { ANY, type Intent, intentOf, type Judged, keyOf, unclear } from './intent.ts'
 
 /** An opening event. `authorizationList`: of EIP-7702, whose code then acts as the wallet; no kind of today has one. */
