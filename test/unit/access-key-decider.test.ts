@@ -180,6 +180,9 @@ t.test('a key keeps what `*` stood for when it was issued, and what must be name
   const byName = [
     'api_keys:read',
     'api_keys:write',
+    'policies:publish',
+    'policies:read',
+    'policies:write',
     'recovery:export',
     'recovery:read',
     'recovery:write',
@@ -190,7 +193,7 @@ t.test('a key keeps what `*` stood for when it was issued, and what must be name
   const before = grantsBefore(['*', 'recovery:export'])
   t.strictSame(
     SCOPES.filter((scope) => !before.includes(scope)),
-    ['api_keys:read', 'api_keys:write'],
+    ['api_keys:read', 'api_keys:write', 'policies:read', 'policies:write', 'policies:publish'],
     'a key from before holds every scope that there was',
   )
   t.notOk(grantsBefore(['*']).includes('recovery:export'))
