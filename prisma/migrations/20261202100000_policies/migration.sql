@@ -167,6 +167,12 @@ BEGIN
   FOREACH step SLICE 1 IN ARRAY ARRAY[
     ['append_commits(jsonb, json, jsonb)',
      '  -- Before the holds: commits of other wallets wait for the counter of a limit,',
+     '  -- The row of an owner is the lock from its first draft on. That draft waits for all who found no row, and they find it otherwise.' || E'\n' ||
+     '  IF ''PolicyDrafted'' = ANY (types) AND EXISTS (SELECT FROM unnest(types, stream_versions) AS e(type, version) WHERE e.type = ''PolicyDrafted'' AND e.version = 1) THEN' || E'\n' ||
+     '    LOCK TABLE policies IN EXCLUSIVE MODE;' || E'\n' ||
+     '  ELSE' || E'\n' ||
+     '    LOCK TABLE policies IN ROW SHARE MODE;' || E'\n' ||
+     '  END IF;' || E'\n' ||
      '  IF EXISTS (SELECT FROM policies) THEN' || E'\n' ||
      '    refused := refused || refuse_unjudged(commits, stream_ids, stream_versions, types, all_data, refused);' || E'\n' ||
      '  END IF;' || E'\n\n' ||
@@ -174,7 +180,11 @@ BEGIN
     ['refuse_spends(reservation[], jsonb[])',
      '  INSERT INTO spend_counters (counter)',
      '  reserved := array(SELECT r FROM unnest(reserved) AS r WHERE r.must_fit);' || E'\n' ||
-     '  INSERT INTO spend_counters (counter)']]
+     '  INSERT INTO spend_counters (counter)'],
+    -- Nobody compares the time of what need not fit: what a clock says that is ahead would make counters forget what was spent.
+    ['count_spends(spend_change[], reservation[])',
+     'min(r.bucket) AS bucket FROM',
+     'min(CASE WHEN r.must_fit THEN r.bucket ELSE least(r.bucket, coalesce(newest_time(r.chain_id), ''-infinity'')) END) AS bucket FROM']]
   LOOP
     source := pg_get_functiondef(step[1]::regprocedure);
     IF strpos(source, step[2]) = 0 THEN RAISE EXCEPTION '% is not the function of the previous migration', step[1]; END IF;
