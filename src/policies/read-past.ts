@@ -2,6 +2,7 @@
  * Reads the past of a tenant from the log in pages, once, in its order: what stood before the part that is read, and then every request
  * and outcome of it.
  */
+import { performance } from 'node:perf_hooks'
 import type { Pool } from 'pg'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
@@ -24,6 +25,8 @@ export type PastPorts = {
 
 /** Events that one statement looks at: few enough that other requests of the process have their turn between. */
 const PAGE = 1_000
+/** Events are read for so long, ms: then it is the turn of others. A call can have a thousand calls in it. */
+const TURN_MS = 10
 /** As far as clocks of processes may differ from each other: what was requested by then is found. */
 export const CLOCKS_APART_MS = 86_400_000
 
@@ -41,7 +44,7 @@ export type PastRange = {
   readonly isAnyPrice?: boolean
 }
 
-/** `read`: events that were looked at, of whatever type. */
+/** `read`: events that were looked at, of whatever type; 0 if more of them follow. */
 export type PastPage = { readonly steps: readonly PastStep[]; readonly read: number }
 
 /** Ends at what the log had when it began. The next page is read while the caller works on one. */
@@ -69,7 +72,16 @@ export async function* readPast(
   let reading: Promise<DataPage | undefined> = read(start)
   for (let page = await reading; page !== undefined; page = await reading) {
     reading = read(page.place)
-    yield { steps: page.events.flatMap((event) => past.take(event) ?? []), read: page.read }
+    let [steps, begun]: [PastStep[], number] = [[], performance.now()]
+    for (const event of page.events) {
+      const step = past.take(event)
+      if (step !== null) steps.push(step)
+      if (performance.now() - begun < TURN_MS) continue
+      yield { steps, read: 0 }
+      await new Promise(setImmediate)
+      ;[steps, begun] = [[], performance.now()]
+    }
+    yield { steps, read: page.read }
   }
 }
 
