@@ -13,6 +13,7 @@ import {
   type LimitedAsset,
   MAX_ADDRESSES,
   MAX_COMPARED_ADDRESSES,
+  MAX_LIMITS_BY_RECIPIENT,
   MAX_RULES,
   MAX_RULES_BYTES,
   needsPrice,
@@ -86,6 +87,11 @@ export function readPolicy(sent: SentPolicy, assetOf: (assetId: string) => Limit
 function requireSize({ lists = {}, ...rest }: SentPolicy): void {
   if (rest.rules.length > MAX_RULES) {
     const rule = `rules must be at most ${MAX_RULES}, not ${rest.rules.length}: put what differs by address into lists.`
+    throw ValidationFailed.field('rules', 'too_many', rule)
+  }
+  const byRecipient = rest.rules.filter(({ limit }) => limit?.per === 'recipient').length
+  if (byRecipient > MAX_LIMITS_BY_RECIPIENT) {
+    const rule = `rules must have at most ${MAX_LIMITS_BY_RECIPIENT} limits per recipient, not ${byRecipient}: use fewer of them.`
     throw ValidationFailed.field('rules', 'too_many', rule)
   }
   const named = Object.values(lists).reduce((sum, { length }) => sum + length, 0)
