@@ -1,8 +1,9 @@
 /** What a policy says to each kind of request over HTTP, before anything is recorded, and what is recorded of refusals. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { type ApiRequest, createApiClient } from '../support/service-api.ts'
+import { createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 import { startVictimApi } from '../support/victim-api.ts'
 
@@ -24,23 +25,7 @@ const of = (what: string, id = wallet?.id) => `/v1/wallets/${id}/${what}`
 const pay = (amount: string, to = RECIPIENT, options = {}) =>
   post(of('transfer'), { to, amount, asset: 'ETH' }, options)
 
-/** Drafts, shadows until it is seeded, and publishes. @returns the version */
-async function publish(rules: readonly object[], more: object = {}, { isShadow = false } = {}): Promise<number> {
-  const { draft } = (await api.insist({ path: '/v1/policies' })).body.data
-  const policy = { default: 'allow', rules, ...more }
-  const put: ApiRequest = { method: 'PUT', path: '/v1/policies', body: { revision: draft?.revision ?? 0, policy } }
-  const drafted = await api.insist(put)
-  if (drafted.status !== 200) throw new Error(JSON.stringify(drafted.body))
-  const { revision } = drafted.body.data.draft
-  const shadowed = await post('/v1/policies/shadow', { revision })
-  if (shadowed.status !== 200) throw new Error(JSON.stringify(shadowed.body))
-  const { version } = shadowed.body.data.shadow
-  await eventually(async () => (await api.insist({ path: '/v1/policies' })).body.data.shadow.seeded || null)
-  if (isShadow) return version
-  const published = await post('/v1/policies/publish', { version })
-  if (published.status !== 200) throw new Error(JSON.stringify(published.body))
-  return version
-}
+const publish = (rules: readonly object[], more = {}) => publishOver(api, rules, more)
 
 /** EIP-2612. */
 const permit = (value: string) => ({
@@ -159,7 +144,6 @@ t.test('refusals are counted in one event a minute for each key and rule, and a 
       { id: 'small', effect: 'deny', match: { amount: { asset_id: ETHER, gte: '0.02' } } },
       { id: 'two', effect: 'limit', match: { actions: ['transfer'] }, limit: { count: 2, window_seconds: 7_200 } },
     ],
-    {},
     { isShadow: true },
   )
   for (let n = 0; n < 5; n += 1) t.equal((await pay('0.01', MALLORY)).status, 403)

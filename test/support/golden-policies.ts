@@ -57,3 +57,43 @@ export const POLICIES: readonly (readonly Step[])[] = [
     ],
   ],
 ]
+
+/** A permit counts in dollars, and what has no amount as one transaction; of a shadow too. */
+const ONE = { ...RESERVED, unit: 'transactions', decimals: 0, rule: 'ten-a-day', limit: '10', amount: '1', kept: '1' }
+const OF_SHADOW = { ...ONE, counter: `policy acme mainnet ${'fe'.repeat(16)}`, mustFit: false }
+const judged = (...reservations: readonly object[]) => ({ policy: judgedBy(3, 4), reservations })
+const VOUCHER = {
+  tokenId: '13',
+  recipient: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  amount: '1',
+  metadata: { name: 'Lighthouse #13' },
+  cid: 'bafkreigolden13',
+  transactionId: null,
+}
+const CONTRACT = { chainId: 1, contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3' }
+
+/** What a policy judged besides transactions, and what it counts for good. */
+export const JUDGED: readonly (readonly Step[])[] = [
+  [['signature-sig_3', 'MessageSignatureRequested.v1', judged(ONE, OF_SHADOW)]],
+  [['signature-sig_3', 'SignatureMade.v1']],
+  [['signature-sig_4', 'TypedDataSignatureRequested.v1', judged({ ...RESERVED, kept: RESERVED.amount })]],
+  [['export-exp_3', 'WalletExportRequested.v1', judged(ONE)]],
+  [
+    ['mint-mint_6', 'MintRecorded.v1', { mintingType: 'LAZY', tokens: [VOUCHER] }],
+    ['mint-mint_6', 'VoucherRequested.v1', { ...CONTRACT, ...judged(ONE, OF_SHADOW) }],
+  ],
+  [
+    [
+      'apikey-key_7',
+      'ApiKeyIssued.v2',
+      { digest: 'd7'.repeat(32), expiresAt: null, issuedBy: 'key_4', policy: { ...judgedBy(3), tags: [], prices: [] } },
+    ],
+  ],
+  [
+    [
+      'apikey-key_7',
+      'ApiKeyChanged.v1',
+      { expiresAt: null, changedBy: 'key_4', policy: { ...judgedBy(0, 4), tags: [], prices: [] } },
+    ],
+  ],
+]

@@ -1,12 +1,42 @@
-/** Publishes a policy without its routes: a test that forges what the API appends needs none. */
+/** Publishes policies: over HTTP as a client does, and without the routes for a test that forges what the API appends. */
+import { randomBytes } from 'node:crypto'
 import type { Policy } from '../../src/core/policy.ts'
 import type { Owner } from '../../src/core/tenants.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
+import { eventually } from './sandbox-eventually.ts'
+import type { ApiClient } from './service-api.ts'
 
-/** @returns the version */
+type OverHttp = { readonly lists?: object; readonly default?: 'allow' | 'deny'; readonly isShadow?: boolean }
+
+/**
+ * Drafts these rules, makes them the shadow, waits until it is seeded, and publishes it.
+ *
+ * @param isShadow it stays the shadow
+ * @returns the version. @throws Error when a request is refused
+ */
+export async function publishOver(api: ApiClient, rules: readonly object[], more: OverHttp = {}): Promise<number> {
+  const { isShadow = false, ...others } = more
+  const ask = async (method: 'GET' | 'PUT' | 'POST', path: string, body?: object) => {
+    const { status, body: answer } = await api.insist({
+      ...{ method, path, key: randomBytes(8).toString('hex') },
+      ...(body && { body }),
+    })
+    if (status !== 200) throw new Error(JSON.stringify(answer))
+    return answer.data
+  }
+  const { draft } = await ask('GET', '/v1/policies')
+  const policy = { default: 'allow', rules, ...others }
+  const { revision } = (await ask('PUT', '/v1/policies', { revision: draft?.revision ?? 0, policy })).draft
+  const { version } = (await ask('POST', '/v1/policies/shadow', { revision })).shadow
+  await eventually(async () => (await ask('GET', '/v1/policies')).shadow.seeded)
+  if (!isShadow) await ask('POST', '/v1/policies/publish', { version })
+  return version
+}
+
+/** Without routes. @returns the version */
 export async function publishTo(log: EventLog, owner: Owner, policy: Policy): Promise<number> {
   const id = policyStreamOf(owner)
   const { state } = await log.load(policyAggregate, id)
