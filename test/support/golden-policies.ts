@@ -47,10 +47,7 @@ export const POLICIES: readonly (readonly Step[])[] = [
       { ...OTHER, version: 3, previousVersion: 1, previousHash: FIRST_HASH, basis: 'counted' },
     ],
   ],
-]
-
-/** What was found on chain counts, and refuses nothing. */
-export const FOUND: readonly (readonly Step[])[] = [
+  // What was found on chain counts, and refuses nothing.
   [['foundspend-obs_1', 'SpendFound.v1', { policy: { ...judgedBy(3), prices: [] } }]],
   [
     [
