@@ -3,6 +3,7 @@
  * signer may start.
  */
 import { createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
+import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createFindMissing } from '../audit/checkpoints/find-missing.ts'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
@@ -38,4 +39,22 @@ export async function requireWholeLog(restores: WatchRestores): Promise<void> {
     return null
   })
   if (refusal !== null) throw new Conflict('log_too_short', `The signer does not start: ${refusal}.`)
+}
+
+/**
+ * Warns of a file that the settings name and that is missing although checkpoints were signed: without it a restore of
+ * the database is not noticed. An operator may have moved it away after a restore, so the process starts.
+ */
+export async function warnOfMissingFile({
+  config,
+  pool,
+  logger,
+}: Pick<Kernel, 'config' | 'pool' | 'logger'>): Promise<void> {
+  const { checkpointFile: path, isCheckpointFileNamed } = config.audit
+  if (!isCheckpointFileNamed || (await createCheckpointRows(pool).newest()) === null) return
+  if ((await createCheckpointFile(path).notes()).length > 0) return
+  logger.warn(
+    { path },
+    'the file of AUDIT_CHECKPOINT_FILE is missing or has no checkpoint, although checkpoints were signed; without it a restore of the database is not noticed',
+  )
 }

@@ -1,10 +1,11 @@
 /**
  * `recovery restore`, a process of its own, killed with SIGKILL before each of its writes: all seeds of the kit are in the
- * keystore, or none, and another run restores the rest. For a keystore of files, and for the one in PostgreSQL.
+ * keystore, or none, and another run restores the rest and removes what the killed one left. For a keystore of files, and for the one in PostgreSQL.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -84,11 +85,11 @@ async function withKit(t: Test) {
  */
 async function killAtEachStep(t: Test, stepsOf: 'files' | 'database', keystoreFor: KeystoreFor) {
   const { service, genuine } = await withKit(t)
-  const counted = { none: 0, all: 0 }
+  const counted = { none: 0, all: 0, left: 0 }
   let runs = 0
   for (let dieAt = 1; ; ) {
     runs += 1
-    const env = { ...service.env, ...(await keystoreFor(service, runs)) }
+    const env: Settings = { ...service.env, ...(await keystoreFor(service, runs)) }
     const killed = await restore(service, { ...env, STEPS_OF: stepsOf }, dieAt)
     // On a busy machine a connection may take too long: the same step again.
     if (killed.code === UNAVAILABLE) continue
@@ -100,6 +101,7 @@ async function killAtEachStep(t: Test, stepsOf: 'files' | 'database', keystoreFo
     const opened = await openKeystore({ config: loadConfig(env), pool: service.pool })
     const there = await tenantsWithSeeds(opened.keystore)
     t.ok(there.length === 0 || there.length === TENANTS.length, `before step ${dieAt}: ${there.join(' ')}`)
+    if (stepsOf === 'files') counted.left += (await leftIn(env.KEYSTORE_DIR)).length
     counted[there.length === 0 ? 'none' : 'all'] += 1
     const again = () => runRecovery(recoveryOf(env), ['restore', '--kit', service.kit, '--identity', service.file])
     const ended = await eventually(async () => {
@@ -107,10 +109,16 @@ async function killAtEachStep(t: Test, stepsOf: 'files' | 'database', keystoreFo
       return run.code === UNAVAILABLE ? null : run
     })
     t.match(ended, { code: 0, err: '' })
+    if (stepsOf === 'files') t.strictSame(await leftIn(env.KEYSTORE_DIR), [])
     const seeds = await openTenantSeeds(opened)
     for (const [tenant, seed] of genuine) t.equal(Buffer.from(await seeds.load(tenant)).toString('hex'), seed)
     dieAt += 1
   }
+}
+
+/** What a killed run may leave beside the seeds. */
+async function leftIn(directory = ''): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.startsWith('.added-'))
 }
 
 type KeystoreFor = (service: Service, run: number) => Promise<Settings>
@@ -134,4 +142,5 @@ for (const [what, stepsOf, keystoreFor] of [
     const { counted, dieAt } = await killAtEachStep(t, stepsOf, keystoreFor)
     t.comment(`${dieAt - 1} kills: ${counted.none} times no seed was there, ${counted.all} times all`)
     t.ok(counted.none > 0 && counted.all > 0, 'kills before and after the commit')
+    t.equal(counted.left > 0, stepsOf === 'files', 'folders that the next run removes')
   })
