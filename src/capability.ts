@@ -28,7 +28,7 @@ import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
 import type { Judge } from './policies/judge.ts'
-import type { PastSource, PastWords } from './policies/past.ts'
+import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
@@ -96,6 +96,7 @@ export type TaskNeeds = JobNeeds &
   Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'> & {
     /** What the events of all capabilities say to policies. */
     readonly past: PastSource
+    readonly findOutside: FindOutside
   }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */

@@ -24,7 +24,7 @@ import { whenDatabaseAnswers } from './check-database.ts'
 import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
-import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
+import { MPC_PARTY_DIR, openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
 import type { Work } from './run-process.ts'
@@ -53,7 +53,7 @@ export async function startMpcParty(
   connect: typeof openChannel = openChannel,
 ): Promise<Work> {
   const settings = configured(kernel)
-  await requireUsableDirectory(settings.directory, 'MPC_PARTY_DIR (by default in DATA_DIR)', { writes: true })
+  await requireUsableDirectory(settings.directory, MPC_PARTY_DIR, { writes: true })
   const lock = await lockDirectory({ directory: settings.directory, log: kernel.logger })
   try {
     return await startLocked(kernel, settings, { signal, connect, lock })

@@ -9,7 +9,12 @@ import { isConnectionFailure } from '../event-log/database-errors.ts'
 import { createWatchRestores, type WatchRestores } from '../restores/watch-restores.ts'
 import type { Kernel } from './kernel.ts'
 
-export function composeWatchRestores({ config, pool, log, logger }: Kernel): WatchRestores {
+export function composeWatchRestores({
+  config,
+  pool,
+  log,
+  logger,
+}: Pick<Kernel, 'config' | 'pool' | 'log' | 'logger'>): WatchRestores {
   return createWatchRestores({
     pool,
     log,
@@ -25,7 +30,7 @@ export function composeWatchRestores({ config, pool, log, logger }: Kernel): Wat
 /**
  * Checked at the start of a signer. An unavailable database does not fail it: lanes check again before they sign.
  *
- * @throws Conflict `log_too_short`; what it found is recorded then
+ * @throws Conflict `log_too_short`; what it found is recorded then. Conflict `checkpoints_of_another_log`; nothing is
  */
 export async function requireWholeLog(restores: WatchRestores): Promise<void> {
   const refusal = await restores.refusal('start').catch((error: unknown) => {

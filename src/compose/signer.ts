@@ -70,13 +70,14 @@ export async function startSigner(
   coordinate: typeof openCoordinator = openCoordinator,
 ): Promise<Work> {
   const { jobs, log, pool } = kernel
-  const restores = composeWatchRestores(kernel)
-  await requireWholeLog(restores)
   const answered = <T>(work: () => Promise<T>) => whenDatabaseAnswers(kernel, signal, work)
+  // A signer of another installation ends here, before it records anything about this database.
   const tagKeys = await answered(() => requireTagKeys(log, kernel.config.tagKeys))
   const keys = await openKeystore(kernel)
   const factsOf = composeRecordedWallets(kernel)
   const { seeds, problem } = await answered(() => openKnownSeeds(kernel, keys, factsOf))
+  const restores = composeWatchRestores(kernel)
+  await requireWholeLog(restores)
   const hd = createHdSigner({ seeds })
   const mpc = await answered(() => coordinate(kernel, keys))
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })

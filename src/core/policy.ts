@@ -37,6 +37,8 @@ export const MAX_ADDRESSES = 10_000
 /** Those that conditions compare, each list as often as a condition names it: a policy is compiled at once, and stays in memory. */
 export const MAX_COMPARED_ADDRESSES = 100_000
 export const MAX_LISTS = 100
+/** A request has a counter of each of them for each of its recipients, and a call has up to 64. */
+export const MAX_LIMITS_BY_RECIPIENT = 16
 /** JSON of a policy without its lists. */
 export const MAX_RULES_BYTES = 65_536
 /** Items of a set in a rule. */

@@ -52,6 +52,10 @@ export type Backtest = {
   readonly request: (id: string, judged: Judged, isBefore?: boolean) => Verdict
   /** An outcome of a request of before. @param isFinal unless its block leaves the chain */
   readonly outcome: (id: string, kept: Kept, isFinal?: boolean) => void
+  /** What was found on chain: it counts towards limits, whatever the policy says of it, and in no total. */
+  readonly found: (judged: Judged) => void
+  /** How often something counted towards a limit: memory grows with it. */
+  readonly counted: () => number
   readonly result: () => BacktestResult
 }
 
@@ -77,6 +81,7 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
   const totals = { allowed: none(), denied: none(), limited: none(), needs_approval: none() }
   const rules = new Map<string | null, RuleCounting>()
   let largest: LargeCase[] = []
+  let counted = 0
 
   function ruleOf(rule: string | null, effect: RuleTally['effect']): RuleCounting {
     const known = rules.get(rule) ?? { effect, matched: 0, denied: none(), limited: none(), needs_approval: none() }
@@ -99,6 +104,7 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
       const { verdict, by } = blame(decision)
       if (verdict === 'allowed' || verdict === 'needs_approval') {
         for (const reservation of decision.reservations) windows.count(reservation, reservation.amount)
+        counted += decision.reservations.length
         // Only a transaction, which has a fee, ever gives something back.
         if (decision.reservations.length > 0 && judged.fee !== null)
           open.set(id, { reservations: decision.reservations, kept: 'all' })
@@ -111,6 +117,9 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
       for (const rule of by) addTo(ruleOf(rule, 'default')[verdict], value)
       largest = [...largest, { id, at: judged.at, verdict, rules: by, usd: value }].sort(bySize).slice(0, LARGEST)
       return verdict
+    },
+    found(judged) {
+      for (const reservation of decide(policy, judged).reservations) windows.count(reservation, reservation.amount)
     },
     outcome(id, kept, isFinal = kept !== 'all') {
       const known = open.get(id) ?? settled.get(id)
@@ -127,6 +136,7 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
       }
       known.kept = kept
     },
+    counted: () => counted,
     result: () => ({
       totals,
       largest,

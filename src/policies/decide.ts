@@ -66,7 +66,8 @@ export type Decision = {
 
 type Verdict = {
   readonly refusals: Refusal[]
-  readonly reservations: RuleReservation[]
+  /** By counter. */
+  readonly reservations: Map<string, RuleReservation>
   readonly asking: Rule[]
   readonly matched: MatchedRule[]
   /** By intent. */
@@ -97,7 +98,7 @@ export function decide(policy: CompiledPolicy, request: Judged): Decision {
   const one: Case = { request, version: policy.version, atMs, totals, feeIntents, feeValue, buckets: new Map() }
   const verdict: Verdict = {
     refusals: [],
-    reservations: [],
+    reservations: new Map(),
     asking: [],
     matched: [],
     isAllowed: intents.map(() => policy.default === 'allow'),
@@ -111,7 +112,7 @@ export function decide(policy: CompiledPolicy, request: Judged): Decision {
     outcome: refusal !== null ? 'denied' : approvals.length > 0 ? 'needs_approval' : 'allowed',
     refusal,
     refusedBy: refusals.length === 0 ? [] : [...new Set(refusals.map(({ rule }) => rule))],
-    reservations: verdict.reservations,
+    reservations: [...verdict.reservations.values()],
     approvals,
     matched: verdict.matched,
     usd: typeof totals.usd === 'bigint' ? totals.usd : null,
@@ -200,11 +201,9 @@ function approvalsOf(rules: readonly Rule[]): readonly NeededApproval[] {
 }
 
 /** Two rules that limit the same count once, and the lower limit must have room. */
-function reserve(reservations: RuleReservation[], reservation: RuleReservation): void {
-  const place = reservations.findIndex(({ counter }) => counter === reservation.counter)
-  const found = reservations[place]
-  if (found === undefined) reservations.push(reservation)
-  else if (reservation.limit < found.limit) reservations[place] = reservation
+function reserve(reservations: Map<string, RuleReservation>, reservation: RuleReservation): void {
+  const found = reservations.get(reservation.counter)
+  if (found === undefined || reservation.limit < found.limit) reservations.set(reservation.counter, reservation)
 }
 
 /** What the request matches of the rule: its intents, and how its own conditions hold. */

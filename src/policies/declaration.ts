@@ -1,9 +1,7 @@
 /** The declaration of policies: what is in force for a tenant in an environment, its versions, and what they refused. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
-import type { PolicyRefused } from './denial-events.ts'
-import type { PolicyEvent } from './events.ts'
-import type { CountersSeeded } from './seeding-events.ts'
+import type { CountersSeeded, PolicyEvent, PolicyRefused, SpendFound } from './events.ts'
 
 export const policies = {
   name: 'policies',
@@ -63,11 +61,16 @@ export const policies = {
       readScope: 'policies:read',
       events: { CountersSeeded: ['dispatcher'] } satisfies EventWriters<CountersSeeded>,
     },
+    foundspend: {
+      rows: {},
+      readScope: 'policies:read',
+      events: { SpendFound: ['dispatcher'] } satisfies EventWriters<SpendFound>,
+    },
     policydenials: {
       rows: {},
       readScope: 'policies:read',
       events: { PolicyRefused: ['api'] } satisfies EventWriters<PolicyRefused>,
     },
   },
-  tasks: ['policy-seeding'],
+  tasks: ['policy-seeding', 'found-spends'],
 } as const satisfies Declaration

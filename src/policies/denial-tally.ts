@@ -9,13 +9,14 @@ import type { Metadata } from '../core/messages.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { policyDenialAggregate } from './denial-aggregate.ts'
-import type { PolicyRefused } from './denial-events.ts'
+import { policyDenialAggregate } from './aggregate.ts'
+import type { PolicyRefused } from './events.ts'
 
 const MINUTE_MS = 60_000
 const MINUTE = 'YYYY-MM-DDTHH:MM'.length
-/** Rules and keys whose refusals wait for their event; of more, only metrics tell. */
+/** Rules and keys whose refusals wait for their event, of all tenants and of one; of more, only metrics tell. */
 const MAX_WAITING = 10_000
+const MAX_OF_TENANT = 1_000
 const NAME_DIGITS = 16
 
 type Counted = Pick<PolicyRefused['data'], 'count' | 'firstAt' | 'lastAt'>
@@ -47,6 +48,7 @@ type Waiting = {
 
 export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
   const waiting = new Map<string, Waiting>()
+  const ofTenant = new Map<string, number>()
   const underWay = new Set<Promise<void>>()
 
   function start(name: string, one: Waiting): void {
@@ -77,15 +79,24 @@ export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
 
   function next(name: string, one: Waiting): void {
     one.timer = null
-    if (one.count === 0) waiting.delete(name)
-    else start(name, one)
+    if (one.count > 0) start(name, one)
+    else drop(name, one)
+  }
+
+  function drop(name: string, { metadata: { tenantId } }: Waiting): void {
+    waiting.delete(name)
+    const others = (ofTenant.get(tenantId) ?? 1) - 1
+    if (others === 0) ofTenant.delete(tenantId)
+    else ofTenant.set(tenantId, others)
   }
 
   return {
     note(denial, { tenantId, actor, correlationId }) {
       const name = nameOf(denial, tenantId)
       const known = waiting.get(name)
-      if (known === undefined && waiting.size >= MAX_WAITING) return
+      const others = ofTenant.get(tenantId) ?? 0
+      if (known === undefined && (waiting.size >= MAX_WAITING || others >= MAX_OF_TENANT)) return
+      if (known === undefined) ofTenant.set(tenantId, others + 1)
       const now = log.now()
       const metadata = { tenantId, actor, ...(correlationId === undefined ? {} : { correlationId }) }
       const one = known ?? { denial, metadata, count: 0, firstAt: now, lastAt: now, recordedIn: '', timer: null }

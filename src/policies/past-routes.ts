@@ -2,6 +2,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import { actorOfApiKey } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import { type BodyLimits, CALL_BODY } from '../http/body-limits.ts'
@@ -34,7 +35,7 @@ export type PastRoutePorts = {
     owner: Owner,
     policy: CompiledPolicy,
     range: BacktestRange,
-    onRead: (events: number) => boolean,
+    onRead: (events: number, counted: number) => boolean,
   ) => Promise<BacktestRun>
   readonly simulation: SimulatePorts
   readonly requests: Readonly<Record<string, SimulatedRequest>>
@@ -43,6 +44,8 @@ export type PastRoutePorts = {
 
 /** Events of the log that one test may read. */
 const MOST_EVENTS = 100_000
+/** What is remembered of it takes about 200 MB. */
+const MOST_COUNTED = 500_000
 const LONGEST_MS = 31 * 86_400_000
 
 /** A policy and the largest request. */
@@ -61,7 +64,7 @@ const backtest = {
   description:
     `Tells what a policy would have said of the requests of your tenant in the environment of the API key: in all, by rule, and the ten largest that it would ` +
     `not have allowed. ${SENT} Requests are judged in the order of the log, with the prices and tags of then. What the policy refuses counts towards no limit. ` +
-    'Nothing is recorded. A test covers at most 31 days, and reads at most 100,000 events of the log, fewer if the quota `backtested_events_per_second` is used up meanwhile: ' +
+    'Nothing is recorded. A test covers at most 31 days, reads at most 100,000 events of the log, and counts at most 500,000 times towards a limit, fewer if the quota `backtested_events_per_second` is used up meanwhile: ' +
     'then `truncated` is true. `npm run bursar -- policy test` has no such limits.',
   body: backtestBody,
   response: { 200: successOf(backtestSchema, 'What the policy would have said.') },
@@ -93,9 +96,9 @@ function addBacktest(app: App, { policyOf, clock, backtest: run }: PastRoutePort
       const range = readRange(from, to, clock())
       const policy = compilePolicy(await policyOf(caller, requireOne(source)), source.version ?? 0)
       let read = 0
-      const tested = await run(caller, policy, range, (events) => {
+      const tested = await run(caller, policy, range, (events, counted) => {
         read += events
-        return meter.use(events) === 0 && read < MOST_EVENTS
+        return (events === 0 || meter.use(events) === 0) && read < MOST_EVENTS && counted < MOST_COUNTED
       })
       return success(shownBacktest(tested))
     },
@@ -169,7 +172,7 @@ function addSimulation(app: App, ports: PastRoutePorts): void {
       )
       const policy = compilePolicy(await policyOf(caller, requireOne(body)), body.version ?? 0)
       const { idempotency: _, ...metadata } = metadataOf(request)
-      const actor = body.api_key === undefined ? metadata.actor : `apikey:${body.api_key}`
+      const actor = body.api_key === undefined ? metadata.actor : actorOfApiKey(body.api_key)
       const parts = await simulate(simulation, policy, prepare as Prepare, { ...metadata, actor }, caller.environment)
       return success(shownSimulation(body.version ?? null, parts))
     },

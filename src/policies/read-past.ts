@@ -2,10 +2,12 @@
  * Reads the past of a tenant from the log in pages, once, in its order: what stood before the part that is read, and then every request
  * and outcome of it.
  */
+import { performance } from 'node:perf_hooks'
 import type { Pool } from 'pg'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import {
+  type DataEvent,
   type DataPage,
   findNewestPlace,
   findPlaceAt,
@@ -13,7 +15,7 @@ import {
   readTenantDataOfTypes,
 } from '../event-log/read-tenant-data.ts'
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
-import { createPast, type PastSource, type PastStep, pastTypes } from './past.ts'
+import { createPast, type Past, type PastSource, type PastStep, pastTypes } from './past.ts'
 
 export type PastPorts = {
   readonly pool: Pool
@@ -23,6 +25,8 @@ export type PastPorts = {
 
 /** Events that one statement looks at: few enough that other requests of the process have their turn between. */
 const PAGE = 1_000
+/** Events are read for so long, ms: then it is the turn of others. A call can have a thousand calls in it. */
+const TURN_MS = 10
 /** As far as clocks of processes may differ from each other: what was requested by then is found. */
 export const CLOCKS_APART_MS = 86_400_000
 
@@ -40,7 +44,7 @@ export type PastRange = {
   readonly isAnyPrice?: boolean
 }
 
-/** `read`: events that were looked at, of whatever type. */
+/** `read`: events that were looked at, of whatever type; 0 if more of them follow. */
 export type PastPage = { readonly steps: readonly PastStep[]; readonly read: number }
 
 /** Ends at what the log had when it began. The next page is read while the caller works on one. */
@@ -54,12 +58,9 @@ export async function* readPast(
     ? findNewestPlace(pool, owner)
     : findPlaceAt(pool, owner, new Date(toMs + CLOCKS_APART_MS)))
   const past = createPast(owner, { source, chains, isAnyPrice })
-  const standing = Object.keys(source.standing)
-  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
-    const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until: start, types: standing }, PAGE)
+  for await (const events of readTypes(pool, owner, { until: start, types: Object.keys(source.standing) })) {
     for (const event of events) past.take(event)
     yield { steps: [], read: events.length }
-    after = next
   }
   const part = { ...pastTypes(source), until: end, isGapless }
   const read = (after: SubscriptionPosition) => {
@@ -71,6 +72,34 @@ export async function* readPast(
   let reading: Promise<DataPage | undefined> = read(start)
   for (let page = await reading; page !== undefined; page = await reading) {
     reading = read(page.place)
-    yield { steps: page.events.flatMap((event) => past.take(event) ?? []), read: page.read }
+    let [steps, begun]: [PastStep[], number] = [[], performance.now()]
+    for (const event of page.events) {
+      const step = past.take(event)
+      if (step !== null) steps.push(step)
+      if (performance.now() - begun < TURN_MS) continue
+      yield { steps, read: 0 }
+      await new Promise(setImmediate)
+      ;[steps, begun] = [[], performance.now()]
+    }
+    yield { steps, read: page.read }
+  }
+}
+
+/** What stands now: wallets, tokens and collections. The requests of the log are not read. */
+export async function readStanding({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<Past> {
+  const past = createPast(owner, { source, chains, isAnyPrice: true })
+  const until = await findNewestPlace(pool, owner)
+  for await (const events of readTypes(pool, owner, { until, types: Object.keys(source.standing) }))
+    for (const event of events) past.take(event)
+  return past
+}
+
+type Wanted = { readonly until: SubscriptionPosition; readonly types: readonly string[] }
+
+async function* readTypes(pool: Pool, owner: LogOwner, wanted: Wanted): AsyncGenerator<readonly DataEvent[]> {
+  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
+    const { events, next } = await readTenantDataOfTypes(pool, owner, { ...wanted, after }, PAGE)
+    yield events
+    after = next
   }
 }

@@ -13,6 +13,7 @@ import {
   type LimitedAsset,
   MAX_ADDRESSES,
   MAX_COMPARED_ADDRESSES,
+  MAX_LIMITS_BY_RECIPIENT,
   MAX_RULES,
   MAX_RULES_BYTES,
   needsPrice,
@@ -28,6 +29,18 @@ import type { SentAmong, SentLimit, SentPolicy, SentRule } from './sent-policy.t
 /** A day, and an hour for the feed: stable coins are updated once a day. */
 const PRICE_MAX_AGE_SECONDS = 90_000
 const APPROVAL_SECONDS = 86_400
+
+/** Finds an asset that the tenant may name, by its id. */
+export type AssetOf = (assetId: string) => Promise<LimitedAsset | null>
+
+/** Reads a policy of a request, whose assets are looked up first. @throws as `readPolicy` */
+export async function readSentPolicy(sent: SentPolicy, assetOf: AssetOf): Promise<Policy> {
+  const named = sent.rules.flatMap(({ match, limit }) => [match?.amount?.asset_id ?? [], limit?.asset_id ?? []].flat())
+  const ids = [...new Set(named)]
+  const found = await Promise.all(ids.map(assetOf))
+  const assets = new Map(ids.map((id, n) => [id, found[n] ?? null]))
+  return readPolicy(sent, (assetId) => assets.get(assetId) ?? null)
+}
 
 /**
  * @param assetOf finds an asset that the tenant may name, by its id
@@ -74,6 +87,11 @@ export function readPolicy(sent: SentPolicy, assetOf: (assetId: string) => Limit
 function requireSize({ lists = {}, ...rest }: SentPolicy): void {
   if (rest.rules.length > MAX_RULES) {
     const rule = `rules must be at most ${MAX_RULES}, not ${rest.rules.length}: put what differs by address into lists.`
+    throw ValidationFailed.field('rules', 'too_many', rule)
+  }
+  const byRecipient = rest.rules.filter(({ limit }) => limit?.per === 'recipient').length
+  if (byRecipient > MAX_LIMITS_BY_RECIPIENT) {
+    const rule = `rules must have at most ${MAX_LIMITS_BY_RECIPIENT} limits per recipient, not ${byRecipient}: use fewer of them.`
     throw ValidationFailed.field('rules', 'too_many', rule)
   }
   const named = Object.values(lists).reduce((sum, { length }) => sum + length, 0)

@@ -26,13 +26,16 @@ export type BacktestRun = {
   readonly ms: number
 }
 
-/** @param onRead called after each page with the events of it; ends the test by returning false */
+/**
+ * @param onRead called after each part of a page with the events of it, and how often something counted towards a limit until then;
+ *   ends the test by returning false
+ */
 export async function runBacktest(
   ports: PastPorts,
   owner: LogOwner,
   policy: CompiledPolicy,
   { fromMs, toMs }: BacktestRange,
-  onRead: (events: number) => boolean,
+  onRead: (events: number, counted: number) => boolean,
 ): Promise<BacktestRun> {
   const startedAt = performance.now()
   const backtest = createBacktest(policy)
@@ -45,6 +48,7 @@ export async function runBacktest(
     const { at } = step.judged
     if (to !== null && at >= to) return
     const isBefore = from !== null && at < from
+    if (step.isFound) return backtest.found(step.judged)
     backtest.request(step.id, step.judged, isBefore)
     if (!isBefore && (readTo === null || at > readTo)) readTo = at
   }
@@ -54,7 +58,7 @@ export async function runBacktest(
     if (isCut) break
     read += page.read
     for (const step of page.steps) take(step)
-    isCut = !onRead(page.read)
+    isCut = !onRead(page.read, backtest.counted())
   }
   return { result: backtest.result(), read, readTo, isCut: !isEnded, ms: performance.now() - startedAt }
 }

@@ -3,11 +3,12 @@
  * they let others move, and what else looks as if it let others spend can move anything. The export of a key can, too. Pure.
  */
 import { mostOf } from '../chain/spends.ts'
+import { apiKeyOf } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Action } from '../core/policy.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import { UNLIMITED } from '../core/spends.ts'
-import { apiKeyOf, type Facts, tokenMoved } from './facts.ts'
+import { type Facts, tokenMoved } from './facts.ts'
 import { ANY, ANYTHING, type Intent, intentOf, type Judged, unclear } from './intent.ts'
 
 /** Typed data as signature requests record it. */

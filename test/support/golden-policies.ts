@@ -47,4 +47,13 @@ export const POLICIES: readonly (readonly Step[])[] = [
       { ...OTHER, version: 3, previousVersion: 1, previousHash: FIRST_HASH, basis: 'counted' },
     ],
   ],
+  // What was found on chain counts, and refuses nothing.
+  [['foundspend-obs_1', 'SpendFound.v1', { policy: { ...judgedBy(3), prices: [] } }]],
+  [
+    [
+      'foundspend-obs_2',
+      'SpendFound.v1',
+      { policy: { ...judgedBy(3), prices: [] }, reservations: [{ ...RESERVED, kept: '0', mustFit: false }] },
+    ],
+  ],
 ]

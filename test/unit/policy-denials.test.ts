@@ -90,3 +90,14 @@ t.test('what cannot be recorded is reported and kept', async (t) => {
   await tally.close()
   t.match([...streams.values()], [{ count: 1 }])
 })
+
+t.test('refusals of one tenant by many rules and keys keep those of no other tenant from being recorded', async (t) => {
+  const { log, streams } = logOf()
+  const tally = createDenialTally({ log, onError: (error) => t.fail(String(error)) })
+  for (let n = 0; n < 10_000; n += 1) tally.note({ ...DENIAL, apiKey: `key_${n}` }, METADATA)
+  tally.note(DENIAL, { ...METADATA, tenantId: 'globex' })
+  await tally.close()
+  const tenants = [...streams.keys()].map((name) => name.split('-')[1])
+  t.equal(tenants.filter((tenant) => tenant === 'globex').length, 1)
+  t.equal(tenants.length, 1_001)
+})

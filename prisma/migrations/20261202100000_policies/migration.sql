@@ -75,7 +75,7 @@ SELECT create_put_function('wallets');
 -- What a reservation of a shadow lacks: room. It counts, and refuses nothing.
 ALTER TYPE reservation ADD ATTRIBUTE must_fit boolean;
 
--- As before, and of signatures, exports and vouchers (the second event of a mint), which give nothing back.
+-- As before, and of signatures, exports, vouchers (the second event of a mint) and what was found on chain, which give nothing back.
 CREATE OR REPLACE FUNCTION reservations_in(commits integer[], stream_ids text[], stream_versions integer[], all_data json[]) RETURNS reservation[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -86,7 +86,7 @@ BEGIN
      CROSS JOIN LATERAL json_to_record(e.data) AS d("chainId" integer, "walletId" text, reservations json)
      CROSS JOIN LATERAL json_to_recordset(d.reservations)
        AS r(counter text, bucket timestamptz, amount numeric, kept numeric, "limit" numeric, "windowSeconds" integer, "mustFit" boolean)
-     WHERE e.version = CASE split_part(e.stream_id, '-', 1) WHEN 'transaction' THEN 1 WHEN 'signature' THEN 1 WHEN 'export' THEN 1 WHEN 'mint' THEN 2 END
+     WHERE e.version = CASE split_part(e.stream_id, '-', 1) WHEN 'transaction' THEN 1 WHEN 'signature' THEN 1 WHEN 'export' THEN 1 WHEN 'foundspend' THEN 1 WHEN 'mint' THEN 2 END
        AND d.reservations IS NOT NULL);
 END $$;
 
@@ -119,6 +119,7 @@ BEGIN
            WHEN 'transaction' THEN e.version = 1 AND e.type NOT IN ('NonceFillRequested', 'CheckpointAnchorRequested', 'SwapGuardDeployRequested')
            WHEN 'signature' THEN e.version = 1
            WHEN 'export' THEN e.version = 1
+           WHEN 'foundspend' THEN e.version = 1
            WHEN 'apikey' THEN e.type = 'ApiKeyChanged' OR (e.type = 'ApiKeyIssued' AND d."issuedBy" IS NOT NULL)
            WHEN 'mint' THEN e.type = 'VoucherRequested'
            ELSE false END;
@@ -167,6 +168,12 @@ BEGIN
   FOREACH step SLICE 1 IN ARRAY ARRAY[
     ['append_commits(jsonb, json, jsonb)',
      '  -- Before the holds: commits of other wallets wait for the counter of a limit,',
+     '  -- The row of an owner is the lock from its first draft on. That draft waits for all who found no row, and they find it otherwise.' || E'\n' ||
+     '  IF ''PolicyDrafted'' = ANY (types) AND EXISTS (SELECT FROM unnest(types, stream_versions) AS e(type, version) WHERE e.type = ''PolicyDrafted'' AND e.version = 1) THEN' || E'\n' ||
+     '    LOCK TABLE policies IN EXCLUSIVE MODE;' || E'\n' ||
+     '  ELSE' || E'\n' ||
+     '    LOCK TABLE policies IN ROW SHARE MODE;' || E'\n' ||
+     '  END IF;' || E'\n' ||
      '  IF EXISTS (SELECT FROM policies) THEN' || E'\n' ||
      '    refused := refused || refuse_unjudged(commits, stream_ids, stream_versions, types, all_data, refused);' || E'\n' ||
      '  END IF;' || E'\n\n' ||
@@ -174,10 +181,18 @@ BEGIN
     ['refuse_spends(reservation[], jsonb[])',
      '  INSERT INTO spend_counters (counter)',
      '  reserved := array(SELECT r FROM unnest(reserved) AS r WHERE r.must_fit);' || E'\n' ||
-     '  INSERT INTO spend_counters (counter)']]
+     '  INSERT INTO spend_counters (counter)'],
+    -- Nobody compares the time of what need not fit: what a clock says that is ahead would make counters forget what was spent.
+    ['count_spends(spend_change[], reservation[])',
+     'min(r.bucket) AS bucket FROM',
+     'min(CASE WHEN r.must_fit THEN r.bucket ELSE least(r.bucket, coalesce(newest_time(r.chain_id), ''-infinity'')) END) AS bucket FROM']]
   LOOP
     source := pg_get_functiondef(step[1]::regprocedure);
     IF strpos(source, step[2]) = 0 THEN RAISE EXCEPTION '% is not the function of the previous migration', step[1]; END IF;
     EXECUTE replace(source, step[2], step[3]);
   END LOOP;
 END $body$;
+
+-- What wallets sent in transactions that the log does not have: few of all transfers.
+CREATE INDEX transfers_sent_by_others ON observed_transfers (observed_at, transfer_id) WHERE direction = 'out' AND transaction_id IS NULL;
+CREATE INDEX outside_transactions_by_hash ON outside_transactions (chain_id, address, hash);
