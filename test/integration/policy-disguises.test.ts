@@ -65,3 +65,13 @@ t.test('a hash in typed data is the consent to whatever has it', async (t) => {
   t.match(await sign('bytes32'), refused('inside', 'denied'))
   t.match(await sign('string'), { status: 202 })
 })
+
+t.test('a limit of dollars refuses a call that takes a token that nobody registered', async (t) => {
+  await publish([{ id: 'day', effect: 'limit', limit: { amount_usd: '1000000', window_seconds: HOUR } }])
+  // balanceOf returns the word 0; any other function sets it to 0, and its value in the beginning is 5.
+  await rpc('anvil_setCode', CONTRACT, '0x60003560e01c6370a0823114601557600060005500' + '5b60005460005260206000f3')
+  await rpc('anvil_setStorageAt', CONTRACT, `0x${word('0x0')}`, `0x${word('0x5')}`)
+  t.match(await call(`0xb753a98c${word(MALLORY)}${word('0x5')}`), refused('day', 'uncounted'), 'push of DSToken')
+  await rpc('anvil_setStorageAt', CONTRACT, `0x${word('0x0')}`, `0x${word('0x0')}`)
+  t.match(await call('0x12345678'), { status: 202 }, 'a call that takes nothing')
+})
