@@ -6,6 +6,7 @@ import { withStage } from '../support/service-stage.ts'
 
 const CONTRACT = '0x1111111111111111111111111111111111111111'
 const MALLORY = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const ETHER = 'eip155:1000001/slip44:60'
 const HOUR = 3_600
 
 const { service, rpc } = await withStage(t)
@@ -66,8 +67,8 @@ t.test('a hash in typed data is the consent to whatever has it', async (t) => {
   t.match(await sign('string'), { status: 202 })
 })
 
-t.test('a limit of dollars refuses a call that takes a token that nobody registered', async (t) => {
-  await publish([{ id: 'day', effect: 'limit', limit: { amount_usd: '1000000', window_seconds: HOUR } }])
+t.test('a limit of amounts refuses a call that takes a token that nobody registered', async (t) => {
+  await publish([{ id: 'day', effect: 'limit', limit: { asset_id: ETHER, amount: '50', window_seconds: HOUR } }])
   // balanceOf returns the word 0; any other function sets it to 0, and its value in the beginning is 5.
   await rpc('anvil_setCode', CONTRACT, '0x60003560e01c6370a0823114601557600060005500' + '5b60005460005260206000f3')
   await rpc('anvil_setStorageAt', CONTRACT, `0x${word('0x0')}`, `0x${word('0x5')}`)
