@@ -1,6 +1,7 @@
 #!/bin/sh
 # Creates the secrets of docker-compose.yml in ./secrets: passwords, key-encryption keys, and the database's
-# certificate. Existing files are kept, so run it again after an upgrade. Needs only openssl.
+# certificate. Existing files are kept, so run it again after an upgrade, or after it failed. Needs only openssl. Exit code 1, with one
+# line: something was not made.
 #
 # Back up the directory separately from the volumes of Docker: without keystore_key and mpc_party_<n>_key the keys are
 # lost.
@@ -8,20 +9,44 @@ set -eu
 
 directory=${1:-secrets}
 umask 077
-mkdir -p "$directory"
-chmod 0700 "$directory"
-cd "$directory"
 
-# put NAME: writes standard input into a new file. The directory is private, so the containers' users may read the file.
+fail() {
+  echo "make-secrets.sh: $1" >&2
+  exit 1
+}
+
+command -v openssl >/dev/null || fail 'openssl is not installed'
+{ mkdir -p "$directory" && chmod 0700 "$directory" && cd "$directory"; } 2>/dev/null || fail "cannot make the directory $directory"
+# For what openssl writes: removed at the end, however that comes.
+work=$(mktemp -d 2>/dev/null) || fail 'cannot make a temporary directory'
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# put NAME TEXT: writes a new file, and gives it its name when all of it is written. The directory is private, so the containers'
+# users may read the file.
 put() {
-  cat >"$1.new"
-  chmod 0444 "$1.new"
-  mv "$1.new" "$1"
+  { rm -f "$1.new" && printf '%s\n' "$2" >"$1.new" && [ "$(cat "$1.new")" = "$2" ] && chmod 0444 "$1.new" && mv "$1.new" "$1"; } \
+    2>/dev/null || fail "cannot write $(pwd)/$1"
   echo "made $(pwd)/$1"
 }
 
+# missing NAME: also a file without content.
 missing() {
-  [ ! -s "$1" ]
+  [ -e "$1" ] || return 0
+  content=$(cat "$1" 2>/dev/null) || fail "cannot read $(pwd)/$1"
+  [ -z "$content" ]
+}
+
+# with_openssl ARGUMENTS: one line if it fails, whatever it prints.
+with_openssl() {
+  openssl "$@" 2>/dev/null || fail "openssl $1 failed"
+}
+
+# random FORMAT LENGTH: 32 bytes from openssl, as so many characters.
+random() {
+  text=$(with_openssl rand "-$1" 32)
+  [ "${#text}" -eq "$2" ] || fail "openssl rand returned ${#text} characters instead of $2"
+  echo "$text"
 }
 
 # database_url USER PASSWORD: TLS with a certificate verified against the authority below.
@@ -29,27 +54,54 @@ database_url() {
   echo "postgresql://$1:$2@postgres:5432/bursar?sslmode=verify-full&sslrootcert=/run/secrets/postgres_ca"
 }
 
-for name in postgres_password redis_password; do
-  missing "$name" && openssl rand -hex 32 | put "$name"
-done
+# password_in FILE USER: that of a URL of the user; nothing if there is none.
+password_in() {
+  if missing "$1"; then return 0; fi
+  rest=${content#*://"$2":}
+  [ "$rest" = "$content" ] || echo "${rest%%@*}"
+}
+
+# make_password NAME URL_FILE USER: makes a password. One that was lost while its URL was not is that of the URL: the database may have it.
+make_password() {
+  missing "$1" || return 0
+  known=$(password_in "$2" "$3")
+  case $known in
+    *%*) fail "$(pwd)/$1 is missing or empty: write the password of $2 into it" ;;
+    '') known=$(random hex 64) ;;
+  esac
+  put "$1" "$known"
+}
+
+# unusable FILE USER: missing, or without the password, as earlier versions left it when openssl failed.
+unusable() {
+  missing "$1" || [ "$content" != "${content#*://"$2":@}" ]
+}
+
+make_password postgres_password database_url_owner bursar
+make_password redis_password redis_url default
 for name in keystore_key transaction_tag_key mpc_party_1_key mpc_party_2_key mpc_party_3_key; do
-  missing "$name" && openssl rand -base64 32 | put "$name"
+  if missing "$name"; then
+    key=$(random base64 44)
+    put "$name" "$key"
+  fi
 done
-missing redis_url && printf 'redis://default:%s@redis:6379\n' "$(cat redis_password)" | put redis_url
+! unusable redis_url default || put redis_url "redis://default:$(cat redis_password)@redis:6379"
 
 # A database user for each process. The migration creates them from database_logins.
 logins=''
 for name in api dispatcher signer submitter follower auditor sender operator party_1 party_2 party_3; do
   user="bursar_${name}_login"
-  if missing "database_url_$name"; then
-    database_url "$user" "$(openssl rand -hex 32)" | put "database_url_$name"
+  if unusable "database_url_$name" "$user"; then
+    password=$(random hex 64)
+    put "database_url_$name" "$(database_url "$user" "$password")"
   fi
-  password=$(sed "s|^postgresql://$user:||; s|@.*||" "database_url_$name")
+  password=$(password_in "database_url_$name" "$user")
+  [ -n "$password" ] || fail "$(pwd)/database_url_$name has no password of the user $user: correct it, or remove it to have it made"
   logins="$logins,$(echo "$name" | tr _ -)=$password"
 done
-missing database_url_owner && database_url bursar "$(cat postgres_password)" | put database_url_owner
+! unusable database_url_owner bursar || put database_url_owner "$(database_url bursar "$(cat postgres_password)")"
 # Also after an upgrade that adds a user.
-[ "$(cat database_logins 2>/dev/null)" = "${logins#,}" ] || echo "${logins#,}" | put database_logins
+[ "$(cat database_logins 2>/dev/null)" = "${logins#,}" ] || put database_logins "${logins#,}"
 
 # bech32 PREFIX HEX: as in BIP 173, in lower case.
 bech32() {
@@ -83,30 +135,40 @@ bech32() {
   echo "${1}1$text"
 }
 
+# hex_of_end FILE: its last 32 bytes, which are the key in an encoding of X25519.
+hex_of_end() {
+  text=$(tail -c 32 "$1" | od -An -v -tx1 | tr -d ' \n')
+  [ "${#text}" -eq 64 ] || fail 'openssl made no X25519 key'
+  echo "$text"
+}
+
 # The age identity that opens the secrets of webhooks: an X25519 key.
 if missing webhook_identity; then
-  key=$(mktemp)
-  openssl genpkey -algorithm X25519 -outform DER -out "$key"
-  hex_of_end() { tail -c 32 | od -An -v -tx1 | tr -d ' \n'; }
-  recipient=$(bech32 age "$(openssl pkey -inform DER -in "$key" -pubout -outform DER | hex_of_end)")
-  identity=$(bech32 age-secret-key- "$(hex_of_end <"$key")" | tr a-z A-Z)
-  rm -f "$key"
-  printf '# recipient: %s\n%s\n' "$recipient" "$identity" | put webhook_identity
+  with_openssl genpkey -algorithm X25519 -outform DER -out "$work/webhook"
+  with_openssl pkey -inform DER -in "$work/webhook" -pubout -outform DER -out "$work/webhook.pub"
+  public=$(hex_of_end "$work/webhook.pub")
+  private=$(hex_of_end "$work/webhook")
+  recipient=$(bech32 age "$public")
+  identity=$(bech32 age-secret-key- "$private" | tr a-z A-Z)
+  put webhook_identity "# recipient: $recipient
+$identity"
   echo "for webhooks, set WEBHOOK_RECIPIENT=$recipient in .env"
 fi
 
 # A private certificate authority signs the certificate of the host `postgres`; its key is deleted.
 if missing postgres_key || missing postgres_certificate || missing postgres_ca; then
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
-  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 3650 -subj '/CN=Bursar database CA' \
-    -addext 'keyUsage=critical,keyCertSign' -keyout "$work/ca.key" -out "$work/ca.crt" 2>/dev/null
-  openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -subj '/CN=postgres' \
-    -keyout "$work/server.key" -out "$work/server.csr" 2>/dev/null
+  with_openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 3650 -subj '/CN=Bursar database CA' \
+    -addext 'keyUsage=critical,keyCertSign' -keyout "$work/ca.key" -out "$work/ca.crt"
+  with_openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -subj '/CN=postgres' \
+    -keyout "$work/server.key" -out "$work/server.csr"
   printf 'subjectAltName=DNS:postgres\n' >"$work/extensions"
-  openssl x509 -req -in "$work/server.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -days 3650 \
-    -extfile "$work/extensions" -out "$work/server.crt" 2>/dev/null
-  put postgres_ca <"$work/ca.crt"
-  put postgres_certificate <"$work/server.crt"
-  put postgres_key <"$work/server.key"
+  with_openssl x509 -req -in "$work/server.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -days 3650 \
+    -extfile "$work/extensions" -out "$work/server.crt"
+  with_openssl verify -CAfile "$work/ca.crt" "$work/server.crt" >"$work/verified"
+  for file in ca.crt server.crt server.key; do [ -s "$work/$file" ] || fail 'openssl made no certificate'; done
+  # They belong together: if this ends in between, one is missing and the next run makes all again.
+  rm -f postgres_ca postgres_certificate postgres_key
+  put postgres_ca "$(cat "$work/ca.crt")"
+  put postgres_certificate "$(cat "$work/server.crt")"
+  put postgres_key "$(cat "$work/server.key")"
 fi

@@ -27,6 +27,7 @@ import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
+import type { FindOutside } from './policies/count-found.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
@@ -96,6 +97,7 @@ export type TaskNeeds = JobNeeds &
   Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'> & {
     /** What the events of all capabilities say to policies. */
     readonly past: PastSource
+    readonly findOutside: FindOutside
   }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */

@@ -114,32 +114,11 @@ function readKeys(rows: readonly EventRow[], setAside: SetAside) {
   return [...keys.values()]
 }
 
-function toKey(keyId: string, key: KnownApiKey): LoggedApiKey {
-  const {
-    tenantId,
-    environment,
-    label,
-    scopes,
-    grants,
-    ipAllowlist,
-    limits,
-    expiresAt,
-    revokedAt,
-    issuedAt,
-    issuedBy,
-  } = key
-  return {
-    keyId,
-    tenantId,
-    environment,
-    label,
-    scopes,
-    grants,
-    ipAllowlist,
-    limits,
-    expiresAt: expiresAt === null ? null : new Date(expiresAt),
-    revokedAt: revokedAt === null ? null : new Date(revokedAt),
-    createdAt: new Date(issuedAt),
-    issuedBy,
-  }
+function toKey(keyId: string, { digest: _, expiresAt, revokedAt, issuedAt, ...key }: KnownApiKey): LoggedApiKey {
+  const createdAt = new Date(issuedAt)
+  return { ...key, keyId, expiresAt: dateOf(expiresAt), revokedAt: dateOf(revokedAt), createdAt }
+}
+
+function dateOf(instant: string | null): Date | null {
+  return instant === null ? null : new Date(instant)
 }

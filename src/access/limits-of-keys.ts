@@ -1,24 +1,19 @@
 /** The limits of what API keys spend, read from their events at most once a second: a change is effective within a second, as all of a key. */
 import { LRUCache } from 'lru-cache'
 import { spendLimitsOf } from '../core/key-limits.ts'
+import { apiKeyOf } from '../core/messages.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 
 const REMEMBER_MS = 1_000
 const MAX_REMEMBERED = 10_000
-const ACTOR = 'apikey:'
 
 export type LimitsOfKeys = {
   /** @param actor of the metadata of a request; nobody but a key has limits */
   readonly of: (actor: string) => Promise<readonly SpendLimit[]>
   /** Makes the next request of this key read them. */
   readonly forget: (keyId: string) => void
-}
-
-/** The key of the metadata of a request; `null` for every other actor. */
-export function keyIdOf(actor: string): string | null {
-  return actor.startsWith(ACTOR) ? actor.slice(ACTOR.length) : null
 }
 
 export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
@@ -31,7 +26,7 @@ export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
 
   return {
     of(actor) {
-      const keyId = keyIdOf(actor)
+      const keyId = apiKeyOf(actor)
       if (keyId === null) return Promise.resolve([])
       const remembered = known.get(keyId)
       if (remembered !== undefined) return remembered

@@ -4,12 +4,11 @@
  */
 import { LRUCache } from 'lru-cache'
 import { KeyLimitReached, type LimitShortfall } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
+import { apiKeyOf, type Metadata } from '../core/messages.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { keyLimitAggregate } from './limit-aggregate.ts'
-import { keyIdOf } from './limits-of-keys.ts'
 
 /** How often the log is asked whether a limit that refuses requests was reported, ms. */
 const PAUSE_MS = 60_000
@@ -50,7 +49,7 @@ export function createLimitReports({ log, onRefusal, onError }: ReportPorts): Li
   }
 
   function report(shortfall: LimitShortfall, metadata: Metadata): void {
-    const keyId = keyIdOf(metadata.actor)
+    const keyId = apiKeyOf(metadata.actor)
     const name = `${keyId} ${shortfall.counter}`
     if (keyId === null || asked.has(name)) return
     asked.set(name, true)

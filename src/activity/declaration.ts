@@ -24,7 +24,7 @@ const OBSERVED = [
 export const activity = {
   name: 'activity',
   ids: { observedTransfer: 'obs' },
-  tables: { observed_transfers: { follows: 'stream', grants: readBy([...READERS, 'follower']) } },
+  tables: { observed_transfers: { follows: 'stream', grants: readBy([...READERS, 'dispatcher', 'follower']) } },
   streams: {
     observed: {
       rows: {

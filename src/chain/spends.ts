@@ -24,21 +24,43 @@ type Found = { readonly spends: readonly Spend[]; readonly calls: readonly Inner
 type InnerCall = { readonly target: string; readonly data: Buffer; readonly value?: bigint }
 type Reader = (call: Call, owner: string) => Found
 
+const SEAPORT_ORDER =
+  '(address,address,(uint8,address,uint256,uint256,uint256)[],(uint8,address,uint256,uint256,uint256,address)[],uint8,uint256,uint256,bytes32,uint256,bytes32,uint256)'
+
 const READERS: ReadonlyMap<string, Reader> = new Map([
   ...allowance('approve', 'approve', ['(address,uint256)']),
   ...allowance('approve', 'approveAndCall', ['(address,uint256)', '(address,uint256,bytes)']),
   ...allowance('increase_allowance', 'increaseAllowance', ['(address,uint256)']),
   ...allowance('increase_allowance', 'increaseApproval', ['(address,uint256)']),
+  // The debt that another one may make in the name of the wallet (Aave).
+  ...allowance('approve', 'approveDelegation', ['(address,uint256)']),
+  // ERC-6909, whose tokens are by id.
+  entry('approve(address,uint256,uint256)', ({ target, args }) =>
+    only('approve', target, addressAt(args, 0), mostOf(wordAt(args, 2 * WORD))),
+  ),
+  // LSP7.
+  ...allowance('approve', 'authorizeOperator', ['(address,uint256,bytes)']),
+  ...allowance('increase_allowance', 'increaseAllowance', ['(address,uint256,bytes)']),
+  // DSToken, such as MKR, and the operators of Maker.
+  ...['approve(address)', 'hope(address)'].map((one) => entry(one, operator)),
   entry('setApprovalForAll(address,bool)', ({ target, args }) =>
     only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
   ),
   // ERC-777, and ERC-6909: whoever operates moves all.
-  entry('authorizeOperator(address)', ({ target, args }) =>
-    only('set_approval_for_all', target, addressAt(args, 0), UNLIMITED),
+  entry('authorizeOperator(address)', operator),
+  // ERC-6909, Comet, Morpho.
+  ...['setOperator(address,bool)', 'allow(address,bool)', 'setAuthorization(address,bool)'].map((one) =>
+    entry(one, ({ target, args }) => only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1))),
   ),
-  entry('setOperator(address,bool)', ({ target, args }) =>
-    only('set_approval_for_all', target, addressAt(args, 0), allOrNone(args, 1)),
+  // Balancer and Euler: who acts for an account of the caller.
+  ...['setRelayerApproval(address,address,bool)', 'setAccountOperator(address,address,bool)'].map((one) =>
+    entry(one, ({ target, args }) => only('set_approval_for_all', target, addressAt(args, 1), allOrNone(args, 2))),
   ),
+  // An order that is valid without a signature from then on (CoW, Seaport): it may sell whatever the exchange may take.
+  entry('setPreSignature(bytes,bool)', ({ args }) =>
+    wordAt(args, WORD) === 0n ? NOTHING : { ...NOTHING, spends: [UNREADABLE] },
+  ),
+  entry(`validate((${SEAPORT_ORDER},bytes)[])`, () => ({ ...NOTHING, spends: [UNREADABLE] })),
   ...['uint8,bytes32,bytes32', 'bytes'].map((signature) =>
     entry(`permit(address,address,uint256,uint256,${signature})`, ({ target, args }, owner) =>
       addressAt(args, 0) === owner
@@ -58,7 +80,9 @@ const READERS: ReadonlyMap<string, Reader> = new Map([
       : NOTHING,
   ),
   entry('permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)', readPermitBatch),
-  entry('multicall(bytes[])', (call) => ({ spends: [], calls: ownCalls(call, 0) })),
+  ...['multicall(bytes[])', 'batch(bytes[],bool)'].map((one) =>
+    entry(one, (call) => ({ spends: [], calls: ownCalls(call, 0) })),
+  ),
   entry('multicall(uint256,bytes[])', (call) => ({ spends: [], calls: ownCalls(call, WORD) })),
   entry('multicall(bytes32,bytes[])', (call) => ({ spends: [], calls: ownCalls(call, WORD) })),
   ...['aggregate', 'blockAndAggregate'].map((name) => entry(`${name}((address,bytes)[])`, aggregated(0, 1))),
@@ -145,6 +169,11 @@ function entry(signature: string, reader: Reader): readonly [string, Reader] {
 function allowance(kind: Spend['kind'], name: string, parameters: readonly string[]) {
   const reader: Reader = ({ target, args }) => only(kind, target, addressAt(args, 0), mostOf(wordAt(args, WORD)))
   return parameters.map((each) => entry(name + each, reader))
+}
+
+/** Whoever may spend all. */
+function operator({ target, args }: Call): Found {
+  return only('set_approval_for_all', target, addressAt(args, 0), UNLIMITED)
 }
 
 function only(kind: Spend['kind'], token: string, spender: string, amount: string): Found {

@@ -10,6 +10,7 @@ import { createRevokeApiKey } from '../access/revoke-api-key.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
 import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { KeyLimitReached } from '../core/errors.ts'
+import { actorOfApiKey } from '../core/messages.ts'
 import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
 import type { ApiParts } from './api-parts.ts'
@@ -60,7 +61,8 @@ export function composeApiKeys(
     authenticator,
     countRequest({ requestLimits, tenantId, keyId }, correlationId) {
       const reported = (refusal: KeyLimitReached | undefined) => {
-        if (refusal !== undefined) limitReports.refused(refusal, { tenantId, actor: `apikey:${keyId}`, correlationId })
+        if (refusal !== undefined)
+          limitReports.refused(refusal, { tenantId, actor: actorOfApiKey(keyId), correlationId })
         return refusal
       }
       const refusal = count(requestLimits)

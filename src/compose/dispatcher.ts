@@ -3,6 +3,7 @@
  * leads at a time.
  */
 
+import { createFindOutside } from '../activity/find-outside.ts'
 import { type LeadSettings, lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
@@ -130,8 +131,9 @@ function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
 
 /** Each task has a leader of its own: a task that takes long delays no other. */
 function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
+  const needs = { ...kernel, past: PAST, findOutside: createFindOutside(kernel.pool) }
   return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
-    const task = build({ ...kernel, past: PAST })
+    const task = build(needs)
     if (task === null) return []
     const onError = (error: unknown) => kernel.logger.warn({ err: error }, failure)
     return lead({ ...settings, name }, (_lease, signal) =>

@@ -2,7 +2,7 @@
 import type { AssetBooks } from '../assets/asset-books.ts'
 import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { AssetOf } from '../policies/read-sent.ts'
+import type { AssetOf } from '../policies/read-policy.ts'
 import type { Kernel } from './kernel.ts'
 
 export type AssetOfOwner = (owner: Owner, assetId: string) => ReturnType<AssetOf>

@@ -2,8 +2,9 @@
 import { createResolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
+import { readNewestBlockMs } from '../follower/cursor.ts'
 import type { FindSender } from '../transactions/prepare-transaction.ts'
-import { createRoomReads } from '../transactions/read-spent.ts'
+import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReads, type TransactionReads } from '../transactions/read-transactions.ts'
 import { createRequestTransfer, type RequestTransfer, type TransferPorts } from '../transactions/request-transfer.ts'
 import type { RoomPorts } from '../transactions/spends.ts'
@@ -32,7 +33,10 @@ export function transactionParts(kernel: Kernel, parts: ApiParts): TransactionPa
   return {
     ports,
     reads: createTransactionReads({ pool, wakeUps, confirmationsOf }),
-    room: createRoomReads(pool),
+    room: {
+      readSpent: (counters, now) => readSpent(pool, counters, now),
+      newestBlockMs: (chainId) => readNewestBlockMs(pool, chainId),
+    },
     requestTransfer: createRequestTransfer(ports),
   }
 }

@@ -15,7 +15,7 @@ import type { SpendLimit } from '../core/spend-limits.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
 import type { GasPriority } from '../transactions/events.ts'
-import { prepareCall } from '../transactions/prepare-call.ts'
+import { type CallToSend, prepareCall } from '../transactions/prepare-call.ts'
 import { findPayer, type Requester, type Sender } from '../transactions/prepare-transaction.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
@@ -60,7 +60,6 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
         gasOf(ports, sender, call, request),
         takenBy(ports, { ...owner, actor: metadata.actor }, sender, call),
       ])
-      const { gasPriority, referenceId, memo, validUntil } = request
       const {
         transactionId: id,
         change,
@@ -68,22 +67,7 @@ export function createRequestCall(ports: CallPorts & { readonly accept: Accept }
         explain,
       } = await prepareCall(
         ports,
-        {
-          owner,
-          walletId: sender.walletId,
-          kind: 'ContractCallRequested',
-          to: call.to,
-          data: call.data,
-          value: call.value,
-          call: describeCall(call, sender.address),
-          ...taken,
-          gasLimit,
-          gasPriority,
-          subject: null,
-          referenceId,
-          memo,
-          validUntil,
-        },
+        { owner, walletId: sender.walletId, ...callToSend(request, { sender, call, ...taken, gasLimit }) },
         metadata,
       )
       return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
@@ -140,28 +124,57 @@ export function requireSendable(gasLimit: bigint, most: bigint): void {
   throw ValidationFailed.field('gas_limit', 'too_large', rule)
 }
 
-/** What the call takes of known tokens; and why limits of amounts do not count all that it takes, as far as that shows. */
+/** What the call takes, as far as its rehearsal shows. */
 async function takenBy(ports: CallPorts, { tenantId, actor }: Requester, sender: Sender, call: DescribedCall) {
   const [tokens, inTransfer, limits] = await Promise.all([
     ports.tokensOf(tenantId, sender),
     ports.tokensInTransfer(sender),
     ports.limitsOf(actor),
   ])
-  const counted = watchedFor(limits, call, sender)
+  const watched = watchedFor(limits, call, sender)
   const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
     watched: [
       ...inTransfer.map((token) => holdingRead(token, sender.address)),
       ...inTransfer.map(mintedRead),
-      ...counted,
+      ...watched,
     ],
   })
   requireUntouched(inTransfer, rehearsed)
+  return { tokens, rehearsed, watched }
+}
+
+export type ReadyCall = {
+  readonly sender: Sender
+  readonly call: DescribedCall
+  /** What `rehearsed` was asked about: tokens, and what `watchedFor` returned. */
+  readonly tokens: readonly Asset[]
+  readonly rehearsed: RehearsedCall | null
+  readonly watched: readonly ContractCall[]
+  readonly gasLimit: bigint
+}
+
+/** The transaction of a call: what its request opens is what its simulation is refused for. */
+export function callToSend(
+  { gasPriority, referenceId, memo, validUntil }: CallRequest,
+  { sender, call, tokens, rehearsed, watched, gasLimit }: ReadyCall,
+): CallToSend {
   return {
+    kind: 'ContractCallRequested',
+    to: call.to,
+    data: call.data,
+    value: call.value,
+    call: describeCall(call, sender.address),
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
     isUnrehearsed: rehearsed === null,
-    uncounted: counted.length === 0 ? undefined : uncountedIn(call, rehearsed, tokens),
+    uncounted: watched.length === 0 ? undefined : uncountedIn(call, rehearsed, tokens),
+    gasLimit,
+    gasPriority,
+    subject: null,
+    referenceId,
+    memo,
+    validUntil,
   }
 }
 
@@ -174,7 +187,7 @@ export function watchedFor(limits: readonly SpendLimit[], { to }: DescribedCall,
  * What others can make fail in the rehearsal and succeed in a block is not known at all. Of a contract that is no known token, such as one
  * of NFTs or shares, the balance of the wallet shows whether the call takes any.
  */
-export function uncountedIn({ to, data }: DescribedCall, rehearsed: RehearsedCall | null, tokens: readonly Asset[]) {
+function uncountedIn({ to, data }: DescribedCall, rehearsed: RehearsedCall | null, tokens: readonly Asset[]) {
   if (rehearsed === null) return 'The call fails in its rehearsal, so what it takes is not known.'
   const own = rehearsed.watched.at(-1)
   const takes = own != null && own.after < own.before && tokens.every(({ contract }) => contract !== to)

@@ -1,17 +1,18 @@
 /** Reads from a contract, or simulates a call with all that it would change. Sends and records nothing. */
 import { type DecodedValue, decodeValues } from '../chain/abi-decode.ts'
-import { type Asset, nativeAsset } from '../core/assets.ts'
+import { nativeAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
-import { completeIntent, type Requester, type Sender } from '../transactions/prepare-transaction.ts'
+import { intentOfCall } from '../transactions/prepare-call.ts'
+import type { Requester } from '../transactions/prepare-transaction.ts'
 import { requireRoom } from '../transactions/spends.ts'
 import { toCallView } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
-import { type DescribedCall, readCall } from './read-call.ts'
-import { type BalanceChange, outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts'
-import { type CallRequest, gasFor, requireSendable, uncountedIn, watchedFor } from './request-call.ts'
+import { readCall } from './read-call.ts'
+import { type BalanceChange, rehearseCall } from './rehearse-call.ts'
+import { type CallRequest, callToSend, gasFor, requireSendable, watchedFor } from './request-call.ts'
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
 import type { TriedCallView } from './view.ts'
@@ -54,7 +55,8 @@ export function createTryCall(ports: CallPorts): TryCall {
     const isBound = limits.length > 0 || (isSimulated && sender.type !== 'watch' && (await ports.isJudged(owner)))
     if (isBound) {
       const gasLimit = request.gasLimit ?? gasFor(simulation, most)
-      await requireLimits(ports, { request, requester: owner, sender, call, tokens, rehearsed, gasLimit })
+      const wanted = callToSend(request, { sender, call, tokens, rehearsed, watched, gasLimit })
+      await requireRoom(ports, [await intentOfCall(ports, wanted, owner, sender, ports.log.now())])
     }
     return {
       mode,
@@ -66,43 +68,6 @@ export function createTryCall(ports: CallPorts): TryCall {
       revert: null,
     }
   }
-}
-
-type Simulated = {
-  readonly request: CallRequest
-  readonly requester: Requester
-  readonly sender: Sender
-  readonly call: DescribedCall
-  readonly tokens: readonly Asset[]
-  readonly rehearsed: RehearsedCall | null
-  readonly gasLimit: bigint
-}
-
-/** As a request would be refused. @throws KeyLimitReached, PolicyRefused, Unavailable */
-async function requireLimits(
-  ports: CallPorts,
-  { request, requester, sender, call, tokens, rehearsed, gasLimit }: Simulated,
-): Promise<void> {
-  const { gasPriority, referenceId, memo, validUntil } = request
-  const wanted = {
-    opening: 'ContractCallRequested',
-    to: call.to,
-    asset: nativeAsset(sender.network, sender.chainId),
-    amount: call.value,
-    data: call.data,
-    call: describeCall(call, sender.address),
-    outflows: outflowsOf(call, sender.address, tokens, rehearsed),
-    ...(rehearsed === null ? { isUnrehearsed: true } : {}),
-    uncounted: uncountedIn(call, rehearsed, tokens),
-    gasLimit,
-    gasPriority,
-    dependsOn: null,
-    subject: null,
-    referenceId,
-    memo,
-    validUntil,
-  } as const
-  await requireRoom(ports, [await completeIntent(ports, requester, sender, wanted, ports.log.now())])
 }
 
 const NOTHING = { return_values: null, return_data: null, decoding: 'none', gas_estimate: null } as const

@@ -36,6 +36,18 @@ export type Metadata = {
   readonly idempotency?: { readonly key: string; readonly fingerprint: string; readonly resourceId?: string }
 }
 
+const KEY_ACTOR = 'apikey:'
+
+/** The actor of what an API key requests. */
+export function actorOfApiKey(keyId: string): string {
+  return `${KEY_ACTOR}${keyId}`
+}
+
+/** The API key of an actor; `null` for every other actor. */
+export function apiKeyOf(actor: string): string | null {
+  return actor.startsWith(KEY_ACTOR) ? actor.slice(KEY_ACTOR.length) : null
+}
+
 /** The metadata of events whose request opened this resource: the table of keys is rebuilt from events. */
 export function forResource(metadata: Metadata, resourceId: string): Metadata {
   const { idempotency } = metadata

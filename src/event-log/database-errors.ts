@@ -11,7 +11,10 @@ const SOCKET_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
+  'EPROTO',
 ])
+/** Node's and OpenSSL's codes for a handshake that fails, or a certificate that is not accepted. */
+const TLS_CODE = /^(?:CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|SELF_SIGNED_|UNABLE_TO_)/
 /**
  * 57P01–57P03: shut down by an operator, crashed, starting up. 25006: read-only. 53xxx: out of disk, memory or
  * connections.
@@ -22,13 +25,14 @@ const TRANSIENT_STATES = new Set(['40P01', '40001', '55P03', '57014'])
 /** Prisma's names for socket errors; it does not pass on their codes. */
 const PRISMA_SOCKET_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError'])
 
-/** Whether the database cannot be reached or cannot write; the outcome of the statement is unknown. */
+/** Whether the database cannot be reached, also for want of TLS, or cannot write; the outcome of the statement is unknown. */
 export function isConnectionFailure(error: unknown): boolean {
   const { code, syscall, message } = saying(error)
   // Of a socket that nobody listens on; a file that does not exist has the same code.
   if (code === 'ENOENT') return syscall === 'connect'
-  if (code !== undefined) return SOCKET_CODES.has(code) || DOWN_STATES.has(code) || code.startsWith('08')
-  return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|query read timeout/i.test(
+  if (code !== undefined)
+    return SOCKET_CODES.has(code) || TLS_CODE.test(code) || DOWN_STATES.has(code) || code.startsWith('08')
+  return /connection terminated|connection ended|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|query read timeout|does not support SSL|establishing an SSL connection/i.test(
     message ?? '',
   )
 }

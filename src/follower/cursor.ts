@@ -92,6 +92,17 @@ export function createWalkedBlocks(pool: Pool): WalkedBlocks {
   }
 }
 
+/** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
+export async function readNewestBlockMs(pool: Pick<Pool, 'query'>, chainId: number): Promise<number | null> {
+  const { rows } = await pool.query<Pick<Row<'chain_blocks'>, 'timestamp'>>({
+    name: 'newest_block_time',
+    text: 'SELECT c.timestamp FROM chain_blocks AS c WHERE c.chain_id = $1 ORDER BY c.number DESC LIMIT 1',
+    values: [chainId],
+  })
+  const [newest] = rows
+  return newest === undefined ? null : Number(newest.timestamp) * 1_000
+}
+
 /** @param places `final` is the newest final block, which a deep reorg needs an operator to go below */
 export function cursorRow(
   chainId: number,

@@ -1,6 +1,6 @@
 /** The metadata that the event log records for a request: the API key, the request, its trace and idempotency key. */
 import type { FastifyRequest } from 'fastify'
-import type { Metadata } from '../core/messages.ts'
+import { actorOfApiKey, type Metadata } from '../core/messages.ts'
 
 /** W3C Trace Context § 3.2.2, version 00 and later ones that keep its four fields. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
@@ -13,7 +13,7 @@ export function metadataOf(request: FastifyRequest): Metadata {
   const traceparent = traceparentOf(request.headers.traceparent)
   return {
     tenantId,
-    actor: `apikey:${keyId}`,
+    actor: actorOfApiKey(keyId),
     correlationId: request.id,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(request.idempotency === null ? {} : { idempotency: request.idempotency }),

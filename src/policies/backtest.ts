@@ -52,6 +52,8 @@ export type Backtest = {
   readonly request: (id: string, judged: Judged, isBefore?: boolean) => Verdict
   /** An outcome of a request of before. @param isFinal unless its block leaves the chain */
   readonly outcome: (id: string, kept: Kept, isFinal?: boolean) => void
+  /** What was found on chain: it counts towards limits, whatever the policy says of it, and in no total. */
+  readonly found: (judged: Judged) => void
   /** How often something counted towards a limit: memory grows with it. */
   readonly counted: () => number
   readonly result: () => BacktestResult
@@ -115,6 +117,9 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
       for (const rule of by) addTo(ruleOf(rule, 'default')[verdict], value)
       largest = [...largest, { id, at: judged.at, verdict, rules: by, usd: value }].sort(bySize).slice(0, LARGEST)
       return verdict
+    },
+    found(judged) {
+      for (const reservation of decide(policy, judged).reservations) windows.count(reservation, reservation.amount)
     },
     outcome(id, kept, isFinal = kept !== 'all') {
       const known = open.get(id) ?? settled.get(id)

@@ -74,7 +74,7 @@ function amountOf({ of, assetKey }: CompiledLimit, moves: Moved | null, usd: Val
 /** Whose counter it is; `null` for nobody's. */
 function keyOf(per: Per, { walletId, apiKey }: Judged, { recipient }: Intent): string | null {
   if (per === 'tenant') return ''
-  return per === 'wallet' ? walletId : per === 'api_key' ? apiKey : recipient
+  return per === 'wallet' ? walletId : per === 'recipient' ? recipient : apiKey === ANY ? null : apiKey
 }
 
 /** The counter is that of what is counted: it goes on when the rule has another amount, another name or another version. */

@@ -3,6 +3,7 @@ import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
 import type { PolicyRefused } from './denial-events.ts'
 import type { PolicyEvent } from './events.ts'
+import type { SpendFound } from './found-events.ts'
 import type { CountersSeeded } from './seeding-events.ts'
 
 export const policies = {
@@ -63,11 +64,16 @@ export const policies = {
       readScope: 'policies:read',
       events: { CountersSeeded: ['dispatcher'] } satisfies EventWriters<CountersSeeded>,
     },
+    foundspend: {
+      rows: {},
+      readScope: 'policies:read',
+      events: { SpendFound: ['dispatcher'] } satisfies EventWriters<SpendFound>,
+    },
     policydenials: {
       rows: {},
       readScope: 'policies:read',
       events: { PolicyRefused: ['api'] } satisfies EventWriters<PolicyRefused>,
     },
   },
-  tasks: ['policy-seeding'],
+  tasks: ['policy-seeding', 'found-spends'],
 } as const satisfies Declaration

@@ -20,13 +20,6 @@ export type Facts = {
   readonly isSwapSpender: (chainId: number, address: string) => boolean
 }
 
-const API_KEY = 'apikey:'
-
-/** The id of the API key of an actor; `null` for a process of the installation. */
-export function apiKeyOf(actor: string): string | null {
-  return actor.startsWith(API_KEY) ? actor.slice(API_KEY.length) : null
-}
-
 /** @param amount base units */
 export function movedOf(chainId: number, asset: AssetRef, amount: bigint, { priceOf }: Pick<Facts, 'priceOf'>): Moved {
   const { assetId, contract, symbol, decimals } = asset

@@ -54,7 +54,7 @@ export type Judged = {
   readonly environment: Environment
   /** ISO 8601 UTC. */
   readonly at: string
-  /** The id of the API key; `null` for a process of the installation. */
+  /** The id of the API key; `null` for a process of the installation, `ANY` if nothing says which. */
   readonly apiKey: string | null
   /** This, the network and the chain are `null` for what is about no wallet. */
   readonly walletId: string | null

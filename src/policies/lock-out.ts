@@ -2,6 +2,7 @@
  * Whether a policy leaves no way to publish another one: every API key that may publish expires, and the policy lets none of them
  * create a key. An operator could still issue one. Pure.
  */
+import { actorOfApiKey } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { CompiledPolicy } from './compile.ts'
 import { decide } from './decide.ts'
@@ -35,7 +36,7 @@ export function locksOut(
   for (let n = 0; n < hours; n += 1) {
     const requestedAt = new Date(nowMs + n * HOUR_MS).toISOString()
     for (const { keyId } of creators) {
-      const judged = judgedKeyChange({ tenantId, environment, requestedAt }, { actor: `apikey:${keyId}` })
+      const judged = judgedKeyChange({ tenantId, environment, requestedAt }, { actor: actorOfApiKey(keyId) })
       if (decide(policy, judged).outcome === 'allowed') return false
     }
   }

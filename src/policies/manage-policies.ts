@@ -2,6 +2,8 @@
  * Drafts, shadows and publishes policies for a key of their owner. What is published is what its sender has read, and counts what was
  * spent before.
  */
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonical-json.ts'
 import { forResource, type Metadata } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -11,14 +13,12 @@ import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { policyAggregate, policyStreamOf } from './aggregate.ts'
 import { compilePolicy } from './compile.ts'
-import { uncountedRules } from './counting.ts'
 import type { KnownPolicies, PoliciesState, PolicyCommand, Source } from './decider.ts'
 import type { CountingBasis } from './events.ts'
 import type { HasOpened } from './has-opened.ts'
 import { requirePublishable } from './lint.ts'
 import { locksOut, type Publisher } from './lock-out.ts'
-import { policyHash } from './policy-hash.ts'
-import { type AssetOf, readSentPolicy } from './read-sent.ts'
+import { type AssetOf, readSentPolicy } from './read-policy.ts'
 import type { SentPolicy } from './sent-policy.ts'
 
 /** Who asks: the key. */
@@ -54,6 +54,11 @@ export type ManagePorts = {
   readonly publishersOf: (owner: Owner) => Promise<readonly Publisher[]>
   /** Makes this process see the change at once. */
   readonly forget: (owner: Owner) => void
+}
+
+/** What a version is recognised by: SHA-256 of its canonical JSON (RFC 8785), hex. */
+export function policyHash(policy: Policy): string {
+  return createHash('sha256').update(canonicalJson(policy)).digest('hex')
 }
 
 type At = { readonly metadata: Metadata; readonly now: string }
@@ -122,9 +127,14 @@ function shadowOf(
   return change(policyAggregate, loaded, command, { metadata, now })
 }
 
-/** Rules whose counters the active version does not have. */
+/** Rules whose counters the active version does not have: they would begin at zero, whatever was spent before. */
 function uncountedBy({ active }: KnownPolicies, policy: Policy): readonly string[] {
-  return uncountedRules(policy, active === null ? [] : [active.policy])
+  const counted = new Set(active === null ? [] : limitsOf(active.policy).map(({ name }) => name))
+  return limitsOf(policy).flatMap(({ name, rule }) => (counted.has(name) ? [] : [rule]))
+}
+
+function limitsOf(policy: Policy) {
+  return compilePolicy(policy, 0).rules.flatMap(({ limit }) => limit ?? [])
 }
 
 type Publication = { readonly source: Source; readonly forced: string | null; readonly owner: PolicyMaker }

@@ -2,6 +2,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
+import { actorOfApiKey } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import { type BodyLimits, CALL_BODY } from '../http/body-limits.ts'
@@ -171,7 +172,7 @@ function addSimulation(app: App, ports: PastRoutePorts): void {
       )
       const policy = compilePolicy(await policyOf(caller, requireOne(body)), body.version ?? 0)
       const { idempotency: _, ...metadata } = metadataOf(request)
-      const actor = body.api_key === undefined ? metadata.actor : `apikey:${body.api_key}`
+      const actor = body.api_key === undefined ? metadata.actor : actorOfApiKey(body.api_key)
       const parts = await simulate(simulation, policy, prepare as Prepare, { ...metadata, actor }, caller.environment)
       return success(shownSimulation(body.version ?? null, parts))
     },

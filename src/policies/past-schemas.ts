@@ -59,7 +59,10 @@ export const backtestSchema = named(
       examples: [false],
     }),
     tested_to: nullable(instant('When the newest tested request was made. Null if there was none.')),
-    totals: Type.Object({ allowed: tallySchema('Requests that the policy allows.'), ...verdicts }),
+    totals: Type.Object(
+      { allowed: tallySchema('Requests that the policy allows.'), ...verdicts },
+      { description: 'All requests, by verdict.' },
+    ),
     rules: Type.Array(
       Type.Object({
         rule: ruleName,
@@ -104,7 +107,12 @@ export function simulateBody(requests: Readonly<Record<string, TSchema>>) {
           examples: ['key_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'],
         }),
       ),
-      ...Object.fromEntries(Object.entries(requests).map(([name, body]) => [name, Type.Optional(body)])),
+      ...Object.fromEntries(
+        Object.entries(requests).map(([name, body]) => [
+          name,
+          Type.Optional({ ...body, description: `The body of a ${name.replaceAll('_', ' ')}.` }),
+        ]),
+      ),
     },
     {
       examples: [
@@ -196,6 +204,7 @@ export const simulationSchema = named(
                     field: Type.String({ description: 'The condition.', examples: ['recipients'] }),
                     held: heldSchema('Whether it holds.'),
                   }),
+                  { description: 'Each condition of the rule.' },
                 ),
               }),
               { description: 'By intent, in their order.' },

@@ -16,6 +16,7 @@ import type { Intent as OpeningIntent, TransactionCancelled } from '../transacti
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
 import type { Facts } from './facts.ts'
+import type { FoundSpend } from './found-events.ts'
 import type { Judged, Price } from './intent.ts'
 import { UNJUDGED } from './judge.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
@@ -27,9 +28,9 @@ import {
   type SignedFacts,
   type WalletFacts,
 } from './signature-intents.ts'
-import { judgedTransaction } from './transaction-intents.ts'
+import { judgedFound, judgedTransaction } from './transaction-intents.ts'
 
-/** A request that no transaction records. */
+/** A request that no transaction records. `found`: it was found on chain, and nobody requested it. */
 export type PastRequest = { readonly requestedAt: string } & (
   | {
       readonly is: 'signature'
@@ -38,6 +39,7 @@ export type PastRequest = { readonly requestedAt: string } & (
     }
   | { readonly is: 'export'; readonly walletId: string }
   | { readonly is: 'voucher'; readonly walletId: string; readonly chainId: number; readonly contract: string }
+  | { readonly is: 'found'; readonly found: FoundSpend }
   | { readonly is: 'api_key_change' }
 )
 
@@ -62,6 +64,8 @@ export type PastStep =
       readonly id: string
       readonly judged: Judged
       readonly by: Judging
+      /** It happened, whatever a policy says of it. */
+      readonly isFound?: true
     }
   | ({ readonly is: 'outcome'; readonly id: string } & Ended)
 
@@ -120,10 +124,8 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
   function requestOf(event: DataEvent, by: Judging, request: PastRequest): PastStep {
     const { requestedAt } = request
     const place = { tenantId, environment, requestedAt }
-    const walletId =
-      request.is === 'api_key_change' ? null : request.is === 'signature' ? request.wallet.walletId : request.walletId
-    const facts = factsFor(by, event, walletId)
-    const step = (judged: Judged): PastStep => ({ is: 'request', id: idOf(event), judged, by })
+    const facts = factsFor(by, event, walletOf(request))
+    const step = (judged: Judged) => ({ is: 'request', id: idOf(event), judged, by }) as const
     switch (request.is) {
       case 'signature': {
         const { wallet, signed } = request
@@ -140,6 +142,8 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
         const asked = { ...place, walletId: request.walletId, network, chainId, contract, recipient }
         return step(judgedVoucher(asked, facts))
       }
+      case 'found':
+        return { ...step(judgedFound(request.found, facts)), isFound: true }
       case 'api_key_change':
         return step(judgedKeyChange(place, facts))
       default:
@@ -179,6 +183,12 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
       return step
     },
   }
+}
+
+function walletOf(request: PastRequest): string | null {
+  if (request.is === 'api_key_change') return null
+  if (request.is === 'found') return request.found.walletId
+  return request.is === 'signature' ? request.wallet.walletId : request.walletId
 }
 
 function endOfCancelled(data: unknown): Ended {

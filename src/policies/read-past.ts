@@ -7,6 +7,7 @@ import type { Pool } from 'pg'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import {
+  type DataEvent,
   type DataPage,
   findNewestPlace,
   findPlaceAt,
@@ -14,7 +15,7 @@ import {
   readTenantDataOfTypes,
 } from '../event-log/read-tenant-data.ts'
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
-import { createPast, type PastSource, type PastStep, pastTypes } from './past.ts'
+import { createPast, type Past, type PastSource, type PastStep, pastTypes } from './past.ts'
 
 export type PastPorts = {
   readonly pool: Pool
@@ -57,12 +58,9 @@ export async function* readPast(
     ? findNewestPlace(pool, owner)
     : findPlaceAt(pool, owner, new Date(toMs + CLOCKS_APART_MS)))
   const past = createPast(owner, { source, chains, isAnyPrice })
-  const standing = Object.keys(source.standing)
-  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
-    const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until: start, types: standing }, PAGE)
+  for await (const events of readTypes(pool, owner, { until: start, types: Object.keys(source.standing) })) {
     for (const event of events) past.take(event)
     yield { steps: [], read: events.length }
-    after = next
   }
   const part = { ...pastTypes(source), until: end, isGapless }
   const read = (after: SubscriptionPosition) => {
@@ -84,5 +82,24 @@ export async function* readPast(
       ;[steps, begun] = [[], performance.now()]
     }
     yield { steps, read: page.read }
+  }
+}
+
+/** What stands now: wallets, tokens and collections. The requests of the log are not read. */
+export async function readStanding({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<Past> {
+  const past = createPast(owner, { source, chains, isAnyPrice: true })
+  const until = await findNewestPlace(pool, owner)
+  for await (const events of readTypes(pool, owner, { until, types: Object.keys(source.standing) }))
+    for (const event of events) past.take(event)
+  return past
+}
+
+type Wanted = { readonly until: SubscriptionPosition; readonly types: readonly string[] }
+
+async function* readTypes(pool: Pool, owner: LogOwner, wanted: Wanted): AsyncGenerator<readonly DataEvent[]> {
+  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
+    const { events, next } = await readTenantDataOfTypes(pool, owner, { ...wanted, after }, PAGE)
+    yield events
+    after = next
   }
 }

@@ -30,6 +30,18 @@ import type { SentAmong, SentLimit, SentPolicy, SentRule } from './sent-policy.t
 const PRICE_MAX_AGE_SECONDS = 90_000
 const APPROVAL_SECONDS = 86_400
 
+/** Finds an asset that the tenant may name, by its id. */
+export type AssetOf = (assetId: string) => Promise<LimitedAsset | null>
+
+/** Reads a policy of a request, whose assets are looked up first. @throws as `readPolicy` */
+export async function readSentPolicy(sent: SentPolicy, assetOf: AssetOf): Promise<Policy> {
+  const named = sent.rules.flatMap(({ match, limit }) => [match?.amount?.asset_id ?? [], limit?.asset_id ?? []].flat())
+  const ids = [...new Set(named)]
+  const found = await Promise.all(ids.map(assetOf))
+  const assets = new Map(ids.map((id, n) => [id, found[n] ?? null]))
+  return readPolicy(sent, (assetId) => assets.get(assetId) ?? null)
+}
+
 /**
  * @param assetOf finds an asset that the tenant may name, by its id
  * @throws ValidationFailed naming every field, its rule and what to do

@@ -3,12 +3,11 @@
  * of a request neither waits for its report nor fails with it.
  */
 import { Conflict, PolicyRefused } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
+import { apiKeyOf, type Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, AppendPrepared } from '../event-log/accept.ts'
 import { PolicyChanged } from '../event-log/commit.ts'
 import { createDenialTally, type Denial } from './denial-tally.ts'
-import { apiKeyOf } from './facts.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
 
 export type DenialReports = {

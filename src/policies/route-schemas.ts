@@ -88,20 +88,23 @@ export const policiesSchema = named(
   'Policies',
   Type.Object({
     environment: environmentSchema,
-    active: nullable(versionSchema),
+    active: nullable({ ...versionSchema, description: 'The version that decides. Null if there is none.' }),
     shadow: nullable(
       named(
         'ShadowPolicy',
-        Type.Object({
-          ...versionFields,
-          seeded: Type.Boolean({
-            description: 'Whether its limits have what was spent before: then it can be published.',
-            examples: [true],
-          }),
-        }),
+        Type.Object(
+          {
+            ...versionFields,
+            seeded: Type.Boolean({
+              description: 'Whether its limits have what was spent before: then it can be published.',
+              examples: [true],
+            }),
+          },
+          { description: 'The version that counts and reports, and refuses nothing. Null if there is none.' },
+        ),
       ),
     ),
-    draft: nullable(draftSchema),
+    draft: nullable({ ...draftSchema, description: 'What is being written. Null if nothing was drafted yet.' }),
   }),
 )
 
@@ -123,16 +126,30 @@ const diffSchema = named(
     }),
     default: changedSchema('default'),
     price_max_age_seconds: changedSchema('price_max_age_seconds'),
-    rules: Type.Object({
-      added: Type.Array(ruleSchema),
-      removed: Type.Array(ruleSchema),
-      changed: Type.Array(Type.Object({ id: ruleSchema.properties.id, before: ruleSchema, after: ruleSchema })),
-    }),
+    rules: Type.Object(
+      {
+        added: Type.Array(ruleSchema, { description: 'Rules that it has, and the other version does not.' }),
+        removed: Type.Array(ruleSchema, { description: 'Rules that the other version has, and it does not.' }),
+        changed: Type.Array(
+          Type.Object({
+            id: ruleSchema.properties.id,
+            before: { ...ruleSchema, description: 'The rule in the other version.' },
+            after: { ...ruleSchema, description: 'The rule in this version.' },
+          }),
+          { description: 'Rules of both with other contents.' },
+        ),
+      },
+      { description: 'Rules that differ, by id.' },
+    ),
     lists: Type.Array(
       Type.Object({
         name: Type.String({ description: 'The name of the list.', examples: ['payroll'] }),
-        added: Type.Array(Type.String({ examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] })),
-        removed: Type.Array(Type.String({ examples: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'] })),
+        added: Type.Array(Type.String({ examples: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8'] }), {
+          description: 'Addresses that it has, and the other version does not.',
+        }),
+        removed: Type.Array(Type.String({ examples: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'] }), {
+          description: 'Addresses that the other version has, and it does not.',
+        }),
       }),
       { description: 'Lists that differ.' },
     ),
@@ -185,8 +202,8 @@ export const versionDetailSchema = named(
   Type.Object({
     version: nullable(versionNumber('The number of the version. Null for the draft.')),
     revision: revisionNumber('The revision of the draft that it is or was.'),
-    summary: nullable(versionSummarySchema),
+    summary: nullable({ ...versionSummarySchema, description: 'When it was in force. Null for the draft.' }),
     policy: policyBody,
-    diff: nullable(diffSchema),
+    diff: nullable({ ...diffSchema, description: 'What differs from the version `against`. Null without it.' }),
   }),
 )

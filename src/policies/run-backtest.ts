@@ -48,6 +48,7 @@ export async function runBacktest(
     const { at } = step.judged
     if (to !== null && at >= to) return
     const isBefore = from !== null && at < from
+    if (step.isFound) return backtest.found(step.judged)
     backtest.request(step.id, step.judged, isBefore)
     if (!isBefore && (readTo === null || at > readTo)) readTo = at
   }

@@ -29,10 +29,17 @@ const nameSchema = (description: string, example: string) =>
 
 /** Either `in` or `not_in`. */
 function among(description: string, example: string, maxLength = 128) {
-  const items = Type.Array(Type.String({ maxLength, minLength: 1 }), { maxItems: MAX_ITEMS, examples: [[example]] })
+  const items = (held: string) =>
+    Type.Optional(
+      Type.Array(Type.String({ maxLength, minLength: 1 }), {
+        maxItems: MAX_ITEMS,
+        description: held,
+        examples: [[example]],
+      }),
+    )
   return Type.Optional(
     closedObject(
-      { in: Type.Optional(items), not_in: Type.Optional(items) },
+      { in: items('It is one of these.'), not_in: items('It is none of these.') },
       { description: `${description} Send either \`in\` or \`not_in\`.` },
     ),
   )
@@ -70,7 +77,14 @@ const typedDataSchema = closedObject(
   {
     primary_types: among('Names of the primary type.', 'Permit'),
     verifying_contracts: among('Addresses, or names of lists.', 'known_contracts'),
-    chain_ids: Type.Optional(Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 32, examples: [[1]] })),
+    chain_ids: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 1 }), {
+        minItems: 1,
+        maxItems: 32,
+        description: 'Ids of the chains of the domain.',
+        examples: [[1]],
+      }),
+    ),
   },
   { description: 'Typed data (EIP-712) that is signed.' },
 )
@@ -94,7 +108,14 @@ const matchSchema = closedObject(
     typed_data: Type.Optional(typedDataSchema),
     amount: Type.Optional(
       closedObject(
-        { asset_id: Type.String({ maxLength: 128, examples: ['eip155:1/slip44:60'] }), ...bounds },
+        {
+          asset_id: Type.String({
+            maxLength: 128,
+            description: 'The id of the asset.',
+            examples: ['eip155:1/slip44:60'],
+          }),
+          ...bounds,
+        },
         { description: 'What the request moves of an asset in all.' },
       ),
     ),

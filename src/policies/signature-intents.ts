@@ -3,11 +3,12 @@
  * they let others move, and what else looks as if it let others spend can move anything. The export of a key can, too. Pure.
  */
 import { mostOf } from '../chain/spends.ts'
+import { apiKeyOf } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Action } from '../core/policy.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import { UNLIMITED } from '../core/spends.ts'
-import { apiKeyOf, type Facts, tokenMoved } from './facts.ts'
+import { type Facts, tokenMoved } from './facts.ts'
 import { ANY, ANYTHING, type Intent, intentOf, type Judged, unclear } from './intent.ts'
 
 /** Typed data as signature requests record it. */
@@ -122,7 +123,10 @@ function typedDataIntents(typedData: JudgedTypedData, chainId: number, facts: Fa
   const actions: readonly Action[] = ['sign_typed_data']
   const unknown = unclear(actions, { typedData: signed })
   const reader = readerOf(types, primaryType)
-  if (reader === null) return [spendingTypeIn(types) === null ? intentOf({ actions, typedData: signed }) : unknown]
+  if (reader === null) {
+    const isClear = spendingTypeIn(types) === null && !isConsentToHash(types)
+    return [isClear ? intentOf({ actions, typedData: signed }) : unknown]
+  }
   const grants = reader(message, domain.verifyingContract)
   if (grants.length === 0 || grants.length > MAX_ITEMS) return [unknown]
   return grants.map((grant) => {
@@ -142,6 +146,18 @@ function typedDataIntents(typedData: JudgedTypedData, chainId: number, facts: Fa
     if (amount === 0n && token !== null) return intentOf({ actions: [...actions, 'approve'], typedData: signed })
     return intentOf({ actions: [...actions, 'approve'], typedData: signed, recipient: ANY, spender: to, moves })
   })
+}
+
+const HASHED = /^bytes(32)?(\[.*)?$/
+const ADDRESSED = /^address(\[.*)?$/
+
+/**
+ * Bytes or a hash, and no address: as with a message of 32 bytes, what the hash is of is not known. So are orders signed that are a
+ * Merkle root (`Root(bytes32 root)`), actions of exchanges (`Agent(string source,bytes32 connectionId)`) and messages of accounts.
+ */
+function isConsentToHash(types: JudgedTypedData['types']): boolean {
+  const fields = Object.values(types).flat()
+  return fields.some(({ type }) => HASHED.test(type)) && !fields.some(({ type }) => ADDRESSED.test(type))
 }
 
 function readPermit({ spender, value }: Readonly<Record<string, unknown>>, token: unknown): readonly Grant[] {

@@ -5,11 +5,13 @@
 
 import { readMinted } from '../chain/nft-calls.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { apiKeyOf } from '../core/messages.ts'
 import type { Opening } from '../declarations.ts'
 import type { Intent as OpeningIntent, SwapIntent } from '../transactions/events.ts'
 import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'
-import { apiKeyOf, type Facts, movedOf } from './facts.ts'
+import { type Facts, movedOf } from './facts.ts'
+import type { FoundSpend } from './found-events.ts'
 import { ANY, type Intent, intentOf, type Judged, keyOf, unclear } from './intent.ts'
 
 /** An opening event. `authorizationList`: of EIP-7702, whose code then acts as the wallet; no kind of today has one. */
@@ -35,6 +37,24 @@ export function judgedTransaction({ type, data }: OpeningFacts, facts: Facts): J
     intents,
     fee: intents.length > 0 ? movedOf(chainId, native, fee, facts) : null,
   }
+}
+
+/**
+ * What was found on chain: it left the wallet, and nothing says what was requested, nor by which API key. So rules about any of them
+ * match it. Its fee is not counted.
+ */
+export function judgedFound(found: FoundSpend, facts: Facts): Judged {
+  const { tenantId, environment, walletId, network, chainId, asset, usd, sentAt } = found
+  const recipient = found.recipient?.toLowerCase() ?? ANY
+  const moves = movedOf(chainId, asset, BigInt(found.amount), facts)
+  const intent = intentOf({
+    actions: ['transfer', 'batch', 'swap', 'contract_call'],
+    ...{ recipient, contract: ANY, method: ANY, buys: ANY },
+    isToOwnWallet: recipient !== ANY && facts.isOwn(recipient),
+    moves: usd === null ? moves : { ...moves, price: { usd, at: sentAt } },
+  })
+  const place = { tenantId, environment, walletId, network, chainId }
+  return { ...place, at: sentAt, apiKey: ANY, tags: facts.tags, intents: [intent], fee: null }
 }
 
 function intentsOf(type: Opening, data: OpeningIntent, facts: Facts): readonly Intent[] {

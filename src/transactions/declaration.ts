@@ -96,7 +96,7 @@ export const transactions = {
     },
     outside_transactions: {
       beside: 'read from the chain: transactions that a restored database does not contain',
-      grants: readBy([...READERS, 'signer', 'follower']),
+      grants: readBy([...READERS, 'dispatcher', 'signer', 'follower']),
     },
   },
   openings: {

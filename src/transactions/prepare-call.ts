@@ -6,26 +6,31 @@ import { nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Opening, SubjectType } from '../declarations.ts'
-import type { AssetRef, CallRecord, GasPriority, Outflow, Subject, SwapIntent } from './events.ts'
+import type { AssetRef, CallRecord, GasPriority, Intent, Outflow, Subject, SwapIntent } from './events.ts'
 import {
   completeIntent,
   findPayer,
   openTransaction,
   type PreparedTransaction,
   type PreparePorts,
+  type Requester,
   requireFuture,
+  type Sender,
 } from './prepare-transaction.ts'
 
 /** The opening events with call data. */
 export type CallKind = Exclude<Opening, 'TransferRequested' | 'NonceFillRequested'>
 
-export type CallRequest = {
+export type CallRequest = CallToSend & {
   readonly owner: Owner
   /** The wallet that sends and pays. */
   readonly walletId: string
-  readonly kind: CallKind
   /** Its index among the transactions of this kind that the request opens; 0 by default. */
   readonly part?: number
+}
+
+export type CallToSend = {
+  readonly kind: CallKind
   /** The called contract, EIP-55. */
   readonly to: string
   /** `0x` and hex digits. */
@@ -73,11 +78,28 @@ export async function prepareCall(
   request: CallRequest,
   metadata: Metadata,
 ): Promise<PreparedTransaction> {
-  const { owner, walletId, kind, to, data, gasLimit, subject, sells } = request
+  const { owner, walletId, kind, part } = request
   const sender = await findPayer(ports, owner, walletId)
   const now = ports.log.now()
-  const validUntil = request.validUntil ?? null
-  requireFuture(validUntil, now)
+  requireFuture(request.validUntil ?? null, now)
+  const requester = { ...owner, actor: metadata.actor, accepting: metadata }
+  return openTransaction(ports.newId, kind, await intentOfCall(ports, request, requester, sender, now), metadata, part)
+}
+
+/**
+ * The intent of a call at a time, with what the policy says and what it counts towards limits. For what is prepared, and for what
+ * is only previewed.
+ *
+ * @throws Unavailable, KeyLimitReached, PolicyRefused
+ */
+export function intentOfCall(
+  ports: PreparePorts,
+  request: CallToSend,
+  requester: Requester,
+  sender: Sender,
+  now: string,
+): Promise<Intent> {
+  const { kind, to, data, gasLimit, subject, sells } = request
   const wanted = {
     opening: kind,
     to,
@@ -95,13 +117,7 @@ export async function prepareCall(
     subject,
     referenceId: request.referenceId ?? null,
     memo: request.memo ?? null,
-    validUntil,
+    validUntil: request.validUntil ?? null,
   }
-  return openTransaction(
-    ports.newId,
-    kind,
-    await completeIntent(ports, { ...owner, actor: metadata.actor, accepting: metadata }, sender, wanted, now),
-    metadata,
-    request.part,
-  )
+  return completeIntent(ports, requester, sender, wanted, now)
 }

@@ -3,23 +3,6 @@ import type { Pool } from 'pg'
 import { toIso } from '../core/instants.ts'
 import { beginOfWindow, type SpendLimit, type Spent, type SpentBy } from '../core/spend-limits.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import type { RoomPorts } from './spends.ts'
-
-/** What `requireRoom` reads. */
-export function createRoomReads(pool: Pick<Pool, 'query'>): RoomPorts {
-  return {
-    readSpent: (limits, now) => readSpent(pool, limits, now),
-    async newestBlockMs(chainId) {
-      const { rows } = await pool.query<Pick<Row<'chain_blocks'>, 'timestamp'>>({
-        name: 'newest_block_time',
-        text: 'SELECT c.timestamp FROM chain_blocks AS c WHERE c.chain_id = $1 ORDER BY c.number DESC LIMIT 1',
-        values: [chainId],
-      })
-      const [newest] = rows
-      return newest === undefined ? null : Number(newest.timestamp) * 1_000
-    },
-  }
-}
 
 /** Every bucket that counts at the time, ISO 8601 UTC. */
 export async function readSpent(

@@ -56,3 +56,7 @@ export function unchangedFor(milliseconds: string): string {
   const age = `${milliseconds}::double precision * interval '1 millisecond'`
   return `(updated_at < now() - ${age} OR updated_at > now() + interval '1 minute')`
 }
+
+/** What wallet addresses sent that no transaction of the log is. */
+export const OUTSIDE = `(SELECT o.chain_id, o.address, o.hash FROM outside_transactions o WHERE NOT EXISTS (
+  SELECT FROM transactions t WHERE t.chain_id = o.chain_id AND t.from_address = o.address AND t.nonce = o.nonce AND t.hashes::jsonb ? o.hash))`

@@ -156,7 +156,8 @@ export function toCallView(call: CallRecord): NonNullable<TransactionView['call'
 function toWarnings(spend: Spend): NonNullable<TransactionView['call']>['warnings'] {
   const { kind, token, spender } = spend
   if (kind === 'unreadable') {
-    const message = 'A part of the call is nested or large: it may allow others to spend assets of the wallet.'
+    const message =
+      'A part of the call is nested, large or the consent to an order: it may allow others to spend assets of the wallet.'
     return [{ code: 'unreadable_call', message }]
   }
   if (!isUnlimited(spend)) return []

@@ -18,6 +18,7 @@ const FILLING: Readonly<Record<string, unknown>> = {
   bigint: 1,
   numeric: 1,
   jsonb: [],
+  ARRAY: [],
   'timestamp with time zone': '2026-01-01T00:00:00Z',
 }
 

@@ -1,32 +1,12 @@
 /** A journal that another process writes to, or that is changed while it is open: nothing is granted any more. */
 import { appendFile, chmod, readFile, rename, truncate, unlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import t, { type Test } from 'tap'
-import { type Claim, openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
-import { listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
-
-const alice = `0x${'aA'.repeat(20)}`
-const claim = (transactionId: string, nonce: number, more: Partial<Claim> = {}): Claim => ({
-  transactionId,
-  chainId: 1,
-  address: alice,
-  nonce,
-  ...more,
-})
-const granted = { granted: true }
-const taken = (transactionId: string) => ({ granted: false, reason: 'nonce_used', transactionId })
-
-async function opened(t: Test, directory?: string) {
-  const place = directory ?? (await temporaryDirectory(t))
-  const { lines, log } = listeningLog()
-  const journal = await openSigningJournal({ directory: place, requireOwner: async () => undefined, log })
-  return { journal, lines, directory: place, path: join(place, 'signing.journal') }
-}
+import t from 'tap'
+import { claim, granted, openJournal, taken } from '../support/signing-journals.ts'
 
 t.test('what another process wrote is never removed, and nothing is granted after it', async (t) => {
-  const ours = await opened(t)
+  const ours = await openJournal(t)
   await ours.journal.claim([claim('a', 5)])
-  const theirs = await opened(t, ours.directory)
+  const theirs = await openJournal(t, ours.directory)
   t.strictSame(await ours.journal.claim([claim('b', 6)]), [granted])
   const whole = await readFile(ours.path, 'utf8')
   await t.rejects(theirs.journal.claim([claim('c', 6)]), { code: 'mpc_journal_damaged' })
@@ -39,8 +19,8 @@ t.test('what another process wrote is never removed, and nothing is granted afte
 
 t.test('of two processes that write at once no two are granted one nonce', async (t) => {
   for (let round = 0; round < 20; round += 1) {
-    const first = await opened(t)
-    const second = await opened(t, first.directory)
+    const first = await openJournal(t)
+    const second = await openJournal(t, first.directory)
     const all = await Promise.allSettled([first.journal.claim([claim('a', 5)]), second.journal.claim([claim('b', 5)])])
     const allowed = all.filter((each) => each.status === 'fulfilled' && each.value[0]?.granted)
     t.ok(allowed.length <= 1, `${allowed.length} were granted`)
@@ -66,7 +46,7 @@ t.test('damage while the journal is open ends every grant; a change of its mode 
     },
   ]
   for (const damage of damages) {
-    const { journal, path } = await opened(t)
+    const { journal, path } = await openJournal(t)
     await journal.claim([claim('a', 5)])
     await chmod(path, 0o640)
     await journal.check()

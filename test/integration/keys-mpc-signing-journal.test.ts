@@ -3,35 +3,16 @@
  * disks.
  */
 import { appendFile, readFile, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
-import { type Claim, openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
+import t from 'tap'
 import { mountSmallDisk } from '../support/full-disk.ts'
-import { listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
+import { alice, claim, granted, openJournal, taken } from '../support/signing-journals.ts'
 
-const alice = `0x${'aA'.repeat(20)}`
 const bob = `0x${'b0'.repeat(20)}`
-const claim = (transactionId: string, nonce: number, more: Partial<Claim> = {}): Claim => ({
-  transactionId,
-  chainId: 1,
-  address: alice,
-  nonce,
-  ...more,
-})
-const granted = { granted: true }
-const taken = (transactionId: string) => ({ granted: false, reason: 'nonce_used', transactionId })
 const used = (nonce: number) => ({ granted: false, reason: 'transaction_used', nonce })
 
-async function opened(t: Test, directory?: string) {
-  const place = directory ?? (await temporaryDirectory(t))
-  const { lines, log } = listeningLog()
-  const journal = await openSigningJournal({ directory: place, requireOwner: async () => undefined, log })
-  return { journal, lines, directory: place, path: join(place, 'signing.journal') }
-}
-
 t.test('a nonce serves one transaction, and a transaction has one nonce, also for a later process', async (t) => {
-  const first = await opened(t)
+  const first = await openJournal(t)
   t.strictSame(await first.journal.claim([claim('a', 5), claim('b', 6), claim('c', 5), claim('a', 7)]), [
     granted,
     granted,
@@ -39,7 +20,7 @@ t.test('a nonce serves one transaction, and a transaction has one nonce, also fo
     used(5),
   ])
   await first.journal.close()
-  const { journal } = await opened(t, first.directory)
+  const { journal } = await openJournal(t, first.directory)
   t.strictSame(
     await journal.claim([
       claim('a', 5),
@@ -60,7 +41,7 @@ t.test('a nonce serves one transaction, and a transaction has one nonce, also fo
 t.test(
   'a transaction that lost its nonce is signed under another one, on proof for every nonce that it had',
   async (t) => {
-    const { journal } = await opened(t)
+    const { journal } = await openJournal(t)
     await journal.claim([claim('a', 5)])
     t.strictSame(await journal.claim([claim('a', 6, { released: [4] })]), [used(5)])
     t.strictSame(await journal.claim([claim('a', 6, { released: [5] })]), [granted])
@@ -74,18 +55,18 @@ t.test(
 )
 
 t.test('an ended transaction is dropped: its nonces are free, also for a later process', async (t) => {
-  const first = await opened(t)
+  const first = await openJournal(t)
   await first.journal.claim([claim('a', 5), claim('b', 6)])
   await first.journal.forget(['a', 'never-seen'])
   await first.journal.close()
-  const { journal } = await opened(t, first.directory)
+  const { journal } = await openJournal(t, first.directory)
   t.strictSame(journal.transactions(), ['b'])
   t.strictSame(await journal.claim([claim('c', 5), claim('c', 7), claim('d', 6)]), [granted, used(5), taken('b')])
   await journal.close()
 })
 
 t.test('a nonce of a transaction that the log does not have goes to another one, and binds both', async (t) => {
-  const first = await opened(t)
+  const first = await openJournal(t)
   const overtakes = ['a']
   t.strictSame(await first.journal.claim([claim('a', 5), claim('b', 5, { overtakes }), claim('c', 5, { overtakes })]), [
     granted,
@@ -93,7 +74,7 @@ t.test('a nonce of a transaction that the log does not have goes to another one,
     taken('b'),
   ])
   await first.journal.close()
-  const { journal } = await opened(t, first.directory)
+  const { journal } = await openJournal(t, first.directory)
   t.strictSame(await journal.claim([claim('a', 6), claim('a', 5), claim('b', 6), claim('b', 5)]), [
     used(5),
     taken('b'),
@@ -108,7 +89,7 @@ t.test('a nonce of a transaction that the log does not have goes to another one,
 })
 
 t.test('one of several simultaneous claims gets each nonce, and all share few writes', async (t) => {
-  const { journal, path } = await opened(t)
+  const { journal, path } = await openJournal(t)
   const results = await Promise.all(
     Array.from({ length: 500 }, (_, index) => journal.claim([claim(`tx-${index}`, index % 100)])),
   )
@@ -125,13 +106,13 @@ t.test('granted claims keep both rules after any requests and crashes', async (t
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
-      let current = await opened(t)
+      let current = await openJournal(t)
       const nonceOf = new Map<string, number>()
       for (const each of steps) {
         if (each === 'restart') {
           await current.journal.close()
           await appendFile(current.path, '0123456789abcdef {"forget":["a","b","c"],"cla')
-          current = await opened(t, current.directory)
+          current = await openJournal(t, current.directory)
           continue
         }
         const mayHave = ![...nonceOf].some(([id, nonce]) => (id === each.id) !== (nonce === each.nonce))
@@ -146,7 +127,7 @@ t.test('granted claims keep both rules after any requests and crashes', async (t
 })
 
 t.test('an incomplete last line is dropped and reported, and earlier lines are valid', async (t) => {
-  const first = await opened(t)
+  const first = await openJournal(t)
   await first.journal.claim([claim('a', 5)])
   const kept = (await stat(first.path)).size
   await first.journal.claim([claim('b', 6), claim('c', 7)])
@@ -154,13 +135,13 @@ t.test('an incomplete last line is dropped and reported, and earlier lines are v
   const whole = await readFile(first.path)
   for (let length = kept; length < whole.length; length += 1) {
     await writeFile(first.path, whole.subarray(0, length))
-    const { journal, lines } = await opened(t, first.directory)
+    const { journal, lines } = await openJournal(t, first.directory)
     t.strictSame(journal.transactions(), ['a'])
     t.equal(lines.length, length === kept ? 0 : 1)
     t.strictSame(await journal.claim([claim('b', 5)]), [taken('a')])
     t.strictSame(await journal.claim([claim('d', 8)]), [granted])
     await journal.close()
-    const later = await opened(t, first.directory)
+    const later = await openJournal(t, first.directory)
     t.strictSame([...later.journal.transactions()].sort(), ['a', 'd'], `a line cut after ${length} bytes is dropped`)
     await later.journal.close()
   }
@@ -168,13 +149,13 @@ t.test('an incomplete last line is dropped and reported, and earlier lines are v
   const holed = Buffer.from(whole)
   holed.fill(0, kept + 20, kept + 40)
   await writeFile(first.path, holed)
-  const { journal } = await opened(t, first.directory)
+  const { journal } = await openJournal(t, first.directory)
   t.strictSame(journal.transactions(), ['a'])
   await journal.close()
 })
 
 t.test('a changed, removed or swapped line, or a cut at the front, is refused with its line number', async (t) => {
-  const first = await opened(t)
+  const first = await openJournal(t)
   for (const [index, id] of ['a', 'b', 'c'].entries()) await first.journal.claim([claim(id, index)])
   await first.journal.close()
   const whole = await readFile(first.path)
@@ -185,7 +166,7 @@ t.test('a changed, removed or swapped line, or a cut at the front, is refused wi
     if (place === whole.length - 1) continue
     await writeFile(first.path, changed)
     const inLine = Math.min(1 + [one, one + two].filter((text) => place >= text.length).length, 3)
-    const { journal } = await opened(t, first.directory)
+    const { journal } = await openJournal(t, first.directory)
     const damage = { code: 'mpc_journal_damaged', message: new RegExp(`line ${inLine} on`) }
     t.match(journal.damage(), damage)
     await t.rejects(journal.claim([claim('d', 9)]), damage)
@@ -193,18 +174,18 @@ t.test('a changed, removed or swapped line, or a cut at the front, is refused wi
   }
   for (const wrong of [one + three, two + one + three, two + three, one + one + two + three, `\n${one}`]) {
     await writeFile(first.path, wrong)
-    const { journal } = await opened(t, first.directory)
+    const { journal } = await openJournal(t, first.directory)
     await t.rejects(journal.claim([claim('d', 9)]), { code: 'mpc_journal_damaged', retryable: true })
     t.equal(await readFile(first.path, 'utf8'), wrong, 'nothing is written to it')
   }
   await writeFile(first.path, whole)
-  const { journal } = await opened(t, first.directory)
+  const { journal } = await openJournal(t, first.directory)
   t.strictSame(journal.transactions(), ['a', 'b', 'c'])
   await journal.close()
 })
 
 t.test('the file is rewritten once most of it is stale, and keeps every valid claim', async (t) => {
-  const { journal, directory, path } = await opened(t)
+  const { journal, directory, path } = await openJournal(t)
   await journal.claim([claim('kept', 100_000)])
   let largest = 0
   for (let round = 0; round < 30; round += 1) {
@@ -217,7 +198,7 @@ t.test('the file is rewritten once most of it is stale, and keeps every valid cl
   t.ok(largest < 100_000, `the largest file has ${largest} bytes`)
   await journal.claim([claim('last', 0)])
   await journal.close()
-  const later = await opened(t, directory)
+  const later = await openJournal(t, directory)
   t.strictSame(later.journal.transactions(), ['kept', 'last'])
   t.strictSame(await later.journal.claim([claim('other', 100_000)]), [taken('kept')])
   await later.journal.close()
@@ -229,7 +210,7 @@ t.test('a full disk grants no claim and keeps the granted ones; with space claim
     t.pass('a full disk', { skip: 'NOT TESTED: mounting a small file system takes root' })
     return
   }
-  const { journal, path } = await opened(t, disk.directory)
+  const { journal, path } = await openJournal(t, disk.directory)
   await journal.claim([claim('a', 5)])
   await disk.fill()
   const many = Array.from({ length: 200 }, (_, index) => claim(`tx-${index}`, 10 + index))
@@ -241,14 +222,14 @@ t.test('a full disk grants no claim and keeps the granted ones; with space claim
   t.strictSame(await journal.claim([claim('b', 10)]), [granted])
   await journal.close()
   t.ok((await stat(path)).size < 1_000)
-  const later = await opened(t, disk.directory)
+  const later = await openJournal(t, disk.directory)
   t.strictSame(later.journal.transactions(), ['a', 'b'])
   t.strictSame(later.lines, [])
   await later.journal.close()
 })
 
 t.test('an invalid claim is a defect of the caller, and is not written', async (t) => {
-  const { journal, path } = await opened(t)
+  const { journal, path } = await openJournal(t)
   for (const wrong of [
     { transactionId: '' },
     { transactionId: 'a b' },

@@ -26,7 +26,7 @@ t.test('requests whose ids no queue accepts hold up no other work', async (t) =>
     const metadata = JSON.stringify({ actor: 'attacker', tenantId })
     const event = { streamId: `wallet-${walletId}`, type: 'WalletRequested', data, metadata }
     const place = { ...PLACE, wallet_id: walletId, tenant_id: tenantId, chain_id: 1000001 }
-    const row = { ...place, status: 'requested', key_ref: null, created_at: LONG_AGO, version: 1 }
+    const row = { ...place, status: 'requested', key_ref: null, tags: [], created_at: LONG_AGO, version: 1 }
     await appendRaw(api, [rawEvent(event)], { wallets: [row] })
   }
   const [wallet] = await service.makeWallets(1)

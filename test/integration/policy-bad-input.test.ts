@@ -1,6 +1,6 @@
 /** What no policy may be: refused before it costs, with each field, its rule and what to do, and nothing recorded of it. */
 import t from 'tap'
-import { MAX_ADDRESSES, MAX_RULES, MAX_RULES_BYTES } from '../../src/core/policy.ts'
+import { MAX_ADDRESSES, MAX_COMPARED_ADDRESSES, MAX_RULES, MAX_RULES_BYTES } from '../../src/core/policy.ts'
 import { type KeyReply, withKeyStage } from '../support/key-stage.ts'
 
 const DRAFT = 'PUT /v1/policies'
@@ -101,10 +101,15 @@ t.test('a hostile draft is refused, and the largest one is not', async (t) => {
   t.equal(values.code, 'too_many_values', 'more values than any policy has')
   t.equal((await pool.query("SELECT FROM events WHERE stream_id LIKE 'policy-%'")).rowCount, 0)
 
-  const rules = many(MAX_RULES, (n) => ruleOf(n, { match: { recipients: { in: ['all'] } } }))
+  const naming = (count: number) =>
+    many(MAX_RULES, (n) => ruleOf(n, n < count ? { match: { recipients: { in: ['all'] } } } : {}))
+  const most = Math.floor(MAX_COMPARED_ADDRESSES / MAX_ADDRESSES)
+  const rules = naming(most)
   t.ok(JSON.stringify(rules).length < MAX_RULES_BYTES)
   // The name of a list in a rule counts as an address.
   const all = many(MAX_ADDRESSES - MAX_RULES, addressOf)
+  const compared = await draft({ default: 'allow', lists: { all }, rules: naming(most + 1) })
+  t.match(fields(compared)[0], /^rules too_many/, 'a list that more conditions name than are compared')
   const largest = await draft({ default: 'allow', lists: { all }, rules })
   t.equal(largest.status, 200, JSON.stringify(largest.body.errors))
   const shown = await api.send(token, { to: 'GET /v1/policies' })

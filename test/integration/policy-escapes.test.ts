@@ -1,6 +1,6 @@
 /** What tries to escape a policy over HTTP: hashes that are signed as text, calls that fail in their rehearsal, and sizes. */
 import { randomBytes } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -19,7 +19,7 @@ const draftOf = async (policy: object) => {
   return api.insist({ method: 'PUT', path: '/v1/policies', body: { revision: draft?.revision ?? 0, policy } })
 }
 
-async function publish(rules: readonly object[]): Promise<void> {
+async function publish(t: Test, rules: readonly object[]): Promise<void> {
   const { revision } = (await draftOf({ default: 'allow', rules })).body.data.draft
   const { version } = (await post('/v1/policies/shadow', { revision })).body.data.shadow
   await eventually(async () => (await api.insist({ path: '/v1/policies' })).body.data.shadow.seeded || null)
@@ -32,7 +32,7 @@ const refused = (rule: string, reason: string) => ({
 })
 
 t.test('a signed hash is the consent to whatever has this hash', async (t) => {
-  await publish([{ id: 'inside', effect: 'deny', match: { recipients: { not_in: ['own_wallets'] } } }])
+  await publish(t, [{ id: 'inside', effect: 'deny', match: { recipients: { not_in: ['own_wallets'] } } }])
   const sign = (message: string) => post(of('sign/message'), { message, encoding: 'hex' })
   t.match(await sign(`0x${'a5'.repeat(32)}`), refused('inside', 'denied'))
   t.match(await post(of('sign/message'), { message: 'x'.repeat(32) }), refused('inside', 'denied'), 'text can be one')
@@ -41,7 +41,7 @@ t.test('a signed hash is the consent to whatever has this hash', async (t) => {
 })
 
 t.test('a limit of amounts refuses a call that fails now, and may take more later', async (t) => {
-  await publish([{ id: 'hour', effect: 'limit', limit: { asset_id: ETHER, amount: '50', window_seconds: HOUR } }])
+  await publish(t, [{ id: 'hour', effect: 'limit', limit: { asset_id: ETHER, amount: '50', window_seconds: HOUR } }])
   const call = { contract_address: CONTRACT, data: `0x12345678${'00'.repeat(32)}`, gas_limit: 100_000 }
   await rpc('anvil_setCode', CONTRACT, '0xfd')
   t.match(await post(of('contract-call'), call), refused('hour', 'uncounted'))
@@ -62,3 +62,5 @@ t.test('a policy that compares the same large list in each condition is refused'
   })
   t.match(await draftOf({ default: 'allow', lists: { big }, rules: rules.slice(0, 5) }), { status: 200 })
 })
+
+t.end()

@@ -116,3 +116,5 @@ t.test('parties add up what they have signed themselves, whatever the counters o
   const kinds = (await ask(third, 2, undefined, [2, 3])).flat()
   t.ok(kinds.includes('not_covered'), `with one that has room, the party that has none refuses: ${kinds}`)
 })
+
+t.end()

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
-import { policyHash } from '../../src/policies/policy-hash.ts'
+import { policyHash } from '../../src/policies/manage-policies.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
 
 const POLICIES = 'GET /v1/policies'

@@ -5,6 +5,7 @@
 export const API_OPERATIONS = [
   'delete /v1/api-keys/{key_id} revokeApiKey',
   'delete /v1/assets/{asset_id} removeAsset',
+  'delete /v1/policies/shadow endPolicyShadow',
   'delete /v1/wallets/{wallet_id} deleteWallet',
   'delete /v1/webhooks/{webhook_id} deleteWebhook',
   'get /healthz getHealth',
@@ -25,6 +26,9 @@ export const API_OPERATIONS = [
   'get /v1/nft/metadata/{cid} getNftMetadata',
   'get /v1/nft/mints/{mint_id} getNftMint',
   'get /v1/nft/transfers/{transfer_id} getNftTransfer',
+  'get /v1/policies getPolicies',
+  'get /v1/policies/versions listPolicyVersions',
+  'get /v1/policies/versions/{version} getPolicyVersion',
   'get /v1/quotas listQuotas',
   'get /v1/wallets listWallets',
   'get /v1/wallets/{wallet_id} getWallet',
@@ -55,6 +59,10 @@ export const API_OPERATIONS = [
   'post /v1/nft/mints/{mint_id}/redeem redeemNftVoucher',
   'post /v1/nft/mints/{mint_id}/revoke revokeNftVoucher',
   'post /v1/nft/transfer transferNft',
+  'post /v1/policies/backtest backtestPolicy',
+  'post /v1/policies/publish publishPolicy',
+  'post /v1/policies/shadow shadowPolicy',
+  'post /v1/policies/simulate simulatePolicy',
   'post /v1/sandbox/faucet requestFaucetFunds',
   'post /v1/wallets/create createWallet',
   'post /v1/wallets/watch watchAddress',
@@ -79,6 +87,7 @@ export const API_OPERATIONS = [
   'post /v1/webhooks/{webhook_id}/replay replayWebhook',
   'post /v1/webhooks/{webhook_id}/rotate-secret rotateWebhookSecret',
   'post /v1/webhooks/{webhook_id}/test testWebhook',
+  'put /v1/policies draftPolicy',
 ] as const
 
 /** The operations of a document, sorted. */

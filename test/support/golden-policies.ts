@@ -48,3 +48,15 @@ export const POLICIES: readonly (readonly Step[])[] = [
     ],
   ],
 ]
+
+/** What was found on chain counts, and refuses nothing. */
+export const FOUND: readonly (readonly Step[])[] = [
+  [['foundspend-obs_1', 'SpendFound.v1', { policy: { ...judgedBy(3), prices: [] } }]],
+  [
+    [
+      'foundspend-obs_2',
+      'SpendFound.v1',
+      { policy: { ...judgedBy(3), prices: [] }, reservations: [{ ...RESERVED, kept: '0', mustFit: false }] },
+    ],
+  ],
+]

@@ -37,16 +37,24 @@ export type Forgery = {
 const THIEF = '0x000000000000000000000000000000000000dEaD'
 const NINE_ETHER = '9000000000000000000'
 const EVENTS = goldenEvents()
+/** What is in force at the end of the golden log, for its only tagged wallet. */
+const IN_FORCE = { version: newest('PolicyPublished').data.version, tags: newest('WalletTagged').data.tags, prices: [] }
 
-/** The newest event of a type, with changes, in a stream of another id. It counts towards no limit. */
-export function like(type: string, id: string, changes: object = {}, tenantId?: string): GoldenEvent {
+function newest(type: string): GoldenEvent {
   const found = EVENTS.findLast((event) => event.type === type)
   if (found === undefined) throw new Error(`the golden log has no ${type}`)
+  return found
+}
+
+/** The newest event of a type, with changes, in a stream of another id. It counts towards no limit, and is judged by what is in force. */
+export function like(type: string, id: string, changes: object = {}, tenantId?: string): GoldenEvent {
+  const found = newest(type)
+  const policy = found.data.policy === undefined ? undefined : IN_FORCE
   const metadata = tenantId === undefined ? found.metadata : { ...found.metadata, tenantId }
   return {
     ...found,
     stream_id: `${found.stream_id.split('-', 1)[0]}-${id}`,
-    data: { ...found.data, reservations: undefined, ...changes },
+    data: { ...found.data, reservations: undefined, policy, ...changes },
     metadata,
   }
 }
@@ -262,9 +270,9 @@ export const FORGERIES: readonly Forgery[] = [
     login: 'signer',
     before: [like('WalletRequested', 'wal_thief', { chainId: OF_THIEF.chainId }, 'thief')],
     forged: like('WalletCreated', 'wal_thief', {}, 'thief'),
-    after: [like('TransferRequested', 'tx_thief', OF_THIEF, 'thief')],
+    after: [like('TransferRequested', 'tx_thief', { ...OF_THIEF, policy: undefined }, 'thief')],
     transactionId: 'tx_thief',
-    honest: [like('TransferRequested', 'tx_of_victim', OF_VICTIM)],
+    honest: [like('TransferRequested', 'tx_of_victim', { ...OF_VICTIM, policy: { ...IN_FORCE, tags: [] } })],
     honestId: 'tx_of_victim',
   },
 ]

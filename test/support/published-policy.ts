@@ -4,7 +4,7 @@ import type { Owner } from '../../src/core/tenants.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
-import { policyHash } from '../../src/policies/policy-hash.ts'
+import { policyHash } from '../../src/policies/manage-policies.ts'
 
 /** @returns the version */
 export async function publishTo(log: EventLog, owner: Owner, policy: Policy): Promise<number> {

@@ -178,19 +178,13 @@ t.test('every version of every event that was ever written is still read', async
 
 t.test('a key keeps what `*` stood for when it was issued, and what must be named is in no new `*`', async (t) => {
   const byName = [
-    'api_keys:read',
-    'api_keys:write',
-    'recovery:export',
-    'recovery:read',
-    'recovery:write',
-    'signatures:read',
-    'signatures:write',
-    'webhooks:write',
+    ...['api_keys:read', 'api_keys:write', 'policies:publish', 'policies:read', 'policies:write'],
+    ...['recovery:export', 'recovery:read', 'recovery:write', 'signatures:read', 'signatures:write', 'webhooks:write'],
   ]
   const before = grantsBefore(['*', 'recovery:export'])
   t.strictSame(
     SCOPES.filter((scope) => !before.includes(scope)),
-    ['api_keys:read', 'api_keys:write'],
+    ['api_keys:read', 'api_keys:write', 'policies:read', 'policies:write', 'policies:publish'],
     'a key from before holds every scope that there was',
   )
   t.notOk(grantsBefore(['*']).includes('recovery:export'))

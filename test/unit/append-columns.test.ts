@@ -62,6 +62,8 @@ const VARIED: Readonly<Record<string, readonly string[]>> = {
   AssetRegistered: ['symbol', 'name', 'decimals'],
   BalanceChanged: ['blockHash', 'balance'],
   BalanceReorged: ['blockHash', 'balance'],
+  PolicyDrafted: ['draftedBy'],
+  PolicyPublished: ['forced', 'previousHash'],
   TransferObserved: [
     'logIndex',
     'counterparty',
@@ -94,6 +96,15 @@ function isRepeated(category: string, type: string): boolean {
   return Object.values(STREAMS[category]?.rows ?? {}).some(
     (rule) => typeof rule === 'object' && 'of' in rule && (rule.changes[type]?.length ?? 0) > 1,
   )
+}
+
+/** Whether a version of a policy comes in its turn: their numbers count up, and one that has ended never comes again. */
+function isInTurn(state: unknown, { type, data }: Event): boolean {
+  const { version } = data as { version?: number }
+  if (version === undefined) return true
+  const { newestVersion, shadow } = state as { newestVersion: number; shadow: { version: number } | null }
+  if (version > newestVersion) return type === 'PolicyShadowed' || type === 'PolicyPublished'
+  return type !== 'PolicyShadowed' && shadow?.version === version
 }
 
 type Seen = Map<string, Set<string>>
@@ -162,8 +173,9 @@ function observe(aggregate: Aggregate<unknown, unknown, Event>, seen: Seen): voi
       [start.event, ...later.map((event) => event ?? start.event)]
         .map((event) => (event.type === start.event.type ? start.event : event))
         .map(varied),
-      (state, { type }) => {
-        const allowed = steps?.[type]?.from
+      (state, event) => {
+        if (category === 'policy') return isInTurn(state, event)
+        const allowed = steps?.[event.type]?.from
         return allowed === undefined || allowed.includes((state as { readonly state: string }).state)
       },
     )

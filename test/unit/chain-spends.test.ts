@@ -21,6 +21,18 @@ const ABI = new Interface([
   'function permit(address,address,uint256,uint256,bytes)',
   'function permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
   'function setApprovalForAll(address,bool)',
+  'function approve(address)',
+  'function approve(address,uint256,uint256)',
+  'function approveDelegation(address,uint256)',
+  'function authorizeOperator(address,uint256,bytes)',
+  'function increaseAllowance(address,uint256,bytes)',
+  'function hope(address)',
+  'function allow(address,bool)',
+  'function setAuthorization(address,bool)',
+  'function setRelayerApproval(address,address,bool)',
+  'function setAccountOperator(address,address,bool)',
+  'function setPreSignature(bytes,bool)',
+  'function batch(bytes[],bool)',
   'function approve(address,address,uint160,uint48)',
   `function permit(address owner, tuple(${PERMIT2_DETAILS} details, address spender, uint256 sigDeadline) single, bytes signature)`,
   `function permit(address owner, tuple(${PERMIT2_DETAILS}[] details, address spender, uint256 sigDeadline) batch, bytes signature)`,
@@ -90,6 +102,29 @@ t.test('allowances, permits of the caller, operators and Permit2 are spends', as
   t.strictSame(spends('0x095ea7b3'), [`approve ${TOKEN} 0x${'0'.repeat(40)} 0`], 'missing bytes are zeros')
   const dirty = approve(5n).replace(/^(0x.{8})0{24}/, `$1${'f'.repeat(24)}`)
   t.strictSame(spends(dirty), [`approve ${to} 5`], 'the upper bits of an address are ignored')
+})
+
+t.test('allowances under other names are spends', async (t) => {
+  const to = `${TOKEN} ${SPENDER}`
+  const all = [`set_approval_for_all ${to} unlimited`]
+  const cases: readonly (readonly [string, readonly unknown[], readonly string[]])[] = [
+    ['approve(address)', [SPENDER], all],
+    ['hope(address)', [SPENDER], all],
+    ['approve(address,uint256,uint256)', [SPENDER, 77, 5], [`approve ${to} 5`]],
+    ['approveDelegation(address,uint256)', [SPENDER, MAX], [`approve ${to} unlimited`]],
+    ['authorizeOperator(address,uint256,bytes)', [SPENDER, 6, '0x'], [`approve ${to} 6`]],
+    ['increaseAllowance(address,uint256,bytes)', [SPENDER, 7, '0x'], [`increase_allowance ${to} 7`]],
+    ['allow(address,bool)', [SPENDER, true], all],
+    ['allow(address,bool)', [SPENDER, false], [`set_approval_for_all ${to} 0`]],
+    ['setAuthorization(address,bool)', [SPENDER, true], all],
+    ['setRelayerApproval(address,address,bool)', [OWNER, SPENDER, true], all],
+    ['setAccountOperator(address,address,bool)', [OWNER, SPENDER, true], all],
+    ['setPreSignature(bytes,bool)', ['0x1234', true], ['unreadable   unlimited']],
+    ['setPreSignature(bytes,bool)', ['0x1234', false], []],
+    ['batch(bytes[],bool)', [[approve(5n)], false], [`approve ${to} 5`]],
+  ]
+  for (const [signature, args, expected] of cases) t.strictSame(spends(encode(signature, args)), expected, signature)
+  t.strictSame(spends('0x88147732'), ['unreadable   unlimited'], 'validate of Seaport')
 })
 
 t.test('multicalls are read up to three deep', async (t) => {

@@ -31,6 +31,7 @@ const UNPUBLISHED: Readonly<Record<string, string>> = {
   setaside: 'what an operator decided about a bad event of the log',
   keyindexes: 'which index of a seed belongs to which wallet is a matter of the service',
   policyseeding: 'that the shadow knows what was spent before is told by its policy',
+  foundspend: 'what left a wallet is told by its transfer',
   ownership: 'moves of tokens become deposits',
   swap: 'its transactions are published',
   token: 'its transactions are published',

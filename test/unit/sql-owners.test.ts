@@ -34,7 +34,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'operator nft_pins': LAYERS.operator,
   'operator unread_tokens': LAYERS.operator,
   'transactions balances': LAYERS.joined,
-  'transactions chain_blocks': LAYERS.facts,
   'transactions chain_cursors': LAYERS.joined,
   'wallets mpc_keys': LAYERS.facts,
 }

@@ -75,7 +75,7 @@ SELECT create_put_function('wallets');
 -- What a reservation of a shadow lacks: room. It counts, and refuses nothing.
 ALTER TYPE reservation ADD ATTRIBUTE must_fit boolean;
 
--- As before, and of signatures, exports and vouchers (the second event of a mint), which give nothing back.
+-- As before, and of signatures, exports, vouchers (the second event of a mint) and what was found on chain, which give nothing back.
 CREATE OR REPLACE FUNCTION reservations_in(commits integer[], stream_ids text[], stream_versions integer[], all_data json[]) RETURNS reservation[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = 'force_generic_plan' AS $$
 BEGIN
@@ -86,7 +86,7 @@ BEGIN
      CROSS JOIN LATERAL json_to_record(e.data) AS d("chainId" integer, "walletId" text, reservations json)
      CROSS JOIN LATERAL json_to_recordset(d.reservations)
        AS r(counter text, bucket timestamptz, amount numeric, kept numeric, "limit" numeric, "windowSeconds" integer, "mustFit" boolean)
-     WHERE e.version = CASE split_part(e.stream_id, '-', 1) WHEN 'transaction' THEN 1 WHEN 'signature' THEN 1 WHEN 'export' THEN 1 WHEN 'mint' THEN 2 END
+     WHERE e.version = CASE split_part(e.stream_id, '-', 1) WHEN 'transaction' THEN 1 WHEN 'signature' THEN 1 WHEN 'export' THEN 1 WHEN 'foundspend' THEN 1 WHEN 'mint' THEN 2 END
        AND d.reservations IS NOT NULL);
 END $$;
 
@@ -119,6 +119,7 @@ BEGIN
            WHEN 'transaction' THEN e.version = 1 AND e.type NOT IN ('NonceFillRequested', 'CheckpointAnchorRequested', 'SwapGuardDeployRequested')
            WHEN 'signature' THEN e.version = 1
            WHEN 'export' THEN e.version = 1
+           WHEN 'foundspend' THEN e.version = 1
            WHEN 'apikey' THEN e.type = 'ApiKeyChanged' OR (e.type = 'ApiKeyIssued' AND d."issuedBy" IS NOT NULL)
            WHEN 'mint' THEN e.type = 'VoucherRequested'
            ELSE false END;
@@ -191,3 +192,7 @@ BEGIN
     EXECUTE replace(source, step[2], step[3]);
   END LOOP;
 END $body$;
+
+-- What wallets sent in transactions that the log does not have: few of all transfers.
+CREATE INDEX transfers_sent_by_others ON observed_transfers (observed_at, transfer_id) WHERE direction = 'out' AND transaction_id IS NULL;
+CREATE INDEX outside_transactions_by_hash ON outside_transactions (chain_id, address, hash);

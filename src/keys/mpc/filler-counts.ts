@@ -5,14 +5,11 @@
  * Invariant: a filler is counted on disk before it is granted.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
-import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
+import { type Counted, openCountingJournal } from './counting-journal.ts'
 
 /** As many gaps as a lane fills in one pass. */
 export const MAX_FILLERS_AN_HOUR = 16
 const HOUR_MS = 60 * 60_000
-/** With fewer lines the file is not rewritten. */
-const MIN_LINES = 1_000
 
 /** Time in ms, wallet as `chain:address`, transaction. */
 const Entry = Type.Tuple([Type.Integer({ minimum: 0 }), Type.String(), Type.String()])
@@ -21,15 +18,13 @@ const Line = Type.Object({ fillers: Type.Array(Entry) }, { additionalProperties:
 
 export type Filler = { readonly transactionId: string; readonly chainId: number; readonly address: string }
 
-export type FillerCounts = Pick<JournalFile, 'check' | 'damage'> & {
+export type FillerCounts = Counted & {
   /**
    * Grants a filler, the same one again without counting it twice. False when the wallet has reached the limit.
    *
    * @throws Unavailable `mpc_journal_full`, `mpc_journal_failed` or `mpc_journal_damaged`
    */
   readonly take: (filler: Filler) => Promise<boolean>
-  /** Resolves when earlier calls are finished. */
-  readonly close: () => Promise<void>
 }
 
 /**
@@ -37,15 +32,8 @@ export type FillerCounts = Pick<JournalFile, 'check' | 'damage'> & {
  * @throws Unavailable `mpc_journal_damaged`
  */
 export async function openFillerCounts(path: string, now: () => number): Promise<FillerCounts> {
-  const { file, records } = await openJournalFile(path)
-  const wrong = records.findIndex((record) => !Value.Check(Line, record))
-  if (wrong !== -1) {
-    await file.close()
-    throw damaged(path, wrong + 1)
-  }
-  let recent = (records as Static<typeof Line>[]).flatMap(({ fillers }): readonly Entry[] => fillers)
-  let lines = records.length
-  let last: Promise<unknown> = Promise.resolve()
+  const { journal, records } = await openCountingJournal(path, Line)
+  let recent = records.flatMap(({ fillers }): readonly Entry[] => fillers)
 
   async function grant({ transactionId, chainId, address }: Filler): Promise<boolean> {
     const time = now()
@@ -56,32 +44,11 @@ export async function openFillerCounts(path: string, now: () => number): Promise
     if (own.some(([, , id]) => id === transactionId)) return true
     if (own.length >= MAX_FILLERS_AN_HOUR) return false
     const entry: Entry = [time, wallet, transactionId]
-    if (lines >= MIN_LINES && lines > 2 * recent.length) {
-      await file.rewrite({ fillers: [...recent, entry] } satisfies Static<typeof Line>)
-      lines = 1
-    } else {
-      await file.append({ fillers: [entry] } satisfies Static<typeof Line>)
-      lines += 1
-    }
+    await journal.record({ fillers: [entry] }, recent.length, () => ({ fillers: [...recent, entry] }))
     recent = [...recent, entry]
     return true
   }
 
-  return {
-    damage: file.damage,
-    check() {
-      const checked = last.then(file.check)
-      last = checked.catch(() => undefined)
-      return checked
-    },
-    take(filler) {
-      const granted = last.then(() => grant(filler))
-      last = granted.catch(() => undefined)
-      return granted
-    },
-    async close() {
-      await last
-      await file.close()
-    },
-  }
+  const { damage, check, close } = journal
+  return { damage, check, close, take: (filler) => journal.inTurn(() => grant(filler)) }
 }

@@ -6,12 +6,9 @@
  * Invariant: what a transaction spends is counted on disk before it is granted, and once.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type { SpentLimit } from '../coverage.ts'
-import { damaged, type JournalFile, openJournalFile } from './journal-file.ts'
+import { type Counted, MIN_LINES, openCountingJournal } from './counting-journal.ts'
 
-/** With fewer lines the file is not rewritten. */
-const MIN_LINES = 1_000
 /** Transactions that are looked up at once. */
 const MOST_TOGETHER = 1_000
 
@@ -23,15 +20,13 @@ export type RevertedOf = (transactionIds: readonly string[]) => Promise<readonly
 
 type Spending = { readonly transactionId: string; readonly limits?: readonly SpentLimit[] }
 
-export type SpentBook = Pick<JournalFile, 'check' | 'damage'> & {
+export type SpentBook = Counted & {
   /**
    * Grants a transaction, the same one again without counting it twice. False when a limit has no room for it.
    *
    * @throws Unavailable `mpc_journal_full`, `mpc_journal_failed` or `mpc_journal_damaged`, or when the log cannot be read
    */
   readonly take: (spending: Spending, revertedOf: RevertedOf) => Promise<boolean>
-  /** Resolves when earlier calls are finished. */
-  readonly close: () => Promise<void>
 }
 
 const Digits = Type.String({ pattern: '^\\d{1,96}$' })
@@ -59,17 +54,10 @@ type Buckets = Map<number, Bucket>
  * @throws Unavailable `mpc_journal_damaged`
  */
 export async function openSpentBook(path: string, now: () => number): Promise<SpentBook> {
-  const { file, records } = await openJournalFile(path)
-  const wrong = records.findIndex((record) => !Value.Check(Line, record))
-  if (wrong !== -1) {
-    await file.close()
-    throw damaged(path, wrong + 1)
-  }
+  const { journal, records } = await openCountingJournal(path, Line)
   const counters = new Map<string, Buckets>()
   let size = 0
-  for (const { spent } of records as Static<typeof Line>[]) for (const entry of spent) add(fromEntry(entry))
-  let lines = records.length
-  let last: Promise<unknown> = Promise.resolve()
+  for (const { spent } of records) for (const entry of spent) add(fromEntry(entry))
 
   function add(spent: Spent): void {
     const buckets: Buckets = counters.get(spent.counter) ?? new Map()
@@ -96,17 +84,10 @@ export async function openSpentBook(path: string, now: () => number): Promise<Sp
   }
 
   async function record(added: readonly Spent[]): Promise<void> {
-    if (lines > 0 && lines % MIN_LINES === 0) dropOld()
-    if (lines >= MIN_LINES && lines > 2 * size) {
-      const all = [...counters.values()].flatMap((buckets) =>
-        [...buckets.values()].flatMap(({ entries }) => [...entries.values()]),
-      )
-      await file.rewrite({ spent: [...all, ...added].map(toEntry) } satisfies Static<typeof Line>)
-      lines = 1
-    } else {
-      await file.append({ spent: added.map(toEntry) } satisfies Static<typeof Line>)
-      lines += 1
-    }
+    if (journal.lines() > 0 && journal.lines() % MIN_LINES === 0) dropOld()
+    const known = () =>
+      [...counters.values()].flatMap((buckets) => [...buckets.values()].flatMap(({ entries }) => [...entries.values()]))
+    await journal.record({ spent: added.map(toEntry) }, size, () => ({ spent: [...known(), ...added].map(toEntry) }))
     for (const spent of added) add(spent)
   }
 
@@ -123,22 +104,12 @@ export async function openSpentBook(path: string, now: () => number): Promise<Sp
     return true
   }
 
+  const { damage, check, close } = journal
   return {
-    damage: file.damage,
-    check() {
-      const checked = last.then(file.check)
-      last = checked.catch(() => undefined)
-      return checked
-    },
-    take(spending, revertedOf) {
-      const granted = last.then(() => grant(spending, revertedOf))
-      last = granted.catch(() => undefined)
-      return granted
-    },
-    async close() {
-      await last
-      await file.close()
-    },
+    damage,
+    check,
+    close,
+    take: (spending, revertedOf) => journal.inTurn(() => grant(spending, revertedOf)),
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import { nativeAsset } from '../../core/assets.ts'
 import { NotFound } from '../../core/errors.ts'
-import type { RecordedEvent } from '../../core/messages.ts'
+import { apiKeyOf, type RecordedEvent } from '../../core/messages.ts'
 import { BrokenChain } from '../../event-log/broken-chain.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { EVENTS } from '../../event-log/sql.ts'
@@ -94,9 +94,7 @@ export async function readKeyLabels(
   pool: Pool,
   events: readonly Pick<RecordedEvent, 'metadata'>[],
 ): Promise<Map<string, string>> {
-  const ids = events.flatMap(({ metadata: { actor } }) =>
-    actor.startsWith('apikey:') ? [actor.slice('apikey:'.length)] : [],
-  )
+  const ids = events.map(({ metadata: { actor } }) => apiKeyOf(actor)).filter((id) => id !== null)
   const { rows } = await pool.query<Pick<Row<'api_keys'>, 'key_id' | 'label'>>(
     'SELECT key_id, label FROM api_keys WHERE key_id = ANY($1)',
     [[...new Set(ids)]],

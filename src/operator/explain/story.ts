@@ -1,5 +1,5 @@
 /** A transaction's history in time order, step by step, each fact with its source. Pure. */
-import type { RecordedEvent } from '../../core/messages.ts'
+import { apiKeyOf, type RecordedEvent } from '../../core/messages.ts'
 import { isOpening } from '../../transactions/all-events.ts'
 import { duration } from '../words.ts'
 import type { StoryFacts } from './read-story.ts'
@@ -47,8 +47,8 @@ export function whoDid(
   { metadata: { actor, tenantId } }: Pick<RecordedEvent, 'metadata'>,
   labels: ReadonlyMap<string, string>,
 ): string {
-  if (!actor.startsWith('apikey:')) return actor
-  const id = actor.slice('apikey:'.length)
+  const id = apiKeyOf(actor)
+  if (id === null) return actor
   const label = labels.get(id)
   return `API key ${label ? `"${label}" ` : ''}${id} of tenant ${tenantId}`
 }
