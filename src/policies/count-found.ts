@@ -39,13 +39,16 @@ export function createCountFound(ports: FoundPorts): (signal: AbortSignal) => Pr
     // What is not confirmed, or left the chain, can be confirmed later.
     let waiting = timeOf(nowMs - LOOK_BACK_MS)
     let count = 0
+    const failures: unknown[] = []
     let after: Parameters<FindOutside>[0] | null = { observedAt: since ?? timeOf(nowMs - OLDEST_MS), transferId: '' }
     while (after !== null && !signal.aborted) {
       const page: readonly Outside[] = await findOutside(after, PAGE)
       for (const { isConfirmed, observedAt } of page) if (!isConfirmed && observedAt < waiting) waiting = observedAt
-      count += await recordAll(ports, await unrecorded(log, page), signal)
+      count += await recordAll(ports, await unrecorded(log, page), signal, failures)
       after = page.length < PAGE ? null : (page.at(-1) ?? null)
     }
+    // All are looked at again.
+    if (failures.length > 0) throw failures[0]
     if (!signal.aborted) since = waiting
     return count
   }
@@ -62,9 +65,13 @@ function streamOf(transferId: string): string {
   return `${foundAggregate.category}-${transferId}`
 }
 
-/** One tenant whose log cannot be read stops no other. @throws the first failure, when the others are recorded */
-async function recordAll(ports: FoundPorts, found: readonly Outside[], signal: AbortSignal): Promise<number> {
-  const failures: unknown[] = []
+/** One tenant whose log cannot be read stops no other. @param failures gets what could not be recorded */
+async function recordAll(
+  ports: FoundPorts,
+  found: readonly Outside[],
+  signal: AbortSignal,
+  failures: unknown[],
+): Promise<number> {
   let count = 0
   const ownerOf = ({ sent }: Outside) => `${sent.tenantId} ${sent.environment}`
   for (const owner of new Set(found.map(ownerOf))) {
@@ -77,7 +84,6 @@ async function recordAll(ports: FoundPorts, found: readonly Outside[], signal: A
       (error: unknown) => failures.push(error),
     )
   }
-  if (failures.length > 0) throw failures[0]
   return count
 }
 

@@ -19,7 +19,7 @@ const judgedBy = (version: number, shadow?: number) => ({
   prices: [{ assetId: 'eip155:1/slip44:60', usd: '2000.5', at: '2026-12-02T11:59:00.000Z' }],
 })
 
-export const POLICIES: readonly (readonly Step[])[] = [
+const FIRST: readonly (readonly Step[])[] = [
   [['wallet-wal_1', 'WalletTagged.v1']],
   [[POLICY, 'PolicyDrafted.v1']],
   [[POLICY, 'PolicyShadowed.v1']],
@@ -73,7 +73,7 @@ const VOUCHER = {
 const CONTRACT = { chainId: 1, contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3' }
 
 /** What a policy judged besides transactions, and what it counts for good. */
-export const JUDGED: readonly (readonly Step[])[] = [
+const JUDGED: readonly (readonly Step[])[] = [
   [['signature-sig_3', 'MessageSignatureRequested.v1', judged(ONE, OF_SHADOW)]],
   [['signature-sig_3', 'SignatureMade.v1']],
   [['signature-sig_4', 'TypedDataSignatureRequested.v1', judged({ ...RESERVED, kept: RESERVED.amount })]],
@@ -97,3 +97,5 @@ export const JUDGED: readonly (readonly Step[])[] = [
     ],
   ],
 ]
+
+export const POLICIES = [...FIRST, ...JUDGED]
