@@ -69,7 +69,7 @@ t.test(
     t.match(await published('allow'), { version: 1, default: 'allow' })
     await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
     for (const table of ['events', 'policies', 'policy_versions']) await pool.query(`DELETE FROM ${table}`)
-  await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+    await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
     t.match(await published('deny'), { version: 1, default: 'deny' })
   },
 )

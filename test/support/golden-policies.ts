@@ -59,9 +59,14 @@ const FIRST: readonly (readonly Step[])[] = [
 ]
 
 /** A permit counts in dollars, and what has no amount as one transaction; of a shadow too. */
-const ONE = { ...RESERVED, unit: 'transactions', decimals: 0, rule: 'ten-a-day', limit: '10', amount: '1', kept: '1' }
+const ONE = {
+  ...RESERVED,
+  ...{ counter: `policy acme mainnet ${'ab'.repeat(16)}`, unit: 'transactions', decimals: 0, rule: 'ten-a-day' },
+  ...{ limit: '10', amount: '1', kept: '1' },
+}
 const OF_SHADOW = { ...ONE, counter: `policy acme mainnet ${'fe'.repeat(16)}`, mustFit: false }
 const judged = (...reservations: readonly object[]) => ({ policy: judgedBy(3, 4), reservations })
+const NO_WALLET = { ...judgedBy(3, 4), tags: [], prices: [] }
 const VOUCHER = {
   tokenId: '13',
   recipient: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
@@ -74,6 +79,7 @@ const CONTRACT = { chainId: 1, contract: '0x5FbDB2315678afecb367f032d93F642f6418
 
 /** What a policy judged besides transactions, and what it counts for good. */
 const JUDGED: readonly (readonly Step[])[] = [
+  [[POLICY, 'PolicyShadowed.v1', { ...OTHER, version: 4, isSeeded: true }]],
   [['signature-sig_3', 'MessageSignatureRequested.v1', judged(ONE, OF_SHADOW)]],
   [['signature-sig_3', 'SignatureMade.v1']],
   [['signature-sig_4', 'TypedDataSignatureRequested.v1', judged({ ...RESERVED, kept: RESERVED.amount })]],
@@ -86,16 +92,11 @@ const JUDGED: readonly (readonly Step[])[] = [
     [
       'apikey-key_7',
       'ApiKeyIssued.v2',
-      { digest: 'd7'.repeat(32), expiresAt: null, issuedBy: 'key_4', policy: { ...judgedBy(3), tags: [], prices: [] } },
+      { digest: 'd7'.repeat(32), expiresAt: null, issuedBy: 'key_4', policy: NO_WALLET },
     ],
   ],
-  [
-    [
-      'apikey-key_7',
-      'ApiKeyChanged.v1',
-      { expiresAt: null, changedBy: 'key_4', policy: { ...judgedBy(0, 4), tags: [], prices: [] } },
-    ],
-  ],
+  [['apikey-key_7', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', policy: NO_WALLET }]],
+  [[POLICY, 'PolicyShadowEnded.v1', { version: 4 }]],
 ]
 
 export const POLICIES = [...FIRST, ...JUDGED]
