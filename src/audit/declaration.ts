@@ -23,7 +23,7 @@ export const audit = {
   tables: {
     audit_checkpoints: {
       beside: 'signed checkpoints; the auditor of another installation signs its own',
-      grants: readBy(['api'], WRITTEN),
+      grants: readBy(['api', 'signer'], WRITTEN),
     },
     audit_tiles: {
       beside: 'the Merkle tree over the log; the auditor of another installation rebuilds it with the same root',

@@ -2,7 +2,7 @@
 
 import type { WriteStream } from 'node:tty'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { BursarError, InvalidSetting, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
+import { BursarError, DirectoryHangs, InvalidSetting, NotFound, Unavailable, ValidationFailed } from '../core/errors.ts'
 import { isConnectionFailure, isForbidden } from '../event-log/database-errors.ts'
 import {
   BadInput,
@@ -13,6 +13,7 @@ import {
   type CliProgram,
   type ExitCode,
 } from './command.ts'
+import { exitAfter } from './exit-after.ts'
 import { paintFor, printFailure, printJson, printLine, printText, streamOfJson } from './printed.ts'
 import { createProgress } from './progress.ts'
 import { toTable } from './table.ts'
@@ -29,7 +30,7 @@ export type CliSettings = CliProgram & {
 
 /**
  * Runs a program with the arguments and streams of this process, and sets its exit code. An unexpected error is printed
- * with its stack and ends the process with 1.
+ * with its stack and ends the process with 1. A directory that hangs ends it with SIGKILL, after one line.
  */
 export async function runProgram(
   program: CliProgram,
@@ -37,7 +38,9 @@ export async function runProgram(
 ): Promise<void> {
   const { stdout: out, stderr: err, env, argv } = process
   try {
-    process.exitCode = await runCli({ ...program, out, err, env }, argv.slice(2))
+    const { code, failure } = await runLine({ ...program, out, err, env }, argv.slice(2))
+    if (failure instanceof DirectoryHangs) exitAfter(failure)
+    process.exitCode = code
   } catch (error) {
     printFailure(err, error)
     process.exit(1)
@@ -46,19 +49,29 @@ export async function runProgram(
 
 /** Runs one command line. An invalid command line prints one line on `err`. */
 export async function runCli(settings: CliSettings, args: readonly string[]): Promise<ExitCode> {
+  return (await runLine(settings, args)).code
+}
+
+type Ended = {
+  readonly code: ExitCode
+  /** Whose line was printed. */
+  readonly failure: unknown
+}
+
+async function runLine(settings: CliSettings, args: readonly string[]): Promise<Ended> {
   let code: ExitCode = 0
   const program = createProgram(settings, async (run) => {
     code = await run()
   })
   try {
     await program.parseAsync([...args], { from: 'user' })
-    return code
+    return { code, failure: null }
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, failure: error }
     const failed = exitCodeOf(error, settings)
     if (failed === undefined) throw error
     printLine(settings.err, errorLine(settings, messageOf(error)))
-    return failed
+    return { code: failed, failure: error }
   }
 }
 

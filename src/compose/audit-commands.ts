@@ -32,6 +32,7 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
         databaseUrl: config.databaseUrl ?? '',
         publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
         checkpointFile: config.audit.checkpointFile,
+        isCheckpointFileNamed: config.audit.isCheckpointFileNamed,
       })),
     ),
     checkpointCommand(

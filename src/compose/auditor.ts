@@ -20,6 +20,7 @@ import { createLeases } from '../event-log/leases.ts'
 import { addGauges, KNOWN_EVENTS } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import type { Kernel } from './kernel.ts'
+import { warnOfMissingFile } from './restores.ts'
 import type { Work } from './run-process.ts'
 
 /** Pause after an error, ms: the database may be unavailable. */
@@ -95,6 +96,7 @@ export async function startAuditor(kernel: Kernel, signal: AbortSignal, retryMs 
   // Only the database shows whether the key is missing or must be created.
   const open = (stop: AbortSignal) => whenDatabaseAnswers(kernel, stop, () => composeTakeCheckpoint(kernel))
   let takeCheckpoint = await open(signal)
+  await whenDatabaseAnswers(kernel, signal, () => warnOfMissingFile(kernel))
   addGauges(kernel, 'auditor')
   let refusal: string | null = null
   let failures = 0

@@ -11,8 +11,12 @@ import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import { type Identity, openIdentity } from '../keys/mpc/identity.ts'
 import { COORDINATOR, partyName } from '../keys/mpc/party-names.ts'
+import { requireUsableDirectory } from '../keys/usable-directory.ts'
 import type { IdentityOf } from '../mpc-wallets/mpc-program.ts'
 import { type OpenedKeystore, openKeystore } from './open-keystore.ts'
+
+/** The setting of the directory of a party, as messages name it. */
+export const MPC_PARTY_DIR = 'MPC_PARTY_DIR (by default in DATA_DIR)'
 
 type PartyKeys = { readonly directory: string; readonly key: string | null }
 
@@ -39,6 +43,7 @@ export function composeIdentityOf(env: NodeJS.ProcessEnv): IdentityOf {
     if (party === null) {
       throw new InvalidSetting('MPC_PARTY', 'must be set to the number of the party. Otherwise, use --coordinator.')
     }
+    await requireUsableDirectory(party.directory, MPC_PARTY_DIR, { writes: false })
     return openPartyIdentity(party.number, party.directory, await openPartyKek(party))
   }
 }

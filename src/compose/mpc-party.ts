@@ -1,7 +1,7 @@
 /** A party process: one holder of shares, with its own keystore, key-encryption key and database connection. */
 import { ConfigError } from '../config.ts'
 import { type Channel, openChannel } from '../keys/mpc/channel/open-channel.ts'
-import { openCheckCounts } from '../keys/mpc/check-counts.ts'
+import { CHECK_LIMITS, openCheckCounts } from '../keys/mpc/check-counts.ts'
 import { type DirectoryLock, lockDirectory } from '../keys/mpc/directory-lock.ts'
 import { createEngineThread } from '../keys/mpc/engine-thread.ts'
 import { createHeldByAll } from '../keys/mpc/held-by-all.ts'
@@ -24,7 +24,7 @@ import { whenDatabaseAnswers } from './check-database.ts'
 import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
 import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
-import { openPartyIdentity, openPartyKek } from './mpc-identity.ts'
+import { MPC_PARTY_DIR, openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
 import type { Work } from './run-process.ts'
@@ -53,7 +53,7 @@ export async function startMpcParty(
   connect: typeof openChannel = openChannel,
 ): Promise<Work> {
   const settings = configured(kernel)
-  await requireUsableDirectory(settings.directory, 'MPC_PARTY_DIR (by default in DATA_DIR)', { writes: true })
+  await requireUsableDirectory(settings.directory, MPC_PARTY_DIR, { writes: true })
   const lock = await lockDirectory({ directory: settings.directory, log: kernel.logger })
   try {
     return await startLocked(kernel, settings, { signal, connect, lock })
@@ -71,7 +71,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
   const tagKeys = await whenDatabaseAnswers(kernel, signal, () => requireTagKeys(log, kernel.config.tagKeys))
   const times = await whenDatabaseAnswers(kernel, signal, () => startLogClock(kernel, signal))
   const kek = await openPartyKek(settings)
-  const store = await openShareStore({ directory, party: me, kek })
+  const store = await openShareStore({ directory, party: me, kek, requireOwner: lock.requireHeld })
   const held = new Set(store.list().flatMap(({ keyId, generations }) => generations.map((each) => `${keyId} ${each}`)))
   const [journal, bans, counts, channel] = await Promise.all([
     openSigningJournal({
@@ -81,7 +81,12 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       revertedOf: composeReverted(kernel),
     }),
     openPartyBans(`${directory}/bans`),
-    openCheckCounts(`${directory}/checks`, (keyId, generation) => held.has(`${keyId} ${generation}`)),
+    openCheckCounts(
+      `${directory}/checks`,
+      (keyId, generation) => held.has(`${keyId} ${generation}`),
+      CHECK_LIMITS,
+      lock.requireHeld,
+    ),
     openPartyChannel(kernel, settings, await openPartyIdentity(me, directory, kek), connect),
   ])
   // Separate threads: a key for the pool can wait, a signature should not.

@@ -1,7 +1,7 @@
 /** The service parts of the recovery command, opened on demand: offline commands stay offline. */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Row } from '../event-log/table-rows.ts'
+import { withoutRotation } from '../key-rotation/require-stopped.ts'
 import { childKey } from '../keys/hd-key.ts'
 import { hdAccount } from '../keys/hd-path.ts'
 import { type Kek, parseKek } from '../keys/kek.ts'
@@ -9,9 +9,9 @@ import { openKekFile } from '../keys/kek-file.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
 import { generationOf } from '../keys/mpc/loaded-shares.ts'
 import { createReadShare } from '../keys/mpc/read-shares.ts'
-import { isMissing } from '../keys/private-files.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
 import { openTenantSeeds, restoreSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
+import { directoryExists } from '../keys/usable-directory.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
 import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
@@ -27,7 +27,8 @@ import type {
   TenantSeedSource,
 } from '../recovery/kit/sources.ts'
 import type { Kernel } from './kernel.ts'
-import { openKeystore } from './open-keystore.ts'
+import { MPC_PARTY_DIR } from './mpc-identity.ts'
+import { KEYSTORE_DIR, openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
 
 /** Of the wallets of a tenant, oldest first: the first one answers, unless its row was edited. */
@@ -61,7 +62,9 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
         const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
         return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
-    restoreSeeds: (seeds, options) => withKernel(env, (kernel) => restoreHere(kernel, seeds, options)),
+    // A rotation of the key beside it would leave the new seeds under the old key.
+    restoreSeeds: (seeds, options) =>
+      withKernel(env, (kernel) => withoutRotation(kernel.pool, () => restoreHere(kernel, seeds, options))),
   }
 }
 
@@ -134,13 +137,13 @@ async function restoreHere(
 /** Whether there is a keystore, or at least its key: looking for one must not create it. */
 async function keystoreExists({ config }: Kernel): Promise<boolean> {
   const { kind, directory, key } = config.keystore
-  return kind === 'postgres' || key !== null || (await exists(directory))
+  return kind === 'postgres' || key !== null || (await directoryExists(directory, KEYSTORE_DIR))
 }
 
 /** Opens an existing keystore only. */
 async function seedsHere(kernel: Kernel): Promise<(TenantSeedSource & { readonly kek: Kek }) | null> {
   const { kind, directory } = kernel.config.keystore
-  if (kind === 'directory' && !(await exists(directory))) return null
+  if (kind === 'directory' && !(await directoryExists(directory, KEYSTORE_DIR))) return null
   const opened = await openKeystore(kernel)
   return { ...(await openTenantSeeds(opened)), kek: opened.kek, tenants: () => tenantsWithSeeds(opened.keystore) }
 }
@@ -156,21 +159,11 @@ async function partiesHere({ config }: Kernel): Promise<(PartyShareSource & { re
       : [mpc.party]
   const here: (PartyShareSource & { readonly kek: Kek })[] = []
   for (const { number, directory, key } of places) {
-    if (!(await exists(directory))) continue
+    if (!(await directoryExists(directory, MPC_PARTY_DIR))) continue
     await finishReplacing(directory)
     const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
     const read = createReadShare({ directory, party: number, kek })
     here.push({ party: number, kek, load: (joint) => read(joint.keyId, generationOf(joint)) })
   }
   return here
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: unknown) => {
-      if (isMissing(error)) return false
-      throw error
-    },
-  )
 }

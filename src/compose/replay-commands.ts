@@ -32,7 +32,7 @@ async function openEvidence(checkpointFile: string, key: string): Promise<Signed
   ])
   const file = checkpointsIn(checkpointFile, text)
   const keys = keyHistory(verifier, file.notes)
-  requireEvidence(file, keys)
+  requireEvidence('--checkpoints', file, keys)
   const checkpoints = openNotes(file, keys)
   const size = Math.max(...checkpoints.map((checkpoint) => checkpoint.size))
   return { ...createExportedLogCheck(checkpoints), checkpoints: checkpoints.length, size, remark: file.remark }

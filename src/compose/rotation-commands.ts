@@ -1,5 +1,4 @@
 /** The commands that change a key-encryption key, each with the secrets it seals. */
-import { access } from 'node:fs/promises'
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
 import { rotateKeyCommand, type SealedPlace } from '../key-rotation/rotate-key-command.ts'
 import { lockDirectory } from '../keys/mpc/directory-lock.ts'
@@ -7,9 +6,10 @@ import { partyName } from '../keys/mpc/party-names.ts'
 import { rotatePostgresKeystore } from '../keys/postgres-keystore.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
 import { rotateDirectory } from '../keys/rotate-directory.ts'
+import { directoryExists } from '../keys/usable-directory.ts'
 import type { Kernel } from './kernel.ts'
-import { openPartyKek } from './mpc-identity.ts'
-import { openKeystore } from './open-keystore.ts'
+import { MPC_PARTY_DIR, openPartyKek } from './mpc-identity.ts'
+import { KEYSTORE_DIR, openKeystore } from './open-keystore.ts'
 import { withKernel } from './run-command.ts'
 
 export function composeRotationCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
@@ -48,7 +48,7 @@ function keystorePlace(kernel: Kernel): SealedPlace {
     pool,
     processes: 'signer',
     keyLiesInFile: key === null,
-    finish: async () => kind === 'directory' && finishIn(directory),
+    finish: async () => kind === 'directory' && finishIn(directory, KEYSTORE_DIR),
     currentKey: async () => (await openKeystore(kernel)).kek,
     rotate: (rotation) =>
       kind === 'postgres'
@@ -65,7 +65,7 @@ function partyPlace({ pool, config, logger }: Kernel): SealedPlace {
     pool,
     processes: `mpc-${partyName(number)}`,
     keyLiesInFile: key === null,
-    finish: () => finishIn(directory),
+    finish: () => finishIn(directory, MPC_PARTY_DIR),
     currentKey: () => openPartyKek(party),
     async rotate(rotation) {
       const lock = await lockDirectory({ directory, log: logger })
@@ -78,11 +78,10 @@ function partyPlace({ pool, config, logger }: Kernel): SealedPlace {
 /**
  * A missing directory is a mistake in the settings: it must not be created and reported as sealed under the new key.
  */
-async function finishIn(directory: string): Promise<boolean> {
-  await access(directory).catch(() => {
+async function finishIn(directory: string, setting: string): Promise<boolean> {
+  if (!(await directoryExists(directory, setting)))
     throw new BadInput(
       `The directory ${directory} does not exist: run this with the settings of the process whose key is rotated.`,
     )
-  })
   return finishReplacing(directory)
 }

@@ -1,8 +1,9 @@
 /** The parts for one operator command. Without DATABASE_URL it uses the sandbox running on this machine. */
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printText } from '../cli/printed.ts'
 import { ConfigError, loadConfig } from '../config.ts'
+import { directoryExists } from '../keys/usable-directory.ts'
 import { requireFittingDatabase } from './check-database.ts'
 import { composeKernel, type Kernel } from './kernel.ts'
 
@@ -17,7 +18,7 @@ export async function withKernel<T>(
   task: (kernel: Kernel) => Promise<T>,
   { reports = false } = {},
 ): Promise<T> {
-  const kernel = composeKernel(configFor(env), 'command')
+  const kernel = composeKernel(await configFor(env), 'command')
   try {
     if (!reports) await requireFittingDatabase(kernel.pool)
     return await task(kernel)
@@ -26,12 +27,12 @@ export async function withKernel<T>(
   }
 }
 
-function configFor(env: NodeJS.ProcessEnv) {
+async function configFor(env: NodeJS.ProcessEnv) {
   try {
     const quiet = { LOG_LEVEL: 'error', ...env }
     const config = loadConfig(quiet)
     if (config.databaseUrl !== null) return config
-    const { database_url: databaseUrl, settings } = readSandbox(config.dataDir)
+    const { database_url: databaseUrl, settings } = await readSandbox(config.dataDir)
     return loadConfig({ ...settings, ...quiet, DATABASE_URL: databaseUrl, SANDBOX: 'true' })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -43,9 +44,10 @@ function configFor(env: NodeJS.ProcessEnv) {
 type SandboxState = { readonly database_url: string; readonly settings?: Readonly<Record<string, string>> }
 
 /** Its database, and the settings of its processes: its chains have their own ports. */
-function readSandbox(dataDir: string): SandboxState {
+async function readSandbox(dataDir: string): Promise<SandboxState> {
+  await directoryExists(dataDir, 'DATA_DIR')
   try {
-    return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxState
+    return JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxState
   } catch {
     throw new ConfigError(['DATABASE_URL must be set, or a sandbox must be running: start one with npm start'])
   }

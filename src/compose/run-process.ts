@@ -3,13 +3,13 @@
  * lets running work finish; a second signal ends immediately.
  */
 import { useFastKeccak } from '../chain/fast-keccak.ts'
+import { exitAfter } from '../cli/exit-after.ts'
 import { printText } from '../cli/printed.ts'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { BursarError } from '../core/errors.ts'
 import { createReadiness, type ReadinessCheck } from '../http/health.ts'
 import { type MetricsServer, startMetricsServer } from '../http/metrics-server.ts'
 import { closeOnSignal } from '../http/shutdown.ts'
-import { exitAfter } from '../keys/usable-directory.ts'
 import { checkDatabase } from './check-database.ts'
 import { startHeartbeat } from './heartbeat.ts'
 import { composeKernel, type Kernel } from './kernel.ts'

@@ -44,7 +44,7 @@ import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
-import { composeWatchRestores, requireWholeLog } from './restores.ts'
+import { composeWatchRestores, requireWholeLog, warnOfMissingFile } from './restores.ts'
 import type { Work } from './run-process.ts'
 import { settingAside } from './setting-aside.ts'
 
@@ -70,13 +70,15 @@ export async function startSigner(
   coordinate: typeof openCoordinator = openCoordinator,
 ): Promise<Work> {
   const { jobs, log, pool } = kernel
-  const restores = composeWatchRestores(kernel)
-  await requireWholeLog(restores)
   const answered = <T>(work: () => Promise<T>) => whenDatabaseAnswers(kernel, signal, work)
+  // A signer of another installation ends here, before it records anything about this database.
   const tagKeys = await answered(() => requireTagKeys(log, kernel.config.tagKeys))
   const keys = await openKeystore(kernel)
   const factsOf = composeRecordedWallets(kernel)
   const { seeds, problem } = await answered(() => openKnownSeeds(kernel, keys, factsOf))
+  const restores = composeWatchRestores(kernel)
+  await requireWholeLog(restores)
+  await answered(() => warnOfMissingFile(kernel))
   const hd = createHdSigner({ seeds })
   const mpc = await answered(() => coordinate(kernel, keys))
   const signer = signerByKind(mpc === null ? { hd } : { hd, mpc: mpc.signer })

@@ -33,6 +33,8 @@ export type AuditConfig = {
   /** Null for a name derived from the key. */
   readonly origin: string | null
   readonly checkpointFile: string
+  /** Whether a setting names that file: then it must be there once a checkpoint was signed. */
+  readonly isCheckpointFileNamed: boolean
   readonly checkpointIntervalMs: number
 }
 
@@ -41,6 +43,7 @@ export function auditConfig(input: Static<TObject<typeof AUDIT_SETTINGS>>, dataD
     keyFile: resolve(input.AUDIT_KEY_FILE ?? join(dataDir, 'audit', 'audit.key')),
     origin: input.AUDIT_ORIGIN ?? null,
     checkpointFile: resolve(input.AUDIT_CHECKPOINT_FILE ?? join(dataDir, 'audit', 'checkpoints')),
+    isCheckpointFileNamed: input.AUDIT_CHECKPOINT_FILE !== undefined,
     checkpointIntervalMs: input.AUDIT_CHECKPOINT_INTERVAL_MS,
   }
 }

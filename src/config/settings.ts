@@ -109,7 +109,7 @@ export const GENERAL_SETTINGS = {
   SIGN_SPENDING_TYPED_DATA: Type.Optional(
     word(['refuse', 'allow'], {
       description:
-        'API only; goes away, use a policy. What happens to typed data that lets others spend, such as permits, orders and signed transfers: `refuse`: 422 `typed_data_spends`, whatever a policy says; `allow`: it is signed unless a policy denies it. If it is not set, it is refused while no policy is active, except in the sandbox.',
+        'API only; goes away, use a policy. What happens to typed data that lets others spend, such as permits, orders and signed transfers: `refuse`: 422 `typed_data_spends`, whatever a policy says; `allow`: it is signed unless a policy denies it. If it is not set, it is refused while no policy is active that has rules about it, except in the sandbox.',
     }),
   ),
   ...AUDIT_SETTINGS,

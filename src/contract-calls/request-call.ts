@@ -12,6 +12,7 @@ import type { Metadata } from '../core/messages.ts'
 import { smallest } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
 import type { GasPriority } from '../transactions/events.ts'
@@ -125,13 +126,14 @@ export function requireSendable(gasLimit: bigint, most: bigint): void {
 }
 
 /** What the call takes, as far as its rehearsal shows. */
-async function takenBy(ports: CallPorts, { tenantId, actor }: Requester, sender: Sender, call: DescribedCall) {
-  const [tokens, inTransfer, limits] = await Promise.all([
-    ports.tokensOf(tenantId, sender),
+async function takenBy(ports: CallPorts, owner: Owner & Requester, sender: Sender, call: DescribedCall) {
+  const [tokens, inTransfer, limits, isJudged] = await Promise.all([
+    ports.tokensOf(owner.tenantId, sender),
     ports.tokensInTransfer(sender),
-    ports.limitsOf(actor),
+    ports.limitsOf(owner.actor),
+    ports.isJudged(owner),
   ])
-  const watched = watchedFor(limits, call, sender)
+  const watched = watchedFor({ limits, isJudged }, call, sender)
   const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
@@ -160,6 +162,7 @@ export function callToSend(
   { gasPriority, referenceId, memo, validUntil }: CallRequest,
   { sender, call, tokens, rehearsed, watched, gasLimit }: ReadyCall,
 ): CallToSend {
+  const uncounted = uncountedIn(call, rehearsed, tokens)
   return {
     kind: 'ContractCallRequested',
     to: call.to,
@@ -167,8 +170,8 @@ export function callToSend(
     value: call.value,
     call: describeCall(call, sender.address),
     outflows: outflowsOf(call, sender.address, tokens, rehearsed),
-    isUnrehearsed: rehearsed === null,
-    uncounted: watched.length === 0 ? undefined : uncountedIn(call, rehearsed, tokens),
+    isUnrehearsed: rehearsed === null || (watched.length > 0 && uncounted !== undefined),
+    uncounted: watched.length === 0 ? undefined : uncounted,
     gasLimit,
     gasPriority,
     subject: null,
@@ -178,9 +181,13 @@ export function callToSend(
   }
 }
 
-/** What `uncountedIn` reads last. Without limits of amounts nothing asks for it. */
-export function watchedFor(limits: readonly SpendLimit[], { to }: DescribedCall, { address }: Sender): ContractCall[] {
-  return limits.some(({ of }) => of !== 'transactions') ? [balanceRead(to, address)] : []
+/** What `uncountedIn` reads last. Without limits of amounts and policies nothing asks for it. */
+export function watchedFor(
+  { limits, isJudged }: { readonly limits: readonly SpendLimit[]; readonly isJudged: boolean },
+  { to }: DescribedCall,
+  { address }: Sender,
+): ContractCall[] {
+  return isJudged || limits.some(({ of }) => of !== 'transactions') ? [balanceRead(to, address)] : []
 }
 
 /**

@@ -38,9 +38,12 @@ export function createTryCall(ports: CallPorts): TryCall {
     if (request.gasLimit !== null) requireSendable(request.gasLimit, most)
     const isSimulated = mode === 'simulate'
     const native = nativeAsset(sender.network, sender.chainId)
-    const limits = isSimulated && sender.type !== 'watch' ? await ports.limitsOf(owner.actor) : []
+    const isSpending = isSimulated && sender.type !== 'watch'
+    const [limits, isJudged] = isSpending
+      ? await Promise.all([ports.limitsOf(owner.actor), ports.isJudged(owner)])
+      : [[], false]
     const tokens = isSimulated ? await ports.tokensOf(owner.tenantId, sender) : []
-    const watched = watchedFor(limits, call, sender)
+    const watched = watchedFor({ limits, isJudged }, call, sender)
     const [simulation, rehearsed] = await Promise.all([
       simulateCall(client, sender.address, call, { gas: request.gasLimit ?? most, estimates: isSimulated }),
       isSimulated ? rehearseCall(client, sender.address, call, { native, tokens, watched }) : null,
@@ -52,8 +55,7 @@ export function createTryCall(ports: CallPorts): TryCall {
     const described = toCallView(describeCall(call, sender.address))
     if (simulation.outcome === 'reverted')
       return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
-    const isBound = limits.length > 0 || (isSimulated && sender.type !== 'watch' && (await ports.isJudged(owner)))
-    if (isBound) {
+    if (limits.length > 0 || isJudged) {
       const gasLimit = request.gasLimit ?? gasFor(simulation, most)
       const wanted = callToSend(request, { sender, call, tokens, rehearsed, watched, gasLimit })
       await requireRoom(ports, [await intentOfCall(ports, wanted, owner, sender, ports.log.now())])

@@ -250,3 +250,6 @@ export class InvalidSetting extends BursarError {
     this.setting = setting
   }
 }
+
+/** A directory of the settings does not answer: system calls of this process still run, and may never end. */
+export class DirectoryHangs extends InvalidSetting {}

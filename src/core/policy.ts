@@ -135,6 +135,15 @@ export function needsPrice(rule: Rule): boolean {
   return rule.match.amountUsd !== undefined || (rule.effect === 'limit' && rule.limit.of === 'usd')
 }
 
+/**
+ * Whether a rule is about typed data that lets others spend, by name. One that is about everything, such as a number of transactions,
+ * says nothing about which of that is signed.
+ */
+export function namesTypedData({ match: { actions = [], typedData, spenders } }: Rule): boolean {
+  const isNamed = actions.includes('sign_typed_data') || actions.includes('approve')
+  return isNamed || typedData !== undefined || spenders !== undefined
+}
+
 /** Whether a rule asks people in some case. */
 export function asksPeople(rule: Rule): boolean {
   return rule.effect === 'require_approval' || (needsPrice(rule) && rule.onUnknownPrice === 'require_approval')

@@ -14,6 +14,7 @@ import { isRefusedContent } from './database-errors.ts'
 import { BadExport, CARRIED_TABLES, type ExportedEvent, type ExportedRow } from './export-format.ts'
 import { type AnyAggregate, createFold } from './fold.ts'
 import { passIds } from './pass-ids.ts'
+import { judgeGaps, MOST_LEFT_OUT, type PositionGaps } from './position-gaps.ts'
 import { type ExportLine, readExport } from './read-export.ts'
 import { readStreams } from './read-streams.ts'
 import { foldInto, namesOf } from './replay.ts'
@@ -36,6 +37,8 @@ export type ImportSettings = {
   readonly verify: boolean
   /** Evidence that the log is checked against before anything is committed. */
   readonly evidence?: ImportEvidence
+  /** The positions that one gap may leave out; the default is `MOST_LEFT_OUT`. */
+  readonly allowedGap?: number
   readonly onProgress?: (events: number) => void
 }
 
@@ -45,6 +48,7 @@ export type Imported = {
   readonly rows: Readonly<Partial<Record<ReadModel, number>>>
   /** Rows of `CARRIED_TABLES`. No event and no checkpoint has their content. */
   readonly carried: readonly ExportedRow[]
+  readonly gaps: PositionGaps
 }
 
 /**
@@ -62,8 +66,9 @@ export async function importLog(
     await requireOwner(writer)
     await writer.query('BEGIN')
     await requireEmpty(writer)
-    const { events, carried, newestId } = await insertLines(writer, lines, settings)
+    const { events, carried, rowLines, newestId } = await insertLines(writer, lines, settings)
     await writer.query('ANALYZE events')
+    const gaps = await judgeGaps(writer, { allowed: settings.allowedGap ?? MOST_LEFT_OUT, rowLines })
     const built = await buildReadModels(writer, aggregates, settings).catch(refusedBy('The log contradicts itself'))
     await writer.query(
       `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
@@ -72,7 +77,7 @@ export async function importLog(
     await passIds(other, BigInt(newestId))
     await writer.query('SET LOCAL synchronous_commit TO DEFAULT; SELECT be_durable()')
     await writer.query('COMMIT')
-    return { events, ...built, carried }
+    return { events, ...built, carried, gaps }
   })
 }
 
@@ -103,17 +108,23 @@ async function requireAlone(writer: Client, imported: number): Promise<void> {
   )
 }
 
+type Inserted = Pick<Imported, 'events' | 'carried'> & {
+  /** The lines of `carried`. */
+  readonly rowLines: readonly number[]
+  readonly newestId: number
+}
+
 async function insertLines(
   writer: Client,
   lines: AsyncIterable<string>,
   { onProgress, evidence }: ImportSettings,
-): Promise<{ readonly events: number; readonly carried: readonly ExportedRow[]; readonly newestId: number }> {
+): Promise<Inserted> {
   const order = createOrder()
-  const positions = createPositions()
   let chunk: PlacedEvent[] = []
   let characters = 0
   let events = 0
   const carried: ExportedRow[] = []
+  const rowLines: number[] = []
   const flush = async () => {
     if (chunk.length === 0) return
     await insertEvents(writer, chunk)
@@ -130,9 +141,9 @@ async function insertLines(
         ])
         .catch(refusedBy(`Line ${line.number}`))
       carried.push(line.value)
+      rowLines.push(line.number)
       return
     }
-    positions.take(line.value, line.number)
     evidence?.take(line.value)
     // The line is already an object: the new transaction id is prepended.
     const json = `{"imported_id":${order.idOf(line.value, line.number)},${line.text.slice(1)}`
@@ -142,10 +153,9 @@ async function insertLines(
     if (characters >= CHUNK_CHARACTERS) await flush()
   }
   await readExport(lines, createHash('sha256'), take)
-  positions.judge(events)
   evidence?.judge()
   await flush()
-  return { events, carried, newestId: order.newest() }
+  return { events, carried, rowLines, newestId: order.newest() }
 }
 
 type PlacedEvent = { readonly json: string; readonly number: number }
@@ -195,30 +205,6 @@ function createOrder() {
       return id
     },
     newest: () => id,
-  }
-}
-
-/** Positions per event that a log uses at most, and those that any log may leave out. Appends that were refused use some too. */
-const POSITIONS = { perEvent: 1_000n, free: 1_000_000n } as const
-
-/**
- * Positions are in no hash. A log whose positions are far apart was changed, or would use up those of later appends.
- */
-function createPositions() {
-  let highest = { position: 0n, number: 0 }
-  return {
-    take(event: ExportedEvent, number: number): void {
-      const position = BigInt(event.position)
-      if (position > highest.position) highest = { position, number }
-    },
-    /** @throws BadExport for positions that no log of so many events has */
-    judge(events: number): void {
-      const most = POSITIONS.perEvent * BigInt(events) + POSITIONS.free
-      if (highest.position <= most) return
-      throw new BadExport(
-        `Line ${highest.number} has the position ${highest.position}, but a log of ${events} events has none above ${most}: the file was changed. Export the log again.`,
-      )
-    },
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The precondition of a key-encryption key rotation: no process that holds the old key in memory is running, and no
- * other rotation.
+ * other rotation. A restore of seeds excludes rotations in the same way.
  */
 import type { Pool, PoolClient } from 'pg'
 import { Conflict } from '../core/errors.ts'
@@ -14,7 +14,7 @@ const ROTATION_LOCK = 727_073_692
 export type RequireStopped = () => Promise<void>
 
 /**
- * Runs a rotation exclusively. The lock ends with the connection, so a killed rotation blocks nobody.
+ * Runs a rotation alone, without the processes that hold the old key.
  *
  * @param processes the name in their heartbeats: `signer`, `mpc-party-2`
  * @param work gets a check that throws Conflict `process_running` while one of them is alive; it also fails when the
@@ -26,6 +26,20 @@ export async function rotateAlone<T>(
   processes: string,
   work: (requireStopped: RequireStopped) => Promise<T>,
 ): Promise<T> {
+  return withoutRotation(pool, async (client) => {
+    await requireStopped(client, processes)
+    return work(() => requireStopped(client, processes))
+  })
+}
+
+/**
+ * Runs what no rotation, and nothing else that is run so, may overlap. The lock ends with the connection, so a killed
+ * process blocks nobody.
+ *
+ * @param work gets the connection that has the lock
+ * @throws Conflict `rotation_running`
+ */
+export async function withoutRotation<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let isLocked = false
   try {
@@ -34,11 +48,10 @@ export async function rotateAlone<T>(
     if (!isLocked) {
       throw new Conflict(
         'rotation_running',
-        'Another key rotation is running on this database: wait until it has ended.',
+        'Another key rotation, or a restore of seeds, is running on this database: wait until it has ended.',
       )
     }
-    await requireStopped(client, processes)
-    return await work(() => requireStopped(client, processes))
+    return await work(client)
   } finally {
     // Not left to the end of the connection, which the next command may overtake. A lost connection has no lock.
     if (isLocked) await client.query('SELECT pg_advisory_unlock($1)', [ROTATION_LOCK]).catch(() => undefined)

@@ -18,6 +18,9 @@ export const COMMITTED = '.rotation'
 /** Committed: its files are added, and existing ones stay. Several may exist, each with its own name. */
 const ADDED = /^\.added-[0-9a-f-]{36}$/
 
+/** Being written by `addFiles`. */
+const ADDING = /^\.added-[0-9a-f-]{36}\.part$/
+
 /** @param name relative to the directory, with at most one folder: `kek`, `shares/mkey_1.1.generated.share` */
 export type NewVersion = { readonly name: string; readonly contents: string | Uint8Array }
 
@@ -34,8 +37,7 @@ export async function replaceFiles(
 ): Promise<number> {
   await finishReplacing(directory)
   const staged = join(directory, STAGED)
-  // Leftovers of a run that was killed before its commit.
-  await rm(staged, { recursive: true, force: true })
+  await removeUncommitted(directory)
   await mkdir(staged, { mode: 0o700 })
   const folders = new Set([staged])
   let replaced = 0
@@ -59,12 +61,20 @@ export async function replaceFiles(
   return replaced
 }
 
+/** Leftovers of runs that were killed before their commit. */
+async function removeUncommitted(directory: string): Promise<void> {
+  const left = (await readdir(directory)).filter((name) => name === STAGED || ADDING.test(name))
+  for (const name of left) await rm(join(directory, name), { recursive: true, force: true })
+}
+
 /**
- * Adds files with at most one folder in their names. Existing files stay as they are, also those that others create meanwhile.
+ * Adds files with at most one folder in their names. Existing files stay as they are, also those that others create
+ * meanwhile. The caller ensures that one process at a time adds or replaces files of a directory.
  */
 export async function addFiles(directory: string, files: readonly NewVersion[]): Promise<void> {
   const committed = join(directory, `.added-${randomUUID()}`)
   const staged = `${committed}.part`
+  await removeUncommitted(directory)
   try {
     await mkdir(staged, { mode: 0o700 })
     for (const { name, contents } of files) await writeSynced(join(staged, name), contents)

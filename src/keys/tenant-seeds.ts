@@ -79,7 +79,8 @@ export async function openTenantSeeds({ keystore, kek }: { keystore: Keystore; k
  *
  * @returns the tenants whose seeds were restored; the others had theirs already
  * @throws Conflict `seed_differs` when a tenant has another one; Unavailable when that one cannot be opened. Nothing is
- *   written then
+ *   written then. Conflict `seed_created` when another process created one at the same moment: it stays, the others are
+ *   restored
  */
 export async function restoreSeeds(
   { keystore, kek }: { readonly keystore: Keystore; readonly kek: Kek },
@@ -91,25 +92,43 @@ export async function restoreSeeds(
     const id = { tenantId, purpose: PURPOSE }
     const stored = await keystore.read(id)
     if (stored === undefined) missing.push({ id, envelope: seal(kek, id, entropy) })
-    else requireSame(open(kek, id, stored), tenantId, entropy)
+    else if (!isSame(open(kek, id, stored), entropy))
+      throw new Conflict(
+        'seed_differs',
+        `The keystore has a different seed of tenant ${tenantId}, and wallets may depend on it: it was not replaced, and no seed was restored.`,
+      )
   }
   await keystore.createAll(missing)
-  // A signer may have created one at the same moment: that one stays, and is told.
+  const tenants = missing.map(({ id }) => id.tenantId)
+  const overtaken: string[] = []
   for (const { id } of missing) {
     const stored = await keystore.read(id)
-    const there = stored === undefined ? new Uint8Array() : open(kek, id, stored)
-    requireSame(there, id.tenantId, seeds.get(id.tenantId) ?? new Uint8Array(ENTROPY_BYTES))
+    const entropy = seeds.get(id.tenantId)
+    if (stored === undefined || entropy === undefined || !isSame(open(kek, id, stored), entropy))
+      overtaken.push(id.tenantId)
   }
-  return missing.map(({ id }) => id.tenantId)
+  if (overtaken.length > 0) throw seedCreated(overtaken, tenants)
+  return tenants
 }
 
-function requireSame(there: Uint8Array, tenantId: string, entropy: Uint8Array): void {
-  const isSame = there.length === entropy.length && timingSafeEqual(there, entropy)
+/** Wipes the first one. */
+function isSame(there: Uint8Array, entropy: Uint8Array): boolean {
+  const same = there.length === entropy.length && timingSafeEqual(there, entropy)
   there.fill(0)
-  if (isSame) return
-  throw new Conflict(
-    'seed_differs',
-    `The keystore has a different seed of tenant ${tenantId}, and wallets may depend on it: it was not replaced, and no seed was restored.`,
+  return same
+}
+
+/** A signer created a wallet of a new tenant between the check and the write. */
+function seedCreated(overtaken: readonly string[], wanted: readonly string[]): Conflict {
+  const restored = wanted.filter((tenantId) => !overtaken.includes(tenantId))
+  const rest =
+    restored.length === 0
+      ? 'No seed was restored.'
+      : `The seeds of these tenants were restored: ${restored.join(', ')}.`
+  return new Conflict(
+    'seed_created',
+    `Another process created a different seed at the same moment, for ${overtaken.join(', ')}: it was not replaced, and new wallets may depend on it. ` +
+      `${rest} Stop the signers before a restore.`,
   )
 }
 

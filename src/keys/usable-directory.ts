@@ -3,9 +3,10 @@
  * ends a start with one line.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { InvalidSetting } from '../core/errors.ts'
+import { DirectoryHangs, InvalidSetting } from '../core/errors.ts'
+import { isMissing } from './private-files.ts'
 
 /** For a few system calls, ms. A file system that takes longer would stop every signature. */
 const PATIENCE_MS = 4_000
@@ -21,18 +22,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk is full',
   ELOOP: 'it is a loop of links',
   ENAMETOOLONG: 'the name is too long',
-}
-
-/** The system calls still run. */
-class DirectoryHangs extends InvalidSetting {}
-
-/**
- * Ends the process for an error whose line was printed. `process.exit` waits for running system calls, and those of a directory
- * that hangs do not end: such a process kills itself.
- */
-export function exitAfter(error: unknown): never {
-  if (error instanceof DirectoryHangs) process.kill(process.pid, 'SIGKILL')
-  process.exit(1)
 }
 
 export type DirectoryUse = {
@@ -54,17 +43,47 @@ export async function requireUsableDirectory(
   setting: string,
   { writes, patienceMs = PATIENCE_MS, attempt = writes ? tryWriting : tryReading }: DirectoryUse,
 ): Promise<void> {
+  const use = `be ${writes ? 'written to' : 'read'}`
+  await withPatience(() => attempt(directory), { directory, setting, patienceMs, use })
+}
+
+/**
+ * Whether a directory of the settings exists; it is not created.
+ *
+ * @throws InvalidSetting as `requireUsableDirectory` does
+ */
+export async function directoryExists(directory: string, setting: string): Promise<boolean> {
+  const look = () =>
+    stat(directory).then(
+      () => true,
+      (error: unknown) => {
+        if (isMissing(error)) return false
+        throw error
+      },
+    )
+  return withPatience(look, { directory, setting, patienceMs: PATIENCE_MS, use: 'be read' })
+}
+
+async function withPatience<T>(
+  attempt: () => Promise<T>,
+  {
+    directory,
+    setting,
+    patienceMs,
+    use,
+  }: { readonly directory: string; readonly setting: string; readonly patienceMs: number; readonly use: string },
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     const rule = `must be a directory that answers: ${directory} did not within ${patienceMs / 1_000} s.`
     timer = setTimeout(() => reject(new DirectoryHangs(setting, rule)), patienceMs)
   })
   try {
-    await Promise.race([attempt(directory), late])
+    return await Promise.race([attempt(), late])
   } catch (error) {
     if (error instanceof InvalidSetting) throw error
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    const rule = `must be a directory that can be ${writes ? 'written to' : 'read'}, not ${directory}: ${REASONS[code] ?? code}.`
+    const rule = `must be a directory that can ${use}, not ${directory}: ${REASONS[code] ?? code}.`
     throw new InvalidSetting(setting, rule)
   } finally {
     clearTimeout(timer)

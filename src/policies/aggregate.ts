@@ -1,6 +1,7 @@
-/** The read models of a policy: what is in force, and a row for each version. Pure. */
+/** The streams of policies. That of a policy has read models: what is in force, and a row for each version. Pure. */
 import { type Aggregate, opensItself } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
+import { spendsOf } from '../transactions/spends.ts'
 import {
   type KnownPolicies,
   type PoliciesState,
@@ -8,7 +9,7 @@ import {
   type PolicyVersion,
   policyDecider,
 } from './decider.ts'
-import type { PolicyEvent } from './events.ts'
+import type { CountersSeeded, PolicyEvent, PolicyRefused, SeededSum, SpendFound } from './events.ts'
 
 export const VERSION_STATUSES = ['shadow', 'active', 'ended', 'replaced'] as const
 export type VersionStatus = (typeof VERSION_STATUSES)[number]
@@ -98,4 +99,54 @@ function versionRow(
     published_at: published?.publishedAt ?? null,
     ended_at: status === 'ended' || status === 'replaced' ? endedAt : null,
   }
+}
+
+/** What the newest event adds. */
+type SeedingState = { readonly added: readonly SeededSum[] }
+type SeedingCommand = { readonly type: 'SeedCounters' } & CountersSeeded['data']
+
+/**
+ * The stream of what was spent before the shadows of a tenant. Nothing follows from it but the buckets: `seeded_in` of the append
+ * derives the same. Its writer knows the head and loads no state.
+ */
+export const seedingAggregate: Aggregate<SeedingState, SeedingCommand, CountersSeeded> = {
+  category: 'policyseeding',
+  schemas: { CountersSeeded: { version: 1, upcasters: [] } },
+  initialState: { added: [] },
+  decide: ({ type: _, ...data }) => (data.counters.length === 0 ? [] : [{ type: 'CountersSeeded', data }]),
+  evolve: (_before, { data }) => ({ added: data.counters }),
+  project: (_before, { added }) => ({
+    rows: [],
+    holds: [],
+    spends: added.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: BigInt(amount) })),
+  }),
+}
+
+type FoundState = { readonly found: SpendFound['data'] | null }
+type FoundCommand = { readonly type: 'RecordFound'; readonly found: SpendFound['data'] }
+
+/** The stream of a found spend: one event, and what it adds to buckets, as the append does. */
+export const foundAggregate: Aggregate<FoundState, FoundCommand, SpendFound> = {
+  category: 'foundspend',
+  schemas: { SpendFound: { version: 1, upcasters: [] } },
+  initialState: { found: null },
+  decide: ({ found }, before) => (before.found === null ? [{ type: 'SpendFound', data: found }] : []),
+  evolve: ({ found }, { data }) => ({ found: found ?? data }),
+  project: (before, { found }) => ({
+    rows: [],
+    holds: [],
+    spends: before.found === null ? spendsOf(found?.reservations) : [],
+  }),
+}
+
+type DenialCommand = { readonly type: 'ReportRefusals'; readonly report: PolicyRefused['data'] }
+
+/** The stream of what a policy refused: no state and no rows. It can be long: append to its head, and do not load it. */
+export const policyDenialAggregate: Aggregate<null, DenialCommand, PolicyRefused> = {
+  category: 'policydenials',
+  schemas: { PolicyRefused: { version: 1, upcasters: [] } },
+  initialState: null,
+  decide: ({ report }) => [{ type: 'PolicyRefused', data: report }],
+  evolve: (state) => state,
+  project: () => ({ rows: [], holds: [] }),
 }

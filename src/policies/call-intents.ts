@@ -65,24 +65,32 @@ function spendIntent({ kind, token, spender, amount }: Spend, called: Called, { 
   const contract = token.toLowerCase()
   const actions: readonly Action[] = [...called.actions, 'approve']
   const isOfNft = kind === 'approve' && facts.isCollection(chainId, contract)
-  const isRevoked = amount === '0' && (kind !== 'approve' || facts.tokenOf(chainId, contract) !== null)
+  const isKnown = facts.tokenOf(chainId, contract) !== null
+  const isRevoked = amount === '0' && (kind !== 'approve' || isKnown)
   if (isRevoked) return intentOf({ ...called, actions })
-  const most = isOfNft ? 1n : amount === UNLIMITED ? ANY : BigInt(amount)
+  const most = isOfNft ? 1n : amount === UNLIMITED ? ANY : amountOrOne(BigInt(amount), isKnown)
   const moves = tokenMoved(chainId, contract, most, facts)
   return intentOf({ ...called, actions, spender: spender.toLowerCase(), recipient: ANY, moves })
 }
 
+/** Of a contract that is no known token, 0 may be the id of an NFT. */
+function amountOrOne(amount: bigint, isKnown: boolean): bigint {
+  return amount === 0n && !isKnown ? 1n : amount
+}
+
 function moveIntent({ standard, to, amount }: TokenMove, called: Called, { chainId, facts }: Context): Intent {
   const isAny = standard === 'any'
-  const isToken = standard === 'erc20' || (isAny && facts.tokenOf(chainId, called.contract) !== null)
+  const isKnown = facts.tokenOf(chainId, called.contract) !== null
+  const isToken = standard === 'erc20' || (isAny && isKnown)
   const isNft = !isToken && (!isAny || facts.isCollection(chainId, called.contract))
   const moving: readonly Action[] = isToken ? ['transfer'] : isNft ? ['nft_transfer'] : ['transfer', 'nft_transfer']
+  const most = isNft && isAny ? 1n : amount === null ? ANY : amountOrOne(amount, isKnown)
   return intentOf({
     ...called,
     actions: [...new Set<Action>([...called.actions, ...moving])],
     recipient: to,
     isToOwnWallet: facts.isOwn(to),
-    moves: tokenMoved(chainId, called.contract, isNft && isAny ? 1n : (amount ?? ANY), facts),
+    moves: tokenMoved(chainId, called.contract, most, facts),
   })
 }
 

@@ -2,7 +2,15 @@
  * Makes the conditions of a policy ready to be compared: sets instead of lists, bigint instead of digits. A condition is certain,
  * impossible or open: what may be anything could meet it. Pure.
  */
-import { type Among, type Bounds, type Match, OWN_WALLETS, type Policy, type Rule } from '../core/policy.ts'
+import {
+  type Among,
+  type Bounds,
+  type Match,
+  namesTypedData,
+  OWN_WALLETS,
+  type Policy,
+  type Rule,
+} from '../core/policy.ts'
 import { millionthsOf } from '../core/spend-limits.ts'
 import { type CompiledLimit, compileLimit, type Lists, withAddresses } from './compile-limit.ts'
 import { ANY, assetKey, type Intent, type Judged, type Moved } from './intent.ts'
@@ -46,6 +54,8 @@ export type CompiledPolicy = {
   readonly rules: readonly CompiledRule[]
   /** Whether a rule is about the wallets of the tenant. */
   readonly namesOwnWallets: boolean
+  /** Whether it says which typed data that lets others spend is signed. */
+  readonly rulesTypedData: boolean
 }
 
 /** @param version that decisions name */
@@ -56,7 +66,8 @@ export function compilePolicy(policy: Policy, version: number): CompiledPolicy {
     ('in' in recipients ? recipients.in : recipients.notIn).includes(OWN_WALLETS),
   )
   const maxPriceAgeMs = policy.maxPriceAgeSeconds * 1_000
-  return { version, default: policy.default, maxPriceAgeMs, rules, namesOwnWallets }
+  const rulesTypedData = policy.default === 'deny' || policy.rules.some(namesTypedData)
+  return { version, default: policy.default, maxPriceAgeMs, rules, namesOwnWallets, rulesTypedData }
 }
 
 function compileRule(rule: Rule, lists: Lists): CompiledRule {

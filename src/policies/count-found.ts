@@ -12,9 +12,10 @@ import { opened } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
+import { foundAggregate } from './aggregate.ts'
 import { decide } from './decide.ts'
-import { foundAggregate } from './found-aggregate.ts'
-import type { FoundSpend, SpendFound } from './found-events.ts'
+import type { SpendFound } from './events.ts'
+import type { FindOutside, Outside } from './past.ts'
 import { createPoliciesInForce, type InForce } from './policies-in-force.ts'
 import { CLOCKS_APART_MS, type PastPorts, readStanding } from './read-past.ts'
 
@@ -25,11 +26,6 @@ const LOOK_BACK_MS = 3_600_000
 /** No window reaches further back. */
 const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const ACTOR = 'worker:dispatcher'
-
-type Place = { readonly observedAt: string; readonly transferId: string }
-type Outside = Place & { readonly isConfirmed: boolean; readonly sent: FoundSpend }
-/** What wallets sent and the log does not have, in the order of places. */
-export type FindOutside = (after: Place, most: number) => Promise<readonly Outside[]>
 
 export type FoundPorts = PastPorts & { readonly log: EventLog; readonly findOutside: FindOutside }
 
@@ -43,13 +39,16 @@ export function createCountFound(ports: FoundPorts): (signal: AbortSignal) => Pr
     // What is not confirmed, or left the chain, can be confirmed later.
     let waiting = timeOf(nowMs - LOOK_BACK_MS)
     let count = 0
-    let after: Place | null = { observedAt: since ?? timeOf(nowMs - OLDEST_MS), transferId: '' }
+    const failures: unknown[] = []
+    let after: Parameters<FindOutside>[0] | null = { observedAt: since ?? timeOf(nowMs - OLDEST_MS), transferId: '' }
     while (after !== null && !signal.aborted) {
       const page: readonly Outside[] = await findOutside(after, PAGE)
       for (const { isConfirmed, observedAt } of page) if (!isConfirmed && observedAt < waiting) waiting = observedAt
-      count += await recordAll(ports, await unrecorded(log, page), signal)
+      count += await recordAll(ports, await unrecorded(log, page), signal, failures)
       after = page.length < PAGE ? null : (page.at(-1) ?? null)
     }
+    // All are looked at again.
+    if (failures.length > 0) throw failures[0]
     if (!signal.aborted) since = waiting
     return count
   }
@@ -66,9 +65,13 @@ function streamOf(transferId: string): string {
   return `${foundAggregate.category}-${transferId}`
 }
 
-/** One tenant whose log cannot be read stops no other. @throws the first failure, when the others are recorded */
-async function recordAll(ports: FoundPorts, found: readonly Outside[], signal: AbortSignal): Promise<number> {
-  const failures: unknown[] = []
+/** One tenant whose log cannot be read stops no other. @param failures gets what could not be recorded */
+async function recordAll(
+  ports: FoundPorts,
+  found: readonly Outside[],
+  signal: AbortSignal,
+  failures: unknown[],
+): Promise<number> {
   let count = 0
   const ownerOf = ({ sent }: Outside) => `${sent.tenantId} ${sent.environment}`
   for (const owner of new Set(found.map(ownerOf))) {
@@ -81,7 +84,6 @@ async function recordAll(ports: FoundPorts, found: readonly Outside[], signal: A
       (error: unknown) => failures.push(error),
     )
   }
-  if (failures.length > 0) throw failures[0]
   return count
 }
 

@@ -1,10 +1,7 @@
 /** The declaration of policies: what is in force for a tenant in an environment, its versions, and what they refused. */
 import { READERS, readBy } from '../core/database-roles.ts'
 import { type Declaration, type EventWriters, WHOLE_ROW } from '../core/declaration.ts'
-import type { PolicyRefused } from './denial-events.ts'
-import type { PolicyEvent } from './events.ts'
-import type { SpendFound } from './found-events.ts'
-import type { CountersSeeded } from './seeding-events.ts'
+import type { CountersSeeded, PolicyEvent, PolicyRefused, SpendFound } from './events.ts'
 
 export const policies = {
   name: 'policies',

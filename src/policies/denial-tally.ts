@@ -9,8 +9,8 @@ import type { Metadata } from '../core/messages.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { policyDenialAggregate } from './denial-aggregate.ts'
-import type { PolicyRefused } from './denial-events.ts'
+import { policyDenialAggregate } from './aggregate.ts'
+import type { PolicyRefused } from './events.ts'
 
 const MINUTE_MS = 60_000
 const MINUTE = 'YYYY-MM-DDTHH:MM'.length

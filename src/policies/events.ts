@@ -1,10 +1,14 @@
 /**
- * The events of the policy of a tenant in one environment. A version has a number that counts up and never means another policy:
+ * The events of the policy of a tenant in one environment, and those on streams of their own beside it. A version has a number that counts up and never means another policy:
  * shadowing or publishing a draft gives it one, and publishing a shadow keeps it.
  */
+import type { Asset } from '../core/assets.ts'
 import type { Event } from '../core/messages.ts'
-import type { Environment } from '../core/networks.ts'
+import type { Environment, Network } from '../core/networks.ts'
 import type { Policy } from '../core/policy.ts'
+import type { PolicyPart } from '../core/policy-part.ts'
+import type { Recorded } from '../core/recorded.ts'
+import type { Reservation } from '../core/spend-limits.ts'
 
 /** The rules that a version has, and where they come from. */
 type Version = {
@@ -73,3 +77,81 @@ export type PolicyPublished = Event<
 >
 
 export type PolicyEvent = PolicyDrafted | PolicyShadowed | PolicySeeded | PolicyShadowEnded | PolicyPublished
+
+/**
+ * What was spent before a shadow counts too: added to its buckets. A shadow has as many of these events as its sums need, on a stream
+ * beside that of the policy, which is read with each change.
+ */
+export type CountersSeeded = Event<
+  'CountersSeeded',
+  {
+    readonly tenantId: string
+    readonly environment: Environment
+    readonly version: number
+    readonly counters: readonly SeededSum[]
+    readonly seededAt: string
+  }
+>
+
+export type SeededSum = {
+  readonly counter: string
+  /** The begin of the bucket, ISO 8601 UTC with milliseconds. */
+  readonly bucket: string
+  /** Decimal digits. */
+  readonly amount: string
+}
+
+/**
+ * What a wallet sent and nobody requested in this log, in a confirmed block. Limits count it, and refuse nothing because of it. Each has a
+ * stream of its own, with the id of the observed transfer.
+ */
+export type SpendFound = Event<
+  'SpendFound',
+  FoundSpend & {
+    /** What is in force by then; missing if nothing is. */
+    readonly policy?: PolicyPart
+    readonly reservations?: readonly Recorded<Reservation>[]
+    readonly foundAt: string
+  }
+>
+
+export type FoundSpend = {
+  readonly tenantId: string
+  readonly environment: Environment
+  readonly walletId: string
+  readonly network: Network
+  readonly chainId: number
+  readonly hash: string
+  /** EIP-55; `null` for a contract that the transaction created. */
+  readonly recipient: string | null
+  readonly asset: Asset
+  /** Base units, decimal digits. */
+  readonly amount: string
+  /** US dollars of a whole unit when it was observed; `null` if that is not known. */
+  readonly usd: string | null
+  /** The time of the block. */
+  readonly sentAt: string
+}
+
+/** Refusals by a policy: at most one event for each API key, rule and minute, or a thief would fill the log. */
+export type PolicyRefused = Event<
+  'PolicyRefused',
+  {
+    readonly environment: Environment
+    readonly version: number
+    /** The version only reports: the request was not refused. */
+    readonly shadow: boolean
+    /** `null` for the default. */
+    readonly rule: string | null
+    /** As `details.reason` of the answer: `denied`, `over_limit`. */
+    readonly reason: string
+    /** The id of the key; `null` for a process of the installation. */
+    readonly apiKey: string | null
+    /** Of the first of them; `null` for what is about no wallet. */
+    readonly walletId: string | null
+    /** How many requests. */
+    readonly count: number
+    readonly firstAt: string
+    readonly lastAt: string
+  }
+>

@@ -48,6 +48,8 @@ export type Judge = {
   readonly keyChange: JudgeAs<RequestFacts>
   /** Whether a version is in force that refuses. */
   readonly isActive: (owner: Owner) => Promise<boolean>
+  /** Whether that version says which typed data that lets others spend is signed. */
+  readonly rulesTypedData: (owner: Owner) => Promise<boolean>
   /** What the shadow says of a request since this was called last for it. */
   readonly shadowed: (accepting: Metadata) => readonly ShadowVerdict[]
 }
@@ -91,6 +93,7 @@ export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
     keyChange: (requested, asking) =>
       judge({ ...requested, ...nowhere }, asking, (facts) => judgedKeyChange(requested, facts)),
     isActive: async (owner) => (await inForce(owner)).active !== null,
+    rulesTypedData: async (owner) => (await inForce(owner)).active?.rulesTypedData === true,
     shadowed(accepting) {
       const verdicts = shadowed.get(accepting) ?? []
       shadowed.delete(accepting)

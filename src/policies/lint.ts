@@ -1,6 +1,14 @@
 /** What is suspicious in a policy, and what hinders its publication. Pure. */
 import { ValidationFailed } from '../core/errors.ts'
-import { type Among, asksPeople, type Match, OWN_WALLETS, type Policy, type Rule } from '../core/policy.ts'
+import {
+  type Among,
+  asksPeople,
+  type Match,
+  namesTypedData,
+  OWN_WALLETS,
+  type Policy,
+  type Rule,
+} from '../core/policy.ts'
 
 export type Warning = {
   readonly code: 'never_matches' | 'never_decides' | 'allows_nothing' | 'unused_list' | 'asks_people'
@@ -47,7 +55,7 @@ function lintRule(rule: Rule, policy: Policy): readonly Warning[] {
   const { id, effect, match } = rule
   const why = whyNever(rule, policy)
   if (why !== null) return [warning('never_matches', id, `The rule ${id} never matches: ${why}.`)]
-  if (effect === 'allow' && policy.default === 'allow')
+  if (effect === 'allow' && policy.default === 'allow' && !namesTypedData(rule))
     return [
       warning(
         'never_decides',

@@ -15,8 +15,8 @@ import { transactionAggregate } from '../transactions/aggregate.ts'
 import type { Intent as OpeningIntent, TransactionCancelled } from '../transactions/events.ts'
 import { readIntent } from '../transactions/read-events.ts'
 import type { Kept } from './backtest.ts'
+import type { FoundSpend } from './events.ts'
 import type { Facts } from './facts.ts'
-import type { FoundSpend } from './found-events.ts'
 import type { Judged, Price } from './intent.ts'
 import { UNJUDGED } from './judge.ts'
 import { createPastFacts, type PastFact } from './past-facts.ts'
@@ -51,6 +51,12 @@ export type PastReaders = Readonly<Record<string, (data: never, id: string) => r
 
 /** `standing`: what counts until another event says otherwise. `passing`: requests, and what counts for a few days. */
 export type PastWords = { readonly standing?: PastReaders; readonly passing?: PastReaders }
+
+type Place = { readonly observedAt: string; readonly transferId: string }
+/** What a wallet sent and the log does not have. */
+export type Outside = Place & { readonly isConfirmed: boolean; readonly sent: FoundSpend }
+/** In the order of places. */
+export type FindOutside = (after: Place, most: number) => Promise<readonly Outside[]>
 
 /** What the events of all capabilities say, and how they are upcast. */
 export type PastSource = Required<PastWords> & {

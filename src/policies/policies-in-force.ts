@@ -33,15 +33,19 @@ export type PoliciesInForce = {
 
 const NOTHING: InForce = { active: null, shadow: null, isSeeded: false }
 
-type Versions = Pick<Row<'policies'>, 'active_version' | 'shadow_version' | 'shadow_seeded'>
+type Versions = Pick<Row<'policies'>, 'active_version' | 'shadow_version' | 'shadow_seeded'> & {
+  readonly active_hash: string | null
+  readonly shadow_hash: string | null
+}
 
 export function createPoliciesInForce(pool: Pool): PoliciesInForce {
   const known = new LRUCache<string, Promise<InForce>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
   const compiled = new LRUCache<string, CompiledPolicy>({ maxSize: MAX_CHARACTERS, maxEntrySize: MAX_CHARACTERS })
 
-  async function versionOf(owner: Owner, version: number): Promise<CompiledPolicy | null> {
+  /** @param hash after a restore of the database, a number can be that of another policy */
+  async function versionOf(owner: Owner, version: number, hash: string | null): Promise<CompiledPolicy | null> {
     if (version === 0) return null
-    const name = `${policyStreamOf(owner)} ${version}`
+    const name = `${policyStreamOf(owner)} ${version} ${hash}`
     const found = compiled.get(name)
     if (found !== undefined) return found
     const policy = await readVersion(pool, owner, version)
@@ -53,14 +57,17 @@ export function createPoliciesInForce(pool: Pool): PoliciesInForce {
   async function read(owner: Owner): Promise<InForce> {
     const { rows } = await pool.query<Versions>({
       name: 'policies_in_force',
-      text: `SELECT active_version, shadow_version, shadow_seeded FROM policies WHERE tenant_id = $1 AND environment = $2`,
+      text: `SELECT p.active_version, p.shadow_version, p.shadow_seeded, a.hash AS active_hash, s.hash AS shadow_hash FROM policies AS p
+               LEFT JOIN policy_versions AS a ON (a.tenant_id, a.environment, a.policy_version) = (p.tenant_id, p.environment, p.active_version)
+               LEFT JOIN policy_versions AS s ON (s.tenant_id, s.environment, s.policy_version) = (p.tenant_id, p.environment, p.shadow_version)
+              WHERE p.tenant_id = $1 AND p.environment = $2`,
       values: [owner.tenantId, owner.environment],
     })
     const [row] = rows
     if (row === undefined) return NOTHING
     const [active, shadow] = await Promise.all([
-      versionOf(owner, row.active_version),
-      versionOf(owner, row.shadow_version),
+      versionOf(owner, row.active_version, row.active_hash),
+      versionOf(owner, row.shadow_version, row.shadow_hash),
     ])
     return { active, shadow, isSeeded: row.shadow_seeded }
   }

@@ -4,12 +4,10 @@ import type { Environment } from '../core/networks.ts'
 import { assertNever } from '../core/never.ts'
 import { ALL_SCOPES } from '../core/scopes.ts'
 import type { View } from '../http/view.ts'
-import { policyAggregate, policyStreamOf } from './aggregate.ts'
+import { policyAggregate, policyDenialAggregate, policyStreamOf } from './aggregate.ts'
 import type { Refusal } from './decide.ts'
-import { policyDenialAggregate } from './denial-aggregate.ts'
-import type { PolicyRefused } from './denial-events.ts'
 import { policyEventSchema, refusalSchema } from './event-schemas.ts'
-import type { PolicyEvent, PolicyPublished } from './events.ts'
+import type { PolicyEvent, PolicyPublished, PolicyRefused } from './events.ts'
 
 /** The resource is the policy of an environment, whose name is its id. */
 export const publishedPolicies = publishedAlone(policyAggregate, {

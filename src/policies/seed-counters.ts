@@ -16,14 +16,13 @@ import type { EventLog } from '../event-log/log.ts'
 import { type LogOwner, readRanges } from '../event-log/read-logged.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { findUnspent } from '../transactions/find-unspent.ts'
-import { policyAggregate, policyStreamOf } from './aggregate.ts'
+import { policyAggregate, policyStreamOf, seedingAggregate } from './aggregate.ts'
 import type { CompiledPolicy } from './compile.ts'
 import { decide } from './decide.ts'
+import type { CountersSeeded, SeededSum } from './events.ts'
 import type { PastStep } from './past.ts'
 import { createPoliciesInForce } from './policies-in-force.ts'
 import { CLOCKS_APART_MS, type PastPorts, readPast } from './read-past.ts'
-import { seedingAggregate } from './seeding-aggregate.ts'
-import type { CountersSeeded, SeededSum } from './seeding-events.ts'
 
 const INTERVAL_MS = 5_000
 /** Sums of one event: about 150 KB. */

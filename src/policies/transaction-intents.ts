@@ -10,8 +10,8 @@ import type { Opening } from '../declarations.ts'
 import type { Intent as OpeningIntent, SwapIntent } from '../transactions/events.ts'
 import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'
+import type { FoundSpend } from './events.ts'
 import { type Facts, movedOf } from './facts.ts'
-import type { FoundSpend } from './found-events.ts'
 import { ANY, type Intent, intentOf, type Judged, keyOf, unclear } from './intent.ts'
 
 /** An opening event. `authorizationList`: of EIP-7702, whose code then acts as the wallet; no kind of today has one. */

@@ -5,6 +5,7 @@ import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, ty
 import { textOf } from '../cli/option-values.ts'
 import { linesOfExport } from '../event-log/export-lines.ts'
 import { type Imported, importLog } from '../event-log/import-log.ts'
+import { MOST_ALLOWED, MOST_LEFT_OUT, type PositionGaps } from '../event-log/position-gaps.ts'
 import type { ImportPorts, SignedEvidence } from './ports.ts'
 import { count, progressOf, rowsTable } from './show.ts'
 
@@ -26,6 +27,10 @@ export function importCommand(within: Within<ImportPorts>): CliCommand {
         description: 'checkpoints of the log, from AUDIT_CHECKPOINT_FILE of its auditor',
       },
       { flags: '--key <file|text>', description: 'the public key of the checkpoints' },
+      {
+        flags: '--allow-gaps <number>',
+        description: `the most positions that two events may leave out between them, to ${MOST_ALLOWED}; the default is ${MOST_LEFT_OUT}`,
+      },
     ],
     run: (input, io) => within((ports) => run(ports, input, io)),
   }
@@ -34,16 +39,18 @@ export function importCommand(within: Within<ImportPorts>): CliCommand {
 async function run(ports: ImportPorts, { arguments: [file = '-'], options }: CliInput, io: CliIo): Promise<ExitCode> {
   const { pool, aggregates } = ports
   if (file !== '-') await requireReadable(file)
+  const allowedGap = allowedGapOf(textOf(options.allowGaps))
   const evidence = await evidenceOf(ports, textOf(options.checkpoints), textOf(options.key))
   const progress = progressOf(io, 'events')
   const settings = {
     // A signed root vouches for the hashes of events; only checking the chains shows that they match the contents.
     verify: options.verify === true || evidence !== null,
+    allowedGap,
     onProgress: (events: number) => progress.at(events, null),
     ...(evidence === null ? {} : { evidence }),
   }
   const imported = await importLog(pool, aggregates, linesOf(file), settings).finally(progress.end)
-  const { events, streams, rows, carried } = imported
+  const { events, streams, rows, carried, gaps } = imported
   const cursors = cursorsOf(carried)
   const checked = settings.verify ? ', every hash chain checked' : ''
   io.print(
@@ -55,6 +62,8 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
       signed_events: evidence?.size ?? 0,
       unproved_rows: carried.length,
       cursors,
+      position_gaps: gaps.gaps,
+      positions_left_out: gaps.positions.toString(),
     },
     `${count(events)} events of ${count(streams)} streams imported${checked}\n\n${rowsTable(io, rows)}`,
   )
@@ -62,6 +71,7 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
   io.note(proofOf(evidence, events))
   const unproved = unprovedOf(carried.length, cursors)
   if (unproved !== null) io.note(unproved)
+  if (gaps.gaps > 0) io.note(leftOutOf(gaps))
   return 0
 }
 
@@ -75,6 +85,17 @@ async function evidenceOf(
   throw new BadInput(
     '--checkpoints and --key must be given together: the checkpoints and the public key that signed them.',
   )
+}
+
+function allowedGapOf(text: string | undefined): number {
+  if (text === undefined) return MOST_LEFT_OUT
+  if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= MOST_ALLOWED) return Number(text)
+  throw new BadInput(`--allow-gaps must be a whole number from 1 to ${MOST_ALLOWED}.`)
+}
+
+/** A position is in no hash. */
+function leftOutOf({ gaps, positions }: PositionGaps): string {
+  return `${count(positions)} positions in ${count(gaps)} gaps belong to no event. Appends that the database refused leave them out, and so does an event that was removed: only checkpoints prove that none was.`
 }
 
 /** What the checkpoints prove about the file, and what they do not. */

@@ -4,7 +4,7 @@ import { shown } from '../cli/printed.ts'
 import type { Difference, Row } from '../event-log/compare-shadow.ts'
 import type { Folded } from '../event-log/fold.ts'
 
-export function count(n: number): string {
+export function count(n: number | bigint): string {
   return n.toLocaleString('en-US')
 }
 

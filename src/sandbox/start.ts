@@ -5,10 +5,10 @@
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { exitAfter } from '../cli/exit-after.ts'
 import { printText } from '../cli/printed.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { InvalidSetting } from '../core/errors.ts'
-import { exitAfter } from '../keys/usable-directory.ts'
 import { openDataDir, SandboxRefused } from './data-dir.ts'
 import { runSandbox } from './run-sandbox.ts'
 

@@ -36,7 +36,7 @@ export function buildSignatures({
       judge: judge.signature,
       // Such a signature is worth a transfer, which `signatures:write` does not allow. The sandbox has nothing to lose.
       refusesSpending: async (owner) =>
-        spendingTypedData === null ? !sandbox && !(await judge.isActive(owner)) : spendingTypedData === 'refuse',
+        spendingTypedData === null ? !sandbox && !(await judge.rulesTypedData(owner)) : spendingTypedData === 'refuse',
     }),
     findWallet,
     reads: createSignatureReads(pool),

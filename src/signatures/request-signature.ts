@@ -110,7 +110,7 @@ function refuseSpending({ types }: SignedTypedData): void {
   const spending = spendingTypeIn(types)
   if (spending === null) return
   const field = fieldPath(['types', spending.struct])
-  const rule = `${field} ${spending.reason}, and no policy is in force that says which typed data that lets others spend is signed: send a transfer or a contract call, or publish a policy.`
+  const rule = `${field} ${spending.reason}, and no policy is in force that says which typed data that lets others spend is signed: send a transfer or a contract call, or publish a policy with a rule about sign_typed_data.`
   throw ValidationFailed.field(field, 'typed_data_spends', rule)
 }
 

@@ -44,7 +44,7 @@ const typedData = {
     'Signs typed structured data (EIP-712) with the key of an hd or mpc wallet. The body has the format of `eth_signTypedData_v4`. ' +
     'All of it is validated first. A `domain.chainId` other than the chain of the wallet is refused. A signature can let others ' +
     'spend what the wallet holds (permits, orders, signed transfers, calls in its name). Your policy says ' +
-    'which of that is signed. While no policy is active, types of these known forms are refused with `typed_data_spends`, except in the sandbox. Data for the contract of a collection is always refused, with `managed_contract`: the NFT routes sign vouchers. Sign ' +
+    'which of that is signed. While no policy is active, or the active one allows by default and names none of it, types of these known forms are refused with `typed_data_spends`, except in the sandbox. Data for the contract of a collection is always refused, with `managed_contract`: the NFT routes sign vouchers. Sign ' +
     'only what you understand.',
   params: walletParams,
   body: typedDataBody,

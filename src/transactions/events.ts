@@ -106,7 +106,10 @@ export type Intent = {
   readonly data: string | null
   /** Held like the amount, each asset once; missing for none. */
   readonly outflows?: readonly Outflow[]
-  /** Whether a contract call failed in its rehearsal, so that what it takes is not known; missing for no, and in older events. */
+  /**
+   * Whether a contract call failed in its rehearsal, or took what the wallet has of a contract that is no known token, so that what it
+   * takes is not known; missing for no, and in older events.
+   */
   readonly isUnrehearsed?: boolean
   /** Only of contract calls. */
   readonly call?: CallRecord

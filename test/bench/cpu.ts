@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { inNoBlock, inUnsettledBlock } from '../../src/transactions/sql.ts'
-import { untilQuiet } from './accept.ts'
+import { untilQuiet, withWorkersHeld } from './accept.ts'
 import { type CpuTimes, cpuBetween, readCpuTimes } from './cpu-clock.ts'
 import { countStatements, readDatabaseCounters } from './database-counters.ts'
 import { runLoad } from './load.ts'
@@ -71,6 +71,36 @@ export async function benchCpuMpc(subject: Subject): Promise<Figure[]> {
 
 export function transferPaths(wallets: readonly string[]): readonly string[] {
   return wallets.map((wallet) => `/v1/wallets/${wallet}/transfer`)
+}
+
+/** Requests of one API key and the CPU of each: nothing but accepting, since the workers are stopped. */
+export type AcceptRound = {
+  readonly perSecond: number
+  readonly cpuMs: number
+  readonly apiMs: number
+  readonly postgresMs: number
+}
+
+/** @param amount of transfers, from the wallets of the paths in turn */
+export async function acceptRound(
+  subject: Subject,
+  { headers, paths }: { readonly headers: Record<string, string>; readonly paths: readonly string[] },
+  amount: number,
+  connections: number,
+): Promise<AcceptRound> {
+  const load = {
+    url: subject.service.state().base_url,
+    method: 'POST',
+    body: JSON.stringify(TRANSFER),
+    headers: { ...headers, prefer: 'respond-async' },
+    paths,
+    connections,
+  } as const
+  const before = readCpuTimes(subject.service)
+  const { perSecond } = await withWorkersHeld(subject, () => runLoad({ ...load, amount }))
+  const used = cpuBetween(before, readCpuTimes(subject.service))
+  const [apiMs, postgresMs] = [(used.get('api') ?? 0) / amount, (used.get('postgres') ?? 0) / amount]
+  return { perSecond, cpuMs: apiMs + postgresMs, apiMs, postgresMs }
 }
 
 export async function fundTokens(subject: Subject, wallets: readonly string[]): Promise<void> {

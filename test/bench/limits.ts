@@ -2,10 +2,8 @@
  * What limits of an API key cost: acceptance over HTTP with a key that has one limit, beside one that has none. In turn, so that
  * what else the machine does meets both.
  */
-import { untilQuiet, withWorkersHeld } from './accept.ts'
-import { TRANSFER, transferPaths } from './cpu.ts'
-import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
-import { runLoad } from './load.ts'
+import { untilQuiet } from './accept.ts'
+import { type AcceptRound, acceptRound, transferPaths } from './cpu.ts'
 import type { Figure } from './report.ts'
 import { authHeaders, call, fundedWallets, type Subject } from './subject.ts'
 
@@ -24,8 +22,6 @@ const keysOf = (native: string): Readonly<Record<string, readonly object[]>> => 
   'requests a day': [{ requests_per_day: 1_000_000_000 }],
 })
 
-type Round = { readonly perSecond: number; readonly cpuMs: number; readonly apiMs: number; readonly postgresMs: number }
-
 export async function benchLimits(subject: Subject): Promise<Figure[]> {
   const paths = transferPaths(await fundedWallets(subject, WALLETS))
   const { assets } = await call<{ assets: readonly { symbol: string; asset_id: string; network: string }[] }>(
@@ -39,44 +35,27 @@ export async function benchLimits(subject: Subject): Promise<Figure[]> {
     const body = { label: name, scopes: ['transactions:write'], limits }
     keys.set(name, (await call<{ api_key: string }>(subject, 'POST', '/v1/api-keys', body)).api_key)
   }
-  const rounds = new Map<string, Round[]>([...keys.keys()].map((name) => [name, []]))
-  for (const key of keys.values()) await accept(subject, { key, paths, amount: WARM_UP })
+  const rounds = new Map<string, AcceptRound[]>([...keys.keys()].map((name) => [name, []]))
+  const accept = (key: string, amount: number) => {
+    const headers = { ...authHeaders(subject), authorization: `Bearer ${key}` }
+    return acceptRound(subject, { headers, paths }, amount, CONNECTIONS)
+  }
+  for (const key of keys.values()) await accept(key, WARM_UP)
   for (let round = 0; round < ROUNDS; round += 1) {
     await untilQuiet(subject)
     const order = [...keys].map((_, n, all) => all[(n + round) % all.length])
-    for (const one of order)
-      if (one !== undefined) rounds.get(one[0])?.push(await accept(subject, { key: one[1], paths, amount: REQUESTS }))
+    for (const one of order) if (one !== undefined) rounds.get(one[0])?.push(await accept(one[1], REQUESTS))
   }
   await untilQuiet(subject)
   return [...keys.keys()].filter((name) => name !== 'none').map((name) => figureOf(name, rounds))
 }
 
-type Load = { readonly key: string; readonly paths: readonly string[]; readonly amount: number }
-
-async function accept(subject: Subject, { key, paths, amount }: Load): Promise<Round> {
-  const headers = { ...authHeaders(subject), authorization: `Bearer ${key}`, prefer: 'respond-async' }
-  const url = subject.service.state().base_url
-  const load = {
-    url,
-    method: 'POST',
-    body: JSON.stringify(TRANSFER),
-    headers,
-    paths,
-    connections: CONNECTIONS,
-  } as const
-  const before = readCpuTimes(subject.service)
-  const { perSecond } = await withWorkersHeld(subject, () => runLoad({ ...load, amount }))
-  const used = cpuBetween(before, readCpuTimes(subject.service))
-  const [apiMs, postgresMs] = [(used.get('api') ?? 0) / amount, (used.get('postgres') ?? 0) / amount]
-  return { perSecond, cpuMs: apiMs + postgresMs, apiMs, postgresMs }
-}
-
-function figureOf(name: string, rounds: ReadonlyMap<string, readonly Round[]>): Figure {
+function figureOf(name: string, rounds: ReadonlyMap<string, readonly AcceptRound[]>): Figure {
   const [without, having] = [rounds.get('none') ?? [], rounds.get(name) ?? []]
-  const ratios = (of: (round: Round) => number) => having.map((round, n) => of(round) / of(without[n] ?? round))
+  const ratios = (of: (round: AcceptRound) => number) => having.map((round, n) => of(round) / of(without[n] ?? round))
   const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
   const rate = median(ratios(({ perSecond }) => perSecond))
-  const parts = (each: readonly Round[]) =>
+  const parts = (each: readonly AcceptRound[]) =>
     `API ${median(each.map(({ apiMs }) => apiMs)).toFixed(2)} ms, PostgreSQL ${median(each.map(({ postgresMs }) => postgresMs)).toFixed(2)} ms`
   return {
     bench: `accept, ${CONNECTIONS} at once, ${name}: CPU of the API and PostgreSQL`,

@@ -12,10 +12,8 @@ import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
-import { untilQuiet, withWorkersHeld } from './accept.ts'
-import { TRANSFER, transferPaths } from './cpu.ts'
-import { cpuBetween, readCpuTimes } from './cpu-clock.ts'
-import { runLoad } from './load.ts'
+import { untilQuiet } from './accept.ts'
+import { type AcceptRound, acceptRound, transferPaths } from './cpu.ts'
 import { benchPolicy } from './policies.ts'
 import type { Figure } from './report.ts'
 import { authHeaders, call, fundedWallets, type Subject } from './subject.ts'
@@ -36,7 +34,6 @@ const POLICIES = [
 ] as const
 
 type Tenant = { readonly headers: Record<string, string>; readonly paths: readonly string[] }
-type Round = { readonly perSecond: number; readonly cpuMs: number; readonly apiMs: number; readonly postgresMs: number }
 
 export async function benchPolicyAccept(subject: Subject): Promise<Figure[]> {
   const pool = new pg.Pool({ connectionString: subject.service.state().database_url, max: 2 })
@@ -68,17 +65,17 @@ async function compare(
   { plain, policed }: { readonly plain: Tenant; readonly policed: Tenant },
 ): Promise<Figure[]> {
   const ether = await etherOf(subject)
-  const without: Round[] = []
-  const rounds = new Map<string, Round[]>(POLICIES.map(({ name }) => [name, []]))
-  for (const tenant of [plain, policed]) await accept(subject, tenant, WARM_UP)
+  const without: AcceptRound[] = []
+  const rounds = new Map<string, AcceptRound[]>(POLICIES.map(({ name }) => [name, []]))
+  for (const tenant of [plain, policed]) await acceptRound(subject, tenant, WARM_UP, CONNECTIONS)
   for (let round = 0; round < ROUNDS; round += 1) {
     await untilQuiet(subject)
-    without.push(await accept(subject, plain, REQUESTS))
+    without.push(await acceptRound(subject, plain, REQUESTS, CONNECTIONS))
     for (const [n] of POLICIES.entries()) {
       const { name, rules, limits } = POLICIES[(n + round) % POLICIES.length] ?? POLICIES[0]
       await publish(log, benchPolicy({ rules, limits, of: { asset_id: ether.assetId, amount: '100000000' } }, [ether]))
       await untilQuiet(subject)
-      rounds.get(name)?.push(await accept(subject, policed, REQUESTS))
+      rounds.get(name)?.push(await acceptRound(subject, policed, REQUESTS, CONNECTIONS))
     }
   }
   await untilQuiet(subject)
@@ -114,30 +111,14 @@ async function publish(log: EventLog, policy: Policy): Promise<void> {
   )
 }
 
-async function accept(subject: Subject, { headers, paths }: Tenant, amount: number): Promise<Round> {
-  const load = {
-    url: subject.service.state().base_url,
-    method: 'POST',
-    body: JSON.stringify(TRANSFER),
-    headers: { ...headers, prefer: 'respond-async' },
-    paths,
-    connections: CONNECTIONS,
-  } as const
-  const before = readCpuTimes(subject.service)
-  const { perSecond } = await withWorkersHeld(subject, () => runLoad({ ...load, amount }))
-  const used = cpuBetween(before, readCpuTimes(subject.service))
-  const [apiMs, postgresMs] = [(used.get('api') ?? 0) / amount, (used.get('postgres') ?? 0) / amount]
-  return { perSecond, cpuMs: apiMs + postgresMs, apiMs, postgresMs }
-}
-
 function figureOf(
   { name, aim }: (typeof POLICIES)[number],
-  having: readonly Round[],
-  without: readonly Round[],
+  having: readonly AcceptRound[],
+  without: readonly AcceptRound[],
 ): Figure {
-  const ratios = (of: (round: Round) => number) => having.map((round, n) => of(round) / of(without[n] ?? round))
+  const ratios = (of: (round: AcceptRound) => number) => having.map((round, n) => of(round) / of(without[n] ?? round))
   const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-  const parts = (each: readonly Round[]) =>
+  const parts = (each: readonly AcceptRound[]) =>
     `API ${median(each.map(({ apiMs }) => apiMs)).toFixed(2)} ms, PostgreSQL ${median(each.map(({ postgresMs }) => postgresMs)).toFixed(2)} ms`
   return {
     bench: `accept, ${CONNECTIONS} at once, a policy of ${name}: CPU of the API and PostgreSQL`,

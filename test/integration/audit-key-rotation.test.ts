@@ -18,7 +18,7 @@ const logger = createLogger({ level: 'error', processName: 'test' })
 async function rotating(t: Test) {
   const own = await withAudit(t)
   const { pool, keyFile, checkpointFile } = own
-  const audit = { keyFile, origin: null, checkpointFile, checkpointIntervalMs: 1_000 }
+  const audit = { keyFile, origin: null, checkpointFile, isCheckpointFileNamed: true, checkpointIntervalMs: 1_000 }
   const parts = { pool, clock: Date.now, logger, config: { audit } }
   return { ...own, parts, rotate: () => composeRotateAuditKey(parts)(() => undefined) }
 }

@@ -46,6 +46,13 @@ const header = (members: object) => fileOf([JSON.stringify({ ...JSON.parse(GOLDE
 const LAST_ROW = new RegExp(`^Line ${EVENTS.length + 2}[ :]`)
 const CURSOR = { chain_id: 1, number: 7, hash: '0xb7', head: 9, updated_at: '2026-11-21T12:00:00Z' }
 
+/** The highest position but that of the last event. */
+const END = Math.max(...EVENTS.slice(0, -1).map((line) => Number(JSON.parse(line).position)))
+const moved = (line: string, by: number) => {
+  const event = JSON.parse(line) as { position: string }
+  return JSON.stringify({ ...event, position: String(Number(event.position) + by) })
+}
+
 const FILES: Readonly<Record<string, readonly [content: string | Buffer, told: RegExp]>> = {
   'an empty file': ['', /empty/],
   'a file of NUL': ['\0'.repeat(5_000), /not an export/],
@@ -69,7 +76,18 @@ const FILES: Readonly<Record<string, readonly [content: string | Buffer, told: R
   'the last position': [set({ position: '9223372036854775807' }), /^Line \d+(?: has the position|: event)/],
   'a position far above the others': [
     fileOf([GOLDEN_HEADER, ...EVENTS.slice(0, -1), last({ position: '4611686018427387904' })]),
-    /^Line \d+ has the position 4611686018427387904, but a log of \d+ events has none above/,
+    new RegExp(`^Line ${EVENTS.length + 1} has the position 4611686018427387904 and leaves out the \\d+ before it`),
+  ],
+  'a gap that is larger than those of refused appends': [
+    fileOf([GOLDEN_HEADER, ...EVENTS.slice(0, -1), last({ position: String(END + 10_002) })]),
+    new RegExp(`^Line ${EVENTS.length + 1} has .* use --allow-gaps 10001\\.$`, 'm'),
+  ],
+  'a gap before the first event, after a row': [
+    fileOf([
+      ...[GOLDEN_HEADER, JSON.stringify({ table: 'chain_cursors', row: CURSOR })],
+      ...EVENTS.map((line) => moved(line, 1_000_000_000_000)),
+    ]),
+    /^Line 3 has the position \d+ and leaves out the 1000000000000 before it, .* Export the log again/,
   ],
   'a position twice': [set({ position: JSON.parse(EVENTS[AT + 1] ?? '').position }), /^Line \d+:? /],
   'position 0': [set({ position: '0' }), LINE],
@@ -130,11 +148,37 @@ t.test('a hostile file is refused with one line, and nothing is imported', async
     t.match(err, told, what)
   }
   t.equal((await pool.query('SELECT FROM events')).rowCount, 0)
+  const far = fileOf([GOLDEN_HEADER, ...EVENTS.slice(0, -1), last({ position: String(END + 10_002) })])
+  await writeFile(file, far)
+  for (const given of ['10000', '0', '-1', '1e4', '1000000001'])
+    t.match(await runCommandLine(commands, ['import', file, '--allow-gaps', given]), {
+      code: given === '10000' ? 1 : 2,
+    })
+  t.equal((await pool.query('SELECT FROM events')).rowCount, 0)
   await writeFile(file, fileOf([GOLDEN_HEADER, ...EVENTS, JSON.stringify({ table: 'chain_cursors', row: CURSOR })]))
   const { code, out, err } = await runCommandLine(commands, ['import', file, '--json'])
   t.equal(code, 0, err)
   t.match(err, /^1 rows of cursors and block hashes are not proved by any checkpoint\. .*chain 1 at block 7/m)
   t.match(JSON.parse(out), { unproved_rows: 1, cursors: [{ chain_id: '1', block: '7' }] })
+})
+
+t.test('a gap that the operator allows is imported and counted', async (t) => {
+  const { url } = await withDatabase(t)
+  const directory = t.testdir()
+  const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+  const file = join(directory, 'log.jsonl')
+  await writeFile(file, fileOf([GOLDEN_HEADER, ...EVENTS.slice(0, -1), last({ position: String(END + 10_002) })]))
+  const { code, out, err } = await runCommandLine(commands, ['import', file, '--allow-gaps', '10001', '--json'])
+  t.equal(code, 0, err)
+  const positions = EVENTS.slice(0, -1)
+    .map((line) => Number(JSON.parse(line).position))
+    .concat(END + 10_002, 0)
+    .sort((a, b) => a - b)
+  const gaps = positions.slice(1).map((position, index) => position - (positions[index] ?? 0) - 1)
+  const all = gaps.filter((gap) => gap > 0)
+  const sum = all.reduce((left, right) => left + right)
+  t.match(JSON.parse(out), { position_gaps: all.length, positions_left_out: String(sum) })
+  t.match(err, new RegExp(`${sum.toLocaleString('en-US')} positions in ${all.length} gaps belong to no event`))
 })
 
 t.test('a line of 600 MB is refused before it is in memory', async (t) => {

@@ -1,13 +1,16 @@
 /** One process has the directory of a party: others are refused while it lives, and none is kept out by a dead one. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { CHECK_LIMITS, openCheckCounts } from '../../src/keys/mpc/check-counts.ts'
 import { lockDirectory } from '../../src/keys/mpc/directory-lock.ts'
+import { openShareStore } from '../../src/keys/mpc/share-store.ts'
 import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
-import { listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
+import { freshKek, listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
 
 const HOLDER = fileURLToPath(new URL('../support/lock-holder.ts', import.meta.url))
 
@@ -111,6 +114,33 @@ t.test('a process that lost its directory grants nothing', async (t) => {
     await journal.close()
     await lock.release()
   }
+})
+
+t.test('a process that lost its directory writes and removes no share, and lowers no count of checks', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const { log } = listeningLog()
+  const lock = await lockDirectory({ directory, log })
+  const kek = freshKek()
+  const store = await openShareStore({ directory, party: 1, kek, requireOwner: lock.requireHeld })
+  const facts = { threshold: 2, parties: 3, publicKey: '0x02', address: '0x12' }
+  for (const generation of ['generated', 'rfr_1']) await store.prepare('mkey_1', generation, randomBytes(50), facts)
+  const checks = join(directory, 'checks')
+  const counts = await openCheckCounts(checks, () => true, CHECK_LIMITS, lock.requireHeld)
+  const key = { keyId: 'mkey_1', refreshId: null }
+  await (await counts.count(key, 1)).kept
+  const [file = ''] = await readdir(checks)
+  const files = await readdir(join(directory, 'shares'))
+
+  await writeFile(join(directory, 'lock', '2'), '{}')
+  await writeFile(join(checks, file), '9999\n')
+  const lost = { code: 'mpc_directory_lost' }
+  await t.rejects(store.prepare('mkey_1', 'rfr_2', randomBytes(50), facts), lost)
+  await t.rejects(store.settle('mkey_1', 'rfr_1'), lost)
+  await t.rejects(store.drop('mkey_1', 'generated'), lost)
+  await t.rejects((await counts.count(key, 300)).kept, { code: 'mpc_count_failed' })
+  t.strictSame(await readdir(join(directory, 'shares')), files)
+  t.equal(await readFile(join(checks, file), 'utf8'), '9999\n', 'the count of the process that has the directory')
+  await lock.release()
 })
 
 t.test('a lock that cannot be read for a moment grants nothing, and is not lost', async (t) => {

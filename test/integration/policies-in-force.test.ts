@@ -7,6 +7,7 @@ import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { createPoliciesInForce } from '../../src/policies/policies-in-force.ts'
 import { withLog } from '../support/log.ts'
+import { publishTo } from '../support/published-policy.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 const policyOf = (fallback: Policy['default']): Policy => ({
@@ -52,5 +53,23 @@ t.test(
       { policy_version: 2, status: 'active' },
     ])
     t.same((await compareLive(pool, ALL_AGGREGATES)).differences, [])
+  },
+)
+
+t.test(
+  'a lost version is not that of the same number which is published after a restore of the database',
+  async (t) => {
+    const { log, pool } = await withLog(t)
+    const inForce = createPoliciesInForce(pool)
+    const published = async (fallback: Policy['default']) => {
+      await publishTo(log, OWNER, policyOf(fallback))
+      inForce.forget(OWNER)
+      return (await inForce.of(OWNER)).active
+    }
+    t.match(await published('allow'), { version: 1, default: 'allow' })
+    await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+    for (const table of ['events', 'policies', 'policy_versions']) await pool.query(`DELETE FROM ${table}`)
+    await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
+    t.match(await published('deny'), { version: 1, default: 'deny' })
   },
 )

@@ -1,21 +1,14 @@
 /** What an operator sees of policies: the list, and the history of one. */
 import t from 'tap'
-import type { Policy } from '../../src/core/policy.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { policiesCommand } from '../../src/policies/list-command.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { withOperator } from '../support/operator-stage.ts'
+import { denyRule, recordedPolicy } from '../support/policies.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
-const POLICY: Policy = {
-  default: 'allow',
-  maxPriceAgeSeconds: 90_000,
-  lists: {},
-  rules: [
-    { id: 'no-exports', description: null, match: { actions: ['export'] }, onUnknownPrice: 'deny', effect: 'deny' },
-  ],
-}
+const POLICY = recordedPolicy(denyRule('no-exports', { actions: ['export'] }))
 
 t.test('an operator lists policies with their rules, and reads who published what', async (t) => {
   const { pool, log, run } = await withOperator(t)

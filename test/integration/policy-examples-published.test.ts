@@ -77,7 +77,7 @@ const TRIES: Readonly<
   'No unlimited allowances': { allowed: approve(EXCHANGE, 5n), refused: approve(EXCHANGE, 2n ** 256n - 1n) },
   'Office hours': { edit: now, allowed: send(STRANGER), refused: send(STRANGER, service.api) },
   'A new recipient waits': {},
-  'A recipient gets little at once': { allowed: send(own.address), refused: send(STRANGER) },
+  'A daily limit for each recipient': { allowed: send(own.address), refused: send(STRANGER) },
   'Only known contracts and functions': { allowed: send(STRANGER), refused: approve(EXCHANGE, 5n) },
 }
 

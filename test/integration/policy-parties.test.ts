@@ -5,7 +5,6 @@
 import t, { type Test } from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
-import type { Policy, Rule } from '../../src/core/policy.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -13,6 +12,7 @@ import type { Intent } from '../../src/transactions/events.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { askToSign, builtTransfer, ETHER, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
+import { capRule, denyRule, recordedPolicy } from '../support/policies.ts'
 import { publishTo } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -25,15 +25,11 @@ const ETH = nativeAsset('ethereum', 1_000_001)
 const attacker = composeKernel({ ...kernel.config, databaseUrl: service.urlAs('api') }, 'attacker')
 t.after(() => attacker.close())
 
-const rule = (id: string, match: Rule['match']): Rule => {
-  return { id, effect: 'deny', description: null, match, onUnknownPrice: 'deny' }
-}
-const cap: Rule = {
-  ...{ id: 'cap', effect: 'limit', description: null, match: {}, onUnknownPrice: 'deny' },
-  limit: { of: 'asset', ...ETH, amount: `${(5n * ETHER) / 2n}`, windowSeconds: 86_400, per: 'tenant' },
-}
-const rules = [cap, rule('no-thief', { recipients: { in: [THIEF] } }), rule('silent', { actions: ['sign_message'] })]
-const policy: Policy = { default: 'allow', maxPriceAgeSeconds: 3_600, lists: {}, rules }
+const policy = recordedPolicy(
+  capRule(ETH, (5n * ETHER) / 2n, 86_400),
+  denyRule('no-thief', { recipients: { in: [THIEF] } }),
+  denyRule('silent', { actions: ['sign_message'] }),
+)
 
 // From here on accepted requests wait for a signature, and only the test requests it.
 await service.stopWorker('signer')

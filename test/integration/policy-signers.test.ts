@@ -6,7 +6,7 @@ import t from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
-import type { Policy, Rule } from '../../src/core/policy.ts'
+import type { Policy } from '../../src/core/policy.ts'
 import type { Reservation } from '../../src/core/spend-limits.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
@@ -15,6 +15,7 @@ import type { Intent } from '../../src/transactions/events.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { capRule, denyRule, recordedPolicy } from '../support/policies.ts'
 import { publishTo } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withStage } from '../support/service-stage.ts'
@@ -28,21 +29,14 @@ const ETH = nativeAsset('ethereum', 1_000_001)
 const attacker = composeKernel({ ...kernel.config, databaseUrl: service.urlAs('api') }, 'attacker')
 t.after(() => attacker.close())
 
-const rule = (id: string, match: Rule['match']): Rule => {
-  return { id, effect: 'deny', description: null, match, onUnknownPrice: 'deny' }
-}
-const cap: Rule = {
-  ...{ id: 'cap', effect: 'limit', description: null, match: {}, onUnknownPrice: 'deny' },
-  limit: { of: 'asset', ...ETH, amount: `${100n * ETHER}`, windowSeconds: 3_600, per: 'tenant' },
-}
-const frozen = rule('frozen', { walletTags: { in: ['frozen'] } })
-const thief = rule('no-thief', { recipients: { in: [THIEF] } })
-const silent = rule('no-messages', { actions: ['sign_message'] })
-const policyOf = (...rules: Rule[]): Policy => ({ default: 'allow', maxPriceAgeSeconds: 3_600, lists: {}, rules })
+const cap = capRule(ETH, 100n * ETHER, 3_600)
+const frozen = denyRule('frozen', { walletTags: { in: ['frozen'] } })
+const thief = denyRule('no-thief', { recipients: { in: [THIEF] } })
+const silent = denyRule('no-messages', { actions: ['sign_message'] })
 const publish = (policy: Policy) => publishTo(kernel.log, { tenantId: 'acme', environment: 'mainnet' }, policy)
 
 const [payer, tagged] = (await service.makeWallets(2)) as [LoadWallet, LoadWallet]
-await publish(policyOf(cap, thief, frozen))
+await publish(recordedPolicy(cap, thief, frozen))
 const first = await stage.send(payer, '1')
 await stage.until(payer, first, 'submitted')
 const ofTagged = await stage.send(tagged, '1')
@@ -141,13 +135,15 @@ t.test('changed rows of read models make no policy weaker: the signer reads the 
     await forge({}, ofTagged),
   )
 
-  await publish(policyOf(cap, rule('nobody', { actions: ['transfer'] })))
+  await publish(recordedPolicy(cap, denyRule('nobody', { actions: ['transfer'] })))
   await pool.query(`UPDATE policies SET active_version = 1`)
   await lie('a version of before', /names version 1 of the policy, but the log had version 2/, await forge({}))
   await pool.query(`UPDATE policies SET active_version = 0`)
   await lie('no version', /names no policy, but the log had version 2/, await forge({ policy: undefined } as never))
   await pool.query(`UPDATE policies SET active_version = 2`)
-  await pool.query(`UPDATE policy_versions SET policy = $1 WHERE policy_version = 2`, [JSON.stringify(policyOf(cap))])
+  await pool.query(`UPDATE policy_versions SET policy = $1 WHERE policy_version = 2`, [
+    JSON.stringify(recordedPolicy(cap)),
+  ])
   const other = await service.startApi()
   const { status, body } = await other.insist({
     ...{ method: 'POST', path: `/v1/wallets/${payer.id}/transfer`, key: 'changed-rules', prefer: 'respond-async' },
@@ -166,14 +162,14 @@ t.test('changed rows of read models make no policy weaker: the signer reads the 
 })
 
 t.test('a counter that was lowered is noticed', async (t) => {
-  await publish(policyOf(cap))
+  await publish(recordedPolicy(cap))
   const id = await stage.send(payer, '2')
   await pool.query(`UPDATE spend_buckets SET spent = 0`)
   t.match((await refusalsOf([id]))[0], /the counter of the rule cap has less than it reserves/)
 })
 
 t.test('a message that the policy forbids is not signed, whoever appended its request', async (t) => {
-  const version = await publish(policyOf(silent))
+  const version = await publish(recordedPolicy(silent))
   const { body } = await service.api.insist({
     ...{ method: 'POST', path: `/v1/wallets/${payer.id}/sign/message`, key: 'refused', prefer: 'respond-async' },
     body: { message: 'I agree' },

@@ -161,12 +161,9 @@ t.test(
 
 t.test('an import is compared with signed checkpoints: a rewritten log is refused', async (t: Test) => {
   const { run, on, pool, directory } = await withCommands(t)
-  const audit = {
-    keyFile: join(directory, 'audit.key'),
-    origin: null,
-    checkpointFile: join(directory, 'checkpoints'),
-    checkpointIntervalMs: 1_000,
-  }
+  const checkpointFile = join(directory, 'checkpoints')
+  const plan = { isCheckpointFileNamed: true, checkpointIntervalMs: 1_000 }
+  const audit = { ...plan, keyFile: join(directory, 'audit.key'), origin: null, checkpointFile }
   const logger = createLogger({ level: 'error', processName: 'test' })
   await (await composeTakeCheckpoint({ pool, clock: Date.now, logger, config: { audit } }))()
   const file = join(directory, 'log.jsonl')
@@ -200,7 +197,10 @@ t.test('an import is compared with signed checkpoints: a rewritten log is refuse
       /--checkpoints: the file .* does not exist/,
     ],
     [['--checkpoints', audit.checkpointFile, '--key', join(directory, 'none')], /--key: the file .* does not exist/],
-    [['--checkpoints', file, '--key', `${audit.keyFile}.pub`], /has no checkpoint of this log: it is empty or damaged/],
+    [
+      ['--checkpoints', file, '--key', `${audit.keyFile}.pub`],
+      /has no checkpoint of this log: it is missing, empty or damaged/,
+    ],
   ] as const) {
     const { code, err } = await into('import', file, ...words)
     t.equal(code, 2, err)

@@ -140,7 +140,9 @@ t.test('a permit is signed only where the operator allows it, and in the sandbox
   const production = await withSigning(t)
   const refused = await production.post(`${(await production.wallet()).path}/sign/typed-data`, PERMIT)
   t.strictSame([refused.status, ...told(refused)], [422, 'types.Permit typed_data_spends'])
-  t.match(refused.body, { message: /^types\.Permit is named like a permit.*or publish a policy\.$/ })
+  t.match(refused.body, {
+    message: /^types\.Permit is named like a permit.*or publish a policy with a rule about sign_typed_data\.$/,
+  })
   t.strictSame(await production.events(), [], 'nothing is recorded')
   for (const env of [{ SIGN_SPENDING_TYPED_DATA: 'allow' }, { SANDBOX: 'true' }]) {
     const open = await withSigning(t, { env })

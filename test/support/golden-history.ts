@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Metadata } from '../../src/core/messages.ts'
 import { EXPORT_FORMAT, EXPORT_VERSION } from '../../src/event-log/export-format.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
-import { FOUND, JUDGED, POLICIES } from './golden-policies.ts'
+import { POLICIES } from './golden-policies.ts'
 import { API_KEYS, RESTORES } from './golden-restores.ts'
 import { OBSERVED_TRANSFERS, VOUCHER_USES } from './golden-transfers.ts'
 
@@ -250,8 +250,6 @@ const HISTORY: readonly (readonly Step[])[] = [
   [['delivery-dlv_1', 'WebhookDeliveryGivenUp.v1']],
   ...API_KEYS,
   ...POLICIES,
-  ...FOUND,
-  ...JUDGED,
 ]
 
 const START = Date.parse('2026-11-21T12:00:00.000Z')

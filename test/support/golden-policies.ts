@@ -19,7 +19,7 @@ const judgedBy = (version: number, shadow?: number) => ({
   prices: [{ assetId: 'eip155:1/slip44:60', usd: '2000.5', at: '2026-12-02T11:59:00.000Z' }],
 })
 
-export const POLICIES: readonly (readonly Step[])[] = [
+const FIRST: readonly (readonly Step[])[] = [
   [['wallet-wal_1', 'WalletTagged.v1']],
   [[POLICY, 'PolicyDrafted.v1']],
   [[POLICY, 'PolicyShadowed.v1']],
@@ -47,11 +47,8 @@ export const POLICIES: readonly (readonly Step[])[] = [
       { ...OTHER, version: 3, previousVersion: 1, previousHash: FIRST_HASH, basis: 'counted' },
     ],
   ],
-]
-
-/** What was found on chain counts, and refuses nothing. */
-export const FOUND: readonly (readonly Step[])[] = [
-  [['foundspend-obs_1', 'SpendFound.v1']],
+  // What was found on chain counts, and refuses nothing.
+  [['foundspend-obs_1', 'SpendFound.v1', { policy: { ...judgedBy(3), prices: [] } }]],
   [
     [
       'foundspend-obs_2',
@@ -62,9 +59,14 @@ export const FOUND: readonly (readonly Step[])[] = [
 ]
 
 /** A permit counts in dollars, and what has no amount as one transaction; of a shadow too. */
-const ONE = { ...RESERVED, unit: 'transactions', decimals: 0, rule: 'ten-a-day', limit: '10', amount: '1', kept: '1' }
+const ONE = {
+  ...RESERVED,
+  ...{ counter: `policy acme mainnet ${'ab'.repeat(16)}`, unit: 'transactions', decimals: 0, rule: 'ten-a-day' },
+  ...{ limit: '10', amount: '1', kept: '1' },
+}
 const OF_SHADOW = { ...ONE, counter: `policy acme mainnet ${'fe'.repeat(16)}`, mustFit: false }
 const judged = (...reservations: readonly object[]) => ({ policy: judgedBy(3, 4), reservations })
+const NO_WALLET = { ...judgedBy(3, 4), tags: [], prices: [] }
 const VOUCHER = {
   tokenId: '13',
   recipient: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
@@ -76,7 +78,8 @@ const VOUCHER = {
 const CONTRACT = { chainId: 1, contract: '0x5FbDB2315678afecb367f032d93F642f64180aa3' }
 
 /** What a policy judged besides transactions, and what it counts for good. */
-export const JUDGED: readonly (readonly Step[])[] = [
+const JUDGED: readonly (readonly Step[])[] = [
+  [[POLICY, 'PolicyShadowed.v1', { ...OTHER, version: 4, isSeeded: true }]],
   [['signature-sig_3', 'MessageSignatureRequested.v1', judged(ONE, OF_SHADOW)]],
   [['signature-sig_3', 'SignatureMade.v1']],
   [['signature-sig_4', 'TypedDataSignatureRequested.v1', judged({ ...RESERVED, kept: RESERVED.amount })]],
@@ -89,14 +92,11 @@ export const JUDGED: readonly (readonly Step[])[] = [
     [
       'apikey-key_7',
       'ApiKeyIssued.v2',
-      { digest: 'd7'.repeat(32), expiresAt: null, issuedBy: 'key_4', policy: { ...judgedBy(3), tags: [], prices: [] } },
+      { digest: 'd7'.repeat(32), expiresAt: null, issuedBy: 'key_4', policy: NO_WALLET },
     ],
   ],
-  [
-    [
-      'apikey-key_7',
-      'ApiKeyChanged.v1',
-      { expiresAt: null, changedBy: 'key_4', policy: { ...judgedBy(0, 4), tags: [], prices: [] } },
-    ],
-  ],
+  [['apikey-key_7', 'ApiKeyChanged.v1', { expiresAt: null, changedBy: 'key_4', policy: NO_WALLET }]],
+  [[POLICY, 'PolicyShadowEnded.v1', { version: 4 }]],
 ]
+
+export const POLICIES = [...FIRST, ...JUDGED]

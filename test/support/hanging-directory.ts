@@ -1,6 +1,7 @@
 /** Ends as a process does whose directory hangs: `node hanging-directory.ts <path of a FIFO>`. */
 import { readFile } from 'node:fs/promises'
-import { exitAfter, requireUsableDirectory } from '../../src/keys/usable-directory.ts'
+import { exitAfter } from '../../src/cli/exit-after.ts'
+import { requireUsableDirectory } from '../../src/keys/usable-directory.ts'
 
 const [, , fifo = ''] = process.argv
 try {

@@ -8,5 +8,6 @@ export const JUDGES_NOTHING: Judge = {
   voucher: async () => ({}),
   keyChange: async () => ({}),
   isActive: async () => false,
+  rulesTypedData: async () => false,
   shadowed: () => [],
 }

@@ -1,6 +1,6 @@
 /** Policies, requests and facts for tests of policies. */
 
-import type { Policy } from '../../src/core/policy.ts'
+import type { LimitedAsset, Match, Policy, Rule } from '../../src/core/policy.ts'
 import { createValidatorCompiler } from '../../src/http/validation.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { Facts } from '../../src/policies/facts.ts'
@@ -117,6 +117,21 @@ export function readSent(sent: unknown): Policy {
 
 export function policyOf(rules: readonly SentRule[], more: Partial<SentPolicy> = {}) {
   return compilePolicy(readSent({ default: 'allow', ...more, rules }), 7)
+}
+
+/** A policy as it is recorded, which allows by default. */
+export function recordedPolicy(...rules: readonly Rule[]): Policy {
+  return { default: 'allow', maxPriceAgeSeconds: 3_600, lists: {}, rules }
+}
+
+export function denyRule(id: string, match: Match): Rule {
+  return { id, effect: 'deny', description: null, match, onUnknownPrice: 'deny' }
+}
+
+/** A limit of the tenant, about all requests. @param amount base units */
+export function capRule(asset: LimitedAsset, amount: bigint, windowSeconds: number): Rule {
+  const limit = { of: 'asset', ...asset, amount: `${amount}`, windowSeconds, per: 'tenant' } as const
+  return { id: 'cap', effect: 'limit', description: null, match: {}, onUnknownPrice: 'deny', limit }
 }
 
 const NAMES = Object.entries({

@@ -53,8 +53,11 @@ t.test('a call without limits of amounts reads no balance for them', (t) => {
   const call = { to: '0x5FbDB2315678afecb367f032d93F642f64180aa3', data: '0x' } as Parameters<typeof watchedFor>[1]
   const sender = { address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' } as Parameters<typeof watchedFor>[2]
   const count: SpendLimit = { of: 'transactions', counter: 'c', amount: '1', windowSeconds: 3_600 }
-  t.strictSame(watchedFor([], call, sender), [])
-  t.strictSame(watchedFor([count], call, sender), [])
-  t.match(watchedFor([count, { ...count, of: 'usd' }], call, sender), [{ target: call.to }])
+  t.strictSame(watchedFor({ limits: [], isJudged: false }, call, sender), [])
+  t.strictSame(watchedFor({ limits: [count], isJudged: false }, call, sender), [])
+  t.match(watchedFor({ limits: [count, { ...count, of: 'usd' }], isJudged: false }, call, sender), [
+    { target: call.to },
+  ])
+  t.match(watchedFor({ limits: [], isJudged: true }, call, sender), [{ target: call.to }], 'a policy asks for it')
   t.end()
 })

@@ -115,7 +115,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['a large one', transfer({ to: MALLORY, amount: usdc(10_000) }), 'needs_approval treasurers 2'],
     ['one without a price', transfer({ asset: WBTC }), 'needs_approval treasurers 2'],
   ],
-  'A recipient gets little at once': [
+  'A daily limit for each recipient': [
     ['a little', transfer(), 'allowed'],
     ['too much', transfer({ to: BOB, amount: usdc(1_000) }), 'over_limit each-recipient'],
     ['a wallet of the tenant', transfer({ to: CAROL, amount: usdc(1_000_000) }), 'allowed'],

@@ -149,7 +149,7 @@ t.test('calls are what their data moves and allows', (t) => {
     [TOKEN, encode('approve', [BOB, 5n]), ['contract_call+approve * bob usdc 0x095ea7b3 1/usdc 5']],
     [TOKEN, encode('approve', [BOB, MAX]), ['contract_call+approve * bob usdc 0x095ea7b3 1/usdc *']],
     [TOKEN, encode('approve', [BOB, 0n]), ['contract_call+approve - - usdc 0x095ea7b3 - -']],
-    [UNKNOWN, encode('approve', [BOB, 0n]), ['contract_call+approve * bob unknown 0x095ea7b3 1/unknown 0']],
+    [UNKNOWN, encode('approve', [BOB, 0n]), ['contract_call+approve * bob unknown 0x095ea7b3 1/unknown 1']],
     [COLLECTION, encode('approve', [BOB, 0n]), ['contract_call+approve * bob collection 0x095ea7b3 1/collection 1']],
     [TOKEN, encode('increaseAllowance', [BOB, 5n]), ['contract_call+approve * bob usdc 0x39509351 1/usdc 5']],
     [
@@ -201,6 +201,15 @@ t.test('calls are what their data moves and allows', (t) => {
     /^contract_call\+transfer\+approve\+nft_transfer \* \*/,
     'EIP-7702: the code of another acts as the wallet',
   )
+  t.end()
+})
+
+t.test('of an unknown contract, 0 may be the id of an NFT', (t) => {
+  const call = (data: string) => shown(judgedCall(UNKNOWN, data))
+  t.strictSame(call(encode('transferFrom', [WALLET, BOB, 0n])), [
+    'contract_call+transfer+nft_transfer bob - unknown 0x23b872dd 1/unknown 1',
+  ])
+  t.strictSame(call(send(BOB, 0n)), ['contract_call+transfer bob - unknown 0xa9059cbb 1/unknown 1'])
   t.end()
 })
 

@@ -4,13 +4,18 @@
  */
 import { open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { InvalidSetting } from '../../core/errors.ts'
 import { isMissing, preparePrivateDirectory, syncDirectory } from '../../keys/private-files.ts'
 
 const SEPARATOR = '\n\n'
 const WORLD_READABLE = 0o644
 
 export type CheckpointFile = {
-  /** The notes, oldest first; none when there is no file. An incomplete last note after a crash is left out. */
+  /**
+   * The notes, oldest first; none when there is no file. An incomplete last note after a crash is left out.
+   *
+   * @throws InvalidSetting when the file cannot be read
+   */
   readonly notes: () => Promise<readonly string[]>
   readonly append: (note: string) => Promise<void>
 }
@@ -19,7 +24,8 @@ export function createCheckpointFile(path: string): CheckpointFile {
   async function read(): Promise<string> {
     return readFile(path, 'utf8').catch((error: unknown) => {
       if (isMissing(error)) return ''
-      throw error
+      const { code = 'unknown error' } = error as NodeJS.ErrnoException
+      throw new InvalidSetting('AUDIT_CHECKPOINT_FILE', `must be a file that can be read, not ${path}: ${code}.`)
     })
   }
   return {

@@ -6,13 +6,14 @@
  * Invariant: what is reported was computed from the events themselves, never from stored tiles alone.
  */
 import type { Pool } from 'pg'
-import { Unavailable } from '../../core/errors.ts'
-import { type CheckpointHead, readCheckpointHead } from '../note/checkpoint.ts'
+import { Conflict, Unavailable } from '../../core/errors.ts'
+import { type CheckpointHead, originOf, readCheckpointHead } from '../note/checkpoint.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import { verifyTree } from '../verify/verify-tree.ts'
 import type { CheckpointFile } from './checkpoint-file.ts'
+import { createCheckpointRows } from './checkpoint-rows.ts'
 
 /** A signed state of the log that the log does not have. */
 export type MissingCheckpoint = CheckpointHead & {
@@ -24,17 +25,22 @@ export type MissingCheckpoint = CheckpointHead & {
 
 /**
  * @param epoch identifies a start of the database; the result is cached for it and for the newest checkpoint
- * @throws Unavailable `log_not_comparable` while a transaction is open that readers of the log wait for
+ * @throws Unavailable `log_not_comparable` while a transaction is open that readers of the log wait for; Conflict
+ *   `checkpoints_of_another_log` when the file and the database name two logs: nothing was restored then
  */
 export type FindMissing = (epoch: string) => Promise<MissingCheckpoint | null>
 
 export function createFindMissing(pool: Pool, file: Pick<CheckpointFile, 'notes'>): FindMissing {
   let known: { readonly key: string; readonly found: MissingCheckpoint | null } | null = null
   return async (epoch) => {
-    const heads = (await file.notes()).map(readCheckpointHead)
+    const notes = await file.notes()
+    const heads = notes.map(readCheckpointHead)
     const newest = heads.at(-1)
     const key = JSON.stringify([epoch, newest])
-    if (known?.key !== key) known = { key, found: newest === undefined ? null : await compare(pool, heads, newest) }
+    if (known?.key !== key) {
+      const origin = originOf(notes.at(-1) ?? '')
+      known = { key, found: newest === undefined ? null : await compare(pool, heads, { ...newest, origin }) }
+    }
     return known.found
   }
 }
@@ -42,10 +48,11 @@ export function createFindMissing(pool: Pool, file: Pick<CheckpointFile, 'notes'
 async function compare(
   pool: Pool,
   heads: readonly CheckpointHead[],
-  newest: CheckpointHead,
+  { origin, ...newest }: CheckpointHead & { readonly origin: string | null },
 ): Promise<MissingCheckpoint | null> {
   const events = await countUpTo(pool, newest.size)
   if (events >= newest.size && (await storedRoot(pool, newest.size)) === newest.root) return null
+  await requireSameLog(pool, origin)
   // Something is wrong: with the log, or with the stored tree.
   const { roots } = await verifyTree(
     pool,
@@ -64,6 +71,17 @@ async function compare(
     reason: reasonFor(events, newest.size),
     precedes: async (streamId, version) => (await placeOf(pool, streamId, version, shared + 1)) <= shared,
   }
+}
+
+/** A file of another log says nothing about this one. */
+async function requireSameLog(pool: Pool, origin: string | null): Promise<void> {
+  const kept = originOf((await createCheckpointRows(pool).newest())?.note ?? '')
+  if (kept === null || origin === null || kept === origin) return
+  throw new Conflict(
+    'checkpoints_of_another_log',
+    `The file of AUDIT_CHECKPOINT_FILE is of the log ${origin}, but the auditor of this database signs the log ${kept}: ` +
+      'this is the database or the file of another installation. Check DATABASE_URL and AUDIT_CHECKPOINT_FILE.',
+  )
 }
 
 function reasonFor(events: number, signed: number): string {

@@ -49,8 +49,8 @@ export function createTakeCheckpoint(settings: {
   const growTree = createGrowTree(pool, growing)
   const tree = createReadTree(createTileStore(pool))
 
-  /** The newest checkpoint of file and database; one that only the file has is written back to the database. */
-  async function previous(): Promise<Checkpoint | null> {
+  /** The newest checkpoint of file and database, and whether the database has it. */
+  async function previous(): Promise<{ readonly before: Checkpoint | null; readonly isKept: boolean }> {
     const inFile = await file.notes()
     const keys = keyHistory(signer, [...(await rows.rotations()), ...inFile])
     if (keys.successor !== null) throw rotated(signer, keys.successor)
@@ -59,8 +59,7 @@ export function createTakeCheckpoint(settings: {
       opened(keys, inFile.at(-1), 'the file'),
     ]
     const newest = other === null || (one !== null && isNewer(one, other)) ? one : other
-    if (newest !== null && newest !== one) await rows.keep(newest, toInstant(clock()))
-    return newest
+    return { before: newest, isKept: newest === one }
   }
 
   function opened(keys: KeyHistory, note: string | undefined, source: string): Checkpoint | null {
@@ -71,7 +70,7 @@ export function createTakeCheckpoint(settings: {
   }
 
   async function take(signal?: AbortSignal, onProgress?: (leaves: number) => void): Promise<TakenCheckpoint> {
-    const before = await previous()
+    const { before, isKept } = await previous()
     const { size } = await growTree(signal, onProgress)
     if (before !== null && before.size > size) {
       throw new TreeDamaged(`The log has ${size} events, but ${before.size} were signed`)
@@ -83,6 +82,8 @@ export function createTakeCheckpoint(settings: {
         `The tree of ${size} leaves is not consistent with the signed tree of ${before.size} leaves`,
       )
     }
+    // Only now it is known to be a checkpoint of this log.
+    if (before !== null && !isKept) await rows.keep(before, toInstant(clock()))
     if (before?.size === size && next === undefined) return { ...before, isNew: false }
     const checkpoint =
       next === undefined ? signCheckpoint({ size, root }, signer) : signRotation({ size, root }, signer, next)

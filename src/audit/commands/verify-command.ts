@@ -22,6 +22,8 @@ export type VerifyPorts = {
   readonly databaseUrl: string
   readonly publicKeyFile: string
   readonly checkpointFile: string
+  /** Whether a setting names that file: then it must be evidence once a checkpoint was signed. */
+  readonly isCheckpointFileNamed?: boolean
   /** Chains that are searched for anchors. */
   readonly chains: readonly AnchorChain[]
   /** Read models that are compared with the log. */
@@ -77,7 +79,9 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
             throw error
           })
           const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...file.notes])
-          if (isNamed) requireEvidence(file, keys)
+          // Before the first checkpoint a file that the settings name may be missing.
+          const isDue = ports.isCheckpointFileNamed && (await createCheckpointRows(database).newest()) !== null
+          if (isNamed || isDue) requireEvidence(isNamed ? '--checkpoints' : 'AUDIT_CHECKPOINT_FILE', file, keys)
           const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
           const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
           for (const hash of unasked)

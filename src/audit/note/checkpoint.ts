@@ -58,6 +58,11 @@ export function readCheckpointHead(note: string): CheckpointHead {
   }
 }
 
+/** The name of the log in a note, whoever signed it; `null` when it is not a checkpoint. */
+export function originOf(note: string): string | null {
+  return TEXT.exec(note.slice(0, note.lastIndexOf('\n\n') + 1))?.[1] ?? null
+}
+
 function textOf({ size, root }: Head, name: string): string {
   return `${name}\n${size}\n${Buffer.from(root).toString('base64')}\n`
 }

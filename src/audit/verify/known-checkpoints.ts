@@ -32,15 +32,16 @@ export function checkpointsIn(path: string, text: string): CheckpointsOfFile {
 /**
  * A file that an operator names must be evidence: an emptied, cut or foreign one would make every log look intact.
  *
+ * @param option that names the file
  * @throws BadInput when not one of its notes is signed by a valid key
  */
-export function requireEvidence({ path, notes }: CheckpointsOfFile, keys: KeyHistory): void {
+export function requireEvidence(option: string, { path, notes }: CheckpointsOfFile, keys: KeyHistory): void {
   if (notes.some((note) => keys.open(note) !== null)) return
   const why =
     notes.length === 0
-      ? 'it is empty or damaged'
+      ? 'it is missing, empty or damaged'
       : `nothing in it is signed with the key ${keys.name}: it is damaged, forged or of another log, or --key is the wrong key`
-  throw new BadInput(`--checkpoints: ${path} has no checkpoint of this log: ${why}.`)
+  throw new BadInput(`${option}: ${path} has no checkpoint of this log: ${why}.`)
 }
 
 /** @throws TreeDamaged for a note that was not signed by a valid key */

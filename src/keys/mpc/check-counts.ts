@@ -45,11 +45,13 @@ type Count = { used: number; reserved: number; kept: Promise<void> }
 /**
  * @param directory the party's directory for these files only
  * @param isHeld whether the party holds this generation of a key: counts of others are removed
+ * @param requireOwner refuses when another process has the directory: it counts on from a later number, which must stay
  */
 export async function openCheckCounts(
   directory: string,
   isHeld: (keyId: string, generation: string) => boolean,
   limits: CheckLimits = CHECK_LIMITS,
+  requireOwner: () => Promise<void> = async () => undefined,
 ): Promise<CheckCounts> {
   await preparePrivateDirectory(directory)
   for (const name of await readdir(directory)) {
@@ -81,6 +83,7 @@ export async function openCheckCounts(
     count.reserved = upTo
     count.kept = count.kept
       .catch(() => undefined)
+      .then(requireOwner)
       .then(() => replaceFile(join(directory, name), `${upTo}\n`))
       .catch((error: unknown) => {
         count.reserved = 0 // The next count writes again.

@@ -2,7 +2,7 @@
  * One party's shares: a sealed file for each generation of a key. A prepared share survives a power cut, and shares are
  * only removed by name, once the log names a later generation that every party holds.
  *
- * One process owns the directory.
+ * One process owns the directory: before each change it must show that it still does.
  */
 
 import { timingSafeEqual } from 'node:crypto'
@@ -54,15 +54,19 @@ type Generations = Map<string, number>
  *
  * @param directory the party's own; shares are in its folder `shares`
  * @param party its number, bound to every share
+ * @param requireOwner refuses when another process has the directory. Runs before each file that is written or removed,
+ *   and its error is thrown
  */
 export async function openShareStore({
   directory,
   party,
   kek,
+  requireOwner = async () => undefined,
 }: {
   readonly directory: string
   readonly party: number
   readonly kek: Kek
+  readonly requireOwner?: () => Promise<void>
 }): Promise<ShareStore> {
   const folder = join(directory, SHARES_FOLDER)
   await preparePrivateDirectory(folder)
@@ -89,6 +93,7 @@ export async function openShareStore({
    * blocks. The refresh makes old shares worthless, and their blocks are encrypted anyway.
    */
   async function remove(keyId: string, generations: readonly string[]): Promise<void> {
+    await requireOwner()
     try {
       for (const generation of generations) {
         const ordinal = ordinalOf(keyId, generation)
@@ -114,6 +119,7 @@ export async function openShareStore({
         const generations = keys.get(keyId) ?? new Map<string, number>()
         const ordinal = 1 + Math.max(0, ...generations.values())
         const file = sealShare(kek, idOf(keyId, generation), { share, facts })
+        await requireOwner()
         await createFileOnce(pathOf(keyId, generation, ordinal), file).catch((error: unknown) => {
           throw notDone('written', keyId, error)
         })
