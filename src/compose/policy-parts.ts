@@ -64,7 +64,8 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
   const spenders = new Map<number, ReadonlySet<string>>()
   return {
     async assetsOf(tenantId, chainId) {
-      const [book, prices] = await Promise.all([books.open(tenantId, chainOf(chainId).settings), pricesOf(chainId)])
+      const book = await books.open(tenantId, chainOf(chainId).settings)
+      const prices = await pricesOf(chainId)
       return {
         tokenOf: (contract) => book.byContract(toChecksumAddress(contract)) ?? null,
         priceOf(assetId): Price | null {

@@ -48,8 +48,13 @@ const BUCKETS = 96
 /** The begin of the bucket of a time, ISO 8601 UTC: a whole number of milliseconds for each multiple of 60 seconds. */
 export function bucketOf(now: string, windowSeconds: number): string {
   const widthMs = (windowSeconds * 1_000) / BUCKETS
-  return new Date(Math.floor(Date.parse(now) / widthMs) * widthMs).toISOString()
+  const begin = Math.floor(Date.parse(now) / widthMs) * widthMs
+  // Requests come at about one time, and their limits mostly have one window.
+  if (begin !== lastBegin) [lastBegin, lastText] = [begin, new Date(begin).toISOString()]
+  return lastText
 }
+
+let [lastBegin, lastText] = [Number.NaN, '']
 
 /** What counts at a time in a bucket of a counter; `bucket` as `bucketOf` returns it. */
 export type Spent = { readonly bucket: string; readonly amount: bigint }
@@ -160,10 +165,23 @@ const PRICE_DECIMALS = 18
  * @param usd for a whole unit, at most 18 decimals
  */
 export function millionthsOf(amount: bigint, decimals: number, usd: string): bigint {
-  const [whole = '0', fraction = ''] = usd.split('.')
-  const price = BigInt(whole + fraction.padEnd(PRICE_DECIMALS, '0'))
+  const price = readPrice(usd)
   const divisor = powerOfTen(decimals + PRICE_DECIMALS - USD_DECIMALS)
   return (amount * price + divisor - 1n) / divisor
+}
+
+/** Few assets have one, and many requests are valued with it. */
+const MAX_PRICES = 1_000
+const prices = new Map<string, bigint>()
+
+function readPrice(usd: string): bigint {
+  const known = prices.get(usd)
+  if (known !== undefined) return known
+  const [whole = '0', fraction = ''] = usd.split('.')
+  const price = BigInt(whole + fraction.padEnd(PRICE_DECIMALS, '0'))
+  if (prices.size >= MAX_PRICES) prices.clear()
+  prices.set(usd, price)
+  return price
 }
 
 const POWERS: bigint[] = []

@@ -231,36 +231,30 @@ function lower(text: string): string {
   return text.toLowerCase()
 }
 
-/** What a price must be to count. */
-type IsFresh = (moved: Moved) => boolean
-
-/** @param atMs when the request is made */
-export function freshAt({ maxPriceAgeMs }: CompiledPolicy, atMs: number): IsFresh {
-  return ({ price }) => price !== null && atMs - Date.parse(price.at) <= maxPriceAgeMs
-}
-
-export function usdOf(moves: Moved | null, isFresh: IsFresh): Value {
+/** @param oldestMs when a price must have been known to count */
+export function usdOf(moves: Moved | null, oldestMs: number): Value {
   if (moves === null) return 0n
   const { amount, decimals, price } = moves
   if (amount === ANY) return 'uncounted'
   if (amount === 0n) return 0n
-  return price === null || decimals === null || !isFresh(moves)
+  return price === null || decimals === null || !(Date.parse(price.at) >= oldestMs)
     ? 'unknown_price'
     : millionthsOf(amount, decimals, price.usd)
 }
 
-/** What the intents of a request move together. */
-export function totalsOf(intents: readonly Intent[], isFresh: IsFresh): Totals {
+/** What the intents of a request move together. @param oldestMs as of `usdOf` */
+export function totalsOf(intents: readonly Intent[], oldestMs: number): Totals {
   const byAsset = new Map<string, bigint>()
   const unbounded = new Set<string>()
-  const values = intents.map(({ moves }) => usdOf(moves, isFresh))
+  const values: Value[] = []
   let usd: Totals['usd'] = 0n
-  for (const [n, { moves }] of intents.entries()) {
+  for (const { moves } of intents) {
+    const value = usdOf(moves, oldestMs)
+    values.push(value)
     if (moves === null) continue
     const { key, amount } = moves
     if (amount === ANY) unbounded.add(key)
     else byAsset.set(key, (byAsset.get(key) ?? 0n) + amount)
-    const value = values[n] ?? 0n
     // A bound is missing for certain, whatever the prices of the others.
     if (value === 'uncounted' || usd === ANY) usd = ANY
     else usd = value === 'unknown_price' || usd === null ? null : usd + value

@@ -16,7 +16,7 @@ export type LimitedRequest = {
   readonly values: readonly Value[]
   /** Intents with which the fee counts: it is one fee, and each of several recipients has it counted. */
   readonly payers: readonly Intent[]
-  readonly feeValue: () => Value
+  readonly feeValue: Value
   /** Begins of buckets of the time of the request, by the length of the window. */
   readonly buckets: Map<number, string>
 }
@@ -44,19 +44,27 @@ export function countLimit(limit: CompiledLimit, limited: LimitedRequest): Count
     else add(sums, limit, keyOf(limit.per, request, intent), amount, limit.of === 'count' ? 1n : 0n)
   }
   const [payer] = payers
-  const fee = payer === undefined || limit.of === 'count' ? 0n : amountOf(limit, payer.moves, feeValue())
+  const fee = payer === undefined || limit.of === 'count' ? 0n : amountOf(limit, payer.moves, feeValue)
   if (typeof fee !== 'bigint') isUnpriced = true
-  else if (fee > 0n)
+  else if (fee > 0n) addFee(sums, limit, limited, fee)
+  if (sums.length > 1) sums.sort((a, b) => (a.key < b.key ? -1 : 1))
+  const reservations: RuleReservation[] = []
+  for (const sum of sums) if (sum.amount > 0n) reservations.push(reservationOf(limit, limited, sum))
+  return { reservations, isUncounted, isUnpriced }
+}
+
+/** Once for each counter. */
+function addFee(sums: Sum[], limit: CompiledLimit, { request, payers }: LimitedRequest, fee: bigint): void {
+  const [payer] = payers
+  if (payers.length > 1)
     for (const key of new Set(payers.map((one) => keyOf(limit.per, request, one)))) add(sums, limit, key, fee, fee)
-  const counted = sums.filter(({ amount }) => amount > 0n)
-  if (counted.length > 1) counted.sort((a, b) => (a.key < b.key ? -1 : 1))
-  return { reservations: counted.map((sum) => reservationOf(limit, limited, sum)), isUncounted, isUnpriced }
+  else if (payer !== undefined) add(sums, limit, keyOf(limit.per, request, payer), fee, fee)
 }
 
 /** Requests count once for each counter. */
 function add(sums: Sum[], { of }: CompiledLimit, key: string | null, amount: bigint, kept: bigint): void {
   if (key === null) return
-  const found = sums.find((sum) => sum.key === key)
+  const found = sums.length === 0 ? undefined : sums.find((sum) => sum.key === key)
   if (found === undefined) sums.push({ key, amount, kept })
   else if (of !== 'count') {
     found.amount += amount

@@ -9,7 +9,6 @@ import {
   both,
   type CompiledPolicy,
   type CompiledRule,
-  freshAt,
   type Held,
   type Totals,
   totalsOf,
@@ -79,34 +78,35 @@ type Case = {
   readonly request: Judged
   readonly version: number
   readonly atMs: number
+  /** What a price must not be older than. */
+  readonly oldestMs: number
   readonly totals: Totals
-  readonly feeValue: () => Value
+  /** What only limits need. */
+  limited: Limited | null
+}
+
+type Limited = {
   /** The intents as if each moved the fee. */
   readonly feeIntents: readonly Intent[]
+  /** In US dollars; `null` until a limit asks for it. */
+  feeValue: Value | null
   /** By the length of the window: many limits have the same. */
   readonly buckets: Map<number, string>
 }
 
 export function decide(policy: CompiledPolicy, request: Judged): Decision {
-  const atMs = Date.parse(request.at)
-  const isFresh = freshAt(policy, atMs)
-  const { intents, fee } = request
-  const feeIntents = fee === null ? [] : intents.map((intent) => ({ ...intent, moves: fee }))
-  const totals = totalsOf(intents, isFresh)
-  let paid: Value | undefined
-  const feeValue = () => (paid ??= usdOf(fee, isFresh))
-  const one: Case = { request, version: policy.version, atMs, totals, feeIntents, feeValue, buckets: new Map() }
-  const verdict: Verdict = {
-    refusals: [],
-    reservations: new Map(),
-    asking: [],
-    matched: [],
-    isAllowed: intents.map(() => policy.default === 'allow'),
-  }
+  const { version, maxPriceAgeMs } = policy
+  const { intents, at } = request
+  const atMs = Date.parse(at)
+  const oldestMs = atMs - maxPriceAgeMs
+  const totals = totalsOf(intents, oldestMs)
+  const one: Case = { request, version, atMs, oldestMs, totals, limited: null }
+  const isAllowed = new Array<boolean>(intents.length).fill(policy.default === 'allow')
+  const verdict: Verdict = { refusals: [], reservations: new Map(), asking: [], matched: [], isAllowed }
   for (const compiled of policy.rules) applyRule(compiled, one, verdict)
   if (verdict.isAllowed.includes(false)) verdict.refusals.push(refusalOf(one, 'not_allowed', null))
   const refusals = verdict.refusals.sort(byReason)
-  const approvals = approvalsOf(verdict.asking)
+  const approvals = verdict.asking.length === 0 ? [] : approvalsOf(verdict.asking)
   const [refusal = null] = refusals
   return {
     outcome: refusal !== null ? 'denied' : approvals.length > 0 ? 'needs_approval' : 'allowed',
@@ -214,9 +214,14 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
   const { rule, limit } = compiled
   // A change of an API key is about no wallet, and counts towards no limit.
   if (limit === null || one.request.walletId === null) return false
-  const { request, totals, feeIntents, feeValue, buckets } = one
-  const payers = feeIntents.filter((intent) => isOpen(heldByIntent(compiled, intent, totals, ofRequest)))
-  const limited = { request, about, payers, feeValue, buckets, values: totals.values }
+  one.limited ??= limitedOf(one)
+  const { request, totals, limited: shared, oldestMs } = one
+  const payers: Intent[] = []
+  for (const intent of shared.feeIntents)
+    if (isOpen(heldByIntent(compiled, intent, totals, ofRequest))) payers.push(intent)
+  if (limit.of === 'usd') shared.feeValue ??= usdOf(request.fee, oldestMs)
+  const feeValue = shared.feeValue ?? 0n
+  const limited = { request, about, payers, feeValue, buckets: shared.buckets, values: totals.values }
   const { reservations, isUncounted, isUnpriced } = countLimit(limit, limited)
   if (isUncounted) verdict.refusals.push(refusalOf(one, 'uncounted', rule.id))
   if (isUnpriced) withoutPrice(rule, one, verdict)
@@ -226,4 +231,9 @@ function applyLimit(compiled: CompiledRule, one: Case, { about, ofRequest }: Abo
       verdict.refusals.push(refusalOf(one, 'over_limit', rule.id, reservation))
   }
   return reservations.length > 0 || isUnpriced
+}
+
+function limitedOf({ request: { intents, fee } }: Case): Limited {
+  const feeIntents = fee === null ? [] : intents.map((intent) => ({ ...intent, moves: fee }))
+  return { feeIntents, feeValue: null, buckets: new Map() }
 }

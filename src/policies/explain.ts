@@ -1,7 +1,7 @@
 /** Why each rule is about a request or is not: each condition with its outcome. For people who simulate a request. Pure. */
 
 import type { Effect } from '../core/policy.ts'
-import { both, type CompiledPolicy, freshAt, type Held, totalsOf } from './compile.ts'
+import { both, type CompiledPolicy, type Held, totalsOf } from './compile.ts'
 import type { Judged } from './intent.ts'
 
 export type ExplainedCondition = { readonly field: string; readonly held: Held }
@@ -15,7 +15,7 @@ export type ExplainedRule = {
 /** `held` is `maybe` for what can be anything: rules that restrict match it, rules that allow do not. */
 export function explainRules(policy: CompiledPolicy, request: Judged): readonly ExplainedRule[] {
   const atMs = Date.parse(request.at)
-  const totals = totalsOf(request.intents, freshAt(policy, atMs))
+  const totals = totalsOf(request.intents, atMs - policy.maxPriceAgeMs)
   return policy.rules.map(({ rule, ofRequest, ofIntent }) => {
     const general = ofRequest.map(({ field, held }) => ({ field, held: held(request, atMs) }))
     return {

@@ -71,22 +71,25 @@ export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
     if (active === null && shadow === null) return {}
     const { actor, accepting } = asking
     const asksOwn = active?.namesOwnWallets === true || shadow?.namesOwnWallets === true
-    const { request, tags, prices } = await judgedNow(sources, { ...place, actor, asksOwn }, read)
+    const { request, tags, prices } = await judgedNow(sources, place, { actor, asksOwn }, read)
     const reservations = active === null ? [] : reservationsOf(active, request)
     const verdict = shadow === null ? null : shadowVerdict(shadow, request, reservations)
     if (verdict !== null && accepting !== undefined)
       shadowed.set(accepting, [...(shadowed.get(accepting) ?? []), verdict])
-    const all = [...reservations, ...(verdict?.reservations ?? []).map((one) => ({ ...one, mustFit: false as const }))]
-    const versions = { version: active?.version ?? 0, ...(shadow === null ? {} : { shadow: shadow.version }) }
-    return { policy: { ...versions, tags, prices }, ...(all.length === 0 ? {} : { reservations: all }) }
+    const version = active?.version ?? 0
+    const policy = shadow === null ? { version, tags, prices } : { version, shadow: shadow.version, tags, prices }
+    const ofShadow = verdict?.reservations.map((one) => ({ ...one, mustFit: false as const })) ?? []
+    return reservations.length + ofShadow.length === 0
+      ? { policy }
+      : { policy, reservations: [...reservations, ...ofShadow] }
   }
 
   const nowhere = { walletId: null, chainId: null }
   return {
-    async transaction(type, data, asking) {
-      if (UNJUDGED.includes(type)) return {}
-      return judge(data, asking, (facts) => judgedTransaction({ type, data }, facts))
-    },
+    transaction: (type, data, asking) =>
+      UNJUDGED.includes(type)
+        ? Promise.resolve({})
+        : judge(data, asking, (facts) => judgedTransaction({ type, data }, facts)),
     signature: (requested, asking) => judge(requested, asking, (facts) => judgedSignature(requested, facts)),
     export: (requested, asking) => judge(requested, asking, (facts) => judgedExport(requested, facts)),
     voucher: (requested, asking) => judge(requested, asking, (facts) => judgedVoucher(requested, facts)),

@@ -38,14 +38,13 @@ const NO_ASSETS: KnownAssets = { tokenOf: () => null, priceOf: () => null }
  */
 export async function judgedNow(
   sources: FactSources,
-  place: Place & { readonly actor: string; readonly asksOwn: boolean },
+  { tenantId, environment, walletId, chainId }: Place,
+  { actor, asksOwn }: { readonly actor: string; readonly asksOwn: boolean },
   read: (facts: Facts) => Judged,
 ): Promise<JudgedNow> {
-  const { tenantId, environment, walletId, chainId, actor, asksOwn } = place
-  const [tags, { tokenOf, priceOf }] = await Promise.all([
-    walletId === null ? [] : sources.tagsOf(walletId),
-    chainId === null ? NO_ASSETS : sources.assetsOf(tenantId, chainId),
-  ])
+  // One after the other: almost always both are known, and waiting for both together costs more than either.
+  const tags = walletId === null ? [] : await sources.tagsOf(walletId)
+  const { tokenOf, priceOf } = chainId === null ? NO_ASSETS : await sources.assetsOf(tenantId, chainId)
   const prices = new Map<string, Price>()
   const [own, collections] = [new Answers(), new Answers()]
   const facts: Facts = {
@@ -63,7 +62,7 @@ export async function judgedNow(
   }
   for (;;) {
     const request = read(facts)
-    if (own.open.size === 0 && collections.open.size === 0) return { request, tags, prices: recordedPrices(prices) }
+    if (!own.isAsked && !collections.isAsked) return { request, tags, prices: recordedPrices(prices) }
     await Promise.all([
       own.fill((addresses) => sources.ownAmong({ tenantId, environment }, addresses)),
       collections.fill((contracts) => sources.collectionsAmong(tenantId, chainId ?? 0, contracts)),
@@ -71,28 +70,34 @@ export async function judgedNow(
   }
 }
 
-/** What was asked, and what is known of it. */
+/** What was asked, and what is known of it. Most requests ask nothing. */
 class Answers {
-  readonly open = new Set<string>()
-  private readonly known = new Map<string, boolean>()
+  private known: Map<string, boolean | null> | null = null
+  isAsked = false
 
   has(name: string): boolean {
-    const answer = this.known.get(name)
-    if (answer === undefined) this.open.add(name)
+    this.known ??= new Map()
+    const answer = this.known.get(name) ?? null
+    if (answer === null) {
+      this.known.set(name, null)
+      this.isAsked = true
+    }
     return answer ?? false
   }
 
   async fill(ask: (names: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
-    const names = [...this.open]
-    if (names.length === 0) return
+    const { known } = this
+    if (!this.isAsked || known === null) return
+    const names = [...known].flatMap(([name, answer]) => (answer === null ? [name] : []))
     const found = await ask(names)
-    for (const name of names) this.known.set(name, found.has(name))
-    this.open.clear()
+    for (const name of names) known.set(name, found.has(name))
+    this.isAsked = false
   }
 }
 
 /** In one order, whatever the order in which they were asked for. */
 function recordedPrices(prices: ReadonlyMap<string, Price>): PolicyPart['prices'] {
+  if (prices.size === 0) return []
   return [...prices]
     .map(([assetId, { usd, at }]) => ({ assetId, usd, at }))
     .sort((a, b) => (a.assetId < b.assetId ? -1 : 1))
