@@ -104,7 +104,7 @@ function transaction(type: Opening, parts: Parameters<typeof openingData>[0]): C
 }
 
 const swapped = {
-  ...{ amountType: 'exact_input', toAsset: USDT, fromAmount: '1000000', toAmount: '999000', limit: '990000' },
+  ...{ amountType: 'exact_input' as const, toAsset: USDT, fromAmount: '1000000', toAmount: '999000', limit: '990000' },
   ...{ wrapped: null, approvalTransactionId: null },
 } as const
 const transactions: readonly fc.Arbitrary<Case>[] = [
