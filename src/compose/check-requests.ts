@@ -25,17 +25,33 @@ import type { Kernel } from './kernel.ts'
 
 type Parts = Pick<Kernel, 'log' | 'pool' | 'chains' | 'clock'>
 
-/** @param options.counts whether this process may read what the append has counted */
+/**
+ * @param options.counts whether this process may read what the append has counted
+ * @param options.onMismatches called with the number of requests that are not as the policy says
+ */
 export function composeCheckRequests(
   parts: Parts,
-  { counts, times = null }: { readonly counts: boolean; readonly times?: LogClock | null },
+  {
+    counts,
+    times = null,
+    onMismatches = () => undefined,
+  }: {
+    readonly counts: boolean
+    readonly times?: LogClock | null
+    readonly onMismatches?: (requests: number) => void
+  },
 ): CheckRequests {
   const { pool, clock } = parts
   const spentIn = gathering((buckets: Parameters<CountedSpends['spentIn']>[0]) => readBuckets(pool, buckets), {
     isShared: isConnectionFailure,
   })
   const counted = counts ? { spentIn, clock } : null
-  return createCheckRequests(createRecordedPolicies(pool), factSources(parts), { counted, times })
+  const check = createCheckRequests(createRecordedPolicies(pool), factSources(parts), { counted, times })
+  return async (requests) => {
+    const problems = await check(requests)
+    onMismatches(problems.size)
+    return problems
+  }
 }
 
 /** Notes the newest position of the log at once, and then every minute. */

@@ -65,7 +65,10 @@ export function composeCoverage(
 ): CoverageOf {
   const { log } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
-  const checkRequests = composeCheckRequests(kernel, { counts: false, times })
+  const checkRequests = composeCheckRequests(kernel, {
+    ...{ counts: false, times },
+    onMismatches: kernel.metrics.countPolicyMismatches,
+  })
   const problems = { signature: signatureProblem(checkRequests), voucher: voucherProblem(checkRequests) }
   const transactions = coverTransactions(kernel, {
     check: composeCheckRecorded(kernel, walletOf, keys, checkRequests),

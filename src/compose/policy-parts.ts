@@ -43,6 +43,7 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
     log,
     shadowed: judge.shadowed,
     forget(owner) {
+      metrics.countRejudged()
       inForce.forget(owner)
       tags.forget()
     },

@@ -85,7 +85,10 @@ export async function startSigner(
   const walletOf = createSigningWalletOf(factsOf)
   await answered(() => adoptTagKey(log, tagKeys))
   const times = await answered(() => startLogClock(kernel, signal))
-  const checkRequests = composeCheckRequests(kernel, { counts: true, times })
+  const checkRequests = composeCheckRequests(kernel, {
+    ...{ counts: true, times },
+    onMismatches: kernel.metrics.countPolicyMismatches,
+  })
   const check = composeCheckRecorded(kernel, walletOf, tagKeys, checkRequests)
   const problems = {
     signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),

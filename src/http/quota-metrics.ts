@@ -1,4 +1,4 @@
-/** Metrics of quotas, and of requests that their API key did not let in. */
+/** Metrics of quotas, of requests that their API key did not let in, and of policies. */
 import { Counter, type Registry } from 'prom-client'
 import type { Quota } from '../core/quotas.ts'
 
@@ -12,6 +12,10 @@ export type QuotaMetrics = {
   readonly countKeyRefusal: (reason: KeyRefusal) => void
   /** One request refused by a rule of a policy, or by its default: `rule` is `null`; with `shadow` it would have been. */
   readonly countPolicyRefusal: (refusal: PolicyRefusal) => void
+  /** One request judged again: another version was in force by its append, or its wallet had other tags. */
+  readonly countRejudged: () => void
+  /** So many requests that are not signed, because they are not as the policy of the log says. */
+  readonly countPolicyMismatches: (requests: number) => void
 }
 
 type PolicyRefusal = { readonly rule: string | null; readonly reason: string; readonly shadow: boolean }
@@ -39,6 +43,16 @@ export function createQuotaMetrics(registry: Registry): QuotaMetrics {
     labelNames: ['rule', 'reason', 'effect'],
     registers,
   })
+  const rejudged = new Counter({
+    name: 'bursar_policy_rejudged_total',
+    help: 'Requests judged again, because another version of the policy or other tags of the wallet were in force when they were recorded.',
+    registers,
+  })
+  const mismatches = new Counter({
+    name: 'bursar_policy_mismatches_total',
+    help: 'Checks by a signer or a party that found a recorded request not to be as the policy of the log says. It is checked again as long as it waits.',
+    registers,
+  })
   const rules = new Set<string>()
   const labelOf = (rule: string | null) => {
     if (rule === null) return 'default'
@@ -48,6 +62,8 @@ export function createQuotaMetrics(registry: Registry): QuotaMetrics {
   return {
     countPolicyRefusal: ({ rule, reason, shadow }) =>
       policies.inc({ rule: labelOf(rule), reason, effect: shadow ? 'reported' : 'refused' }),
+    countRejudged: () => rejudged.inc(),
+    countPolicyMismatches: (requests) => mismatches.inc(requests),
     countQuotaRefusal: (quota) => refusals.inc({ quota }),
     countKeyRefusal: (reason) => keys.inc({ reason }),
   }

@@ -164,6 +164,24 @@ t.test(
   },
 )
 
+t.test('a metric counts requests that are judged again', async (t) => {
+  const { url, log } = await withPayer(t)
+  const { pay, kernel } = await startProcess(t, url)
+  const rejudged = async () => {
+    const text = await kernel.metrics.registry.getSingleMetricAsString('bursar_policy_rejudged_total')
+    return Number(/^bursar_policy_rejudged_total\{.*\} (\d+)$/m.exec(text)?.[1])
+  }
+  await publish(log, capOf('5'))
+  await pay()
+  t.equal(await rejudged(), 0)
+  // What is in force is known for a while only: it may have been read again by then.
+  for (let amount = 6; (await rejudged()) === 0; amount += 1) {
+    await publish(log, capOf(String(amount)))
+    await pay()
+  }
+  t.equal(await rejudged(), 1)
+})
+
 t.test('what fails gives back what it reserved, and a revoked settlement takes it again', async (t) => {
   const { url, pool, log } = await withPayer(t)
   await publish(log, capOf('5'))

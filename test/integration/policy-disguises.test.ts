@@ -76,3 +76,5 @@ t.test('a limit of amounts refuses a call that takes a token that nobody registe
   await rpc('anvil_setStorageAt', CONTRACT, `0x${word('0x0')}`, `0x${word('0x0')}`)
   t.match(await call('0x12345678'), { status: 202 }, 'a call that takes nothing')
 })
+
+t.end()

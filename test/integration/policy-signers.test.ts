@@ -3,7 +3,7 @@
  * request again by the policy of the log, and signs nothing that it forbids.
  */
 import t from 'tap'
-import { composeKernel } from '../../src/compose/kernel.ts'
+import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Policy } from '../../src/core/policy.ts'
@@ -73,10 +73,17 @@ async function reasonsFor(ids: readonly string[]): Promise<readonly string[]> {
   })
   return reasons.map(String)
 }
+/** What the metric of the signer that stopped last had counted. */
+let mismatches = 0
+async function countedIn({ metrics }: Kernel): Promise<number> {
+  const text = await metrics.registry.getSingleMetricAsString('bursar_policy_mismatches_total')
+  return Number(/^bursar_policy_mismatches_total\{.*\} (\d+)$/m.exec(text)?.[1])
+}
 /** The same of a signer that starts now, and stops then. */
 async function refusalsOf(ids: readonly string[]): Promise<readonly string[]> {
   await service.startWorker('signer')
   const reasons = await reasonsFor(ids)
+  mismatches = await countedIn(service.workerOf('signer'))
   await service.stopWorker('signer')
   return reasons
 }
@@ -101,6 +108,7 @@ t.test('a request that an API process forged is not signed if the policy forbids
   for (const [, changed] of lies) ids.push(await forge(changed))
   const reasons = await refusalsOf(ids)
   for (const [n, [what, , reason]] of lies.entries()) t.match(reasons[n], reason, `${what}: ${reasons[n]}`)
+  t.ok(mismatches >= lies.length, `the metric counts what is not signed: ${mismatches}`)
   for (const id of ids) t.match(await stage.read(payer, id), { state: 'requested', hash: null })
 
   const { findings } = JSON.parse((await runCommandLine(composeOperator(service.env), 'stuck --json')).out)

@@ -108,3 +108,5 @@ t.test('the first one goes on, and the report ends', async (t) => {
   await first.stop()
   t.equal((await cursor())?.hash, (await headOf(ours)).hash)
 })
+
+t.end()

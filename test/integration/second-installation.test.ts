@@ -146,3 +146,5 @@ t.test('an empty directory for the keystore gets no seed from a backup or a refu
   )
   t.strictSame(await spoilable(), before)
 })
+
+t.end()
