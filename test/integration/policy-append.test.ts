@@ -164,6 +164,44 @@ t.test(
   },
 )
 
+t.test(
+  'a request in the batch of a publication is judged again, and by position comes behind what judged it',
+  async (t) => {
+    const { url, pool, log } = await withPayer(t)
+    await publish(log, capOf('500'))
+    const { kernel, parts, pay } = await startProcess(t, url)
+    const intent = payment(kernel.log.now())
+    const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
+    const opened = await Promise.all(
+      [1, 2].map(async () => {
+        const judged = await parts.policies.judge.transaction('TransferRequested', intent, metadata)
+        return openTransaction(kernel.newId, 'TransferRequested', { ...intent, ...judged }, metadata)
+      }),
+    )
+    const publication = await policyChange(log, capOf('400'))
+    // The first one goes out alone, the others collect behind it.
+    const first = pay()
+    const [before, change, after] = await Promise.allSettled([
+      kernel.log.append({ changes: [opened[0]?.change ?? publication] }),
+      kernel.log.append({ changes: [publication] }),
+      kernel.log.append({ changes: [opened[1]?.change ?? publication] }),
+    ])
+    await first
+    t.equal(change.status, 'fulfilled')
+    t.ok(after.status === 'rejected' && after.reason instanceof PolicyChanged)
+    t.ok(before.status === 'fulfilled' || before.reason instanceof PolicyChanged)
+    const { rows } = await pool.query<{ type: string; named: string | null; version: string | null }>(
+      `SELECT type, data->'policy'->>'version' AS named, data->>'version' AS version FROM events
+      WHERE type IN ('PolicyPublished', 'TransferRequested') ORDER BY position`,
+    )
+    let active: string | null = null
+    for (const row of rows) {
+      if (row.type === 'PolicyPublished') active = row.version
+      else t.equal(row.named, active)
+    }
+  },
+)
+
 t.test('a metric counts requests that are judged again', async (t) => {
   const { url, log } = await withPayer(t)
   const { pay, kernel } = await startProcess(t, url)

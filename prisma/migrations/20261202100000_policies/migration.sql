@@ -159,7 +159,9 @@ BEGIN
      CROSS JOIN LATERAL json_to_record(coalesce(j.policy, '{}')::json) AS d(version integer, shadow integer, tags json)
       LEFT JOIN LATERAL (SELECT v.tags FROM wallets v WHERE v.wallet_id = j.wallet_id OFFSET 0) AS w ON true
      CROSS JOIN LATERAL unnest(j.commits) AS c(commit)
-     WHERE CASE WHEN p.active_version = 0 AND p.shadow_version = 0 THEN j.policy IS NOT NULL
+     -- What is appended together with a change of what it is judged by would have been judged before it, and have a place behind it.
+     WHERE j.tenant_id || '-' || j.environment = ANY (changing)
+        OR CASE WHEN p.active_version = 0 AND p.shadow_version = 0 THEN j.policy IS NOT NULL
                 ELSE (d.version = p.active_version AND coalesce(d.shadow, 0) = p.shadow_version
                       AND array(SELECT json_array_elements_text(d.tags)) = coalesce(w.tags, '{}')) IS NOT TRUE END);
 END $$;
