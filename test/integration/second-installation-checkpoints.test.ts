@@ -66,3 +66,29 @@ t.test(
     t.match(await takeAs({}).then((take) => take()), { isNew: true }, 'the first auditor signs its log')
   },
 )
+
+t.test('after a restore the auditor goes on under a new name once the rows of the old one are removed', async (t) => {
+  const { url, directory, keyFile, checkpointFile, pool, transfers, takeCheckpoint } = await withAudit(t)
+  await transfers(2)
+  await takeCheckpoint()
+  const takeAs = (settings: NodeJS.ProcessEnv) =>
+    composeTakeCheckpoint({
+      pool,
+      clock: Date.now,
+      logger: keptLog().logger,
+      config: loadConfig({ DATABASE_URL: url, DATA_DIR: join(directory, 'data'), ...settings }),
+    })
+  const anew = {
+    AUDIT_KEY_FILE: join(directory, 'new.key'),
+    AUDIT_CHECKPOINT_FILE: join(directory, 'new'),
+    AUDIT_ORIGIN: 'example.com/new',
+  }
+  await t.rejects(takeAs(anew), { code: 'audit_key_missing' }, 'the rows are of the old name')
+  await pool.query('DELETE FROM audit_checkpoints')
+  t.match(await takeAs(anew).then((take) => take()), { isNew: true, origin: 'example.com/new' })
+  const old = { AUDIT_KEY_FILE: keyFile, AUDIT_CHECKPOINT_FILE: checkpointFile, AUDIT_ORIGIN: 'example.com/test' }
+  await t.rejects(
+    takeAs(old).then((take) => take()),
+    /not signed with the key of this auditor/,
+  )
+})
