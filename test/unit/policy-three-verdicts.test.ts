@@ -27,6 +27,7 @@ import {
   type SignedFacts,
 } from '../../src/policies/signature-intents.ts'
 import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
+import type { SwapIntent } from '../../src/transactions/events.ts'
 import {
   ALICE,
   BOB,
@@ -103,10 +104,10 @@ function transaction(type: Opening, parts: Parameters<typeof openingData>[0]): C
   }
 }
 
-const swapped = {
-  ...{ amountType: 'exact_input' as const, toAsset: USDT, fromAmount: '1000000', toAmount: '999000', limit: '990000' },
-  ...{ wrapped: null, approvalTransactionId: null },
-} as const
+const swapped: SwapIntent = {
+  ...{ toAsset: USDT, fromAmount: '1000000', toAmount: '999000', limit: '990000' },
+  ...{ amountType: 'exact_input', wrapped: null, approvalTransactionId: null },
+}
 const transactions: readonly fc.Arbitrary<Case>[] = [
   fc.tuple(addresses, amounts, fc.constantFrom(ETH, USDC), fc.boolean()).map(([to, amount, asset, isOfBatch]) => {
     const subject = isOfBatch ? ({ type: 'transfer_batch', id: 'batch_1' } as never) : null
