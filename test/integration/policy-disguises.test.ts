@@ -1,7 +1,7 @@
 /** What moves assets under another name, over HTTP: allowances that few tokens have, hashes in typed data, and tokens that nobody registered. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { eventually } from '../support/sandbox-eventually.ts'
+import { publishOver } from '../support/published-policy.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const CONTRACT = '0x1111111111111111111111111111111111111111'
@@ -15,15 +15,6 @@ const { api } = service
 const post = (path: string, body: unknown) =>
   api.insist({ method: 'POST', path, key: randomBytes(8).toString('hex'), prefer: 'respond-async', body })
 const of = (what: string) => `/v1/wallets/${wallet?.id}/${what}`
-
-async function publish(rules: readonly object[]): Promise<void> {
-  const { draft } = (await api.insist({ path: '/v1/policies' })).body.data
-  const body = { revision: draft?.revision ?? 0, policy: { default: 'allow', rules } }
-  const { revision } = (await api.insist({ method: 'PUT', path: '/v1/policies', body })).body.data.draft
-  const { version } = (await post('/v1/policies/shadow', { revision })).body.data.shadow
-  await eventually(async () => (await api.insist({ path: '/v1/policies' })).body.data.shadow.seeded || null)
-  t.match(await post('/v1/policies/publish', { version }), { status: 200 })
-}
 
 const refused = (rule: string, reason: string) => ({
   status: 403,
@@ -39,15 +30,17 @@ t.test('a policy about other things opens nothing: permits are signed where a ru
     message: { spender: MALLORY },
   }
   const sign = () => post(of('sign/typed-data'), permit)
-  await publish([{ id: 'many', effect: 'limit', limit: { count: 1_000, window_seconds: HOUR } }])
+  await publishOver(api, [{ id: 'many', effect: 'limit', limit: { count: 1_000, window_seconds: HOUR } }])
   t.match(await sign(), { status: 422, body: { errors: [{ code: 'typed_data_spends' }] } })
-  await publish([{ id: 'night', effect: 'deny', match: { actions: ['sign_typed_data'], networks: ['polygon'] } }])
+  await publishOver(api, [
+    { id: 'night', effect: 'deny', match: { actions: ['sign_typed_data'], networks: ['polygon'] } },
+  ])
   t.match(await sign(), { status: 202 })
 })
 
 t.test('an allowance is one, whatever the token calls it', async (t) => {
   await rpc('anvil_setCode', CONTRACT, '0x00')
-  await publish([{ id: 'bounded', effect: 'deny', match: { actions: ['approve'], unlimited: true } }])
+  await publishOver(api, [{ id: 'bounded', effect: 'deny', match: { actions: ['approve'], unlimited: true } }])
   t.match(await call(`0xdaea85c5${word(MALLORY)}`), refused('bounded', 'denied'), 'approve(address) of MKR')
   t.match(await call(`0x110496e5${word(MALLORY)}${word('0x1')}`), refused('bounded', 'denied'), 'allow of Comet')
   const preSigned = `0xec6cb13f${word('0x40')}${word('0x1')}${word('0x0')}`
@@ -56,7 +49,7 @@ t.test('an allowance is one, whatever the token calls it', async (t) => {
 })
 
 t.test('a hash in typed data is the consent to whatever has it', async (t) => {
-  await publish([{ id: 'inside', effect: 'deny', match: { recipients: { not_in: ['own_wallets'] } } }])
+  await publishOver(api, [{ id: 'inside', effect: 'deny', match: { recipients: { not_in: ['own_wallets'] } } }])
   const sign = (type: string) =>
     post(of('sign/typed-data'), {
       domain: { name: 'Exchange', version: '1' },
@@ -68,7 +61,9 @@ t.test('a hash in typed data is the consent to whatever has it', async (t) => {
 })
 
 t.test('a limit of amounts refuses a call that takes a token that nobody registered', async (t) => {
-  await publish([{ id: 'day', effect: 'limit', limit: { asset_id: ETHER, amount: '50', window_seconds: HOUR } }])
+  await publishOver(api, [
+    { id: 'day', effect: 'limit', limit: { asset_id: ETHER, amount: '50', window_seconds: HOUR } },
+  ])
   // balanceOf returns the word 0; any other function sets it to 0, and its value in the beginning is 5.
   await rpc('anvil_setCode', CONTRACT, '0x60003560e01c6370a0823114601557600060005500' + '5b60005460005260206000f3')
   await rpc('anvil_setStorageAt', CONTRACT, `0x${word('0x0')}`, `0x${word('0x5')}`)
