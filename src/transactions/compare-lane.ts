@@ -12,7 +12,7 @@ import { countsNow } from '../chain/transaction-counts.ts'
 import { atMost } from '../core/at-most.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { SignedBytes } from './events.ts'
@@ -148,10 +148,10 @@ async function recover(
   // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
   const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
   const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
-  const changes = decided(
-    outcomes.map(({ known, command }) => (command === undefined ? null : record(ports, lane, known, command))),
+  const decisions = outcomes.map(({ known, command }) =>
+    command === undefined ? null : record(ports, lane, known, command),
   )
-  if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+  await log.commit(decisions, { fence: lease })
   for (const { known, command, held } of outcomes) {
     if (held !== undefined) ports.onHeld(lane, held)
     if (command && 'signed' in command) ports.onRecovered(lane, known.loaded.id, command.signed)

@@ -6,7 +6,7 @@ import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
@@ -66,10 +66,8 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
       () => lanes.spare(lane),
       async (funds) => {
         const purse = createPurse(funds)
-        const changes: Change[] = decided(
-          await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse }))),
-        )
-        if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+        const decisions = await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))
+        await log.commit(decisions, { fence: lease })
       },
     )
     return stuck.length > 0
