@@ -25,7 +25,6 @@ import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
 import { withinFunds } from './within-funds.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
@@ -112,7 +111,7 @@ async function replacement(
     transactionAggregate,
     loaded,
     { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: quoteAt(quote, priority) },
-    { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
+    { worker: 'signer', cause: laneName(lane), now: ports.log.now() },
   )
 }
 

@@ -4,7 +4,7 @@
  *
  * Invariant: bytes that the append refuses are forgotten. They were sent to nobody, and their nonces stay free.
  */
-import { change, type Loaded } from '../event-log/aggregate.ts'
+import { change, type Recording } from '../event-log/aggregate.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Fence } from '../event-log/leases.ts'
@@ -14,10 +14,8 @@ import { expired, type Ready, type Refused } from './examine-waiting.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { createPurse, type Purse, withinPurse } from './purse.ts'
 import { type SignBatchPorts, type Signed, signBatch } from './sign-batch.ts'
-import type { TransactionState } from './state.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
 import { withinFunds } from './within-funds.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 export type SignAndRecordPorts = SignBatchPorts & {
   readonly log: EventLog
@@ -95,9 +93,7 @@ async function recordEnded(
   lease: Fence,
   ended: readonly Refused[],
 ): Promise<number> {
-  const changes = ended.map(({ loaded, command }) =>
-    change(transactionAggregate, loaded, command, contextOf(log, lane, loaded)),
-  )
+  const changes = ended.map(({ loaded, command }) => change(transactionAggregate, loaded, command, bySigner(log, lane)))
   return (await log.commit(changes, { fence: lease, onUnstorable })).length
 }
 
@@ -108,12 +104,7 @@ async function recordSigned(
   signed: readonly Signed<Ready>[],
 ): Promise<number> {
   const changes = signed.map(({ item: { loaded, quote }, bytes }) =>
-    change(
-      transactionAggregate,
-      loaded,
-      { type: 'RecordSignature', signed: bytes, quote },
-      contextOf(log, lane, loaded),
-    ),
+    change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote }, bySigner(log, lane)),
   )
   const deadlines = signed.flatMap(({ item: { loaded, transaction } }) =>
     transaction.intent.validUntil === null ? [] : [loaded.id],
@@ -121,8 +112,8 @@ async function recordSigned(
   return (await log.commit(changes, { fence: lease, deadlines, onUnstorable })).length
 }
 
-function contextOf(log: EventLog, lane: Lane, { state }: Loaded<TransactionState>) {
-  return { metadata: workerMetadata(state, 'signer', laneName(lane)), now: log.now() }
+function bySigner(log: EventLog, lane: Lane): Recording {
+  return { worker: 'signer', cause: laneName(lane), now: log.now() }
 }
 
 /** Within the purse, with the tag by which the bytes are recognised if the database forgets them. */

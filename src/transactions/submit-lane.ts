@@ -13,7 +13,6 @@ import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { LackGas } from './needed-gas.ts'
 import { type Answered as Answer, isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
 /** Versions per transaction: with fee bumps of an eighth, these reach down to a third of the price. */
@@ -217,8 +216,11 @@ async function record({ log }: SubmitLanePorts, lane: Lane, lease: Fence, outcom
         const loaded = current[index]
         // Unknown: a database restored since has forgotten it. Held: the same bytes are sent, and nothing is recorded.
         if (loaded === undefined || loaded.state.state === 'unknown' || loaded.held != null) return null
-        const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
-        return change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })
+        return change(transactionAggregate, loaded, outcome, {
+          worker: 'submitter',
+          cause: laneName(lane),
+          now: log.now(),
+        })
       })
     },
     { fence: lease },
