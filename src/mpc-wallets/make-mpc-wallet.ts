@@ -113,5 +113,5 @@ async function assign(log: EventLog, { wallet, metadata }: LoadedRequest, keyId:
   const recipient = { walletId: wallet.id, tenantId: metadata.tenantId }
   const assigned = change(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
-  await log.commit([assigned, recorded])
+  await log.commit<unknown>([assigned, recorded])
 }

@@ -76,7 +76,7 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
   const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
   try {
-    await log.commit([allotted, recorded])
+    await log.commit<unknown>([allotted, recorded])
   } catch (error) {
     if (!isAddressTaken(error)) throw error
     await log.commit([change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
