@@ -1,6 +1,7 @@
 /**
  * The common parts of every process: the database, the log, the chains, the queues. The only place that composes them.
  */
+
 import { hostname } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
@@ -12,9 +13,9 @@ import type { Clock } from '../core/ids.ts'
 import type { NewId } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases, type Leases } from '../event-log/leases.ts'
+import type { RecentSettings } from '../event-log/load-streams.ts'
 import { createEventLog, type EventLog } from '../event-log/log.ts'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
-import type { RecentSettings } from '../event-log/recent-states.ts'
 import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
 import { createMetrics, type Metrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
