@@ -13,8 +13,7 @@ import type { KeyLimitReached } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
+import type { ComposedApi } from './api-context.ts'
 
 export type ApiKeys = {
   readonly authenticator: ApiKeyAuthenticator
@@ -22,16 +21,8 @@ export type ApiKeys = {
   readonly routes: Routes
 }
 
-export function composeApiKeys(
-  { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
-  {
-    accept,
-    books,
-    limitsOfKeys,
-    limitReports,
-    policies,
-  }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys' | 'limitReports' | 'policies'>,
-): ApiKeys {
+export function composeApiKeys(ctx: ComposedApi): ApiKeys {
+  const { pool, log, logger, clock, newId, chains, accept, books, limitsOfKeys, limitReports, policies } = ctx
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
   )

@@ -20,21 +20,16 @@ import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import { createRequestWallet } from '../wallets/request-wallet.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import type { ComposedApi } from './api-context.ts'
 import { composeTokenRoutes } from './api-nft-tokens.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
 import type { MetadataParts } from './nft-metadata.ts'
-import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
-  kernel: Kernel,
-  { accept, findWallet, policies }: ApiParts,
-  transactions: TransactionParts,
+  ctx: ComposedApi,
   { pinMetadata, metadataUri }: MetadataParts,
   fundIssuer: FundIssuer,
 ): Routes[] {
-  const { config, pool, log, newId, wakeUps, chains, chainOf } = kernel
-  const { ports, reads } = transactions
+  const { config, pool, log, newId, wakeUps, chains, chainOf, accept, findWallet, policies, transactions: reads } = ctx
   const { untilMined } = reads
   const collections = createCollectionReads(pool)
   const issuerWallet = createIssuerWallet({
@@ -45,7 +40,7 @@ export function composeNftRoutes(
     fund: fundIssuer,
   })
   const requestCollection = createRequestCollection({
-    ...ports,
+    ...ctx,
     pool,
     issuerWallet,
     pinMetadata,
@@ -53,7 +48,7 @@ export function composeNftRoutes(
     codeOf: (chainId) => chainOf(chainId).code,
   })
   const mintTokens = createMintTokens({
-    ...ports,
+    ...ctx,
     ...{ collections, pinMetadata },
     judgeVoucher: policies.judge.voucher,
     allot: createAllot(pool),
@@ -64,7 +59,7 @@ export function composeNftRoutes(
   const mints = createMintReads(pool)
   const ownersOf = createOwnersOf(pool)
   const requestTransfer = createRequestNftTransfer({
-    ...ports,
+    ...ctx,
     pool,
     readCollection: collections.readHeld,
     // Receivers are third-party contracts.
@@ -82,7 +77,7 @@ export function composeNftRoutes(
       warnOfRecipients,
       ownersOf,
     }),
-    ...composeTokenRoutes(kernel, { ...ports, log, collections, mints, ownersOf, pinMetadata, untilMined }),
+    ...composeTokenRoutes(ctx, { ...ctx, collections, mints, ownersOf, pinMetadata, untilMined }),
     nftTransferRoutes({
       requestTransfer,
       reads: createNftTransferReads(pool),

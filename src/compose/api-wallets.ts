@@ -12,11 +12,10 @@ import { walletRoutes } from '../wallets/routes.ts'
 import { createHasSigner } from '../wallets/signer-presence.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { createWatchWallet } from '../wallets/watch-wallet.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
+import type { ComposedApi } from './api-context.ts'
 
-export function composeWalletRoutes(kernel: Kernel, { accept, books, findWallet, prisma }: ApiParts): Routes[] {
-  const { config, log, pool, wakeUps, newId, chains, chainOf } = kernel
+export function composeWalletRoutes(ctx: ComposedApi): Routes[] {
+  const { config, log, pool, wakeUps, newId, chains, chainOf, accept, books, findWallet, prisma } = ctx
   const reads = createWalletReads({ pool, prisma })
   const describe = createDescribeAsset(books)
   return [

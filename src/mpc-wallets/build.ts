@@ -1,11 +1,11 @@
 /** The routes of key shares, with their use cases. */
-import type { RouteNeeds } from '../capability.ts'
+import type { ApiContext } from '../api-context.ts'
 import { createSharesReads } from './read-shares.ts'
 import { createRequestRefresh } from './request-refresh.ts'
 import { shareRoutes } from './routes.ts'
 import { createUntilRefreshed } from './wait-for-refresh.ts'
 
-type Needs = Pick<RouteNeeds, 'log' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet'>
+type Needs = Pick<ApiContext, 'log' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet'>
 
 export function buildShares({ log, pool, wakeUps, newId, accept, findWallet }: Needs) {
   return shareRoutes({

@@ -1,10 +1,10 @@
 /** The routes of recovery, with their use cases. */
-import type { RouteNeeds } from '../capability.ts'
+import type { ApiContext } from '../api-context.ts'
 import { createExportReads } from './read-exports.ts'
 import { createRequestExport } from './request-export.ts'
 import { recoveryRoutes } from './routes.ts'
 
-export function buildRecovery(needs: RouteNeeds) {
+export function buildRecovery(needs: ApiContext) {
   const { config, log, logger, metrics, newId, accept, findWallet, judge } = needs
   return recoveryRoutes({
     findWallet,

@@ -1,15 +1,15 @@
 /** The routes of signatures, with their use cases. */
-import type { RouteNeeds } from '../capability.ts'
+import type { ApiContext } from '../api-context.ts'
 import { createSignatureReads } from './read-signatures.ts'
 import { createRequestSignature } from './request-signature.ts'
 import { signatureRoutes } from './routes.ts'
 import { createWaitForSignature } from './wait-for-signature.ts'
 
 type Needs = Pick<
-  RouteNeeds,
+  ApiContext,
   'log' | 'logger' | 'pool' | 'wakeUps' | 'newId' | 'accept' | 'findWallet' | 'isManaged' | 'judge'
 > & {
-  readonly config: Pick<RouteNeeds['config'], 'spendingTypedData' | 'sandbox'>
+  readonly config: Pick<ApiContext['config'], 'spendingTypedData' | 'sandbox'>
 }
 
 export function buildSignatures({

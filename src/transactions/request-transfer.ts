@@ -9,19 +9,10 @@ import type { Metadata } from '../core/messages.ts'
 import { parseAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import type { Accepted } from '../event-log/accept.ts'
 import type { GasPriority, Intent } from './events.ts'
-import type { PlainGas } from './plain-gas.ts'
-import {
-  completeIntent,
-  findPayer,
-  openTransaction,
-  type PreparePorts,
-  type Requester,
-  requireFuture,
-  type Sender,
-} from './prepare-transaction.ts'
-import type { WantedTransfer } from './transfer-gas.ts'
+import { completeIntent, findPayer, openTransaction, type Requester, requireFuture } from './prepare-transaction.ts'
+import type { SendContext } from './send-context.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
 export type TransferRequest = {
@@ -36,56 +27,41 @@ export type TransferRequest = {
   readonly validUntil: string | null
 }
 
-export type TransferPorts = PreparePorts & {
-  readonly accept: Accept
-  /**
-   * @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be
-   *   read
-   */
-  readonly resolveAsset: (asset: string, sender: Sender, tenantId: string, field?: string) => Promise<Asset>
-  readonly transferGas: (chainId: number, transfer: WantedTransfer) => Promise<PlainGas>
-  /** Whether the address has code that runs when it is paid. @throws Unavailable */
-  readonly hasCode: (chainId: number, address: string) => Promise<boolean>
-}
-
-export type RequestTransfer = (
-  request: TransferRequest,
-  metadata: Metadata,
-  environment: Environment,
-) => Promise<Accepted<TransactionView>>
-
 /**
  * @throws NotFound, ValidationFailed (bad address, amount or asset, `watch_only`, `expired`), Conflict `wallet_archived` or
  *   `token_unreadable`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
-  const { accept, newId } = ports
-  return (request, metadata, environment) =>
-    accept(metadata, async (append) => {
-      const { tenantId, actor } = metadata
-      const intent = await prepareIntent(ports, request, { tenantId, actor, environment, accepting: metadata })
-      const opening = openTransaction(newId, 'TransferRequested', intent, metadata)
-      const { transactionId: id, change, guards, explain } = opening
-      return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
-    })
+export function requestTransfer(
+  ctx: SendContext,
+  request: TransferRequest,
+  metadata: Metadata,
+  environment: Environment,
+): Promise<Accepted<TransactionView>> {
+  return ctx.accept(metadata, async (append) => {
+    const { tenantId, actor } = metadata
+    const intent = await prepareIntent(ctx, request, { tenantId, actor, environment, accepting: metadata })
+    const opening = openTransaction(ctx.newId, 'TransferRequested', intent, metadata)
+    const { transactionId: id, change, guards, explain } = opening
+    return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
+  })
 }
 
 /** Everything about a transfer that can be decided before it is recorded. */
 export async function prepareIntent(
-  ports: TransferPorts,
+  ctx: SendContext,
   request: TransferRequest,
   owner: Owner & Requester,
 ): Promise<Intent> {
-  const sender = await findPayer(ports, owner, request.walletId)
-  const now = ports.log.now()
-  const assetOf = (name: string) => ports.resolveAsset(name, sender, owner.tenantId)
+  const sender = await findPayer(ctx, owner, request.walletId)
+  const now = ctx.log.now()
+  const assetOf = (name: string) => ctx.resolveAsset(name, sender, owner.tenantId)
   const { asset, to, amount } = await readFields(request, { assetOf, now })
-  const gas = await ports.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
+  const gas = await ctx.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
   const { gasPriority, referenceId, memo, validUntil } = request
   const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject: null } as const
   const wanted = { to, asset, amount, ...gas, gasPriority, referenceId, memo, validUntil, ...call }
   const { environment: _, ...requester } = owner
-  return completeIntent(ports, requester, sender, wanted, now)
+  return completeIntent(ctx, requester, sender, wanted, now)
 }
 
 /** What a transfer takes from its request. */

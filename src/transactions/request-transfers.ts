@@ -11,7 +11,8 @@ import { onceEach } from '../core/once-each.ts'
 import type { Accepted } from '../event-log/accept.ts'
 import type { GasPriority } from './events.ts'
 import { completeIntent, explainRefusal, findPayer, openTransaction, requireFuture } from './prepare-transaction.ts'
-import { readFields, type TransferPorts, type TransferRequest } from './request-transfer.ts'
+import { readFields, type TransferRequest } from './request-transfer.ts'
+import type { SendContext } from './send-context.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
 /** What an item leaves out, the batch has. */
@@ -27,61 +28,60 @@ export type BatchRequest = {
   readonly validUntil: string | null
 }
 
-/** The transactions in the order of the items. */
-export type RequestTransfers = (
-  request: BatchRequest,
-  metadata: Metadata,
-  environment: Environment,
-) => Promise<Accepted<readonly TransactionView[]>>
-
 /**
- * The wallet is looked up once, each asset once, and the code of all recipients in one body to a node.
+ * The wallet is looked up once, each asset once, and the code of all recipients in one body to a node. It returns the
+ * transactions in the order of the items.
  *
  * @throws NotFound, ValidationFailed (fields of items, `watch_only`), Conflict `wallet_archived`, `ambiguous_asset` or
  *   `token_unreadable`, InsufficientFunds with the total of an asset, IdempotencyKeyReused, Unavailable
  */
-export function createRequestTransfers(ports: TransferPorts): RequestTransfers {
-  const { accept, log, newId } = ports
-  return (request, metadata, environment) =>
-    accept(metadata, async (append) => {
-      const { tenantId, actor } = metadata
-      const owner = { tenantId, environment }
-      const sender = await findPayer(ports, owner, request.walletId)
-      const now = log.now()
-      const assetOf = onceEach((name) => {
-        const first = request.items.findIndex(({ asset }) => asset === name)
-        return ports.resolveAsset(name, sender, tenantId, fieldPath(['items', first, 'asset']))
-      })
-      const fields = await readItems(request, assetOf, now)
-      const id = newId('transferBatch')
-      const intents = await Promise.all(
-        fields.map(async ({ item, asset, to, amount }) => {
-          const wanted = { from: sender.address, to, contract: asset.contract, amount }
-          const gas = await ports.transferGas(sender.chainId, wanted)
-          const { referenceId, memo, gasPriority, validUntil } = item
-          const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
-          const subject = { type: 'transfer_batch', id }
-          const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject } as const
-          return completeIntent(
-            ports,
-            { tenantId, actor, accepting: metadata },
-            sender,
-            { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
-            now,
-          )
-        }),
-      )
-      const recorded = forResource(metadata, id)
-      // In order: a lane signs in the order of ids.
-      const opened = intents.map((intent, part) => openTransaction(newId, 'TransferRequested', intent, recorded, part))
-      const changes = opened.map(({ change }) => change)
-      return append({
-        id,
-        commit: { changes, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
-        explain: (error) => explainRefusal(error, intents, { isTransfer: false }),
-        made: changes.map((change) => viewOf(change)),
-      })
+export function requestTransfers(
+  ctx: SendContext,
+  request: BatchRequest,
+  metadata: Metadata,
+  environment: Environment,
+): Promise<Accepted<readonly TransactionView[]>> {
+  return ctx.accept(metadata, async (append) => {
+    const { tenantId, actor } = metadata
+    const owner = { tenantId, environment }
+    const sender = await findPayer(ctx, owner, request.walletId)
+    const now = ctx.log.now()
+    const assetOf = onceEach((name) => {
+      const first = request.items.findIndex(({ asset }) => asset === name)
+      return ctx.resolveAsset(name, sender, tenantId, fieldPath(['items', first, 'asset']))
     })
+    const fields = await readItems(request, assetOf, now)
+    const id = ctx.newId('transferBatch')
+    const intents = await Promise.all(
+      fields.map(async ({ item, asset, to, amount }) => {
+        const wanted = { from: sender.address, to, contract: asset.contract, amount }
+        const gas = await ctx.transferGas(sender.chainId, wanted)
+        const { referenceId, memo, gasPriority, validUntil } = item
+        const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
+        const subject = { type: 'transfer_batch', id }
+        const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject } as const
+        return completeIntent(
+          ctx,
+          { tenantId, actor, accepting: metadata },
+          sender,
+          { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
+          now,
+        )
+      }),
+    )
+    const recorded = forResource(metadata, id)
+    // In order: a lane signs in the order of ids.
+    const opened = intents.map((intent, part) =>
+      openTransaction(ctx.newId, 'TransferRequested', intent, recorded, part),
+    )
+    const changes = opened.map(({ change }) => change)
+    return append({
+      id,
+      commit: { changes, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
+      explain: (error) => explainRefusal(error, intents, { isTransfer: false }),
+      made: changes.map((change) => viewOf(change)),
+    })
+  })
 }
 
 /** @throws ValidationFailed with every invalid field; an unknown asset is reported for the first item that names it */

@@ -6,18 +6,13 @@ import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { type AnswerPorts, answerAccepted, answerBatch } from './answer-accepted.ts'
+import { answerAccepted, answerBatch } from './answer-accepted.ts'
 import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
-import type { PreviewTransfer } from './preview-transfer.ts'
-import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
-import type { BatchRequest, RequestTransfers } from './request-transfers.ts'
+import { previewTransfer } from './preview-transfer.ts'
+import { requestTransfer, type TransferRequest } from './request-transfer.ts'
+import { type BatchRequest, requestTransfers } from './request-transfers.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
-
-export type TransferRoutePorts = AnswerPorts & {
-  readonly requestTransfer: RequestTransfer
-  readonly requestTransfers: RequestTransfers
-  readonly previewTransfer: PreviewTransfer
-}
+import type { SendContext } from './send-context.ts'
 
 const tags = ['Transactions']
 
@@ -68,8 +63,7 @@ const SENDS = {
   },
 } as const
 
-export function transferRoutes(ports: TransferRoutePorts): Routes {
-  const { requestTransfer, requestTransfers, previewTransfer } = ports
+export function transferRoutes(ctx: SendContext): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
@@ -85,8 +79,8 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) =>
-            requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs, over) => answerAccepted(ports, tenantId, accepted, waitMs, over),
+            requestTransfer(ctx, toTransfer(request.params.wallet_id, request.body), metadata, environment),
+          answer: (accepted, waitMs, over) => answerAccepted(ctx, tenantId, accepted, waitMs, over),
         })
       },
     )
@@ -106,8 +100,8 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) =>
-            requestTransfers(toBatch(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs, over) => answerBatch(ports, tenantId, accepted, waitMs, over),
+            requestTransfers(ctx, toBatch(request.params.wallet_id, request.body), metadata, environment),
+          answer: (accepted, waitMs, over) => answerBatch(ctx, tenantId, accepted, waitMs, over),
         })
       },
     )
@@ -120,7 +114,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
       },
       async (request) => {
         const requester = { ...request.caller, actor: metadataOf(request).actor }
-        return success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), requester))
+        return success(await previewTransfer(ctx, toTransfer(request.params.wallet_id, request.body), requester))
       },
     )
   }
