@@ -11,10 +11,12 @@ import type { FindReplay } from './event-log/find-replay.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { Judge } from './policies/judge.ts'
 import type { SendContext } from './transactions/send-context.ts'
+import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
 
 export type ApiContext = SendContext &
-  CallContext & {
+  CallContext &
+  ArchiveWalletContext & {
     readonly findWallet: FindWallet
     readonly findReplay: FindReplay
     readonly books: AssetBooks

@@ -8,11 +8,13 @@ import { createLimitReports } from '../access/report-limits.ts'
 import type { ApiContext } from '../api-context.ts'
 import { type AssetBooks, createAssetBooks } from '../assets/asset-books.ts'
 import { readAssetPrices } from '../assets/asset-prices.ts'
-import { createResolveAsset } from '../assets/resolve-asset.ts'
+import { describeAsset } from '../assets/describe-asset.ts'
+import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { createAvailableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
+import { findPositive } from '../balances/find-balances.ts'
 import { createReadBalance } from '../balances/read-balance.ts'
 import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
@@ -73,6 +75,8 @@ export function createApiContext(kernel: Kernel): ComposedApi {
       wakeUps,
       confirmationsOf: (chainId) => chainOf(chainId).settings.confirmations,
     }),
+    positiveBalances: (walletId) => findPositive(pool, walletId),
+    describeAsset: ({ tenantId, chainId }, assetId) => describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
     isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
     readBalance: composeReadBalance(kernel, { books, findWallet }),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
@@ -97,12 +101,11 @@ type SendingParts = Pick<
 function sendingParts(kernel: Kernel, books: AssetBooks): SendingParts {
   const { config, pool, clock, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
-  const resolve = createResolveAsset(books)
   const pricesOf = createCurrentPrices({ pool, clock })
   const requireReadable = createRequireReadable(pool)
   return {
     async resolveAsset(asset, sender, tenantId, field) {
-      const found = await resolve(tenantId, chainOf(sender.chainId).settings, asset, field)
+      const found = await resolveAsset({ books }, tenantId, chainOf(sender.chainId).settings, asset, field)
       await requireReadable(sender.chainId, found)
       return found
     },
@@ -160,13 +163,12 @@ function composeReadBalance(
   { pool, clock, chains, chainOf }: Kernel,
   { books, findWallet }: Pick<ApiContext, 'books' | 'findWallet'>,
 ): ApiContext['readBalance'] {
-  const resolve = createResolveAsset(books)
   return createReadBalance({
     pool,
     clock,
     findWallet,
     chainOf: createBalanceChains(chains.all),
-    resolveAsset: (wallet, name) => resolve(wallet.tenantId, chainOf(wallet.chainId).settings, name),
+    resolveAsset: (wallet, name) => resolveAsset({ books }, wallet.tenantId, chainOf(wallet.chainId).settings, name),
     assetsOf: async (wallet) => (await books.open(wallet.tenantId, chainOf(wallet.chainId).settings)).all,
   })
 }

@@ -17,9 +17,6 @@ import { createWarnOfRecipients } from '../nft/tokens/warn-of-recipients.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
 import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
 import { nftTransferRoutes } from '../nft/transfers/routes.ts'
-import { createRequestWallet } from '../wallets/request-wallet.ts'
-import { createHasSigner } from '../wallets/signer-presence.ts'
-import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import type { ComposedApi } from './api-context.ts'
 import { composeTokenRoutes } from './api-nft-tokens.ts'
 import type { MetadataParts } from './nft-metadata.ts'
@@ -29,16 +26,10 @@ export function composeNftRoutes(
   { pinMetadata, metadataUri }: MetadataParts,
   fundIssuer: FundIssuer,
 ): Routes[] {
-  const { config, pool, log, newId, wakeUps, chains, chainOf, accept, findWallet, policies, transactions: reads } = ctx
+  const { config, pool, wakeUps, chainOf, findWallet, policies, transactions: reads } = ctx
   const { untilMined } = reads
   const collections = createCollectionReads(pool)
-  const issuerWallet = createIssuerWallet({
-    pool,
-    requestWallet: createRequestWallet({ log, accept, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
-    waitForWallet: createWaitForWallet({ pool, wakeUps }),
-    chainIdOf: (key) => chains.get(key).settings.chainId,
-    fund: fundIssuer,
-  })
+  const issuerWallet = createIssuerWallet(ctx, fundIssuer)
   const requestCollection = createRequestCollection({
     ...ctx,
     pool,

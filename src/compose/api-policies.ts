@@ -13,12 +13,12 @@ import { runBacktest } from '../policies/run-backtest.ts'
 import type { ComposedApi } from './api-context.ts'
 import type { OwnSwapPorts } from './api-swaps.ts'
 import { PAST } from './capabilities.ts'
-import { type AssetOfOwner, createAssetOfOwner } from './policy-assets.ts'
+import { assetOfOwner } from './policy-assets.ts'
 import { composeSimulation } from './policy-simulation.ts'
 
 export function composePolicyRoutes(ctx: ComposedApi, swaps: OwnSwapPorts): readonly Routes[] {
-  const { pool, log, newId, clock, config, accept, books, policies } = ctx
-  const assetOf = createAssetOfOwner(ctx, books)
+  const { pool, log, newId, clock, config, accept, policies } = ctx
+  const assetOf = (owner: Owner, assetId: string) => assetOfOwner(ctx, owner, assetId)
   const reads = createPolicyReads(pool)
   const past = { pool, source: PAST, chains: config.chains }
   return [
@@ -43,7 +43,7 @@ export function composePolicyRoutes(ctx: ComposedApi, swaps: OwnSwapPorts): read
   ]
 }
 
-function createPolicyOf(reads: PolicyReads, assetOf: AssetOfOwner): PastRoutePorts['policyOf'] {
+function createPolicyOf(reads: PolicyReads, assetOf: (owner: Owner, assetId: string) => ReturnType<typeof assetOfOwner>): PastRoutePorts['policyOf'] {
   return async (owner, { policy, revision, version }) => {
     if (policy !== undefined) return readSentPolicy(policy, (assetId) => assetOf(owner, assetId))
     if (version !== undefined) return reads.policy(owner, version)

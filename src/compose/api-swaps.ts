@@ -1,7 +1,7 @@
 /** The routes of swaps and their dependencies. */
 import { createAssetIndex } from '../assets/asset-index.ts'
 import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
-import { createResolveAsset } from '../assets/resolve-asset.ts'
+import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
 import { createHeldTokens } from '../balances/held-tokens.ts'
 import { createExactTokens } from '../chain/exact-tokens.ts'
@@ -82,8 +82,7 @@ function hostedChains({ config, chains }: ComposedApi): ComposedApi['chains']['a
 }
 
 function quotePorts(ctx: ComposedApi, { hasGuard }: Guards): Omit<QuotePorts, 'marketOf'> {
-  const { config, pool, clock, newId, chainOf, metrics, books, availableOf, findSender, quoteOf } = ctx
-  const resolve = createResolveAsset(books)
+  const { config, pool, clock, newId, chainOf, metrics, availableOf, findSender, quoteOf } = ctx
   const requireReadable = createRequireReadable(pool)
   return {
     findSender,
@@ -109,7 +108,7 @@ function quotePorts(ctx: ComposedApi, { hasGuard }: Guards): Omit<QuotePorts, 'm
       tokensOf: createHeldTokens(pool),
     },
     async resolveAsset(name, field, { chainId }, tenantId) {
-      const found = await resolve(tenantId, chainOf(chainId).settings, name, field)
+      const found = await resolveAsset(ctx, tenantId, chainOf(chainId).settings, name, field)
       const [priceOf] = await Promise.all([readAssetPrices(pool, [chainId]), requireReadable(chainId, found)])
       const { assetId, symbol, decimals, contract } = found
       return { assetId, symbol, decimals, contract, usd: priceOf(chainId, found)?.usd ?? null }

@@ -1,9 +1,5 @@
 /** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
 import type { ApiContext } from '../api-context.ts'
-import { createFindRemoved } from '../assets/find-removed.ts'
-import { createListAssets } from '../assets/list-assets.ts'
-import { createRegisterAsset } from '../assets/register-asset.ts'
-import { createRemoveAsset } from '../assets/remove-asset.ts'
 import { assetRoutes } from '../assets/routes.ts'
 import { balanceRoutes } from '../balances/routes.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
@@ -13,13 +9,14 @@ import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
+import { openingRoutes } from '../wallets/opening-routes.ts'
+import { walletRoutes } from '../wallets/routes.ts'
 import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { composePolicyRoutes } from './api-policies.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
-import { composeWalletRoutes } from './api-wallets.ts'
 import { composeWebhookRoutes } from './api-webhooks.ts'
 import { addGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
@@ -54,14 +51,15 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
-    ...composeWalletRoutes(ctx),
+    openingRoutes(ctx),
+    walletRoutes(ctx),
     balanceRoutes(ctx),
     transferRoutes(ctx),
     transactionRoutes(ctx),
     swaps.routes,
     contractCallRoutes(ctx),
     ...(await capabilityRoutes(ctx)),
-    composeAssetRoutes(ctx),
+    assetRoutes(ctx),
     feed.routes,
     ...(await composeWebhookRoutes(ctx, feed.catalogue)),
     apiKeys.routes,
@@ -102,17 +100,4 @@ async function warnOfMulticalls({ chains, logger }: Kernel): Promise<void> {
 async function capabilityRoutes(ctx: ApiContext): Promise<Routes[]> {
   const builds = await Promise.all(CAPABILITIES.flatMap(({ routes }) => routes?.() ?? []))
   return builds.map((build) => build(ctx))
-}
-
-function composeAssetRoutes({ chains, chainOf, pool, log, accept, books }: ApiContext): Routes {
-  const findRemoved = createFindRemoved(pool)
-  const rpcOf = (chainId: number) => chainOf(chainId).foreign
-  return assetRoutes({
-    chainsOf: (environment) =>
-      chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment),
-    chainOf: (key) => chains.get(key).settings,
-    listAssets: createListAssets({ pool, books }),
-    registerAsset: createRegisterAsset({ log, accept, findRemoved, books, rpcOf }),
-    removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
-  })
 }

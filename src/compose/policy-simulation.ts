@@ -5,7 +5,7 @@ import { toCall } from '../contract-calls/routes.ts'
 import { contractCallBody } from '../contract-calls/schemas.ts'
 import type { SimulatedRequest } from '../policies/past-routes.ts'
 import type { Prepare, Pretending, SimulatePorts } from '../policies/simulate.ts'
-import { createRequestSignature, type Wanted } from '../signatures/request-signature.ts'
+import { requestSignature, type Wanted } from '../signatures/request-signature.ts'
 import { toMessage, toTypedData } from '../signatures/routes.ts'
 import { messageBody, typedDataBody } from '../signatures/schemas.ts'
 import { createRequestSwap } from '../swaps/request-swap.ts'
@@ -30,13 +30,12 @@ export function composeSimulation(
     limitsOf: async () => [],
     judgeTransaction: judge.transaction,
   })
-  const { log, newId, findWallet, isManaged, policies, readSpent } = ctx
+  const { policies, readSpent } = ctx
   const signed =
     (wanted: Wanted, walletId: string): Prepare =>
     ({ accept, judge }, metadata, environment) => {
-      const ports = { log, accept, newId, findWallet, isManaged, judge: judge.signature }
-      const request = createRequestSignature({ ...ports, refusesSpending: async () => false })
-      return request({ environment, walletId, wanted }, metadata)
+      const config = { ...ctx.config, spendingTypedData: 'allow' } as const
+      return requestSignature({ ...ctx, config, accept, judge }, { environment, walletId, wanted }, metadata)
     }
   return {
     simulation: {

@@ -5,7 +5,7 @@ import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { CURSORS, STALLS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
-import { createHasSigner, FRESH_SECONDS } from '../wallets/signer-presence.ts'
+import { FRESH_SECONDS, hasSigner } from '../wallets/signer-presence.ts'
 import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
 import { forkChecks } from './fork-readiness.ts'
@@ -26,14 +26,13 @@ const LIMITS = {
 
 export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck[] {
   const { pool, jobs, chains } = kernel
-  const hasSigner = createHasSigner(pool)
   return [
     databaseReadiness(pool),
     { name: 'queue', check: () => jobs.ping() },
     {
       name: 'signer',
       async check() {
-        if (!(await hasSigner(null)))
+        if (!(await hasSigner(pool, null)))
           throw new Error('no signer process has sent a heartbeat recently: start workers/signer')
       },
     },

@@ -5,12 +5,12 @@
  * the zero hold here waits for such an append, or makes it wait and find an archived wallet.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
@@ -20,9 +20,8 @@ import type { WalletFacts } from './wallet-facts.ts'
 
 export type PositiveBalance = Pick<Row<'balances'>, 'asset_id' | 'balance'>
 
-export type ArchiveWalletPorts = {
-  readonly log: EventLog
-  readonly pool: Pool
+/** What archiving needs of its process. */
+export type ArchiveWalletContext = Pick<Context, 'log' | 'pool'> & {
   /** Its recorded balances above zero, in base units. */
   readonly positiveBalances: (walletId: string) => Promise<readonly PositiveBalance[]>
   /** The symbol and decimals of a wallet's asset. `null` when nothing is known about it. */
@@ -35,32 +34,29 @@ export type ArchiveWalletPorts = {
  * @param options.force archive although assets remain in the account
  * @throws Conflict `wallet_has_pending_transactions`, `wallet_has_balance` with the balances, or `wallet_not_ready`
  */
-export type ArchiveWallet = (
+export async function archiveWallet(
+  ctx: ArchiveWalletContext,
   wallet: WalletFacts,
   options: { readonly force: boolean; readonly metadata: Metadata },
-) => Promise<void>
-
-export function createArchiveWallet(ports: ArchiveWalletPorts): ArchiveWallet {
-  return async (wallet, options) => {
-    try {
-      await repeatOnConflict(() => tryArchive(ports, wallet, options))
-    } catch (error) {
-      throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
-    }
+): Promise<void> {
+  try {
+    await repeatOnConflict(() => tryArchive(ctx, wallet, options))
+  } catch (error) {
+    throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
   }
 }
 
 async function tryArchive(
-  ports: ArchiveWalletPorts,
+  ctx: ArchiveWalletContext,
   wallet: WalletFacts,
   { force, metadata }: { readonly force: boolean; readonly metadata: Metadata },
 ): Promise<void> {
-  const { log, pool } = ports
+  const { log, pool } = ctx
   const { walletId, network, chainId } = wallet
   const [loaded, pending, remainders] = await Promise.all([
     log.load(walletAggregate, walletId),
     countPending(pool, walletId),
-    remaindersOf(ports, wallet),
+    remaindersOf(ctx, wallet),
   ])
   const now = log.now()
   const archived = change(
@@ -87,7 +83,7 @@ async function countPending(pool: Pool, walletId: string): Promise<number> {
 }
 
 async function remaindersOf(
-  { positiveBalances, describeAsset }: ArchiveWalletPorts,
+  { positiveBalances, describeAsset }: ArchiveWalletContext,
   wallet: WalletFacts,
 ): Promise<Remainder[]> {
   const balances = await positiveBalances(wallet.walletId)
