@@ -17,6 +17,7 @@ import type { SignatureState } from '../../src/signatures/state.ts'
 import { toView } from '../../src/signatures/view.ts'
 import type { SigningWallet } from '../../src/wallets/signing-wallet.ts'
 import { HALF_ORDER } from '../support/key-vectors.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { refusal } from '../support/refusal.ts'
 import { COW, MAIL_DIGEST, MAIL_SIGNATURE } from '../support/typed-data.ts'
 
@@ -74,7 +75,7 @@ t.test('every event that was ever written is still read, and gives its row', asy
   const context = { id: 'sig_1', tenantId: 'acme', version: 2, recordedAt: NOW }
   const { rows, holds } = signatureAggregate.project(fold([]), fold([typedData, made]), context)
   test.strictSame(holds, [])
-  test.match(rows, [
+  matchExactly(test, rows, [
     {
       table: 'signatures',
       row: {
