@@ -13,10 +13,12 @@ import type { Judge } from './policies/judge.ts'
 import type { SendContext } from './transactions/send-context.ts'
 import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
+import type { OpeningContext } from './wallets/request-wallet.ts'
 
 export type ApiContext = SendContext &
   CallContext &
-  ArchiveWalletContext & {
+  ArchiveWalletContext &
+  OpeningContext & {
     readonly findWallet: FindWallet
     readonly findReplay: FindReplay
     readonly books: AssetBooks

@@ -30,6 +30,7 @@ import { createTransactionReads } from '../transactions/read-transactions.ts'
 import type { SendContext } from '../transactions/send-context.ts'
 import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
+import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
 import { type PolicyParts, policyParts } from './policy-parts.ts'
@@ -77,6 +78,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     }),
     positiveBalances: (walletId) => findPositive(pool, walletId),
     describeAsset: ({ tenantId, chainId }, assetId) => describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
+    waitForWallet: createWaitForWallet(kernel),
     isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
     readBalance: composeReadBalance(kernel, { books, findWallet }),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),

@@ -9,7 +9,7 @@ import { readWallet } from './read-wallets.ts'
 import { type OpeningContext, requestWallet } from './request-wallet.ts'
 import { createBody, createdSchema, notificationsOf, watchBody, watchedSchema } from './schemas.ts'
 import { toCreated, toWatched } from './view.ts'
-import { createWaitForWallet, DEFAULT_ADDRESS_WAIT_MS } from './wait-for-wallet.ts'
+import { DEFAULT_ADDRESS_WAIT_MS } from './wait-for-wallet.ts'
 import { watchWallet } from './watch-wallet.ts'
 
 const tags = ['Wallets']
@@ -41,7 +41,6 @@ const watch = {
 }
 
 export function openingRoutes(ctx: OpeningContext): Routes {
-  const waitForWallet = createWaitForWallet(ctx)
   return (app) => {
     app.post(
       '/v1/wallets/create',
@@ -69,7 +68,7 @@ export function openingRoutes(ctx: OpeningContext): Routes {
           accept: (metadata) => requestWallet(ctx, wanted, { metadata }),
           async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
-            if (limitMs > 0) await waitForWallet(id, limitMs, over)
+            if (limitMs > 0) await ctx.waitForWallet(id, limitMs, over)
             const view = await readWallet(ctx, request.caller, id)
             return { code: view.address === null ? 202 : 201, view: toCreated(view) }
           },

@@ -14,6 +14,7 @@ import { walletAggregate } from './aggregate.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 import { noMpcSigner, termsOf } from './mpc-terms.ts'
 import { hasSigner } from './signer-presence.ts'
+import type { WaitForWallet } from './wait-for-wallet.ts'
 
 export type WalletRequest = {
   readonly type: KeyedType
@@ -38,8 +39,8 @@ export type RequestWalletContext = Pick<Context, 'newId' | 'pool'> & {
 }
 
 /** What creating and watching wallets needs of the API process. */
-export type OpeningContext = RequestWalletContext &
-  Pick<Context, 'wakeUps'> & {
+export type OpeningContext = RequestWalletContext & {
+    readonly waitForWallet: WaitForWallet
     /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
     readonly chains: { readonly get: (key: ChainKey) => { readonly settings: { readonly chainId: number } } }
   }

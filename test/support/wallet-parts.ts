@@ -62,6 +62,7 @@ export async function withWallets(t: Test) {
   const ctx = {
     ...{ log, accept, pool, wakeUps, newId, prisma },
     findWallet: createFindWallet(createWalletFacts(pool)),
+    waitForWallet: createWaitForWallet({ pool, wakeUps }),
     config: { mpc: { threshold: 2, parties: 3 } },
     chains: { get: (key: ChainKey) => ({ settings: { chainId: chainIdOf(key) } }) },
     positiveBalances: (walletId: string) => findPositive(pool, walletId),
@@ -79,7 +80,6 @@ export async function withWallets(t: Test) {
     reviseWallet: (...asked: After<typeof reviseWallet>) => reviseWallet(ctx, ...asked),
     archiveWallet: (...asked: After<typeof archiveWallet>) => archiveWallet(ctx, ...asked),
     restoreWallet: (...asked: After<typeof restoreWallet>) => restoreWallet(ctx, ...asked),
-    waitForWallet: createWaitForWallet(ctx),
     makeHdWallet: createMakeHdWallet({ pool, log, signer: testSigner(), ...NEVER_RESTORED }),
     chainIdOf,
   }

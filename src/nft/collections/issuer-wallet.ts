@@ -11,7 +11,7 @@ import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { type OpeningContext, requestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
-import { createWaitForWallet, DEFAULT_ADDRESS_WAIT_MS } from '../../wallets/wait-for-wallet.ts'
+import { DEFAULT_ADDRESS_WAIT_MS } from '../../wallets/wait-for-wallet.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 
@@ -29,7 +29,6 @@ export type IssuerWallet = (owner: Owner, network: Network, metadata: Metadata) 
 /** Keeps the requests of an owner for the same wallet in turn: made once. */
 export function createIssuerWallet(ctx: OpeningContext, fund: FundIssuer): IssuerWallet {
   const { pool } = ctx
-  const waitForWallet = createWaitForWallet(ctx)
   // Issuer wallets are hd wallets, whatever the terms of mpc wallets are.
   const asking = { ...ctx, config: { mpc: null } }
   const inTurn = createInTurn()
@@ -50,7 +49,7 @@ export function createIssuerWallet(ctx: OpeningContext, fund: FundIssuer): Issue
         return found.walletId
       },
     )
-    const made = await waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
+    const made = await ctx.waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
     if (made === null) {
       throw new Unavailable(
         'signer_unavailable',
