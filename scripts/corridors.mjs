@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** Where the walk goes. Keys of parties have a walk of their own. */
 const WALK = /^src\/(transactions|event-log|follower|compose|keys(?!\/mpc))\//
 /** Aggregates of other streams have the same members (`decide`, `evolve`, `project`) as that of transactions. */
-const OTHER_STREAMS = /\/(tag-key-aggregate|request-aggregate|request-decider)\.ts$/
+const OTHER_STREAMS = /\/(tag-key-aggregate|request-aggregate)\.ts$/
 
 /** The last function of an append: it sends the statement. */
 const APPEND = 'append_commits('

@@ -1,11 +1,24 @@
 /** What mpc keys do: parties hold shares of them, and make new shares. */
 import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
+import { streamWork } from '../jobs/work.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
+import type { MpcKeyEvent } from './events.ts'
 import { mpcKeyGauges } from './gauges.ts'
-import { refreshWork } from './jobs.ts'
 import { refreshTask } from './schedule-refreshes.ts'
-import { OPEN_OF_TENANT } from './sql.ts'
+import { OPEN, OPEN_OF_TENANT } from './sql.ts'
+
+/** The work of mpc keys: refreshes that wait for new shares. */
+export const refreshWork = streamWork<MpcKeyEvent>({
+  name: 'shares',
+  queue: 'shares',
+  category: 'mpckey',
+  field: 'key_id',
+  from: ['MpcSharesRefreshRequested'],
+  waiting: `SELECT r.key_id AS id, k.tenant_id, r.requested_at AS at FROM mpc_refreshes r LEFT JOIN mpc_keys k USING (key_id)
+    WHERE r.${OPEN} AND r.requested_at < $1`,
+  owners: { tenants: 'SELECT key_id AS id, tenant_id FROM mpc_keys WHERE key_id = ANY ($1)' },
+})
 
 /** How `explain` reports an mpc key. */
 const explainedMpcKey = explained(mpcKeyAggregate, {
