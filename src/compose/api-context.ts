@@ -77,7 +77,8 @@ export function createApiContext(kernel: Kernel): ComposedApi {
       confirmationsOf: (chainId) => chainOf(chainId).settings.confirmations,
     }),
     positiveBalances: (walletId) => findPositive(pool, walletId),
-    describeAsset: ({ tenantId, chainId }, assetId) => describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
+    describeAsset: ({ tenantId, chainId }, assetId) =>
+      describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
     waitForWallet: createWaitForWallet(kernel),
     isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
     readBalance: composeReadBalance(kernel, { books, findWallet }),

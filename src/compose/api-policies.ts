@@ -43,7 +43,10 @@ export function composePolicyRoutes(ctx: ComposedApi, swaps: OwnSwapPorts): read
   ]
 }
 
-function createPolicyOf(reads: PolicyReads, assetOf: (owner: Owner, assetId: string) => ReturnType<typeof assetOfOwner>): PastRoutePorts['policyOf'] {
+function createPolicyOf(
+  reads: PolicyReads,
+  assetOf: (owner: Owner, assetId: string) => ReturnType<typeof assetOfOwner>,
+): PastRoutePorts['policyOf'] {
   return async (owner, { policy, revision, version }) => {
     if (policy !== undefined) return readSentPolicy(policy, (assetId) => assetOf(owner, assetId))
     if (version !== undefined) return reads.policy(owner, version)

@@ -65,7 +65,11 @@ export function contractCallRoutes(ctx: CallContext): Routes {
         if (!allows(scopes, SEND_SCOPE))
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
-          accept: counted((metadata: Metadata) => requestCall(ctx, call, metadata, environment), count, acceptedOrRepeated),
+          accept: counted(
+            (metadata: Metadata) => requestCall(ctx, call, metadata, environment),
+            count,
+            acceptedOrRepeated,
+          ),
           answer: (accepted, waitMs, over) => answerAccepted(ctx, tenantId, accepted, waitMs, over),
         })
       },

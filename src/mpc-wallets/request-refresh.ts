@@ -19,7 +19,11 @@ import { keyIdOf } from './key-of-wallet.ts'
  *   IdempotencyKeyReused
  */
 export async function requestRefresh(
-  { log, accept, newId }: Pick<Context, 'newId'> & { readonly accept: Accept; readonly log: Pick<EventLog, 'load' | 'now'> },
+  {
+    log,
+    accept,
+    newId,
+  }: Pick<Context, 'newId'> & { readonly accept: Accept; readonly log: Pick<EventLog, 'load' | 'now'> },
   wallet: WalletFacts,
   lostBy: number | null,
   { metadata }: { readonly metadata: Metadata },

@@ -59,7 +59,10 @@ export async function requestExport(
     const id = ctx.newId('export')
     const now = ctx.log.now()
     const place = { tenantId, walletId, environment, requestedAt: now }
-    const judged = await ctx.judge.export({ ...place, network, chainId }, { actor: metadata.actor, accepting: metadata })
+    const judged = await ctx.judge.export(
+      { ...place, network, chainId },
+      { actor: metadata.actor, accepting: metadata },
+    )
     const request = { ...place, recipient, ...recorded(judged) }
     const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
     const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]

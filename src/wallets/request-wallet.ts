@@ -40,10 +40,10 @@ export type RequestWalletContext = Pick<Context, 'newId' | 'pool'> & {
 
 /** What creating and watching wallets needs of the API process. */
 export type OpeningContext = RequestWalletContext & {
-    readonly waitForWallet: WaitForWallet
-    /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
-    readonly chains: { readonly get: (key: ChainKey) => { readonly settings: { readonly chainId: number } } }
-  }
+  readonly waitForWallet: WaitForWallet
+  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
+  readonly chains: { readonly get: (key: ChainKey) => { readonly settings: { readonly chainId: number } } }
+}
 
 /**
  * @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable`; Conflict `external_id_taken`;

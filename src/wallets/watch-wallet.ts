@@ -31,7 +31,12 @@ export type WatchRequest = {
 
 /** @throws Conflict `watch_exists` or `address_is_own_wallet`, naming the wallet; IdempotencyKeyReused */
 export async function watchWallet(
-  { log, accept, pool, newId }: Pick<Context, 'newId' | 'pool'> & {
+  {
+    log,
+    accept,
+    pool,
+    newId,
+  }: Pick<Context, 'newId' | 'pool'> & {
     readonly log: Pick<EventLog, 'now'>
     readonly accept: Accept
   },
