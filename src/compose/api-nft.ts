@@ -9,16 +9,21 @@ import { createOwnersOf } from '../nft/ownership/owners-of.ts'
 import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
 import { walletTokenRoutes } from '../nft/ownership/routes.ts'
 import { createAllot } from '../nft/tokens/allot.ts'
+import { createChangeVoucher } from '../nft/tokens/change-voucher.ts'
+import { createFateOf } from '../nft/tokens/fate-of.ts'
 import { mintRoutes } from '../nft/tokens/mint-routes.ts'
 import { createMintTokens } from '../nft/tokens/mint-tokens.ts'
 import { createMintReads } from '../nft/tokens/read-mints.ts'
+import { type TokenRoutePorts, tokenRoutes } from '../nft/tokens/update-routes.ts'
+import { createUpdateToken, type UpdateTokenPorts } from '../nft/tokens/update-token.ts'
+import { createFactsOf } from '../nft/tokens/voucher-facts.ts'
+import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
 import { createUntilVoucherSigned } from '../nft/tokens/wait-for-signature.ts'
 import { createWarnOfRecipients } from '../nft/tokens/warn-of-recipients.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
 import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
 import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import type { ComposedApi } from './api-context.ts'
-import { composeTokenRoutes } from './api-nft-tokens.ts'
 import type { MetadataParts } from './nft-metadata.ts'
 
 export function composeNftRoutes(
@@ -77,5 +82,19 @@ export function composeNftRoutes(
       signWaitMs: config.signWaitMs,
     }),
     walletTokenRoutes({ findWallet, readTokens: (query) => readWalletTokens(pool, query) }),
+  ]
+}
+
+type TokenParts = Omit<UpdateTokenPorts, 'fateOf' | 'mints'> &
+  Pick<TokenRoutePorts, 'untilMined' | 'ownersOf'> & { readonly mints: TokenRoutePorts['reads'] }
+
+/** Operations on minted tokens and vouchers: redeem, revoke, change metadata. */
+export function composeTokenRoutes({ pool }: Pick<ComposedApi, 'pool'>, parts: TokenParts): Routes[] {
+  const { mints: reads, ownersOf, collections, untilMined } = parts
+  const changeVoucher = createChangeVoucher({ ...parts, factsOf: createFactsOf(pool) })
+  const updateToken = createUpdateToken({ ...parts, fateOf: createFateOf(pool) })
+  return [
+    voucherRoutes({ changeVoucher, reads, untilMined }),
+    tokenRoutes({ updateToken, reads, ownersOf, collections, untilMined }),
   ]
 }

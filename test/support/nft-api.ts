@@ -5,7 +5,7 @@
 import type { Test } from 'tap'
 import { type Fork, rulesOf } from '../../src/chain/forks.ts'
 import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
+import { composeTokenRoutes } from '../../src/compose/api-nft.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
