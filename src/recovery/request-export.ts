@@ -2,7 +2,6 @@
  * Accepts the request to export a wallet's key. This code never has the key: a signer seals it, once, to the recipient
  * of the request.
  */
-import type { Config } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -24,7 +23,7 @@ export type ExportContext = Pick<Context, 'newId'> & {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
   /** The recipients in the settings; exports are off when empty; `null` for any. */
-  readonly config: Pick<Config, 'exportRecipients'>
+  readonly config: Pick<Context['config'], 'exportRecipients'>
   readonly judge: {
     /** What the policy says, for the event. @throws PolicyRefused */
     readonly export: (

@@ -3,7 +3,6 @@
  * append. A refused request leaves no trace. No key is needed or available here.
  */
 import { isCollectionDomain } from '../chain/nft-voucher.ts'
-import type { Config } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
@@ -42,7 +41,7 @@ export type SignatureContext = Pick<Context, 'newId'> & {
   readonly findWallet: FindWallet
   /** Whether this service sends the transactions of a contract. */
   readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-  readonly config: Pick<Config, 'spendingTypedData' | 'sandbox'>
+  readonly config: Pick<Context['config'], 'spendingTypedData' | 'sandbox'>
   readonly judge: {
     /** What the policy says, for the event. @throws PolicyRefused */
     readonly signature: (
