@@ -9,13 +9,13 @@ import type { Asset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { JudgedParts } from '../core/policy-limit.ts'
-import type { Reservation, SpendLimit, SpentBy } from '../core/spend-limits.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId, Opening } from '../declarations.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Intent } from './events.ts'
 import type { TransactionReads } from './read-transactions.ts'
+import type { LimitContext, RoomContext } from './spends.ts'
 import type { TransferGas } from './transfer-gas.ts'
 
 /** The fields of a wallet that sending uses. */
@@ -29,7 +29,7 @@ export type Sender = {
 }
 
 /** What the request of any transaction needs. */
-export type PrepareContext = {
+export type PrepareContext = LimitContext & {
   readonly log: Pick<EventLog, 'now'>
   readonly newId: NewId
   /** @throws NotFound when the owner has no such wallet, Conflict when it has no address yet */
@@ -40,10 +40,6 @@ export type PrepareContext = {
   readonly gasRules: (chainId: number) => Promise<GasRules>
   /** Estimated time until a transaction is settled on a chain, in milliseconds; returned to the caller. */
   readonly completionMs: (chainId: number) => number
-  /** The limits of whoever requests it; none for a process of this installation. */
-  readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
-  /** US dollars for a whole unit; `null` when unknown. */
-  readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
   /** What the policy of its tenant says, for the opening event. @throws PolicyRefused */
   readonly judgeTransaction: (
     opening: Opening,
@@ -56,7 +52,8 @@ export type PrepareContext = {
 
 /** What the routes of transactions need. */
 export type SendContext = Context &
-  PrepareContext & {
+  PrepareContext &
+  RoomContext & {
     /** Accepts every client request that creates something. */
     readonly accept: Accept
     readonly transactions: TransactionReads
@@ -71,8 +68,4 @@ export type SendContext = Context &
     readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
     /** The value of an amount of the native currency in US dollars, or `null`. */
     readonly usdOf: (chain: Pick<Intent, 'network' | 'chainId'>, wei: bigint) => Promise<string | null>
-    /** What counts towards these limits now. For requests that are not appended. */
-    readonly readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>
-    /** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
-    readonly newestBlockMs: (chainId: number) => Promise<number | null>
   }

@@ -4,12 +4,19 @@ import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
 import { formatAmount } from '../core/money.ts'
 import { policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import type { Recorded } from '../core/recorded.ts'
-import { type Asked, type Reservation, reserve, roomIn } from '../core/spend-limits.ts'
+import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
-import type { PrepareContext, SendContext } from './send-context.ts'
 import type { TransactionState } from './state.ts'
+
+/** The part of the context that limits are read from. */
+export type LimitContext = {
+  /** The limits of whoever requests it; none for a process of this installation. */
+  readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
+  /** US dollars for a whole unit; `null` when unknown. */
+  readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
+}
 
 type Spending = Pick<
   Intent,
@@ -23,7 +30,7 @@ type Spending = Pick<
  * @throws KeyLimitReached for what no limit is about, as soon as amounts are limited
  */
 export async function reservationsFor(
-  { limitsOf, usdPriceOf }: Pick<PrepareContext, 'limitsOf' | 'usdPriceOf'>,
+  { limitsOf, usdPriceOf }: LimitContext,
   actor: string,
   intent: Spending,
   uncountedFor: string | undefined,
@@ -57,6 +64,13 @@ function uncounted(why: string): KeyLimitReached {
   return new KeyLimitReached(null, message, {})
 }
 
+/** The part of the context that says what the append compares limits with. For requests that are not appended. */
+export type RoomContext = {
+  readonly readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>
+  /** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
+  readonly newestBlockMs: (chainId: number) => Promise<number | null>
+}
+
 /** As `newest_time` of the append. */
 const AHEAD_OF_BLOCKS_MS = 300_000
 
@@ -67,7 +81,7 @@ const AHEAD_OF_BLOCKS_MS = 300_000
  * @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown`
  */
 export async function requireRoom(
-  { readSpent, newestBlockMs }: Pick<SendContext, 'readSpent' | 'newestBlockMs'>,
+  { readSpent, newestBlockMs }: RoomContext,
   intents: readonly (Reserving & Pick<Intent, 'chainId' | 'requestedAt'>)[],
 ): Promise<void> {
   const [first] = intents
