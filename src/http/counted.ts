@@ -8,7 +8,7 @@ import { BursarError } from '../core/errors.ts'
 export function counted<Args extends readonly unknown[], Result>(
   act: (...args: Args) => Promise<Result>,
   count: (outcome: string) => void,
-  outcomeOf: (result: NoInfer<Result>) => string,
+  outcomeOf: (result: Result) => string,
 ): (...args: Args) => Promise<Result> {
   return async (...args) => {
     try {
