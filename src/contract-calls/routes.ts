@@ -1,7 +1,6 @@
 /** The HTTP route that calls contracts. */
 import type { Static } from '@sinclair/typebox'
 import { PermissionDenied } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
 import { acceptedOrRepeated, counted } from '../http/counted.ts'
@@ -37,6 +36,7 @@ const schema = {
 
 export function contractCallRoutes(ctx: CallContext): Routes {
   const count = (outcome: string) => ctx.metrics.countRequested({ kind: 'contract_call', outcome })
+  const send = counted(requestCall, count, acceptedOrRepeated)
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/contract-call',
@@ -65,11 +65,7 @@ export function contractCallRoutes(ctx: CallContext): Routes {
         if (!allows(scopes, SEND_SCOPE))
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
-          accept: counted(
-            (metadata: Metadata) => requestCall(ctx, call, metadata, environment),
-            count,
-            acceptedOrRepeated,
-          ),
+          accept: (metadata) => send(ctx, call, metadata, environment),
           answer: (accepted, waitMs, over) => answerAccepted(ctx, tenantId, accepted, waitMs, over),
         })
       },
