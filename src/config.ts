@@ -106,9 +106,16 @@ export function loadConfig(env: Environ): Config {
     const input = readAll(CHAIN_SETTINGS, settingPrefix(key), env, problems) as ChainInput
     return chainOrProblem(() => chainSettings(key, input), problems)
   })
-  problems.push(...contradictions(general, chains))
+  // A setting that was refused counts as unset from here on. That it must be set is then no second problem.
+  const refused = new Set(problems.map(settingOf))
+  problems.push(...contradictions(general, chains).filter((problem) => !refused.has(settingOf(problem))))
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...configOf(general), chains, warnings: misspelt(env) }
+}
+
+/** The setting that a problem names: its first word. */
+function settingOf(problem: string): string {
+  return problem.slice(0, problem.indexOf(' '))
 }
 
 type General = Static<TObject<typeof GENERAL_SETTINGS>>

@@ -1,9 +1,29 @@
 /** What activity does: it records transfers to and from wallets, and lists them. The follower observes them in `compose`. */
-import type { Capability } from '../capability.ts'
+import { type Capability, explained } from '../capability.ts'
+import { formatAmount } from '../core/money.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { observedTransferAggregate } from './aggregate.ts'
 import type { TransferObserved } from './events.ts'
-import { explainedTransfer } from './explained.ts'
+
+/** How `explain` reports an observed transfer. */
+const explainedTransfer = explained(observedTransferAggregate, {
+  kind: 'observedTransfer',
+  noun: 'observed transfer',
+  texts: {
+    TransferObserved: ({ direction, amount, asset, walletId, counterparty, hash, blockNumber, valuation }) => {
+      const value = valuation === null ? 'price unknown' : `${valuation.usd} US dollars`
+      const other = counterparty ?? 'a new contract'
+      const moved = `${formatAmount(BigInt(amount), asset.decimals)} ${asset.symbol} (${value})`
+      return direction === 'in'
+        ? `${walletId} received ${moved} from ${other} in block ${blockNumber}, transaction ${hash}`
+        : `${moved} left ${walletId} for ${other} in block ${blockNumber}, transaction ${hash}`
+    },
+    TransferConfirmed: ({ blockNumber, confirmations }) =>
+      `block ${blockNumber} has ${confirmations} confirmations: confirmed`,
+    TransferOrphaned: ({ blockNumber, wasConfirmed }) =>
+      `reorg: block ${blockNumber} is no longer in the chain${wasConfirmed ? ', after the transfer was confirmed' : ''}`,
+  },
+})
 
 const aggregate = anyAggregate(observedTransferAggregate)
 

@@ -3,18 +3,19 @@
  * wallets among the addresses of the blocks were looked up for the balances: a block without them costs nothing here, any
  * other one read of the streams, and one of prices.
  */
+import { createHash } from 'node:crypto'
 import { toChecksumAddress } from '../chain/address.ts'
 import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 import { type Change, change, type Loaded, notHeld } from '../event-log/aggregate.ts'
 import { decided, type EventLog } from '../event-log/log.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
 import { observedTransferAggregate } from './aggregate.ts'
 import type { TransferCommand } from './decider.ts'
-import type { ObservedTransfer } from './events.ts'
+import type { Direction, ObservedTransfer } from './events.ts'
 import type { TransferState } from './state.ts'
-import { transferId } from './transfer-id.ts'
 import type { TransferReads } from './transfer-reads.ts'
 import { type FoundTransfer, type OwnTransaction, type TouchedWallet, transfersIn } from './transfers-in.ts'
 import { noticesOf, type Price, valuationOf } from './valuation.ts'
@@ -136,4 +137,28 @@ function toTransfer(
     blockHash: block.hash,
     blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
   }
+}
+
+export type TransferName = {
+  readonly chainId: number
+  readonly walletId: string
+  readonly direction: Direction
+  readonly hash: string
+  /**
+   * The place of the log among those of its transaction; `null` for the native currency. The index in the block changes when a
+   * reorg moves the transaction.
+   */
+  readonly logOfTransaction: number | null
+}
+
+/**
+ * The id of an observed transfer, derived from what identifies it: a block that is processed again finds the same id.
+ *
+ * @returns a UUIDv8 (RFC 9562): the first bits of a SHA-256
+ */
+export function transferId({ chainId, walletId, direction, hash, logOfTransaction }: TransferName): string {
+  const name = [chainId, walletId, direction, hash, logOfTransaction ?? 'native'].join(' ')
+  const hex = createHash('sha256').update(name).digest('hex')
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
+  return `${ID_PREFIXES.observedTransfer}_${parts.join('-')}`
 }

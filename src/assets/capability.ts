@@ -3,7 +3,9 @@ import type { Capability } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { assetAggregate } from './aggregate.ts'
 import type { AssetRegistered, AssetRemoved } from './events.ts'
-import { REGISTERED_OF_TENANT } from './sql.ts'
+
+/** How many tokens the tenant `$1` has registered and not removed. */
+const REGISTERED_OF_TENANT = 'SELECT count(*) FROM assets WHERE tenant_id = $1 AND removed_at IS NULL'
 
 const aggregate = anyAggregate(assetAggregate)
 

@@ -7,7 +7,6 @@
 import { RLP } from '@ethereumjs/rlp'
 import { keccakHex, orderedRoot } from './ordered-root.ts'
 import { type Block, type Claimed, readProven } from './proven-block.ts'
-import { isOutsideRoots } from './state-sync.ts'
 import {
   bytesOf,
   isSame,
@@ -157,4 +156,24 @@ function leafOf(raw: Raw): Uint8Array {
   const bytes = transactionBytes(raw)
   if (!isUnsigned(raw) && !isSame(raw.hash, keccakHex(bytes))) throw new Error('it has another hash than its bytes')
   return bytes
+}
+
+const STATE_SYNC_PREFIX = Buffer.from('matic-bor-receipt-')
+const NUMBER_LENGTH = 8
+
+/**
+ * Whether a transaction is what the consensus of Polygon brings over from Ethereum: whatever nodes say of it is unproven.
+ * Before PIP-74 they show it as a transaction and a receipt at the end of the block, which are in none of its roots.
+ * (Bor, core/types/bor_receipt.go)
+ */
+function isOutsideRoots(block: Raw, { from, to, hash }: Raw): boolean {
+  return from === NOBODY && to === NOBODY && typeof hash === 'string' && hash.toLowerCase() === hashOutsideRoots(block)
+}
+
+/** It names its block, whose hash can therefore not depend on it. */
+function hashOutsideRoots(block: Raw): string {
+  const number = Buffer.alloc(NUMBER_LENGTH)
+  const digits = numberOf(block.number, 'number')
+  number.set(digits, NUMBER_LENGTH - digits.length)
+  return keccakHex(Buffer.concat([STATE_SYNC_PREFIX, number, bytesOf(block.hash, 'hash')]))
 }

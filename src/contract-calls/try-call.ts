@@ -1,8 +1,6 @@
 /** Reads from a contract, or simulates a call with all that it would change. Sends and records nothing. */
-import { type DecodedValue, decodeValues } from '../chain/abi-decode.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
-import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
 import { intentOfCall } from '../transactions/prepare-call.ts'
 import type { Requester } from '../transactions/prepare-transaction.ts'
@@ -11,11 +9,11 @@ import { toCallView } from '../transactions/view.ts'
 import { describeCall } from './describe-call.ts'
 import type { CallPorts } from './ports.ts'
 import { readCall } from './read-call.ts'
-import { type BalanceChange, rehearseCall } from './rehearse-call.ts'
+import { rehearseCall } from './rehearse-call.ts'
 import { type CallRequest, callToSend, gasFor, requireSendable, watchedFor } from './request-call.ts'
 import { requireContract } from './require-contract.ts'
 import { simulateCall } from './simulate-call.ts'
-import type { TriedCallView } from './view.ts'
+import { NOTHING_RETURNED, returnOf, type TriedCallView, toBalanceChange } from './view.ts'
 
 /** Any wallet can try a call: the contract sees its address as the sender. */
 export type TryCall = (
@@ -54,7 +52,14 @@ export function createTryCall(ports: CallPorts): TryCall {
     }
     const described = toCallView(describeCall(call, sender.address))
     if (simulation.outcome === 'reverted')
-      return { mode, success: false, call: described, ...NOTHING, balance_changes: [], revert: simulation.error }
+      return {
+        mode,
+        success: false,
+        call: described,
+        ...NOTHING_RETURNED,
+        balance_changes: [],
+        revert: simulation.error,
+      }
     if (limits.length > 0 || isJudged) {
       const gasLimit = request.gasLimit ?? gasFor(simulation, most)
       const wanted = callToSend(request, { sender, call, tokens, rehearsed, watched, gasLimit })
@@ -64,31 +69,10 @@ export function createTryCall(ports: CallPorts): TryCall {
       mode,
       success: true,
       call: described,
-      ...readReturn(call.called?.outputs ?? null, simulation.data),
+      ...returnOf(call.called?.outputs ?? null, simulation.data),
       gas_estimate: simulation.gas?.toString() ?? null,
-      balance_changes: rehearsed?.changes.map(toView) ?? null,
+      balance_changes: rehearsed?.changes.map(toBalanceChange) ?? null,
       revert: null,
     }
   }
-}
-
-const NOTHING = { return_values: null, return_data: null, decoding: 'none', gas_estimate: null } as const
-
-function readReturn(outputs: Parameters<typeof decodeValues>[0] | null, data: string) {
-  const values = outputs === null || outputs.length === 0 ? [] : decodeValues(outputs, data)
-  return { return_values: values, return_data: data, decoding: decodingOf(outputs, values) }
-}
-
-function decodingOf(
-  outputs: readonly unknown[] | null,
-  values: readonly DecodedValue[] | null,
-): TriedCallView['decoding'] {
-  if (values === null) return 'too_large'
-  if (outputs === null || outputs.length === 0) return 'none'
-  return values.some(({ note }) => note !== undefined) ? 'incomplete' : 'complete'
-}
-
-function toView({ asset: { symbol, assetId, decimals }, change }: BalanceChange) {
-  const amount = formatAmount(change < 0n ? -change : change, decimals)
-  return { asset: symbol, asset_id: assetId, change: change < 0n ? `-${amount}` : amount }
 }

@@ -10,18 +10,18 @@ import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { RecoverAddress } from '../chain/transaction-bytes.ts'
-import { type Change, change, type ReadModelRow } from '../event-log/aggregate.ts'
+import type { ChainKey } from '../core/networks.ts'
+import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
 import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { createReadAccepted } from './accepted-reorg.ts'
-import { chainAggregate } from './aggregate.ts'
+import { chainAggregate, chainStream } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
 import { createFinality } from './finality.ts'
 import { findGround } from './find-ground.ts'
-import { loadChain } from './load-chain.ts'
 import type { StallReport } from './stalls.ts'
 
 /** The log records the follower's progress once per this many blocks. */
@@ -203,4 +203,11 @@ function ref({ number, hash }: BlockRef): BlockRef {
 
 function crosses(from: number, to: number, every: number): boolean {
   return Math.floor(from / every) !== Math.floor(to / every)
+}
+
+/** The head of a chain's stream: the stream grows permanently, and only its head is needed. */
+async function loadChain(log: EventLog, chain: ChainKey): Promise<Loaded<null>> {
+  const id = chainStream(chain)
+  const [head] = await log.heads([`${chainAggregate.category}-${id}`])
+  return { id, state: null, version: head?.version ?? 0, hash: head?.hash ?? '' }
 }

@@ -2,6 +2,7 @@
  * Builds the HTTP application from its parts. Invariant: unknown fields are never dropped and types never coerced,
  * every response is an envelope with a request id, and every route is authenticated unless it is declared public.
  */
+import type { IncomingMessage } from 'node:http'
 import Fastify, { type FastifyHttpOptions, LogController, type RawServerDefault } from 'fastify'
 import type { Logger } from 'pino'
 import type { Clock } from '../core/ids.ts'
@@ -27,7 +28,6 @@ import { createRateLimit } from './rate-limit.ts'
 import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import type { App, Routes } from './request.ts'
 import { closePipelined } from './request-end.ts'
-import { requestIdMaker } from './request-id.ts'
 import { observeRequests } from './request-observation.ts'
 import { enforceRouteRules } from './route-rules.ts'
 import { refuseUnstorableUrl } from './storable-url.ts'
@@ -172,4 +172,15 @@ function addCommonHeaders(app: App, sandbox: boolean): void {
     if (sandbox) reply.header('x-sandbox', 'true')
     done()
   })
+}
+
+/** At most 128 visible ASCII characters: nothing that could break a header or a log line. */
+const FIT_TO_ECHO = /^[!-~]{1,128}$/
+
+/** The id of each request: the caller's `X-Request-Id` if it is safe to echo and log, otherwise a generated one. */
+function requestIdMaker(newId: NewId): (message: IncomingMessage) => string {
+  return (message) => {
+    const sent = message.headers['x-request-id']
+    return typeof sent === 'string' && FIT_TO_ECHO.test(sent) ? sent : newId('request')
+  }
 }

@@ -2,7 +2,6 @@
 import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
-import { createErrorLog } from './error-log.ts'
 import { FAILED_KEPT, forgetFailed, listFailed, retryFailed } from './failed-jobs.ts'
 import type { Jobs, JobsLog, JobWorker, QueueCounts } from './jobs.ts'
 import { findOldest } from './oldest-job.ts'
@@ -120,4 +119,30 @@ async function countsOf(queue: BullQueue): Promise<QueueCounts> {
   const counted = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')
   const { waiting = 0, active = 0, delayed = 0, failed = 0 } = counted
   return { waiting, active, delayed, failed }
+}
+
+/** Between two lines about errors of the back end. */
+const ERROR_LOG_MS = 10_000
+
+/**
+ * Returns a function that logs errors of the back end without flooding the log. An outage causes hundreds of connection
+ * errors: the first is logged, then one line per interval with a count.
+ *
+ * @param now a monotonic clock, ms
+ */
+export function createErrorLog(
+  log: JobsLog,
+  now: () => number = () => performance.now(),
+): (error: unknown, fields: object) => void {
+  let quietUntil = 0
+  let suppressed = 0
+  return (error, fields) => {
+    if (now() < quietUntil) {
+      suppressed += 1
+      return
+    }
+    log.warn({ ...fields, err: error, suppressed }, 'queue back end error')
+    suppressed = 0
+    quietUntil = now() + ERROR_LOG_MS
+  }
 }

@@ -29,7 +29,12 @@ export const nft: Capability = {
   ],
   openingRules: nftRules,
   effectRules: nftEffects,
-  publishes: async () => (await import('./published.ts')).publishedNfts,
+  async publishes() {
+    const { publishedCollections } = await import('./collections/published.ts')
+    const { publishedMints } = await import('./tokens/published.ts')
+    const { publishedNftTransfers } = await import('./transfers/published.ts')
+    return [...publishedCollections, ...publishedMints, ...publishedNftTransfers]
+  },
   explains: [explainedCollection, explainedMint, explainedNftTransfer],
   past: {
     standing: {

@@ -1,11 +1,22 @@
 /** What recovery does: it exports keys of wallets, sealed for their owner. */
-import type { Capability } from '../capability.ts'
+import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { exportAggregate } from './aggregate.ts'
 import type { WalletExportRequested } from './events.ts'
-import { explainedExport } from './explained.ts'
 import { expiryTask, exportWork } from './jobs.ts'
 import { REQUESTED_OF_TENANT } from './sql.ts'
+
+/** How `explain` reports an export of a key. */
+const explainedExport = explained(exportAggregate, {
+  kind: 'export',
+  noun: 'export',
+  texts: {
+    WalletExportRequested: ({ walletId, recipient }) => `export of wallet ${walletId} requested for ${recipient}`,
+    WalletExported: ({ ciphertextSha256, expiresAt }) =>
+      `exported: file with SHA-256 ${ciphertextSha256}, deleted after ${expiresAt}`,
+    WalletExportRefused: ({ code }) => `refused: ${code}`,
+  },
+})
 
 export const recovery: Capability = {
   aggregates: [anyAggregate(exportAggregate)],

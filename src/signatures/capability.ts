@@ -1,12 +1,35 @@
 /** What signatures do: wallets sign messages and typed data. */
-import type { Capability } from '../capability.ts'
+import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
+import { streamWork } from '../jobs/work.ts'
 import { signatureAggregate } from './aggregate.ts'
-import type { MessageSignatureRequested, TypedDataSignatureRequested } from './events.ts'
-import { explainedSignature } from './explained.ts'
-import { signatureWork } from './jobs.ts'
+import type { MessageSignatureRequested, SignatureEvent, TypedDataSignatureRequested } from './events.ts'
 import { createSignRecorded } from './sign-recorded.ts'
-import { UNSIGNED_OF_TENANT } from './sql.ts'
+import { UNSIGNED, UNSIGNED_OF_TENANT } from './sql.ts'
+
+/** The work of signatures: requests that wait for their signature. */
+export const signatureWork = streamWork<SignatureEvent>({
+  name: 'signatures',
+  queue: 'signature',
+  category: 'signature',
+  field: 'signature_id',
+  from: ['MessageSignatureRequested', 'TypedDataSignatureRequested'],
+  waiting: `SELECT signature_id AS id, tenant_id, created_at AS at FROM signatures WHERE ${UNSIGNED} AND created_at < $1`,
+  owners: { wallets: 'SELECT signature_id AS id, wallet_id FROM signatures WHERE signature_id = ANY ($1)' },
+})
+
+/** How `explain` reports a signature over a message or typed data. */
+const explainedSignature = explained(signatureAggregate, {
+  kind: 'signature',
+  noun: 'signature',
+  texts: {
+    MessageSignatureRequested: ({ walletId, digest }) =>
+      `signature of a message requested from wallet ${walletId}, digest ${digest}`,
+    TypedDataSignatureRequested: ({ walletId, digest }) =>
+      `signature of typed data requested from wallet ${walletId}, digest ${digest}`,
+    SignatureMade: () => 'signed',
+  },
+})
 
 export const signatures: Capability = {
   aggregates: [anyAggregate(signatureAggregate)],

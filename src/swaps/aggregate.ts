@@ -1,7 +1,22 @@
-/** The read model of a swap: its row. Pure. */
+/** What is decided about a swap, and its read model: its row. Pure. */
+import { Conflict } from '../core/errors.ts'
+import type { Decider } from '../core/messages.ts'
 import { type Aggregate, opensItself } from '../event-log/aggregate.ts'
-import { type SwapCommand, type SwapState, swapDecider } from './decider.ts'
-import type { SwapEvent } from './events.ts'
+import type { Swap, SwapEvent } from './events.ts'
+
+export type SwapState = { readonly state: 'unknown' } | { readonly state: 'recorded'; readonly swap: Swap }
+
+type SwapCommand = { readonly type: 'RecordSwap'; readonly swap: Swap }
+
+/** A swap is requested once; its transactions do the rest. */
+const swapDecider: Decider<SwapState, SwapCommand, SwapEvent> = {
+  initialState: { state: 'unknown' },
+  decide({ swap }, state) {
+    if (state.state !== 'unknown') throw new Conflict('swap_exists', 'A swap with this id already exists.')
+    return [{ type: 'SwapRecorded', data: swap }]
+  },
+  evolve: (_before, { data }) => ({ state: 'recorded', swap: data }),
+}
 
 export const swapAggregate: Aggregate<SwapState, SwapCommand, SwapEvent, 'swaps'> = {
   ...swapDecider,

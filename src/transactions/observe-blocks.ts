@@ -15,9 +15,8 @@ import { transactionAggregate } from './aggregate.ts'
 import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { EffectRule } from './effect-rules.ts'
-import type { Inclusion, Intent } from './events.ts'
+import type { Inclusion, Intent, RecordedLog, RecordedLogs } from './events.ts'
 import { foreignNonceRows } from './foreign-nonces.ts'
-import { keptLogs } from './kept-logs.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
@@ -184,4 +183,24 @@ function inclusionOf({ block, transaction }: UsedNonce, now: string): Inclusion 
     blockTimestamp: new Date(block.timestamp * 1_000).toISOString(),
     minedAt: now,
   }
+}
+
+/** Limits of one event. A swap has about ten logs. */
+const MAX_KEPT_LOGS = 64
+const MAX_KEPT_LOG_BYTES = 32 * 1024
+
+/**
+ * The logs of a mined transaction that are recorded with it: the first that fit the limits, in order. A contract can emit as
+ * many as its gas pays for.
+ */
+export function keptLogs(logs: readonly ChainLogEntry[]): RecordedLogs {
+  const entries: RecordedLog[] = []
+  let bytes = 0
+  for (const { address, topics, data, logIndex } of logs.slice(0, MAX_KEPT_LOGS)) {
+    const entry = { address, topics, data, logIndex }
+    bytes += JSON.stringify(entry).length
+    if (bytes > MAX_KEPT_LOG_BYTES) break
+    entries.push(entry)
+  }
+  return { entries, cut: entries.length < logs.length }
 }

@@ -1,5 +1,8 @@
 /** A transaction in the form of the API, from its row in the read model. */
 
+import { parseRecorded } from '../chain/abi-fragment.ts'
+import { decodeLog } from '../chain/abi-logs.ts'
+import { toChecksumAddress } from '../chain/address.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { toIso } from '../core/instants.ts'
 import { formatAmount } from '../core/money.ts'
@@ -9,7 +12,6 @@ import type { Change } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { acceptedBatchSchema } from './batch-schemas.ts'
-import { decodeLogs } from './decode-logs.ts'
 import type { CallRecord, Failure, GasPriority, RecordedLogs, SwapIntent } from './events.ts'
 import type { acceptedSchema, transactionSchema } from './schemas.ts'
 import type { HistoryEntry, TransactionStateName, TransactionStatus } from './state.ts'
@@ -185,4 +187,24 @@ export function toAcceptedBatch(batchId: string, views: readonly TransactionView
     return { ...toAccepted(view), to, amount, asset, reference_id }
   })
   return { batch_id: batchId, transactions }
+}
+
+/**
+ * The recorded logs of a contract call, decoded by the events that its caller described, in the order of the receipt. Events
+ * that the caller did not describe stay raw.
+ */
+function decodeLogs({ entries }: RecordedLogs, { events }: CallRecord) {
+  const known = entries.length === 0 ? [] : parseRecorded('event', events)
+  return entries.map((log) => {
+    const decoded = decodeLog(log, known)
+    return {
+      address: toChecksumAddress(log.address),
+      log_index: log.logIndex,
+      name: decoded?.name ?? null,
+      signature: decoded?.signature ?? null,
+      args: decoded?.args ?? null,
+      topics: log.topics,
+      data: log.data,
+    }
+  })
 }

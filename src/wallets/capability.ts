@@ -1,12 +1,31 @@
 /** What wallets do: they get an address, by a key of Bursar or by the request. */
-import type { Capability } from '../capability.ts'
+import { type Capability, explained } from '../capability.ts'
 import { anyAggregate } from '../event-log/fold.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { WalletCreated, WalletRequested, WalletTagged } from './events.ts'
-import { explainedWallet } from './explained.ts'
 import { walletWork } from './jobs.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
 import { KEYED_OF_TENANT, REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.ts'
+
+/** How `explain` reports a wallet. */
+const explainedWallet = explained(walletAggregate, {
+  kind: 'wallet',
+  noun: 'wallet',
+  transactionsOf: 'wallet',
+  texts: {
+    WalletRequested: ({ type, network, environment, label }) =>
+      `${type} wallet "${label}" requested on ${network} ${environment}`,
+    WalletCreated: ({ address, key }) =>
+      `created with address ${address}, ${key.kind === 'hd' ? `hd key, index ${key.index}` : `mpc key ${key.keyId}`}`,
+    WatchStarted: ({ address, network, environment, label }) =>
+      `watched address ${address} "${label}" added on ${network} ${environment}`,
+    WalletRelabelled: ({ label }) => `label changed to "${label}"`,
+    WalletTagged: ({ tags }) => (tags.length === 0 ? 'tags removed' : `tags changed to ${tags.join(', ')}`),
+    NotificationsChanged: () => 'notification settings changed',
+    WalletArchived: () => 'archived',
+    WalletRestored: () => 'restored from the archive',
+  },
+})
 
 const aggregate = anyAggregate(walletAggregate)
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { type KeysPorts, keysProgram } from '../../src/access/keys-program.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
 import { runProgramLine } from '../support/cli.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 
@@ -75,13 +76,13 @@ t.test('each command passes its options to its use case', async (t) => {
     },
   ])
   t.match(JSON.parse(dated.out), { key_id: 'key_1' })
-  t.match(await run(...all, '--expires', '2028-02-29T12:30:00.5Z'), {
+  matchExactly(t, await run(...all, '--expires', '2028-02-29T12:30:00.5Z'), {
     asked: [{ expiresAt: '2028-02-29T12:30:00.500Z' }],
   })
   t.strictSame((await run('list')).asked, [{ limit: 100 }])
   t.strictSame((await run('list', '--tenant', 'acme', '--limit', '5')).asked, [{ tenantId: 'acme', limit: 5 }])
   t.strictSame((await run('revoke', 'key_1')).asked, ['key_1'])
-  t.match(await run('issue', '--help'), {
+  matchExactly(t, await run('issue', '--help'), {
     code: 0,
     asked: [],
     out: /--environment <name>[\s\S]*"mainnet",\s+"testnet"/,

@@ -9,6 +9,7 @@ import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import type { BursarError, ErrorItem } from '../../src/core/errors.ts'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 const DAI = '0x6B175474E89094C44Da98b954EedeAC495271d0F'
@@ -58,27 +59,29 @@ t.test('an asset is found by its symbol in any case, its contract, or its id', a
 t.test('POL and its former name MATIC both mean the currency of polygon, and of no other network', async (t) => {
   const resolve = resolver()
   for (const name of ['POL', 'MATIC', 'matic']) t.match(await resolve(name, polygon), { symbol: 'POL', contract: null })
-  t.match(await refusal(resolve('MATIC')), [{ code: 'unknown_asset' }])
+  matchExactly(t, await refusal(resolve('MATIC')), [{ code: 'unknown_asset' }])
 })
 
 t.test('an unknown asset is refused with the known assets and the closest symbol', async (t) => {
   const [item] = await refusal(resolver([registered(FAKE, 'WETH')])('USDCC'))
   t.match(item, { type: 'validation_error', field: 'asset', code: 'unknown_asset', message: /did you mean USDC\?/ })
   t.strictSame(item?.details, { assets: ['ETH', 'USDC', 'DAI', 'WETH'] })
-  t.match(await refusal(resolver()(FAKE)), [{ code: 'unknown_asset' }])
-  t.match(await refusal(resolver()(`eip155:1/erc20:${FAKE}`)), [{ code: 'unknown_asset' }])
+  matchExactly(t, await refusal(resolver()(FAKE)), [{ code: 'unknown_asset' }])
+  matchExactly(t, await refusal(resolver()(`eip155:1/erc20:${FAKE}`)), [{ code: 'unknown_asset' }])
 })
 
 t.test('a contract address with a wrong checksum is refused as such', async (t) => {
-  t.match(await refusal(resolver()(USDC.replace('b8', 'B8'))), [{ code: 'bad_checksum', field: 'asset' }])
-  t.match(await refusal(resolver()('0x12')), [{ code: 'invalid_address', field: 'asset' }])
+  matchExactly(t, await refusal(resolver()(USDC.replace('b8', 'B8'))), [{ code: 'bad_checksum', field: 'asset' }])
+  matchExactly(t, await refusal(resolver()('0x12')), [{ code: 'invalid_address', field: 'asset' }])
 })
 
 t.test('a symbol of several assets is refused with the candidates; a contract tells them apart', async (t) => {
   const resolve = resolver([registered(FAKE, 'USDC', 9)])
   const [item] = await refusal(resolve('usdc'))
   t.match(item, { type: 'conflict', code: 'ambiguous_asset' })
-  t.match(item?.details, { candidates: [{ contract_address: USDC, symbol: 'USDC' }, { contract_address: FAKE }] })
+  matchExactly(t, item?.details, {
+    candidates: [{ contract_address: USDC, symbol: 'USDC' }, { contract_address: FAKE }],
+  })
   t.match(await resolve(FAKE), { decimals: 9, source: 'registered' })
 })
 
@@ -86,7 +89,7 @@ t.test('among symbols that differ by case alone the exact one is chosen', async 
   const resolve = resolver([registered(FAKE, 'usdc', 9)])
   t.match(await resolve('usdc'), { contract: FAKE })
   t.match(await resolve('USDC'), { contract: USDC })
-  t.match(await refusal(resolve('Usdc')), [{ code: 'ambiguous_asset' }])
+  matchExactly(t, await refusal(resolve('Usdc')), [{ code: 'ambiguous_asset' }])
 })
 
 t.test('no token takes the name of the currency that pays for gas', async (t) => {
@@ -123,7 +126,7 @@ t.test('an asset is registered once, and its row has what the contract returned'
   const unknown = { id: 'x', state: assetAggregate.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
   const made = change(assetAggregate, unknown, { type: 'RegisterAsset', asset: event.data }, context)
-  t.match(made?.readModels.rows, [
+  matchExactly(t, made?.readModels.rows, [
     {
       table: 'assets',
       row: { tenant_id: 'acme', symbol: 'USDC', decimals: 6, contract_address: FAKE, chain_id: 1000001, version: 1 },
@@ -145,9 +148,9 @@ t.test('an asset is removed once, and may be registered again', async (t) => {
   t.strictSame(decide({ type: 'RegisterAsset', asset: added.data }, removedState), [added])
   t.strictSame(evolve(removedState, added), registeredState)
   const context = { id: 'x', tenantId: 'acme', version: 2, recordedAt: now }
-  t.match(assetAggregate.project(registeredState, removedState, context).rows, [
+  matchExactly(t, assetAggregate.project(registeredState, removedState, context).rows, [
     { table: 'assets', row: { removed_at: now } },
   ])
-  t.match(assetAggregate.project(removedState, registeredState, context).rows, [{ row: { removed_at: null } }])
+  matchExactly(t, assetAggregate.project(removedState, registeredState, context).rows, [{ row: { removed_at: null } }])
   t.equal(assetAggregate.opens?.(removed, { id: 'x', version: 2 }), null)
 })

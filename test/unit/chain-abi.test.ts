@@ -9,6 +9,7 @@ import { decodeLog } from '../../src/chain/abi-logs.ts'
 import { readArguments } from '../../src/chain/abi-values.ts'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import { createMistakes } from '../../src/core/mistakes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const ALICE = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const parse = (text: string) => parseFragment('function', text, 'abi[0]')
@@ -110,15 +111,15 @@ t.test('arguments that libraries would convert are refused, each with its place'
     5,
     ALICE.replace('f39F', 'F39f'),
   ])
-    t.match(read(f, [good[0], address, good[2], '']), [/^args\[1\] /])
-  t.match(read(f, [good[0], ALICE, ['0x010203'], '']), [/^args\[2\] wrong_length/])
-  t.match(read(f, [good[0], ALICE, ['0x01020', '0x040506'], 7]), [
+    matchExactly(t, read(f, [good[0], address, good[2], '']), [/^args\[1\] /])
+  matchExactly(t, read(f, [good[0], ALICE, ['0x010203'], '']), [/^args\[2\] wrong_length/])
+  matchExactly(t, read(f, [good[0], ALICE, ['0x01020', '0x040506'], 7]), [
     /^args\[2\]\[0\] invalid_bytes/,
     /^args\[3\] wrong_type/,
   ])
-  t.match(read(f, [good[0], ALICE, good[2], 'a\ud800']), [/^args\[3\] wrong_type/])
-  t.match(read(f, []), ['args wrong_length'])
-  t.match(read('function f(uint8[] list)', [Array(5_000).fill(1)]), ['args[0][4095] too_many_values'])
+  matchExactly(t, read(f, [good[0], ALICE, good[2], 'a\ud800']), [/^args\[3\] wrong_type/])
+  matchExactly(t, read(f, []), ['args wrong_length'])
+  matchExactly(t, read('function f(uint8[] list)', [Array(5_000).fill(1)]), ['args[0][4095] too_many_values'])
 })
 
 t.test('fragments that are not valid or beyond the limits are refused before they cost anything', async (t) => {
@@ -172,7 +173,7 @@ t.test(
     }
     const list = parse('function f() returns (uint256[] a)').outputs
     const honest = `0x${word(32)}${word(500)}${word(1).repeat(500)}`
-    t.match(decodeValues(list, honest), [{ value: { length: 500 } }])
+    matchExactly(t, decodeValues(list, honest), [{ value: { length: 500 } }])
     const best = Math.min(...Array.from({ length: 20 }, () => cpuOf(() => decodeValues(list, honest))))
     // An attack may read as many values as fit, about nine times the honest ones. Ten times that is far below a loop.
     const most = 100 * Math.max(best, 500)
@@ -197,7 +198,7 @@ t.test(
       const cpu = cpuOf(() => {
         decoded = decodeValues(outputs, data)
       })
-      t.match(decoded, [{ name: 'a', value: null, note: 'undecodable' }], name)
+      matchExactly(t, decoded, [{ name: 'a', value: null, note: 'undecodable' }], name)
       t.ok(cpu < most, `${name}: ${cpu} µs of at most ${most}`)
     }
     const parsing = cpuOf(() => t.throws(() => parse(`function f(${'('.repeat(5_000)}uint8${')'.repeat(5_000)})`)))
@@ -210,7 +211,8 @@ t.test('each value that is not valid is marked, and does not hide the others', a
   const { outputs } = parse('function f() returns (bool a, uint8 b, address c, bytes2 d, string e, int8 f, uint256 g)')
   const text = `${word(3)}${'ff00aa'.padEnd(64, '0')}`
   const data = `0x${word(2)}${word(256)}${'01'.repeat(32)}${'aabbcc'.padEnd(64, '0')}${word(7 * 32)}${word(255)}${word(9)}${text}`
-  t.match(
+  matchExactly(
+    t,
     decodeValues(outputs, data)?.map(({ name, value, note }) => [name, value, note]),
     [...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, null, 'undecodable']), ['g', '9', undefined]],
   )
@@ -227,7 +229,7 @@ t.test('reverts are decoded: custom errors, panics, known errors, and errors ins
   ])
   const errors = abi.fragments.map((fragment) => parseFragment('error', fragment.format('full'), 'abi[0]'))
   const refused = abi.encodeErrorResult('Refused', [ALICE, [[-7, 'here']]])
-  t.match(decodeCallError(refused, errors), {
+  matchExactly(t, decodeCallError(refused, errors), {
     name: 'Refused',
     args: [{ name: 'who', value: ALICE }, { value: [[{ value: '-7' }, { value: 'here' }]] }],
     reason: `Refused(who: ${ALICE}, points: [[-7, here]])`,
@@ -240,7 +242,7 @@ t.test('reverts are decoded: custom errors, panics, known errors, and errors ins
   t.equal(four.inner?.inner?.inner?.inner, null, 'three levels')
   t.equal(decodeCallError(wrap(refused), errors).reason, `Wrapped: Refused(who: ${ALICE}, points: [[-7, here]])`)
   t.match(decodeCallError(`0x4e487b71${word(0x32)}`, []), { name: 'Panic', reason: /index out of bounds/ })
-  t.match(decodeCallError(refused, []), { name: null, reason: null, args: [] })
+  matchExactly(t, decodeCallError(refused, []), { name: null, reason: null, args: [] })
   t.match(decodeCallError(`0xe450d38c${word(1)}${word(2)}${word(3)}`, []), { name: 'ERC20InsufficientBalance' })
   t.equal(decodeCallError(`0x${'ab'.repeat(100_000)}`, errors).data.length, 2 + 2 * 4_096)
   t.match(decodeCallError('0x', []), { name: null, data: '0x' })
@@ -253,7 +255,7 @@ t.test('logs are decoded by the events of the ABI, hashed values as hashes', asy
   ])
   const events = abi.fragments.map((fragment) => parseFragment('event', fragment.format('full'), 'abi[0]'))
   const log = (name: string, values: readonly unknown[]) => ({ address: ALICE, ...abi.encodeEventLog(name, values) })
-  t.match(decodeLog(log('Counted', [ALICE, 7, 'x']), events), {
+  matchExactly(t, decodeLog(log('Counted', [ALICE, 7, 'x']), events), {
     name: 'Counted',
     signature: 'Counted(address,uint256,string)',
     args: [
@@ -263,7 +265,7 @@ t.test('logs are decoded by the events of the ABI, hashed values as hashes', asy
     ],
   })
   const noted = log('Noted', ['x', '0xc0ffee'])
-  t.match(decodeLog(noted, events)?.args, [{ value: noted.topics[1], note: 'hash' }, { value: '0xc0ffee' }])
+  matchExactly(t, decodeLog(noted, events)?.args, [{ value: noted.topics[1], note: 'hash' }, { value: '0xc0ffee' }])
   t.equal(decodeLog({ ...noted, topics: noted.topics.slice(0, 1) }, events), null)
   t.equal(decodeLog({ ...noted, topics: [] }, events), null)
 })

@@ -7,6 +7,7 @@ import type { Nodes } from '../../src/chain/agreement.ts'
 import type { RpcReader, RpcRequest } from '../../src/chain/json-rpc.ts'
 import type { Raw } from '../../src/chain/transaction-bytes.ts'
 import { recoveredAddress } from '../../src/keys/recovered-address.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type OracleEntry, oracleBlock, type RawParts, shownTransaction } from '../support/oracle-block.ts'
 
 const KEY = new Wallet(`0x${'11'.repeat(32)}`)
@@ -73,14 +74,21 @@ t.test('a node that shows transactions of no known type does not stop the follow
   for (const type of ['0x99', 'none', '0x07f', 7, {}, null]) {
     const nodes = nodesOf(changed(honest, { type }), honest)
     const read = await readAgreedBlocks(nodes, { recover: recoveredAddress, blockReceipts: true }, wanted)
-    t.match(read.blocks, [{ number: 16, transactions: [{ from: KEY.address.toLowerCase() }] }], JSON.stringify(type))
+    matchExactly(
+      t,
+      read.blocks,
+      [{ number: 16, transactions: [{ from: KEY.address.toLowerCase() }] }],
+      JSON.stringify(type),
+    )
     t.match(await readProvenBlock(nodes, 16), { transactions: honest.transactions })
   }
 })
 
 t.test('what used a nonce is found in a block with a state sync too', async (t) => {
   const parts = await block([await sent(), SYNC])
-  t.match(await readProvenBlock(nodesOf(parts, parts), 16), { transactions: [{ nonce: '0x3' }, { type: '0x7f' }] })
+  matchExactly(t, await readProvenBlock(nodesOf(parts, parts), 16), {
+    transactions: [{ nonce: '0x3' }, { type: '0x7f' }],
+  })
 })
 
 t.test('a node that shows few blocks at a time does not set the pace: the others are asked before it', async (t) => {
@@ -105,7 +113,7 @@ t.test('a node that shows few blocks at a time does not set the pace: the others
   const client = { agreed: all, newest: async () => head, nodes: () => [few, all], quorum: { needed: 2, nodes: 3 } }
   const wanted = { from: 16, to: 17, head, parentHash: String(lower.block.parentHash) }
   const read = await readAgreedBlocks(client, { recover: recoveredAddress, blockReceipts: true }, wanted)
-  t.match(read.blocks, [{ number: 16 }])
+  matchExactly(t, read.blocks, [{ number: 16 }])
   t.strictSame(doubted, ['few.test'])
   const others = { ...client, nodes: () => [all, few] }
   t.equal((await readAgreedBlocks(others, { recover: null, blockReceipts: true }, wanted)).blocks.length, 2)

@@ -1,6 +1,7 @@
 /** Reads that decide: pinned to the block of a quorum, cut to what is read, and the middle one where honest nodes differ. */
 import t from 'tap'
 import { always, HASH, Refusal, readsOf } from '../support/agreed-reads.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 t.test('with a quorum of one, the reader is the plain one', async (t) => {
   const { reads, plain } = readsOf([always('0x1'), always('0x2')], { needed: 1 })
@@ -57,7 +58,7 @@ t.test('without an agreed head, only what needs it is unanswered', async (t) => 
     { method: 'eth_getCode', params: ['0xa', '0x1'] },
   ])
   const unanswered = { ok: false, error: { kind: 'unavailable', message: '1 of 3 nodes answers' } }
-  t.match([number, code, past], [unanswered, unanswered, { ok: true, value: '0x1' }])
+  matchExactly(t, [number, code, past], [unanswered, unanswered, { ok: true, value: '0x1' }])
 })
 
 t.test(
@@ -101,7 +102,7 @@ t.test('fees that differ: the middle ones, and of two the lower ones', async (t)
     reward: [['0x1', tip]],
   })
   const ask = (...said: readonly unknown[]) => readsOf(said.map(always)).ask('eth_feeHistory', '0x1', 'latest', [])
-  t.match(await ask(history('0x7', '0x3'), history('0x1b58', '0xbb8'), history('0x7', '0x4')), {
+  matchExactly(t, await ask(history('0x7', '0x3'), history('0x1b58', '0xbb8'), history('0x7', '0x4')), {
     value: { baseFeePerGas: ['0x1', '0x7'], reward: [['0x1', '0x4']] },
   })
   t.match(await ask(history('0x7', '0x3', 0.25), history('0x7', '0x3', 0.2500001)), { ok: true }, 'digits do not count')

@@ -16,6 +16,7 @@ import { readPrices } from '../../src/chain/price-feeds.ts'
 import { describeToken } from '../../src/chain/token-metadata.ts'
 import { readTokens } from '../../src/chain/token-reads.ts'
 import type { ValidationFailed } from '../../src/core/errors.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const ALICE = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045'
 const TOKEN = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
@@ -195,10 +196,8 @@ t.test('a harmful token is read once, and what it left no gas for is read in ano
   const gas = { failure: 'gas' }
   t.strictSame(await readTokens(client, reads, 'latest'), [gas, gas, { balance: 7n }, { balance: 7n }])
   t.equal(client.asked.length, 2)
-  for (const { method, params } of client.asked) {
-    t.equal(method, 'eth_call')
-    t.match(params, [{ gas: '0xf42400', to: undefined }, 'latest'])
-  }
+  for (const asked of client.asked)
+    matchExactly(t, asked, { method: /^eth_call$/, params: [{ gas: '0xf42400', to: undefined }, 'latest'] })
 })
 
 t.test(

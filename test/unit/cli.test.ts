@@ -3,6 +3,7 @@ import t from 'tap'
 import { BadInput, type CliCommand, type CliInput } from '../../src/cli/command.ts'
 import { InvalidSetting, NotFound, Unavailable } from '../../src/core/errors.ts'
 import { runCommandLine, runProgramLine } from '../support/cli.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const heard: CliInput[] = []
 const COMMANDS: readonly CliCommand[] = [
@@ -61,7 +62,7 @@ t.test('a command gets its arguments and options, and its code is the exit code'
 })
 
 t.test('a command may have subcommands', async (t) => {
-  t.match([await run('hooks'), await run('hooks listen')], [{ code: 1 }, { code: 3 }])
+  matchExactly(t, [await run('hooks'), await run('hooks listen')], [{ code: 1 }, { code: 3 }])
   t.match(await run('hooks nothing'), { code: 2, err: /nothing|argument/ })
 })
 

@@ -8,6 +8,7 @@ import { contentOf } from '../../src/transactions/content.ts'
 import type { HeldCause } from '../../src/transactions/held-cause.ts'
 import type { LooseOutside } from '../../src/transactions/outside.ts'
 import { tagOf } from '../../src/transactions/tags.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { oneNode } from '../support/one-node.ts'
 import { fold, requested, TAG_KEYS } from '../support/recorded-transactions.ts'
 
@@ -85,11 +86,11 @@ t.test('a request waits for a node that is behind the block in which the followe
   const { facts, held, compare } = stage()
   await compare()
   facts.latest = NONCE // another node, which does not have the block yet
-  t.match(await compare(), { held: null, unclear: [ID] })
-  t.match(held, [{ kind: 'not_shown' }, { kind: 'not_shown' }])
+  matchExactly(t, await compare(), { held: null, unclear: [ID] })
+  matchExactly(t, held, [{ kind: 'not_shown' }, { kind: 'not_shown' }])
   facts.rows = [] // the follower read that the block has left the chain
   facts.pending = NONCE
-  t.match(await compare(), { held: null, unclear: [] })
+  matchExactly(t, await compare(), { held: null, unclear: [] })
 })
 
 t.test('after blocks of the lane left the chain nodes are asked again what their pools show', async (t) => {

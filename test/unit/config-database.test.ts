@@ -2,6 +2,7 @@
 import t from 'tap'
 import { type Environ, loadConfig } from '../../src/config.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const PARTY = { MPC_PARTY: '1', MPC_PARTY_ADDRESSES: '1=a:1,2=b:1,3=c:1' }
 
@@ -19,11 +20,11 @@ t.test('a party reads the log over verified TLS, loopback or a socket, or does n
     'postgres://p:w@localhost/bursar?host=db',
     'postgres://p:w@127.0.0.1.evil.example/bursar',
   ])
-    t.match(problems(url), [mustVerify], url)
-  t.match(problems('postgres://p:w@10.0.0.7/bursar?sslmode=verify-full'), [
+    matchExactly(t, problems(url), [mustVerify], url)
+  matchExactly(t, problems('postgres://p:w@10.0.0.7/bursar?sslmode=verify-full'), [
     /^DATABASE_URL must contain the host name of the server certificate/,
   ])
-  t.match(problems('postgres://p:w@db/bursar?sslmode=verify-full&sslrootcert=/none'), [
+  matchExactly(t, problems('postgres://p:w@db/bursar?sslmode=verify-full&sslrootcert=/none'), [
     /^DATABASE_URL must be a URL whose/,
   ])
   for (const url of [
@@ -56,11 +57,11 @@ t.test('users to make are named with their passwords, once each', async (t) => {
     { name: 'api', password },
     { name: 'party-3', password },
   ])
-  t.match(logins(`root=${password}`), [
+  matchExactly(t, logins(`root=${password}`), [
     /^DATABASE_LOGINS must be a comma-separated list of name=password, .+ \(hidden\)$/,
   ])
-  t.match(logins('api=short'), [/^DATABASE_LOGINS must be a comma-separated list .+ \(hidden\)$/])
-  t.match(logins(`api=${password},api=${password}`), [
+  matchExactly(t, logins('api=short'), [/^DATABASE_LOGINS must be a comma-separated list .+ \(hidden\)$/])
+  matchExactly(t, logins(`api=${password},api=${password}`), [
     'DATABASE_LOGINS must name each user once, but api is named twice',
   ])
 })

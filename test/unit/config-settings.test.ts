@@ -4,6 +4,7 @@ import t from 'tap'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { type Environ, loadConfig } from '../../src/config.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
 
@@ -46,10 +47,10 @@ t.test('quotas have limits, and a tenant may have its own', async (t) => {
   t.match(quotasOf('acme'), { assets: 0, wallets: 9, ceremonies: 1_000 })
   t.match(quotasOf('globex'), { assets: 7, wallets: 1 })
   for (const overrides of ['acme', 'acme:walets=1', 'acme:wallets=-1', 'Acme:wallets=1', 'acme:wallets=1e9'])
-    t.match(problemsOf({ QUOTA_OVERRIDES: overrides }), [
+    matchExactly(t, problemsOf({ QUOTA_OVERRIDES: overrides }), [
       /^QUOTA_OVERRIDES must be a comma-separated list of tenant:quota=limit/,
     ])
-  t.match(problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
+  matchExactly(t, problemsOf({ QUOTA_WALLETS: '-1' }), [/^QUOTA_WALLETS must be a whole number from 0 to/])
 })
 
 t.test('a database makes it production, and each chain with nodes gets the defaults of its network', async (t) => {
@@ -58,7 +59,7 @@ t.test('a database makes it production, and each chain with nodes gets the defau
   t.equal(config.api.port, 0)
   const [ethereum, binance, ...rest] = config.chains
   t.same(rest, [])
-  t.match(ethereum, {
+  matchExactly(t, ethereum, {
     network: 'ethereum',
     environment: 'mainnet',
     chainId: 1,
@@ -270,7 +271,7 @@ t.test('the base of metadata addresses ends with a slash and is reached by TLS, 
     t.equal(loadConfig({ METADATA_BASE_URL: url }).metadataBaseUrl, url)
   const bad = ['https://a.example', 'https://a.example/m', 'http://a.example/', 'http://localhost.evil.example/']
   for (const url of [...bad, 'ipfs://', 'https://a.example/?a=/', `https://a.example/${'a'.repeat(200)}/`]) {
-    t.match(problemsOf({ METADATA_BASE_URL: url }), [
+    matchExactly(t, problemsOf({ METADATA_BASE_URL: url }), [
       /^METADATA_BASE_URL must be an https:\/\/ URL that ends with \/ and has at most 200 characters/,
     ])
   }

@@ -5,6 +5,7 @@ import { PUBLIC_CONTRACTS } from '../../src/chain/public-networks.ts'
 import { type Environ, loadConfig } from '../../src/config.ts'
 import { ENVIRONMENTS, NETWORKS } from '../../src/core/networks.ts'
 import { PRODUCTION, problemsOf } from '../support/config.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const ROUTER = '0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D'
 const ROUTER_02 = '0x68b3465833fb72A70ecDF485E0e4C7bD8665Fc45'
@@ -37,8 +38,10 @@ t.test('a quote can be used for 30 seconds, and a request may accept 50 % of sli
   t.strictSame(loadConfig(PRODUCTION).swap, { quoteTtlMs: 30_000, maxSlippageBps: 5_000, requireFeeds: false })
   const set = { ...PRODUCTION, SWAP_QUOTE_TTL_MS: '5000', SWAP_MAX_SLIPPAGE_BPS: '100', SWAP_REQUIRE_FEEDS: 'true' }
   t.strictSame(loadConfig(set).swap, { quoteTtlMs: 5_000, maxSlippageBps: 100, requireFeeds: true })
-  t.match(problemsOf({ ...PRODUCTION, SWAP_MAX_SLIPPAGE_BPS: '5001' }), [/^SWAP_MAX_SLIPPAGE_BPS must be a whole/])
-  t.match(problemsOf({ ...PRODUCTION, SWAP_QUOTE_TTL_MS: '10' }), [/^SWAP_QUOTE_TTL_MS must be a whole number/])
+  matchExactly(t, problemsOf({ ...PRODUCTION, SWAP_MAX_SLIPPAGE_BPS: '5001' }), [
+    /^SWAP_MAX_SLIPPAGE_BPS must be a whole/,
+  ])
+  matchExactly(t, problemsOf({ ...PRODUCTION, SWAP_QUOTE_TTL_MS: '10' }), [/^SWAP_QUOTE_TTL_MS must be a whole number/])
   t.end()
 })
 
@@ -58,19 +61,26 @@ t.test('a wrong exchange stops the start with the rule', (t) => {
   ]
   for (const venues of wrong) {
     const problems = problemsOf({ ...PRIVATE, ETHEREUM_SWAP_VENUES: venues })
-    t.match(problems, [/^ETHEREUM_SWAP_VENUES must be none or a comma-separated list of at most 6 exchanges/], venues)
+    matchExactly(
+      t,
+      problems,
+      [/^ETHEREUM_SWAP_VENUES must be none or a comma-separated list of at most 6 exchanges/],
+      venues,
+    )
   }
   const hops = Array.from({ length: 7 }, () => USDC).join(',')
-  t.match(problemsOf({ ...PRIVATE, ETHEREUM_SWAP_HOPS: hops }), [/^ETHEREUM_SWAP_HOPS must be .* at most 6 addresses/])
+  matchExactly(t, problemsOf({ ...PRIVATE, ETHEREUM_SWAP_HOPS: hops }), [
+    /^ETHEREUM_SWAP_HOPS must be .* at most 6 addresses/,
+  ])
   t.end()
 })
 
 t.test('an altered address, a name used twice and a missing wrapped token are named', (t) => {
   const altered = ROUTER.replace('D', 'd')
   const problem = (env: Environ) => problemsOf({ ...PRIVATE, ETHEREUM_SWAP_VENUES: `two:v2:${ROUTER}`, ...env })
-  t.match(problem({ ETHEREUM_SWAP_VENUES: `two:v2:${altered}` }), [/^ETHEREUM_SWAP_VENUES .*checksum/])
-  t.match(problem({ ETHEREUM_SWAP_HOPS: USDC.replace('A', 'a') }), [/^ETHEREUM_SWAP_HOPS .*checksum/])
-  t.match(problem({ ETHEREUM_WRAPPED_NATIVE: WETH.replace('C', 'c') }), [/^ETHEREUM_WRAPPED_NATIVE .*checksum/])
+  matchExactly(t, problem({ ETHEREUM_SWAP_VENUES: `two:v2:${altered}` }), [/^ETHEREUM_SWAP_VENUES .*checksum/])
+  matchExactly(t, problem({ ETHEREUM_SWAP_HOPS: USDC.replace('A', 'a') }), [/^ETHEREUM_SWAP_HOPS .*checksum/])
+  matchExactly(t, problem({ ETHEREUM_WRAPPED_NATIVE: WETH.replace('C', 'c') }), [/^ETHEREUM_WRAPPED_NATIVE .*checksum/])
   t.strictSame(problem({ ETHEREUM_SWAP_VENUES: `two:v2:${ROUTER},two:v3:${ROUTER_02}:${QUOTER}` }), [
     'ETHEREUM_SWAP_VENUES must not use a name twice',
   ])
@@ -88,7 +98,7 @@ t.test('public chains have exchanges, private ones and Amoy have none', (t) => {
   )
   t.equal(swaps?.wrappedNative, WETH)
   const own = swapsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: `two:v2:${ROUTER}` })
-  t.match(own, { venues: [{ name: 'two' }], wrappedNative: WETH, hops: swaps?.hops })
+  matchExactly(t, own, { venues: [{ name: 'two' }], wrappedNative: WETH, hops: swaps?.hops })
   t.equal(swapsOf(PRIVATE), undefined)
   t.equal(swapsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: 'none' }), undefined)
   t.strictSame(problemsOf({ ...PRODUCTION, ETHEREUM_SWAP_VENUES: `none,two:v2:${ROUTER}` }), [
@@ -120,7 +130,7 @@ t.test('private relays are read, and wrong ones stop the start without being sho
     'https://two.example',
   ])
   const problems = problemsOf({ ...PRIVATE, ETHEREUM_SWAP_RPC_URLS: 'wss://hunter2' })
-  t.match(problems, [/^ETHEREUM_SWAP_RPC_URLS must be a comma-separated list of http/])
+  matchExactly(t, problems, [/^ETHEREUM_SWAP_RPC_URLS must be a comma-separated list of http/])
   t.notMatch(problems, [/hunter2/])
   t.end()
 })
@@ -149,10 +159,10 @@ t.test('a hosted source needs a key and pinned contracts', (t) => {
   ]
   for (const [env, problem] of cases) t.strictSame(problemsOf(env), [problem])
   for (const wrong of ['http://api.0x.org', 'https://user@api.0x.org', 'ftp://api.0x.org', 'https://api.0x.org/?a=b'])
-    t.match(problemsOf({ ...whole, SWAP_API_URL: wrong }), [/^SWAP_API_URL must be an https:/])
+    matchExactly(t, problemsOf({ ...whole, SWAP_API_URL: wrong }), [/^SWAP_API_URL must be an https:/])
   t.strictSame(problemsOf({ ...whole, SWAP_API_URL: 'http://127.0.0.1:8080/v2' }), [])
   const hidden = problemsOf({ ...whole, SWAP_API_KEY: 'se cret' })
-  t.match(hidden, [/^SWAP_API_KEY must be the API key/])
+  matchExactly(t, hidden, [/^SWAP_API_KEY must be the API key/])
   t.notMatch(hidden.join(), 'se cret')
   t.end()
 })

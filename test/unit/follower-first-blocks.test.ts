@@ -1,6 +1,7 @@
 /** Where following begins: near the newest block, which one lying node cannot choose for good. */
 import t from 'tap'
 import { firstBlocks } from '../../src/follower/cursor.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { oneNode } from '../support/one-node.ts'
 
 const NOW = '2026-11-25T12:00:00.000Z'
@@ -20,16 +21,16 @@ function startAt(head: number, newest = head, finalizes = true) {
 }
 
 t.test('it begins below the newest block, with block 0', async (t) => {
-  t.match(await startAt(10_000), [{ number: 0 }, { number: 9_988 }])
-  t.match(await startAt(5), [{ number: 0 }])
+  matchExactly(t, await startAt(10_000), [{ number: 0 }, { number: 9_988 }])
+  matchExactly(t, await startAt(5), [{ number: 0 }])
 })
 
 t.test('a public chain is not followed from an old block that a node names as the newest', async (t) => {
   await t.rejects(startAt(10_000, 0), { code: 'no_quorum', message: /more than a day ago/ })
   await t.rejects(startAt(10_000, 8_000), { code: 'no_quorum' })
-  t.match(await startAt(10_000, 9_900), [{}, { number: 9_888 }], 'a node that is behind')
+  matchExactly(t, await startAt(10_000, 9_900), [{}, { number: 9_888 }], 'a node that is behind')
 })
 
 t.test('a private chain may have had no block for long', async (t) => {
-  t.match(await startAt(10_000, 8_000, false), [{}, { number: 7_988 }])
+  matchExactly(t, await startAt(10_000, 8_000, false), [{}, { number: 7_988 }])
 })

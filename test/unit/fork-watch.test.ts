@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createForkWatch, judgeFork } from '../../src/chain/fork-watch.ts'
 import { createForkNode, HEADERS } from '../support/fork-node.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const CHAIN = { network: 'ethereum', environment: 'testnet' }
 
@@ -50,7 +51,7 @@ t.test('a change is logged once, in the background, and an unknown fork is a war
   await forks.fork()
   await new Promise((resolve) => setTimeout(resolve, 10))
   t.equal(await forks.fork(), 'unknown')
-  t.match(told, [
+  matchExactly(t, told, [
     /^info null > osaka: the fork of a chain was read$/,
     /^info osaka > amsterdam: the fork of a chain has changed$/,
     /^warn amsterdam > unknown: the fork of a chain is unknown/,

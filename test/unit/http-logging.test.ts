@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createLogger } from '../../src/logging.ts'
 import { withoutQuotedSecrets } from '../../src/redaction.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const RAW = `0x02f8${'ab'.repeat(110)}`
 const SEED = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
@@ -15,7 +16,7 @@ function capture() {
 t.test('a line is one JSON object with its level, time, process, message and fields', async (t) => {
   const { logger, last, text } = capture()
   logger.info({ wallet_id: 'wal_1', nested: { list: [1, { a: null }] } }, 'wallet created')
-  t.match(last(), {
+  matchExactly(t, last(), {
     level: 'info',
     process: 'api',
     message: 'wallet created',

@@ -5,6 +5,7 @@ import { QUEUE_NAMES } from '../../src/declarations.ts'
 import type { FailedJob, Jobs } from '../../src/jobs/jobs.ts'
 import { type JobsPort, jobsProgram } from '../../src/operator/jobs-program.ts'
 import { runProgramLine } from '../support/cli.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const FAILED: FailedJob = {
   id: 'lane-1',
@@ -70,9 +71,13 @@ t.test('failed shows why and where, of one queue or of all', async (t) => {
 })
 
 t.test('retry queues one or all again, and its exit code says whether there was one', async (t) => {
-  t.match(await run('retry lane lane-1'), { code: 0, out: '1 queued again\n', asked: [['retry', 'lane', 'lane-1']] })
+  matchExactly(t, await run('retry lane lane-1'), {
+    code: 0,
+    out: '1 queued again\n',
+    asked: [['retry', 'lane', 'lane-1']],
+  })
   t.match(await run('retry lane nobody'), { code: 1, out: '0 queued again\n' })
-  t.match(await run('retry lane --all --json'), { code: 0, asked: [['retryAll', 'lane']] })
+  matchExactly(t, await run('retry lane --all --json'), { code: 0, asked: [['retryAll', 'lane']] })
   t.strictSame(JSON.parse((await run('retry lane --all --json')).out), { queue: 'lane', retried: 1 })
   t.match(await run('retry submit --all'), { code: 0, out: '0 queued again\n' })
 })

@@ -4,10 +4,11 @@ import t from 'tap'
 import { ValidationFailed } from '../../src/core/errors.ts'
 import { isQueueName, QUEUE_NAMES } from '../../src/declarations.ts'
 import { backoffMs, DEFAULT_RETRIES } from '../../src/jobs/backoff.ts'
-import { createErrorLog } from '../../src/jobs/error-log.ts'
+import { createErrorLog } from '../../src/jobs/create-jobs.ts'
 import { postgresWiring } from '../../src/jobs/postgres.ts'
 import { assertJob, type Job, parseJobData } from '../../src/jobs/queues.ts'
 import { parseClusterUrl } from '../../src/jobs/redis.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 t.test('job data are a few short ids and nothing else', async (t) => {
   const data = { lane: '1000001:0x00000000000000000000000000000000000000aa', wallet_id: 'wal_1' }
@@ -18,7 +19,7 @@ t.test('job data are a few short ids and nothing else', async (t) => {
   for (const value of [...malformed, { id: 'x'.repeat(257) }, { id: { nested: 'x' } }, { id: null }, nine]) {
     const error = thrownBy(() => parseJobData(value))
     t.ok(error instanceof ValidationFailed, JSON.stringify(value))
-    t.match(error, { retryable: false, items: [{ code: 'malformed_job' }] })
+    matchExactly(t, error, { retryable: false, items: [{ code: 'malformed_job' }] })
   }
 })
 

@@ -12,6 +12,7 @@ import {
   unfitLimits,
 } from '../../src/core/key-limits.ts'
 import { type Asked, bucketOf, reserve, roomIn, type SpendLimit } from '../../src/core/spend-limits.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
 const ether = {
@@ -76,9 +77,9 @@ t.test('an asset that no limit is about cannot be spent, its fee can', (t) => {
 
 t.test('a new key has its own limits and those of its maker, on their counters', (t) => {
   const own = newLimits('key_1', [ether], [])
-  t.match(own, [{ counter: 'key_1 eip155:1/slip44:60 86400', inherited: false }])
+  matchExactly(t, own, [{ counter: 'key_1 eip155:1/slip44:60 86400', inherited: false }])
   const made = newLimits('key_2', [ether, count], own)
-  t.match(made, [
+  matchExactly(t, made, [
     { counter: 'key_2 eip155:1/slip44:60 86400', inherited: false },
     { counter: 'key_2 transactions 3600', inherited: false },
     { counter: 'key_1 eip155:1/slip44:60 86400', inherited: true },
@@ -86,7 +87,7 @@ t.test('a new key has its own limits and those of its maker, on their counters',
   t.ok(isWithinLimits(made, own))
   t.notOk(isWithinLimits(newLimits('key_3', [ether], []), own))
   const changed = changedLimits('key_9', [{ ...ether, amount: '2000' }], made)
-  t.match(changed, [{ counter: made[0]?.counter, amount: '2000' }, made[2]], 'what was spent stays counted')
+  matchExactly(t, changed, [{ counter: made[0]?.counter, amount: '2000' }, made[2]], 'what was spent stays counted')
   t.ok(isWithinLimits(changed, own))
   t.notOk(isWithinLimits(changed, made))
   t.end()
@@ -198,7 +199,7 @@ t.test('requests a day are passed on as other limits, and no transaction reserve
   const asked = { of: 'requests', amount: '100', windowSeconds: 86_400 } as const
   const own = newLimits('key_1', [asked], [])
   const made = newLimits('key_2', [{ ...asked, amount: '500' }], own)
-  t.match(requestLimitsOf(made), [
+  matchExactly(t, requestLimitsOf(made), [
     { counter: 'key_2 requests 86400' },
     { counter: 'key_1 requests 86400', amount: '100' },
   ])

@@ -5,6 +5,7 @@ import { createCoordinator } from '../../src/keys/mpc/coordinator.ts'
 import { encodeMessage, readMessage } from '../../src/keys/mpc/message.ts'
 import { COORDINATOR, partyName } from '../../src/keys/mpc/party-names.ts'
 import { type Begin, encodeOutcome, KIND } from '../../src/keys/mpc/protocol.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const BEGIN: Begin = { ceremony: 'generate', keyId: 'key_1', threshold: 2, parties: [1, 2] }
 const RESULT = { ok: true, result: Buffer.from('done') } as const
@@ -34,8 +35,8 @@ function withOneThatAnswers() {
 
 t.test('a party that does not answer in time has stalled', async (t) => {
   const answers = await withOneThatAnswers().ask([1, 2], BEGIN, { timeoutMs: 100 })
-  t.match(answers.get(1), [RESULT])
-  t.match(answers.get(2), [{ ok: false, refusal: { kind: 'stalled', party: 2 } }])
+  matchExactly(t, answers.get(1), [RESULT])
+  matchExactly(t, answers.get(2), [{ ok: false, refusal: { kind: 'stalled', party: 2 } }])
 })
 
 t.test('no party is blamed for an answer that was no longer awaited', async (t) => {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { watchedFor } from '../../src/contract-calls/request-call.ts'
 import type { Reservation, SpendLimit } from '../../src/core/spend-limits.ts'
 import { type RoomPorts, requireRoom } from '../../src/transactions/spends.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
 const NEWEST_MS = Date.parse(NOW)
@@ -55,9 +56,14 @@ t.test('a call without limits of amounts reads no balance for them', (t) => {
   const count: SpendLimit = { of: 'transactions', counter: 'c', amount: '1', windowSeconds: 3_600 }
   t.strictSame(watchedFor({ limits: [], isJudged: false }, call, sender), [])
   t.strictSame(watchedFor({ limits: [count], isJudged: false }, call, sender), [])
-  t.match(watchedFor({ limits: [count, { ...count, of: 'usd' }], isJudged: false }, call, sender), [
+  matchExactly(t, watchedFor({ limits: [count, { ...count, of: 'usd' }], isJudged: false }, call, sender), [
     { target: call.to },
   ])
-  t.match(watchedFor({ limits: [], isJudged: true }, call, sender), [{ target: call.to }], 'a policy asks for it')
+  matchExactly(
+    t,
+    watchedFor({ limits: [], isJudged: true }, call, sender),
+    [{ target: call.to }],
+    'a policy asks for it',
+  )
   t.end()
 })

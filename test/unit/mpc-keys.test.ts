@@ -5,12 +5,13 @@ import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
+import { refreshWork } from '../../src/mpc-wallets/capability.ts'
 import { type MpcKeyCommand, mpcKeyDecider } from '../../src/mpc-wallets/decider.ts'
 import type { MpcKeyEvent } from '../../src/mpc-wallets/events.ts'
-import { refreshWork } from '../../src/mpc-wallets/jobs.ts'
 import { toJointKey } from '../../src/mpc-wallets/joint-keys.ts'
 import { keyIdOf } from '../../src/mpc-wallets/key-of-wallet.ts'
 import type { KnownMpcKey, MpcKeyState } from '../../src/mpc-wallets/state.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const LATER = '2026-11-21T12:05:00.000Z'
@@ -62,7 +63,7 @@ function given(...events: MpcKeyEvent[]) {
           mpcKeyDecider.decide(command, fold(events))
           t.fail('the command was not refused')
         } catch (error) {
-          t.match((error as BursarError).items, [{ code, ...item }])
+          matchExactly(t, (error as BursarError).items, [{ code, ...item }])
         }
       },
     }),
@@ -160,12 +161,11 @@ t.test('an accusation by one party bans nobody: the two do not sign together', a
   given(generated, assigned, first)
     .when({ ...accuse, party: 3 })
     .expect(t, { type: 'MpcPartyAccused', data: { ...data, party: 3 } })
-  for (const wrong of [{ party: 7 }, { accusedBy: 7 }, { party: 1 }]) {
+  for (const wrong of [{ party: 7 }, { accusedBy: 7 }, { party: 1 }])
     given(generated, assigned)
       .when({ ...accuse, ...wrong })
       .expectRefusal(t, 'not_allowed', { field: 'party' })
-  }
-  t.match(known(generated, accused), { banned: [], accusations: [{ party: 3, accusedBy: 1 }] })
+  matchExactly(t, known(generated, accused), { banned: [], accusations: [{ party: 3, accusedBy: 1 }] })
   t.strictSame(toJointKey('mpk_1', known(generated, accused)).apart, [[1, 3]])
 })
 
@@ -187,8 +187,9 @@ t.test('a party accused by as many as the threshold is banned, and a refresh lif
     .expect(t, { type: 'MpcPartyAccused', data: { ...data, accusedBy: 3, accusedAt: LATER } })
   const other = golden('MpcPartyBanned', { party: 1 })
   t.strictSame(known(generated, assigned, banned, other, banned).banned, [1, 2])
-  t.match(known(generated, assigned, banned, first, requested), { banned: [2], accusations: [{}] }, 'the ban remains')
-  t.match(known(generated, assigned, banned, first, requested, refreshed), { banned: [], accusations: [] })
+  const asked = [generated, assigned, banned, first, requested]
+  matchExactly(t, known(...asked), { banned: [2], accusations: [{}] }, 'the ban remains')
+  matchExactly(t, known(...asked, refreshed), { banned: [], accusations: [] })
   given(generated, assigned, requested, refreshed).when(accuse).expect(t)
 })
 
@@ -235,15 +236,15 @@ t.test('the rows of a key are its newest state and its newest refresh', async (t
     const state = fold(before)
     return mpcKeyAggregate.project(state, events.reduce(mpcKeyDecider.evolve, state), context).rows
   }
-  t.match(rowsOf([], generated), [
+  matchExactly(t, rowsOf([], generated), [
     { table: 'mpc_keys', row: { key_id: 'mpk_1', wallet_id: null, tenant_id: null, parties: 3, asked_at: null } },
   ])
   const wallet = { wallet_id: /^wal_/, tenant_id: 'acme' }
-  t.match(rowsOf([generated, assigned], requested), [
+  matchExactly(t, rowsOf([generated, assigned], requested), [
     { table: 'mpc_keys', row: { ...wallet, open_refresh: refreshId, epoch: 0, attempt_id: null, asked_at: NOW } },
     { table: 'mpc_refreshes', row: { refresh_id: refreshId, key_id: 'mpk_1', status: 'pending', ended_at: null } },
   ])
-  t.match(rowsOf([generated, assigned, requested], refreshed), [
+  matchExactly(t, rowsOf([generated, assigned, requested], refreshed), [
     { table: 'mpc_keys', row: { ...wallet, open_refresh: null, epoch: 1, attempt_id: /^rfr_/, version: 7 } },
     { table: 'mpc_refreshes', row: { status: 'refreshed', epoch: 1, ended_at: NOW } },
   ])
@@ -284,11 +285,11 @@ t.test('a request for the shares of a wallet of another type is refused', async 
       return (error as BursarError).items
     }
   }
-  t.match(refusalOf('hd', { kind: 'hd', tenantId: 'acme', index: 0 }), [
+  matchExactly(t, refusalOf('hd', { kind: 'hd', tenantId: 'acme', index: 0 }), [
     { field: 'wallet_id', code: 'mpc_only', message: /an hd wallet/ },
   ])
-  t.match(refusalOf('watch', null), [{ field: 'wallet_id', code: 'mpc_only', message: /a watch wallet/ }])
-  t.match(refusalOf('mpc', null), [{ type: 'conflict', code: 'wallet_not_ready' }])
+  matchExactly(t, refusalOf('watch', null), [{ field: 'wallet_id', code: 'mpc_only', message: /a watch wallet/ }])
+  matchExactly(t, refusalOf('mpc', null), [{ type: 'conflict', code: 'wallet_not_ready' }])
   t.equal(refusalOf('mpc', { kind: 'mpc', keyId: 'mpk_1' }), 'mpk_1')
 })
 

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { prepareTrust } from '../../src/compose/mpc-trust.ts'
 import { publishCertificate } from '../../src/keys/mpc/trust.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { freshIdentity, listeningLog } from '../support/mpc-processes.ts'
 
 const PEERS = ['party-2', 'party-3', 'coordinator']
@@ -25,7 +26,7 @@ t.test(
   async (t) => {
     const { trustDir, lines, published } = await prepared(t, { sandbox: false })
     t.notOk(published)
-    t.match(lines, [
+    matchExactly(t, lines, [
       { level: 'info', name: 'party-1', fingerprint: /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/ },
       { level: 'warn', peer: 'party-3', file: join(trustDir, 'party-3.crt'), message: /damaged/ },
       { level: 'warn', peer: 'coordinator', file: join(trustDir, 'coordinator.crt'), message: /missing/ },

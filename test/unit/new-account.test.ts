@@ -8,6 +8,7 @@ import { type ExaminingChain, examineWaiting, type Waiting } from '../../src/tra
 import { costOfNewAccount } from '../../src/transactions/new-account.ts'
 import { explainRefusal } from '../../src/transactions/prepare-transaction.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const asset = nativeAsset('ethereum', 1)
 const reserved = { gasLimit: 207_391n, maxFeePerGas: 2_000_000_000n, newAccountGas: 186_391n }
@@ -54,9 +55,9 @@ t.test(
       return examineWaiting([waiting as unknown as Waiting], chain, QUOTE, '2026-01-01T00:00:00.000Z')
     }
     const { ready } = await judge(207_391n)
-    t.match(ready, [{ fees: { gasLimit: 207_391n } }], 'accepted before a fork, signed after it')
+    matchExactly(t, ready, [{ fees: { gasLimit: 207_391n } }], 'accepted before a fork, signed after it')
     const { refused } = await judge(400_000n)
-    t.match(refused, [
+    matchExactly(t, refused, [
       { command: { code: 'fee_cap_exceeded', message: /379000 create the account of the recipient, which is new/ } },
     ])
   },

@@ -15,6 +15,7 @@ import { requireHeld } from '../../src/nft/transfers/require-held.ts'
 import { type SimulationPorts, simulate } from '../../src/nft/transfers/simulate.ts'
 import { toTransferView } from '../../src/nft/transfers/view.ts'
 import { OSAKA } from '../support/gas.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const FROM = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -169,7 +170,7 @@ t.test('recorded events of every version are read, and their rows carry the plac
   const command = { type: 'RecordTransfer', transfer: event.data } as const
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: event.data.requestedAt }
   const recorded = change(nftTransferAggregate, unknown, command, context)
-  t.match(recorded?.readModels.rows, [
+  matchExactly(t, recorded?.readModels.rows, [
     { table: 'nft_transfers', row: { transfer_id: 'nftx_1', transfer_type: 'BATCH' } },
     { table: 'nft_transfer_items', row: { transfer_id: 'nftx_1', item: 0, token_id: '1', amount: '5', sequence: 1 } },
   ])
@@ -196,6 +197,6 @@ t.test('a receiver that reverts with the error of the collection says nothing ab
     return simulate(ports, request, fields, { contract: to, standard: 'ERC1155' }, [call])
   }
   const refused = (units: number) => tried(units).catch((error: unknown) => error)
-  t.match(await refused(5), { items: [{ field: 'to', code: 'unsafe_recipient' }] })
-  t.match(await refused(0), { items: [{ field: 'from', code: 'not_holder' }] })
+  matchExactly(t, await refused(5), { items: [{ field: 'to', code: 'unsafe_recipient' }] })
+  matchExactly(t, await refused(0), { items: [{ field: 'from', code: 'not_holder' }] })
 })

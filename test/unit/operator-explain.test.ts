@@ -7,6 +7,7 @@ import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
 import { tellEvent } from '../../src/operator/explain/tell-event.ts'
 import { whereItStands } from '../../src/operator/explain/where-it-stands.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { cancellation, cancelling, fold, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
 t.test('a revoked outcome is printed with the outcome, the depth of the block and the reorg', (t) => {
@@ -46,7 +47,7 @@ t.test('a cancellation in a block is printed as such, with what is missing until
   t.match(text({ type: 'TransactionCancelled', data: told }), /by a transfer of 0 .*, 32 confirmations, in block 100$/)
   const chain = { settings: { confirmations: 32 } } as unknown as ChainNow
   const around = { chain, findings: [], headOfLane: null, nowMs: 0, followed: true }
-  t.match(whereItStands(facts, around), {
+  matchExactly(t, whereItStands(facts, around), {
     ...{ state: 'cancelling', status: 'pending' },
     says: 'Its cancellation is in a block with 10 of 32 confirmations.',
     next: [{ say: 'Wait for 22 blocks more.' }],

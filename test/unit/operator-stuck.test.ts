@@ -2,6 +2,7 @@
 import t from 'tap'
 import { FINDING_KINDS, findingJson } from '../../src/operator/finding.ts'
 import { isOutage } from '../../src/operator/stuck/judge.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { CASES } from '../support/operator-cases.ts'
 import {
   ages,
@@ -70,7 +71,7 @@ t.test('webhooks that are slow, disabled by their owner, or failing for a moment
   t.strictSame(webhook({ status: 'disabled', disabledReason: 'requested' }), [])
   t.strictSame(webhook({}, { replay: { state: 'running', idleMs: 299_000 } }), [], 'a sender may restart')
   t.strictSame(webhook({ failingMs: 14 * 60_000, lastStatus: 502 }), [], 'a receiver may restart')
-  t.match(webhook({}, { lagMs: 31_000 }), [
+  matchExactly(t, webhook({}, { lagMs: 31_000 }), [
     { kind: 'subscription_behind', subject: 'webhooks', next: [{ run: /--detach webhook-sender/ }] },
   ])
   const behind = { subscriptions: [...SERVICE.subscriptions, { name: 'webhooks', lagMs: 10 ** 9 }] }
@@ -83,7 +84,8 @@ t.test('fees above the cap are reported once for the chain, and for no lane', as
     ['fee_over_cap', 'fee_under_base'],
   )
   const [, head] = lane({}, asks(501n * GWEI))
-  t.match(
+  matchExactly(
+    t,
     head?.next,
     [{ say: /ETHEREUM_MAX_FEE_PER_GAS_WEI to more than 502000000000/ }],
     'while the cap forbids it, the next step is to raise the cap, not the fee',

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createBacktest } from '../../src/policies/backtest.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, BOB, judgedOf, MALLORY, policyOf, WBTC } from '../support/policies.ts'
 
 const RULES: readonly SentRule[] = [
@@ -103,7 +104,7 @@ t.test('the ten largest are kept, whatever their order', (t) => {
     largest.map(({ usd }) => usd),
     Array.from({ length: 10 }, (_, n) => usdc(39 - n)),
   )
-  t.match(rules, [{ rule: null, effect: 'default', denied: { requests: 40 } }])
+  matchExactly(t, rules, [{ rule: null, effect: 'default', denied: { requests: 40 } }])
   t.equal(totals.denied.requests, 40)
   t.end()
 })

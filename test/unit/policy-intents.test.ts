@@ -5,6 +5,7 @@ import { encodeMint, encodeMintBatch } from '../../src/chain/nft.ts'
 import { ANY } from '../../src/policies/intent.ts'
 import { judgedExport, judgedKeyChange, judgedSignature } from '../../src/policies/signature-intents.ts'
 import type { SwapIntent } from '../../src/transactions/events.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALICE,
   BOB,
@@ -75,7 +76,8 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
     ['swap+transfer mallory - usdc 0xa9059cbb 1/usdc 7'],
     'a transfer under this name is a transfer',
   )
-  t.match(
+  matchExactly(
+    t,
     shown(
       judgedOf('TokenApprovalRequested', {
         to: TOKEN,
@@ -87,9 +89,11 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
     ['swap+approve * exchange usdc 0x095ea7b3 1/usdc *'],
     'no swap needs an allowance without a bound',
   )
-  t.match(shown(judgedOf('TransferRequested', { to: TOKEN, data: send(MALLORY, 7n), asset: ETH, amount: 0n })), [
-    'transfer mallory - usdc 0xa9059cbb 1/usdc 7',
-  ])
+  matchExactly(
+    t,
+    shown(judgedOf('TransferRequested', { to: TOKEN, data: send(MALLORY, 7n), asset: ETH, amount: 0n })),
+    ['transfer mallory - usdc 0xa9059cbb 1/usdc 7'],
+  )
   const fill = { to: WALLET, asset: ETH, amount: 0n }
   t.strictSame(judgedOf('NonceFillRequested', fill), {
     ...judgedOf('NonceFillRequested', fill),
@@ -99,19 +103,19 @@ t.test('transfers, batches, swaps and their allowances', (t) => {
   t.match(shown(judgedOf('NonceFillRequested', { ...fill, amount: 1n }))[0], /^contract_call\+transfer/)
   t.match(judgedOf('TransferRequested').fee, { key: '1/native', amount: 65_000n * 10n ** 9n, price: { usd: '2000.5' } })
   t.match(judgedOf('TransferRequested', {}, { actor: 'operator' }), { apiKey: null })
-  t.match(judgedOf('TransferRequested', { to: CAROL }), { apiKey: KEY, intents: [{ isToOwnWallet: true }] })
+  matchExactly(t, judgedOf('TransferRequested', { to: CAROL }), { apiKey: KEY, intents: [{ isToOwnWallet: true }] })
   t.end()
 })
 
 t.test('NFTs: mints, transfers, and calls that the service makes for its collections', (t) => {
   const digest = WORD32
   const mint = (data: string) => shown(judgedOf('MintRequested', { to: COLLECTION, data, asset: ETH, amount: 0n }))
-  t.match(mint(encodeMint('ERC721', 1n, { recipient: ALICE, amount: 1n, digest })), [
+  matchExactly(t, mint(encodeMint('ERC721', 1n, { recipient: ALICE, amount: 1n, digest })), [
     /^nft_mint alice - collection 0x\w{8} - -$/,
   ])
   const tokens = [ALICE, BOB, ALICE].map((recipient) => ({ recipient, amount: 2n, digest }))
-  t.match(mint(encodeMintBatch('ERC1155', 1n, tokens)), [/^nft_mint alice/, /^nft_mint bob/])
-  t.match(mint('0x12345678'), [/^nft_mint \* /], 'what is not read may be for anybody')
+  matchExactly(t, mint(encodeMintBatch('ERC1155', 1n, tokens)), [/^nft_mint alice/, /^nft_mint bob/])
+  matchExactly(t, mint('0x12345678'), [/^nft_mint \* /], 'what is not read may be for anybody')
   const move = (to: string, data: string) =>
     shown(judgedOf('NftTransferRequested', { to, data, asset: ETH, amount: 0n }))
   const plain = encode('transferFrom', [WALLET, BOB, 77n])
@@ -125,7 +129,7 @@ t.test('NFTs: mints, transfers, and calls that the service makes for its collect
     'of a token it is a transfer',
   )
   for (const type of ['CollectionDeployRequested', 'TokenUpdateRequested', 'VoucherRevocationRequested'] as const)
-    t.match(shown(judgedOf(type, { to: COLLECTION, data: '0x12345678' })), [
+    matchExactly(t, shown(judgedOf(type, { to: COLLECTION, data: '0x12345678' })), [
       /^contract_call - - collection 0x12345678 - -$/,
     ])
   t.end()
@@ -223,7 +227,7 @@ t.test('a message moves nothing, an exported key everything, and an API key is o
     'the hash of an operation: an account takes the signed message as the consent to it',
   )
   t.strictSame(shown(judgedExport(openingData(), factsOf())), ['export * * - - * *'])
-  t.match(judgedKeyChange(openingData(), factsOf()), {
+  matchExactly(t, judgedKeyChange(openingData(), factsOf()), {
     walletId: null,
     network: null,
     tags: [],

@@ -4,6 +4,7 @@ import { encodeApprove } from '../../src/chain/erc20.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { createJudge, type JudgePorts, UNJUDGED } from '../../src/policies/judge.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, BOB, CAROL, COLLECTION, ETH, factsOf, KEY, openingData, policyOf, USDC } from '../support/policies.ts'
 
 const FACTS = factsOf()
@@ -94,12 +95,12 @@ t.test('a shadow adds the counters that the active version lacks, which need no 
   const asking = { ...ASKING, accepting: metadata }
   const { policy, reservations } = await judge.transaction('TransferRequested', openingData(), asking)
   t.match(policy, { version: 7, shadow: 8 })
-  t.match(reservations, [
+  matchExactly(t, reservations, [
     { rule: 'cap', limit: 5n, mustFit: undefined },
     { rule: 'own', limit: 2n, mustFit: false },
   ])
   t.equal(reservations?.length, 2, 'the same is counted once')
-  t.match(judge.shadowed(metadata), [{ version: 8, decision: { outcome: 'denied', refusal: { rule: 'no' } } }])
+  matchExactly(t, judge.shadowed(metadata), [{ version: 8, decision: { outcome: 'denied', refusal: { rule: 'no' } } }])
   t.strictSame(judge.shadowed(metadata), [], 'once')
   await judge.transaction('TransferRequested', openingData(), ASKING)
   t.strictSame(judge.shadowed(metadata), [], 'a preview reports nothing')

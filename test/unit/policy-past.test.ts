@@ -5,6 +5,7 @@ import { recorded } from '../../src/core/recorded.ts'
 import type { DataEvent } from '../../src/event-log/read-tenant-data.ts'
 import { createPast, type PastStep } from '../../src/policies/past.ts'
 import { createWindows } from '../../src/policies/windows.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, CAROL, COLLECTION, ETH, KEY, NOON, openingData, USDC } from '../support/policies.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
@@ -29,12 +30,18 @@ const valued = (price: string, priceAt: string) =>
 t.test('tags, own wallets, tokens and prices are those of the events before', (t) => {
   const { take } = past()
   const toCarol = { to: CAROL, asset: ETH, amount: 10n ** 18n }
-  t.match(request(take(opening(toCarol))), { tags: [], intents: [{ isToOwnWallet: false, moves: { price: null } }] })
+  matchExactly(t, request(take(opening(toCarol))), {
+    tags: [],
+    intents: [{ isToOwnWallet: false, moves: { price: null } }],
+  })
   take(event('wallet-wal_1', 'WalletTagged', { tags: ['hot'], taggedAt: NOON }))
   take(event('wallet-wal_2', 'WalletCreated', { address: CAROL }))
   take(valued('2000', '2026-11-25T11:00:00.000Z'))
   const price = { usd: '2000', at: '2026-11-25T11:00:00.000Z' }
-  t.match(request(take(opening(toCarol))), { tags: ['hot'], intents: [{ isToOwnWallet: true, moves: { price } }] })
+  matchExactly(t, request(take(opening(toCarol))), {
+    tags: ['hot'],
+    intents: [{ isToOwnWallet: true, moves: { price } }],
+  })
   take(event('wallet-wal_1', 'WalletTagged', { tags: [], taggedAt: NOON }))
   t.strictSame(request(take(opening())).tags, [])
   t.end()
@@ -43,7 +50,7 @@ t.test('tags, own wallets, tokens and prices are those of the events before', (t
 t.test('a watched address is no wallet of the tenant', (t) => {
   const { take } = past()
   take(event('wallet-wal_2', 'WatchStarted', { address: CAROL, network: 'ethereum', chainId: 1 }))
-  t.match(request(take(opening({ to: CAROL }))).intents, [{ isToOwnWallet: false }])
+  matchExactly(t, request(take(opening({ to: CAROL }))).intents, [{ isToOwnWallet: false }])
   t.end()
 })
 
@@ -53,10 +60,10 @@ t.test('what the event records of its judgement comes first', (t) => {
   take(valued('2000', NOON))
   const policy = { version: 3, tags: ['cold'], prices: [] }
   const judged = request(take(opening({ asset: ETH, policy })))
-  t.match(judged, { tags: ['cold'], intents: [{ moves: { price: null } }] }, 'also that no price was known')
+  matchExactly(t, judged, { tags: ['cold'], intents: [{ moves: { price: null } }] }, 'also that no price was known')
   const counted = past(true)
   counted.take(valued('2000', '2026-01-01T00:00:00.000Z'))
-  t.match(request(counted.take(opening({ asset: ETH, policy }))).intents, [
+  matchExactly(t, request(counted.take(opening({ asset: ETH, policy }))).intents, [
     { moves: { price: { usd: '2000', at: NOON } } },
   ])
   t.end()
@@ -85,14 +92,15 @@ t.test('vouchers, exports and changes of keys are requests; what no policy judge
   const { take } = past()
   take(event('mint-mint_1', 'MintRecorded', { mintingType: 'LAZY', tokens: [{ recipient: ALICE }] }))
   const terms = { walletId: 'wal_1', chainId: 1, contract: COLLECTION, requestedAt: NOON }
-  t.match(request(take(event('mint-mint_1', 'VoucherRequested', terms))).intents, [
+  matchExactly(t, request(take(event('mint-mint_1', 'VoucherRequested', terms))).intents, [
     { actions: ['nft_mint'], recipient: ALICE.toLowerCase() },
   ])
-  t.match(
+  matchExactly(
+    t,
     request(take(event('export-exp_1', 'WalletExportRequested', { walletId: 'wal_1', requestedAt: NOON }))).intents,
     [{ actions: ['export'] }],
   )
-  t.match(request(take(event('apikey-key_2', 'ApiKeyChanged', { changedAt: NOON }))).intents, [
+  matchExactly(t, request(take(event('apikey-key_2', 'ApiKeyChanged', { changedAt: NOON }))).intents, [
     { actions: ['api_key_change'] },
   ])
   t.equal(take(event('apikey-key_2', 'ApiKeyIssued', { issuedBy: null, issuedAt: NOON })), null, 'an operator asked')

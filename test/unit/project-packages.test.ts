@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { defects, missingOptionals, platformOf } from '../../scripts/complete-lockfile.mjs'
+import { matchExactly } from '../support/match-exactly.ts'
 
 type PackageJson = {
   readonly dependencies: Readonly<Record<string, string>>
@@ -39,7 +40,7 @@ t.test('a stub takes the place of its package everywhere', (t) => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { link?: boolean }> }
   for (const name of Object.keys(declared).filter((each) => declared[each]?.startsWith('file:'))) {
     const installed = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`))
-    t.match(installed, [[`node_modules/${name}`, { link: true }]], `${name} has the required version`)
+    matchExactly(t, installed, [[`node_modules/${name}`, { link: true }]], `${name} has the required version`)
   }
   t.end()
 })

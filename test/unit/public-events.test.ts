@@ -7,6 +7,7 @@ import examples from '../../src/compose/event-examples.json' with { type: 'json'
 import { parsePublicEventId, publicEventIdOf } from '../../src/core/event-ids.ts'
 import { STREAMS } from '../../src/declarations.ts'
 import { createCatalogue } from '../../src/feed/catalogue.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import {
   CATALOGUE,
   eventExamples,
@@ -110,7 +111,8 @@ t.test('a cancelled operation was never done, although the block of the cancella
 
 t.test('a cancellation is told with its confirmations, and its block before as no outcome', (t) => {
   const told = (id: string) => EVENTS.filter(({ resource }) => resource.id === id)
-  t.match(
+  matchExactly(
+    t,
     told('tx_105').filter(({ type }) => /mined|cancelled|revoked/.test(type)),
     [
       { type: 'transaction.mined', data: { state: 'cancelling', status: 'pending', confirmations: 1 } },

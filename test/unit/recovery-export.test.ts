@@ -19,6 +19,7 @@ import type { ExportEvent } from '../../src/recovery/events.ts'
 import { exportWork } from '../../src/recovery/jobs.ts'
 import type { ExportState, KnownExport } from '../../src/recovery/state.ts'
 import { withoutQuotedSecrets, withoutSecrets } from '../../src/redaction.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:01.000Z'
 const LATER = '2026-11-21T13:00:01.000Z'
@@ -119,7 +120,7 @@ t.test('a recipient is taken by its shape, its checksum and a trial', async (t) 
   const zero = 'age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq5cu47z'
   for (const bad of ['', 'age1', recipient.toUpperCase(), mistyped, zero, 'age1pq1qqqq', 'ssh-ed25519 AAAA']) {
     const refused: unknown = await requireRecipient(bad, 'recipient').catch((thrown: unknown) => thrown)
-    t.match(refused, { items: [{ field: 'recipient', code: 'invalid_recipient' }] }, bad)
+    matchExactly(t, refused, { items: [{ field: 'recipient', code: 'invalid_recipient' }] }, bad)
   }
   const error = await requireRecipient(identity, '--recipient').catch((thrown: Error) => thrown)
   t.match(error, { message: /--recipient is a secret key/ })

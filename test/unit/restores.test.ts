@@ -2,6 +2,7 @@
 import t from 'tap'
 import { type DatabaseCommand, databaseDecider } from '../../src/restores/decider.ts'
 import type { DatabaseEvent } from '../../src/restores/events.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-24T12:00:00.000Z'
 const FIRST = { systemIdentifier: '7711763239231766499', timeline: 1 }
@@ -38,11 +39,11 @@ t.test('the first observation identifies the database, and another start of the 
 t.test('another system identifier or timeline is evidence, once, and also when it changes back', (t) => {
   const other = { ...FIRST, systemIdentifier: '1' }
   const promoted = { ...FIRST, timeline: 2 }
-  t.match(observed({}, { identity: other }, { identity: other }), [
+  matchExactly(t, observed({}, { identity: other }, { identity: other }), [
     identified,
     detected({ ...other, evidence: ['system_identifier'] }),
   ])
-  t.match(observed({}, { identity: promoted }, { identity: promoted }, {}), [
+  matchExactly(t, observed({}, { identity: promoted }, { identity: promoted }, {}), [
     identified,
     detected({ ...promoted, evidence: ['timeline'] }),
     detected({ ...FIRST, evidence: ['timeline'] }),
@@ -54,22 +55,25 @@ t.test('another system identifier or timeline is evidence, once, and also when i
 t.test('a signed state that the log lacks is evidence, once for each state', (t) => {
   const later = { size: 2000, root: 'cd'.repeat(32) }
   const all = [{}, { missing: MISSING }, { missing: MISSING }, {}, { missing: later }, { missing: MISSING }]
-  t.match(observed(...all), [
+  matchExactly(t, observed(...all), [
     identified,
     detected({ evidence: ['checkpoint'], checkpoint: MISSING }),
     detected({ evidence: ['checkpoint'], checkpoint: later }),
   ])
   t.match(stateAfter(...all), { restores: 2, untagged: false })
   const both = { missing: MISSING, identity: { ...FIRST, timeline: 3 } }
-  t.match(observed({}, both), [identified, detected({ evidence: ['timeline', 'checkpoint'], checkpoint: MISSING })])
+  matchExactly(t, observed({}, both), [
+    identified,
+    detected({ evidence: ['timeline', 'checkpoint'], checkpoint: MISSING }),
+  ])
   t.end()
 })
 
 t.test(
   'a log that went back to before its first identity is untagged, also if a signer without the file came first',
   (t) => {
-    t.match(observed({ missing: MISSING }), [identified, detected({ untagged: true, checkpoint: MISSING })])
-    t.match(observed({}, { missing: MISSING, identifiedBefore: false }), [
+    matchExactly(t, observed({ missing: MISSING }), [identified, detected({ untagged: true, checkpoint: MISSING })])
+    matchExactly(t, observed({}, { missing: MISSING, identifiedBefore: false }), [
       identified,
       detected({ untagged: true, checkpoint: MISSING }),
     ])

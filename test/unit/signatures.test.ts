@@ -8,15 +8,16 @@ import { eip191Digest } from '../../src/keys/eip191.ts'
 import { recoverSigner } from '../../src/keys/recover-signer.ts'
 import type { MessageRequest, TypedDataRequest } from '../../src/keys/signer.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
+import { signatureWork } from '../../src/signatures/capability.ts'
 import { type SignatureCommand, signatureDecider } from '../../src/signatures/decider.ts'
 import type { SignatureEvent, SignatureRequested } from '../../src/signatures/events.ts'
-import { signatureWork } from '../../src/signatures/jobs.ts'
 import { MAX_MESSAGE_BYTES, readMessage } from '../../src/signatures/read-message.ts'
 import { createSignRecorded, type SignRecordedPorts } from '../../src/signatures/sign-recorded.ts'
 import type { SignatureState } from '../../src/signatures/state.ts'
 import { toView } from '../../src/signatures/view.ts'
 import type { SigningWallet } from '../../src/wallets/signing-wallet.ts'
 import { HALF_ORDER } from '../support/key-vectors.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { refusal } from '../support/refusal.ts'
 import { COW, MAIL_DIGEST, MAIL_SIGNATURE } from '../support/typed-data.ts'
 
@@ -74,7 +75,7 @@ t.test('every event that was ever written is still read, and gives its row', asy
   const context = { id: 'sig_1', tenantId: 'acme', version: 2, recordedAt: NOW }
   const { rows, holds } = signatureAggregate.project(fold([]), fold([typedData, made]), context)
   test.strictSame(holds, [])
-  test.match(rows, [
+  matchExactly(test, rows, [
     {
       table: 'signatures',
       row: {

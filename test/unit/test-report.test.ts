@@ -1,5 +1,6 @@
 import t from 'tap'
 import { failures, slowest, tapCounts, testFiles } from '../../scripts/test-report.mjs'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const LOG = `TAP version 14
 1..2
@@ -63,7 +64,7 @@ t.test('a failed assertion is named with its file, titles and difference; a skip
 t.test('a file that tap timed out is reported, though none of its assertions failed', (t) => {
   const gaveUp =
     'TAP version 14\n1..1\n# Subtest: test/unit/c.test.ts\n    ok 1 - fine\n    not ok 2 - timeout!\n      ---\n      expired: test/unit/c.test.ts\n      ...\n    1..2\nnot ok 1 - test/unit/c.test.ts # time=600000ms\n'
-  t.match(failures(gaveUp), [{ name: /c\.test\.ts > timeout!/, diagnosis: 'expired: test/unit/c.test.ts' }])
+  matchExactly(t, failures(gaveUp), [{ name: /c\.test\.ts > timeout!/, diagnosis: 'expired: test/unit/c.test.ts' }])
   t.equal(tapCounts(gaveUp), undefined)
   t.end()
 })

@@ -16,6 +16,7 @@ import { type LanesOf, transactionJobs, withLanes } from '../../src/transactions
 import type { Lane } from '../../src/transactions/lanes.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 
@@ -178,10 +179,10 @@ t.test('what several changes of a commit reserve of one account is checked as on
     ],
   }
   const { holds, releases } = JSON.parse(encodeBatch([commit])[0])
-  t.match(holds, [
+  matchExactly(t, holds, [
     { asset_id: 'a', delta: '11', must_fit: true },
     { asset_id: 'b', delta: '2' },
   ])
-  t.match(releases, [{ asset_id: 'a', delta: '-7', must_fit: false }])
+  matchExactly(t, releases, [{ asset_id: 'a', delta: '-7', must_fit: false }])
   t.equal(holds.length + releases.length, 3)
 })

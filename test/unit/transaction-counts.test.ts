@@ -2,6 +2,7 @@ import t from 'tap'
 import { agreeing } from '../../src/chain/agreement.ts'
 import type { RpcResult } from '../../src/chain/json-rpc.ts'
 import { agreedCounts, countsNow, newestCount } from '../../src/chain/transaction-counts.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const BLOCK = { number: 9, hash: `0x${'ab'.repeat(32)}` }
 const quantity = (count: number): RpcResult => ({ ok: true, value: `0x${count.toString(16)}` })
@@ -57,14 +58,14 @@ t.test('the count at a block is what a quorum says, whoever answers first', asyn
 })
 
 t.test('without a quorum there is none, and what each node says is known with its name', async (t) => {
-  t.match(await look(chain({ latest: 5 }, { latest: 6 })), {
+  matchExactly(t, await look(chain({ latest: 5 }, { latest: 6 })), {
     agreed: null,
     latest: [
       { host: '0.test', count: 5 },
       { host: '1.test', count: 6 },
     ],
   })
-  t.match(await look(chain({ latest: 5 }, 'silent')), { agreed: null, latest: [{ host: '0.test', count: 5 }] })
+  matchExactly(t, await look(chain({ latest: 5 }, 'silent')), { agreed: null, latest: [{ host: '0.test', count: 5 }] })
   await t.rejects(agreedCounts(chain({ latest: 5 }, 'silent'), ['0xa'], 9), { code: 'no_quorum' })
   await t.rejects(look(chain('silent', 'silent')), { code: 'rpc_unavailable' })
 })
@@ -75,10 +76,10 @@ t.test('a node that never answers is not waited for when a quorum has', async (t
 
 t.test('pools are asked at the first look only, and by the hash of the block', async (t) => {
   const client = chain({ latest: 5, pending: 7 })
-  t.match(await look(client, true), { agreed: 5, latest: [{ count: 5 }], shown: [{ count: 7 }] })
-  t.match(await look(client), { shown: [{ count: 5 }] })
+  matchExactly(t, await look(client, true), { agreed: 5, latest: [{ count: 5 }], shown: [{ count: 7 }] })
+  matchExactly(t, await look(client), { shown: [{ count: 5 }] })
   t.strictSame(client.asked, [{ blockHash: BLOCK.hash }, 'latest', 'pending', { blockHash: BLOCK.hash }, 'latest'])
-  t.match(await look(chain({ latest: 5 }), true), { shown: [{ count: 5 }] }, 'a node without a pool')
+  matchExactly(t, await look(chain({ latest: 5 }), true), { shown: [{ count: 5 }] }, 'a node without a pool')
 })
 
 t.test('a number that no account can have is no answer', async (t) => {

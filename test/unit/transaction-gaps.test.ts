@@ -6,6 +6,7 @@ import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import type { LaneReads } from '../../src/transactions/lanes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { fold, requested, signed } from '../support/recorded-transactions.ts'
 
 const LANE = { chainId: 1, address: requested.data.from }
@@ -82,7 +83,7 @@ t.test(
       to_address: LANE.address,
       amount: '0',
     })
-    t.match(commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
+    matchExactly(t, commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
   },
 )
 
@@ -93,7 +94,7 @@ t.test('a filler costs no more than the wallet can spare, as long as it can be m
   const { filled, appended } = await fill({ gaps: [3], waiting: [], spare: LEAST + 21_000n })
   t.strictSame(filled, [3])
   const { readModels } = appended[0]?.changes[0] ?? {}
-  t.match(readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: true }])
+  matchExactly(t, readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: true }])
 })
 
 t.test('a gap that the wallet cannot pay for stays, and takes nothing of what its transfers hold', async (t) => {
@@ -108,13 +109,13 @@ t.test('a gap stays while a request takes what its filler was to cost', async (t
 t.test('of several gaps the lowest are filled, as far as the wallet can pay for all of them together', async (t) => {
   const { filled, appended } = await fill({ gaps: [3, 5, 6], waiting: [], spare: 2n * LEAST + 3n })
   t.strictSame(filled, [3, 5])
-  for (const change of appended[0]?.changes ?? []) t.match(change.readModels.holds, [{ delta: LEAST }])
+  for (const change of appended[0]?.changes ?? []) matchExactly(t, change.readModels.holds, [{ delta: LEAST }])
 })
 
 t.test('a filler reserves, and costs, what a transfer of nothing needs by the rules of the chain', async (t) => {
   const emptyGas = 26_250n
   const { appended } = await fill({ gaps: [3], waiting: [], emptyGas })
-  t.match(appended[0]?.changes[0]?.readModels.holds, [{ delta: emptyGas * 30n, mustFit: true }])
+  matchExactly(t, appended[0]?.changes[0]?.readModels.holds, [{ delta: emptyGas * 30n, mustFit: true }])
   const least = emptyGas * 15n
   t.strictSame((await fill({ gaps: [3], waiting: [], emptyGas, spare: least - 1n })).appended, [])
   t.equal((await fill({ gaps: [3], waiting: [], emptyGas, spare: least })).appended.length, 1)

@@ -7,6 +7,7 @@ import type { LooseOutside, Proven } from '../../src/transactions/outside.ts'
 import type { ShownTransaction } from '../../src/transactions/read-signed.ts'
 import { type Known, recogniseFirst, recogniseNewer } from '../../src/transactions/recognise.ts'
 import { type TagPurpose, tagOf } from '../../src/transactions/tags.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { consumed, fold, golden, requested, signed, TAG_KEYS } from '../support/recorded-transactions.ts'
 
 const LANE = { chainId: requested.data.chainId, address: requested.data.from }
@@ -66,7 +67,9 @@ t.test(
       ['tx_1', 'tx_2', 'tx_3'].map((id) => ['unclear', id]),
     )
     const signedAgain = known([signed])
-    t.match(recogniseNewer(AFTER_OLDER, signedAgain, bytesOf(signedAgain, 'send', { tag: null })), [{ is: 'unclear' }])
+    matchExactly(t, recogniseNewer(AFTER_OLDER, signedAgain, bytesOf(signedAgain, 'send', { tag: null })), [
+      { is: 'unclear' },
+    ])
   },
 )
 
@@ -117,7 +120,7 @@ t.test('what no node shows decides nothing: a request waits, and no payment coun
   t.strictSame(first(one, bytesOf(one, 'send', { bytes: 'foreign' })), [], 'another type, which nobody signs here')
   const sent = known([signed])
   t.strictSame(recogniseNewer(TAGGING, sent, bytesOf(sent, 'send', { bytes: null, tag: 5 })), [])
-  t.match(recogniseNewer(TAGGING, sent, bytesOf(sent, 'send', { bytes: 'foreign' })), [{ is: 'foreign' }])
+  matchExactly(t, recogniseNewer(TAGGING, sent, bytesOf(sent, 'send', { bytes: 'foreign' })), [{ is: 'foreign' }])
 })
 
 t.test('a transaction that took a nonce of the request, as the log names it, is not asked about again', async (t) => {

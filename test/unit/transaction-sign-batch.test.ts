@@ -3,6 +3,7 @@ import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { NonceClaimed, type Signer } from '../../src/keys/signer.ts'
 import { signBatch, signUnder } from '../../src/transactions/sign-batch.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const OTHER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -40,11 +41,11 @@ async function sentBy(sender: string | null) {
 
 t.test('bytes signed by another address, or by none, are neither recorded nor sent', async (t) => {
   t.strictSame(await sentBy(ADDRESS.toLowerCase()), { nonces: [7], refused: [] })
-  t.match(await sentBy(OTHER), {
+  matchExactly(t, await sentBy(OTHER), {
     nonces: [],
     refused: [['tx_1', /check that this is the keystore that created the wallet/]],
   })
-  t.match(await sentBy(null), { nonces: [], refused: [['tx_1', /bytes of another transaction/]] })
+  matchExactly(t, await sentBy(null), { nonces: [], refused: [['tx_1', /bytes of another transaction/]] })
 })
 
 /** A signer that signed some before, and that signs nothing else with their nonces. */

@@ -8,6 +8,7 @@ import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { unprovenBytes } from '../../src/transactions/unproven-bytes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { consumed, fold, requested, signed, TAG_KEYS, TRANSFER, tagged } from '../support/recorded-transactions.ts'
 
 const key = new HdKey(createHash('sha256').update('a wallet').digest())
@@ -106,5 +107,5 @@ t.test('a cancellation is proven as a transfer of nothing to the wallet itself',
 
 t.test('a second initial event does not make a transaction forget what was signed', async (test) => {
   const event: TransactionEvent = { ...signed, data: { ...signed.data, ...bytesOf(EXACT) } }
-  test.match(fold([opening, event, requested]), { state: 'signed', attempts: [{ nonce: EXACT.nonce }] })
+  matchExactly(test, fold([opening, event, requested]), { state: 'signed', attempts: [{ nonce: EXACT.nonce }] })
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import type { KeyedType, MpcTerms } from '../../src/wallets/events.ts'
 import { termsOf } from '../../src/wallets/mpc-terms.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const INSTALLED = { threshold: 2, parties: 3 }
 
@@ -38,21 +39,21 @@ t.test('more than half of the parties must sign, so that two sets of signers alw
     { threshold: 3, parties: 6 },
     { threshold: 10, parties: 20 },
   ])
-    t.match(refusalOf('mpc', terms, many), [
+    matchExactly(t, refusalOf('mpc', terms, many), [
       { field: 'mpc.threshold', code: 'threshold_too_low', message: /more than half of mpc.parties/ },
     ])
 })
 
 t.test('impossible terms are refused with their field and its rule', async (t) => {
-  t.match(refusalOf('mpc', { threshold: 2, parties: 4 }), [
+  matchExactly(t, refusalOf('mpc', { threshold: 2, parties: 4 }), [
     { field: 'mpc.parties', code: 'too_many_parties', message: /a whole number from 2 to 3/ },
   ])
-  t.match(refusalOf('mpc', { threshold: 1, parties: 1 }), [{ field: 'mpc.parties' }])
-  t.match(refusalOf('mpc', { threshold: 3, parties: 2 }), [
+  matchExactly(t, refusalOf('mpc', { threshold: 1, parties: 1 }), [{ field: 'mpc.parties' }])
+  matchExactly(t, refusalOf('mpc', { threshold: 3, parties: 2 }), [
     { field: 'mpc.threshold', code: 'threshold_too_high', message: /from 2 to mpc.parties \(2\)/ },
   ])
-  t.match(refusalOf('mpc', { threshold: 1, parties: 3 }), [{ field: 'mpc.threshold' }])
-  t.match(refusalOf('mpc', { threshold: 2.5, parties: 3 }), [{ field: 'mpc.threshold' }])
-  t.match(refusalOf('hd', INSTALLED), [{ field: 'mpc', code: 'mpc_only' }])
-  t.match(refusalOf('mpc', null, null), [{ type: 'unavailable', code: 'signer_unavailable' }])
+  matchExactly(t, refusalOf('mpc', { threshold: 1, parties: 3 }), [{ field: 'mpc.threshold' }])
+  matchExactly(t, refusalOf('mpc', { threshold: 2.5, parties: 3 }), [{ field: 'mpc.threshold' }])
+  matchExactly(t, refusalOf('hd', INSTALLED), [{ field: 'mpc', code: 'mpc_only' }])
+  matchExactly(t, refusalOf('mpc', null, null), [{ type: 'unavailable', code: 'signer_unavailable' }])
 })

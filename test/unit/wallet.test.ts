@@ -8,6 +8,7 @@ import { type WalletCommand, walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent, WalletRequested, WatchStarted } from '../../src/wallets/events.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
 import type { WalletState } from '../../src/wallets/state.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const LATER = '2026-11-21T12:05:00.000Z'
@@ -74,7 +75,7 @@ function given(...events: WalletEvent[]) {
           walletDecider.decide(command, fold(events))
           t.fail('the command was not refused')
         } catch (error) {
-          t.match((error as BursarError).items, [{ code, ...item }])
+          matchExactly(t, (error as BursarError).items, [{ code, ...item }])
         }
       },
     }),

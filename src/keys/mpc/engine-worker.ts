@@ -4,8 +4,7 @@
 import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createEngine } from './engine.ts'
-import { type EngineCall, runCalls } from './engine-calls.ts'
-import { wipeBytes } from './wipe-bytes.ts'
+import { type EngineCall, runCalls, wipeBytes } from './engine-calls.ts'
 
 const { niceness } = workerData as { readonly niceness: number }
 // On Linux 0 means the calling thread (setpriority(2)); elsewhere it would be the whole process.

@@ -15,7 +15,26 @@ import {
   readAnswer,
   type Step,
 } from './engine-wire.ts'
-import { type WasmMemory, type WasmModule, wasm } from './webassembly.ts'
+
+type WasmModule = { readonly compiled: true }
+type WasmMemory = { readonly buffer: ArrayBuffer }
+
+/**
+ * The parts of the WebAssembly JavaScript API used here. Node supports it, but its types only ship with those of
+ * browsers.
+ */
+type WebAssemblyApi = {
+  readonly Module: {
+    new (bytes: Uint8Array): WasmModule
+    imports(module: WasmModule): readonly { readonly module: string; readonly name: string }[]
+  }
+  readonly Instance: new (
+    module: WasmModule,
+    imports: Readonly<Record<string, Readonly<Record<string, (...values: number[]) => void>>>>,
+  ) => { readonly exports: unknown }
+}
+
+const wasm = (globalThis as unknown as { readonly WebAssembly: WebAssemblyApi }).WebAssembly
 
 export type Engine = {
   /** @throws EngineFailure `invalid` for bytes that are not a share, or whose secret and public parts do not match */

@@ -17,7 +17,6 @@ import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import { digestOf } from '../metadata/cid.ts'
 import { mintAggregate } from './mint-aggregate.ts'
-import type { MintState } from './mint-state.ts'
 import {
   type LazyMint,
   requireLazy,
@@ -25,7 +24,8 @@ import {
   requireUnused,
   type VoucherCommand,
   type VoucherFacts,
-} from './voucher-decider.ts'
+} from './mint-decider.ts'
+import type { MintState } from './mint-state.ts'
 import type { FactsOf } from './voucher-facts.ts'
 
 export type ChangeVoucherPorts = PreparePorts & {

@@ -12,9 +12,9 @@ import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { mintAggregate } from './mint-aggregate.ts'
+import type { VoucherCommand } from './mint-decider.ts'
 import type { VoucherUse } from './mint-events.ts'
 import type { MintState } from './mint-state.ts'
-import type { VoucherCommand } from './voucher-decider.ts'
 
 export type UsePorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany' | 'now'> }
 

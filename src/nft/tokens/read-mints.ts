@@ -3,11 +3,12 @@ import type { Pool } from 'pg'
 import { NotFound, PermissionDenied } from '../../core/errors.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
+import { FATE } from '../outcome.ts'
 import type { PublishedToken } from './mint-events.ts'
 import { type MintView, type TokenDetailView, type TokenView, toMint, toTokens } from './mint-view.ts'
-import { readUpdates } from './read-updates.ts'
 import { countTokens, TOKEN_COLUMNS, TOKEN_TABLES, type TokenRow } from './token-rows.ts'
-import { toUpdates } from './update-view.ts'
+import { toUpdates, type UpdateRow } from './update-view.ts'
 
 export type MintReads = {
   /**
@@ -82,4 +83,17 @@ export function createMintReads(pool: Pool): MintReads {
       }
     },
   }
+}
+
+/** Updates of a token since its mint: the newest hundred, in order of acceptance. A freeze that has not failed is always the last one. */
+async function readUpdates(pool: Pool, collectionId: string, tokenId: string): Promise<UpdateRow[]> {
+  const { rows } = await pool.query<UpdateRow>({
+    name: 'read_token_updates',
+    text: `SELECT u.cid, u.transaction_id, ${FATE}
+             FROM (SELECT cid, transaction_id, sequence FROM nft_token_updates
+                    WHERE collection_id = $1 AND token_id = $2 ORDER BY sequence DESC LIMIT 100) u
+             JOIN ${TRANSACTIONS} x ON x.transaction_id = u.transaction_id ORDER BY u.sequence`,
+    values: [collectionId, tokenId],
+  })
+  return rows
 }

@@ -14,9 +14,9 @@ import type { Signer } from '../../keys/signer.ts'
 import type { SigningWallet, SigningWalletOf } from '../../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../../wallets/wallet-facts.ts'
 import { mintAggregate } from './mint-aggregate.ts'
+import { requireLazy } from './mint-decider.ts'
 import type { Mint } from './mint-events.ts'
 import type { Voucher } from './mint-state.ts'
-import { requireLazy } from './voucher-decider.ts'
 import { chainVoucher } from './voucher-terms.ts'
 
 /** A voucher of the log, with what the first event of its mint is recorded with: the request opened both. */

@@ -3,8 +3,8 @@ import type { Pool } from 'pg'
 import type { OrNull } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { outcomeOf, type TransactionFate } from '../outcome.ts'
+import type { VoucherFacts } from './mint-decider.ts'
 import { USED_AS } from './token-rows.ts'
-import type { VoucherFacts } from './voucher-decider.ts'
 
 /** @returns no facts for an unknown mint */
 export type FactsOf = (mintId: string) => Promise<VoucherFacts>

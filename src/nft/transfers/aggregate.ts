@@ -1,7 +1,24 @@
-/** The read models of a token transfer: its row and its items. Pure. */
+/** What is decided about a token transfer, and its read models: its row and its items. Pure. */
+import { Conflict } from '../../core/errors.ts'
+import type { Decider } from '../../core/messages.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
-import { type NftTransferCommand, type NftTransferState, nftTransferDecider } from './decider.ts'
 import type { NftTransfer, NftTransferEvent } from './events.ts'
+
+export type NftTransferState =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'recorded'; readonly transfer: NftTransfer }
+
+type NftTransferCommand = { readonly type: 'RecordTransfer'; readonly transfer: NftTransfer }
+
+/** A token transfer is requested once; its transactions do the rest. */
+const nftTransferDecider: Decider<NftTransferState, NftTransferCommand, NftTransferEvent> = {
+  initialState: { state: 'unknown' },
+  decide({ transfer }, state) {
+    if (state.state !== 'unknown') throw new Conflict('transfer_exists', 'A transfer with this id already exists.')
+    return [{ type: 'NftTransferRecorded', data: transfer }]
+  },
+  evolve: (_before, { data }) => ({ state: 'recorded', transfer: data }),
+}
 
 export const nftTransferAggregate: Aggregate<
   NftTransferState,

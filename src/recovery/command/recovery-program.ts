@@ -1,4 +1,5 @@
 /** `npm run recovery`: creates, verifies and uses recovery kits. Prints no secret. */
+import { open, unlink } from 'node:fs/promises'
 import type { CliCommand, CliProgram } from '../../cli/command.ts'
 import { shown } from '../../cli/printed.ts'
 import { createIdentity, withoutIdentities } from '../../keys/age.ts'
@@ -26,7 +27,6 @@ import {
   verdictsAsText,
 } from './output.ts'
 import { readSweep, readSweepFork, SWEEP_DETAILS, SWEEP_OPTIONS } from './sweep-options.ts'
-import { writeIdentity } from './write-identity.ts'
 
 export type RecoveryPorts = {
   /** Opens the database and the secrets on this machine; nothing else here does. */
@@ -171,5 +171,28 @@ function sweepCommand({ stdin }: RecoveryPorts): CliCommand {
       io.print(sweepAsJson(request, fork, sweep), sweepAsText(io, request, fork, sweep))
       return 0
     },
+  }
+}
+
+/**
+ * Writes an identity to a new file, readable by its owner only. Identities are often stored on memory cards, whose file
+ * systems have no hard links, so the file is created exclusively.
+ *
+ * @throws KitRefused when the file exists; system errors when it cannot be written, and then no file is left
+ */
+async function writeIdentity(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST')
+      throw new KitRefused(`${path} already exists: this command never overwrites an identity.`)
+    throw error
+  })
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } catch (error) {
+    await unlink(path)
+    throw error
+  } finally {
+    await file.close()
   }
 }

@@ -2,7 +2,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Authenticated } from './authenticate.ts'
 import { type Connection, openConnection, unreachable } from './connection.ts'
-import { createListeners } from './listeners.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
 import { sharedHandle } from './shared-handle.ts'
 
@@ -126,4 +125,21 @@ function withResolver<T>() {
     resolve = settle
   })
   return { promise, resolve: (value: T) => resolve(value) }
+}
+
+/** A list of listeners. An error in one of them does not end the process or affect the others. */
+function createListeners<Args extends unknown[]>(log: ChannelLog) {
+  const listeners: ((...args: Args) => void)[] = []
+  return {
+    add: (listener: (...args: Args) => void) => void listeners.push(listener),
+    tell(...args: Args): void {
+      for (const listener of listeners) {
+        try {
+          listener(...args)
+        } catch (error) {
+          log.error({ err: error }, 'a listener of the channel failed')
+        }
+      }
+    },
+  }
 }
