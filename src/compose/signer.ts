@@ -44,9 +44,9 @@ import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
+import { reportUnstorable } from './report-unstorable.ts'
 import { composeWatchRestores, requireWholeLog, warnOfMissingFile } from './restores.ts'
 import type { Work } from './run-process.ts'
-import { settingAside } from './setting-aside.ts'
 
 const WALLETS_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
@@ -217,7 +217,7 @@ function composeLane(kernel: Kernel, { signer, check, keys, restores }: LanePart
     }),
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
-    onSetAside: settingAside(kernel),
+    onUnstorable: reportUnstorable(kernel),
     onNotSimulated(chainId, transactionId, unsimulated) {
       const { reason } = unsimulated
       notSimulated(kernel)(chainId, transactionId, reason)

@@ -12,9 +12,9 @@ import type { NewId } from '../declarations.ts'
 import { opened } from './aggregate.ts'
 import { appendOnce } from './append-once.ts'
 import { type Commit, PolicyChanged } from './commit.ts'
+import { isStreamConflict, repeatOnConflict } from './commit-decisions.ts'
 import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
-import { isStreamConflict, repeatOnConflict } from './repeat-on-conflict.ts'
 import { requestAggregate } from './request-aggregate.ts'
 
 /** The prepared changes of a request. */

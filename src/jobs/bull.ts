@@ -3,10 +3,18 @@
  * BullMQ never recovers from a failed first connection, so such an instance is discarded and created again.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type BackendFactory, type IQueueBackend, type Processor, type Queue, type Worker, withBackend } from 'bullmq'
+import {
+  type BackendFactory,
+  type IQueueBackend,
+  type Job,
+  type JobProgress,
+  type Processor,
+  Queue,
+  Worker,
+} from 'bullmq'
 import type { QueueName } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
-import { createQueueWatch, type LookAtQueues, type QueueWatch } from './queue-watch.ts'
+import type { LookAtQueues } from './queue-watch.ts'
 
 export type BullQueue = Pick<
   Queue,
@@ -45,6 +53,8 @@ export type Wiring<C> = {
   readonly locks: Locks | null
   /** `null` when a worker's own wait costs the server nothing. */
   readonly look: LookAtQueues | null
+  /** The longest wait of a worker whose wake-up was lost. */
+  readonly pollSeconds: number
   readonly close: () => Promise<void>
 }
 
@@ -71,9 +81,7 @@ const STALLED_CHECK_MS = 1_000
 /** Worker deaths during the same job after which that job counts as their cause. */
 const MAX_STALLED = 5
 /** Jobs wake a worker immediately; this bounds the wait after a lost wake-up. */
-const POLL_SECONDS = 5
-/** The same where one look at all queues (`queue-watch.ts`) finds a job whose wake-up was lost. */
-const WATCHED_POLL_SECONDS = 60
+export const POLL_SECONDS = 5
 /** Pause between tries to reach a back end that is down. */
 const RECONNECT_MS = 500
 /** BullMQ writes an event stream that Bursar does not read: keep it short. */
@@ -84,24 +92,22 @@ export const BACKOFF = 'full-jitter'
 
 /** @param onError gets every error that BullMQ would otherwise emit, so that none is unhandled */
 export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, fields: object) => void): Bull {
-  const watch = wiring.look === null ? null : createQueueWatch(wiring.look, onError)
-  const bull = withBackend(patient(wiring.factory, watch))
-
   return {
     async openQueue(name) {
       await wiring.prepare()
-      const queue = new bull.Queue(name, {
+      const options = {
         connection: wiring.producer(),
         prefix: keyPrefix(name),
         streams: { events: { maxLen: EVENTS_KEPT } },
-      })
+      }
+      const queue = new Queue(name, options, wiring.factory)
       queue.on('error', (error) => onError(error, { queue: name }))
       return readyOrGone(queue)
     },
 
     async openWorker(name, run, { concurrency, retries }) {
       await wiring.prepare()
-      const worker = new bull.Worker(name, run, {
+      const workerOptions = {
         connection: wiring.consumer(concurrency),
         prefix: keyPrefix(name),
         autorun: false,
@@ -109,10 +115,11 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
         lockDuration: LOCK_MS,
         stalledInterval: STALLED_CHECK_MS,
         maxStalledCount: MAX_STALLED,
-        drainDelay: watch === null ? POLL_SECONDS : WATCHED_POLL_SECONDS,
+        drainDelay: wiring.pollSeconds,
         runRetryDelay: RECONNECT_MS,
-        settings: { backoffStrategy: (failures) => backoffMs(retries, failures, Math.random()) },
-      })
+        settings: { backoffStrategy: (failures: number) => backoffMs(retries, failures, Math.random()) },
+      }
+      const worker = new PatientWorker(name, run, workerOptions, wiring.factory)
       worker.on('error', (error) => onError(error, { queue: name }))
       await readyOrGone(worker)
       return {
@@ -126,10 +133,7 @@ export function createBull<C>(wiring: Wiring<C>, onError: (error: unknown, field
 
     locks: wiring.locks,
     look: wiring.look,
-    async close() {
-      watch?.stop()
-      await wiring.close()
-    },
+    close: wiring.close,
   }
 }
 
@@ -149,41 +153,23 @@ function keyPrefix(name: QueueName): string {
 }
 
 /**
- * Changes BullMQ 6 in three ways. A fetch that fails for a reason other than a refused connection (for example while
- * PostgreSQL starts) is repeated immediately and endlessly: here it waits first. After an error, a worker on PostgreSQL
- * would sleep up to an hour until the next wake-up: here it checks every few seconds. A watch takes the place of the
- * polls and of the searches for jobs of dead workers in queues where no job runs.
+ * A worker of BullMQ 6 that waits as Bursar needs. A fetch that fails for a reason other than a refused connection (for
+ * example while PostgreSQL starts) is repeated immediately and endlessly by BullMQ: here it waits first. After an error,
+ * a worker on PostgreSQL would sleep up to an hour until the next wake-up: here it checks every few seconds.
  */
-function patient<C>(
-  factory: BackendFactory<IQueueBackend, C>,
-  watch: QueueWatch | null,
-): BackendFactory<IQueueBackend, C> {
-  return (name, options, more) => {
-    const backend = factory(name, options, more)
-    const moveToActive = backend.moveToActive.bind(backend)
-    backend.moveToActive = async (...args) => {
-      try {
-        return await moveToActive(...args)
-      } catch (error) {
-        await delay(RECONNECT_MS)
-        throw error
-      }
+class PatientWorker<C> extends Worker<unknown, unknown, string, IQueueBackend, JobProgress, C> {
+  protected override async moveToActive(token: string, name?: string): Promise<Job> {
+    try {
+      return await super.moveToActive(token, name)
+    } catch (error) {
+      await delay(RECONNECT_MS)
+      throw error
     }
-    Object.defineProperty(backend, 'maximumBlockTimeout', { value: POLL_SECONDS })
-    if (watch !== null) joinWatch(watch, name, backend)
-    return backend
   }
-}
 
-function joinWatch(watch: QueueWatch, queue: string, backend: IQueueBackend): void {
-  const moveStalledJobsToWait = backend.moveStalledJobsToWait.bind(backend)
-  backend.moveStalledJobsToWait = async () => (watch.hasActive(queue) ? moveStalledJobsToWait() : [])
-  const waitForJob = backend.waitForJob.bind(backend)
-  backend.waitForJob = async (timeout) => {
-    const end = watch.wait(queue, async () => {
-      await backend.disconnectBlocking()
-      await backend.reconnectBlocking()
-    })
-    return waitForJob(timeout).finally(end)
+  /** @param until ms since 1970, of the next delayed job; infinite after an error, 0 when no job is delayed */
+  protected override getBlockTimeout(until: number): number {
+    const seconds = super.getBlockTimeout(until)
+    return until === 0 ? seconds : Math.min(seconds, POLL_SECONDS)
   }
 }

@@ -35,7 +35,7 @@ export function createJobs(settings: JobsSettings): Jobs {
   const onError = createErrorLog(log)
   const bull = redisUrl
     ? createBull(redisWiring(redisUrl, onError), onError)
-    : createBull(postgresWiring(databaseUrl), onError)
+    : createBull(postgresWiring(databaseUrl, onError), onError)
   const queues = openQueues(bull, onError)
   const loads = createQueueLoads(queues)
   const workers = new Set<JobWorker>()

@@ -2,16 +2,25 @@
  * BullMQ on PostgreSQL: its own schema in the database of the log, created by `npm run migrate`, or on first use by an
  * owner.
  */
-import { createPostgresBackend, type PostgresConnectionOptions, runMigrations } from 'bullmq'
+import {
+  type DEFAULT_SCHEMA,
+  type PgPool,
+  PostgresConnection,
+  PostgresQueueBackend,
+  quoteSchemaName,
+  runMigrations,
+} from 'bullmq'
 import pg from 'pg'
 import type { Locks, Wiring } from './bull.ts'
-import type { QueueSight } from './queue-watch.ts'
+import { createQueueWatch, type LookAtQueues, type QueueSight, type QueueWatch } from './queue-watch.ts'
 
-export const QUEUE_SCHEMA = 'bullmq'
+/** BullMQ allows no other schema to a pool that it is given. */
+export const QUEUE_SCHEMA: typeof DEFAULT_SCHEMA = 'bullmq'
 /** A producer sends one statement at a time for each queue; a second connection keeps counts from waiting behind it. */
 const PRODUCER_CONNECTIONS = 2
 /**
  * A worker fetches, finishes and renews concurrently; statements are short, so more connections would only use memory.
+ * It waits for wake-ups on one more.
  */
 const CONSUMER_CONNECTIONS = 4
 const CONNECT_TIMEOUT_MS = 3_000
@@ -19,13 +28,17 @@ const CONNECT_TIMEOUT_MS = 3_000
 const QUERY_TIMEOUT_MS = 10_000
 /** Longer than the pauses of a quiet service, so that a job after a pause does not need a new connection. */
 const IDLE_TIMEOUT_MS = 180_000
+/** A wait for a wake-up on a connection that broke silently ends after about this time. */
+const KEEP_ALIVE_MS = 10_000
+/** One look at all queues (`queue-watch.ts`) finds a job whose wake-up was lost. */
+const WATCHED_POLL_SECONDS = 60
 
 /**
  * Commits do not wait for the disk: a queue holds hints, and this halves the time from add to start. PostgreSQL writes
  * its WAL in order, so anything committed durably after a job was added (the dispatcher's checkpoint) also makes the
- * job durable.
+ * job durable. BullMQ's functions name its tables without their schema.
  */
-const SESSION = '-c synchronous_commit=off'
+const SESSION = `-c synchronous_commit=off -c search_path=${quoteSchemaName(QUEUE_SCHEMA)}`
 
 /**
  * A connection that breaks while BullMQ is not listening emits an error that would end the process. Handling it here
@@ -38,28 +51,63 @@ class QuietClient extends pg.Client {
   }
 }
 
-/** Passed to BullMQ in place of the package `pg`, with which it creates the connection for wake-ups. */
-const QUIET_PG = { Pool: pg.Pool, Client: QuietClient }
-
-/** BullMQ offers no option for the class of that connection, unlike for those of its pool. */
-const createQuietBackend: typeof createPostgresBackend = (...args) => {
-  const backend = createPostgresBackend(...args)
-  Object.assign(Reflect.get(backend, 'connection') as object, { pgModule: QUIET_PG })
-  return backend
+const CONNECTION = {
+  Client: QuietClient,
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  query_timeout: QUERY_TIMEOUT_MS,
+  idleTimeoutMillis: IDLE_TIMEOUT_MS,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
 }
 
-export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOptions> {
-  const { url, options } = splitOptions(databaseUrl)
-  const base = {
-    Client: QuietClient,
-    connectionString: url,
-    options: [options, SESSION].filter(Boolean).join(' '),
-    schema: QUEUE_SCHEMA,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    keepAlive: true,
+/** BullMQ ends no pool that it is given: here the pool of a queue or worker ends with it. */
+class OwnedConnection extends PostgresConnection {
+  readonly #pool: PgPool
+  #closed: Promise<void> | null = null
+
+  constructor(pool: PgPool) {
+    super(pool)
+    this.#pool = pool
   }
+
+  override close(): Promise<void> {
+    this.#closed ??= super.close().then(() => this.#pool.end())
+    return this.#closed
+  }
+}
+
+/**
+ * A watch of all queues takes the place of the polls of each worker, and of the searches for jobs of dead workers in
+ * queues where no job runs.
+ */
+class WatchedBackend extends PostgresQueueBackend {
+  readonly #watch: QueueWatch
+
+  constructor(watch: QueueWatch, ...rest: ConstructorParameters<typeof PostgresQueueBackend>) {
+    super(...rest)
+    this.#watch = watch
+  }
+
+  override async moveStalledJobsToWait(): Promise<string[]> {
+    return this.#watch.hasActive(this.queueName) ? super.moveStalledJobsToWait() : []
+  }
+
+  override async waitForJob(blockTimeout: number): ReturnType<PostgresQueueBackend['waitForJob']> {
+    const end = this.#watch.wait(this.queueName, async () => {
+      await this.disconnectBlocking()
+      await this.reconnectBlocking()
+    })
+    return super.waitForJob(blockTimeout).finally(end)
+  }
+}
+
+/** @param onError gets the errors of the watch, which then looks again */
+export function postgresWiring(databaseUrl: string, onError: (error: unknown, fields: object) => void): Wiring<PgPool> {
+  const { url, options } = splitOptions(databaseUrl)
+  const session = [options, SESSION].filter(Boolean).join(' ')
+  // BullMQ's declarations of a pool and those of `pg` differ in their overloads of `on`.
+  const poolOf = (max: number) =>
+    new pg.Pool({ ...CONNECTION, connectionString: url, options: session, max }) as unknown as PgPool
   const pool = createSharedPool(databaseUrl)
   let migrated: Promise<void> | null = null
   let ended: Promise<void> | null = null
@@ -70,18 +118,30 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
     })
     return migrated
   }
+  const look: LookAtQueues = async (queues) => {
+    await prepare()
+    return lookAtQueues(pool, queues)
+  }
+  const watch = createQueueWatch(look, onError)
 
   return {
-    factory: createQuietBackend,
+    factory: (name, settings, { withBlockingConnection = false } = {}) =>
+      new WatchedBackend(
+        watch,
+        new OwnedConnection(settings.connection),
+        name,
+        settings,
+        true,
+        withBlockingConnection ? name : undefined,
+      ),
     prepare,
-    producer: () => ({ ...base, max: PRODUCER_CONNECTIONS }),
-    consumer: (concurrency) => ({ ...base, max: Math.min(concurrency + 1, CONSUMER_CONNECTIONS) }),
+    producer: () => poolOf(PRODUCER_CONNECTIONS),
+    consumer: (concurrency) => poolOf(Math.min(concurrency + 1, CONSUMER_CONNECTIONS) + 1),
     locks: postgresLocks(pool),
-    look: async (queues) => {
-      await prepare()
-      return lookAtQueues(pool, queues)
-    },
+    look,
+    pollSeconds: WATCHED_POLL_SECONDS,
     close() {
+      watch.stop()
       ended ??= pool.end()
       return ended
     },
@@ -90,15 +150,7 @@ export function postgresWiring(databaseUrl: string): Wiring<PostgresConnectionOp
 
 /** Statements of all queues, one at a time. */
 function createSharedPool(databaseUrl: string): pg.Pool {
-  const pool = new pg.Pool({
-    Client: QuietClient,
-    connectionString: databaseUrl,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    keepAlive: true,
-    max: 1,
-  })
+  const pool = new pg.Pool({ ...CONNECTION, connectionString: databaseUrl, max: 1 })
   pool.on('error', () => undefined) // An idle connection broke: the next statement opens another.
   return pool
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ConnectionOptions, createRedisBackend } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import { QUEUE_NAMES } from '../declarations.ts'
-import type { Wiring } from './bull.ts'
+import { POLL_SECONDS, type Wiring } from './bull.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 /** Maximum delay between reconnects: a recovered Redis is found within a second. */
@@ -56,6 +56,7 @@ export function redisWiring(
     consumer: connectOnce(CONSUMER),
     locks: null,
     look: null,
+    pollSeconds: POLL_SECONDS,
     async close() {
       for (const client of open) end(client)
     },

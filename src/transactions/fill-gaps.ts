@@ -74,7 +74,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
     if (filled.length === 0 || fees === null) return gaps.length
     const intent = fillerOf(state.intent, gasLimit, fees, log.now())
     const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
-    const changes = filled.map(() =>
+    const decisions = filled.map(() =>
       opened(
         transactionAggregate,
         ports.newId('transaction'),
@@ -83,7 +83,7 @@ export function createFillGaps(ports: FillGapsPorts): FillGaps {
       ),
     )
     try {
-      await log.append({ changes, guards: { fence: lease } })
+      await log.commit(decisions, { fence: lease })
       ports.onFilled(lane, filled)
     } catch (error) {
       // A request took meanwhile what was spare.

@@ -6,7 +6,7 @@ import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
@@ -25,7 +25,6 @@ import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
 import { withinFunds } from './within-funds.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
@@ -66,10 +65,8 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
       () => lanes.spare(lane),
       async (funds) => {
         const purse = createPurse(funds)
-        const changes: Change[] = decided(
-          await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse }))),
-        )
-        if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+        const decisions = await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))
+        await log.commit(decisions, { fence: lease })
       },
     )
     return stuck.length > 0
@@ -114,7 +111,7 @@ async function replacement(
     transactionAggregate,
     loaded,
     { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: quoteAt(quote, priority) },
-    { metadata: workerMetadata(transaction, 'signer', laneName(lane)), now: ports.log.now() },
+    { worker: 'signer', cause: laneName(lane), now: ports.log.now() },
   )
 }
 

@@ -277,7 +277,7 @@ async function addRaw({ databaseUrl, redisUrl }: Where, id: string, data: unknow
   const ignore = () => undefined
   const bull = redisUrl
     ? createBull(redisWiring(redisUrl, ignore), ignore)
-    : createBull(postgresWiring(databaseUrl), ignore)
+    : createBull(postgresWiring(databaseUrl, ignore), ignore)
   const queue = await bull.openQueue('lane')
   await queue.addBulk([{ name: 'lane', data, opts: { deduplication: { id }, attempts: 8, backoff: 1 } }])
   await queue.close()

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
@@ -102,10 +103,10 @@ t.test(
     await beat(parts)
     const dying = (when: 'before' | 'after'): EventLog => ({
       ...parts.log,
-      async append(commit) {
+      commit: createCommit(async (commit) => {
         if (when === 'after') await parts.log.append(commit)
         throw new Unavailable('database_unavailable', 'gone')
-      },
+      }),
     })
     for (const [index, when] of (['before', 'after'] as const).entries()) {
       const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })

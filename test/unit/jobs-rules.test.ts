@@ -67,8 +67,8 @@ t.test('an outage is logged once in a while, with the number of errors in betwee
 })
 
 t.test('session options in a database URL are kept beside those that the queue needs', async (t) => {
-  const connection = (url: string) => postgresWiring(url).producer()
-  const off = '-c synchronous_commit=off'
+  const connection = (url: string) => postgresWiring(url, () => undefined).producer()
+  const off = '-c synchronous_commit=off -c search_path="bullmq"'
   const cases: [string, string, string][] = [
     ['postgres://u@h/d', 'postgres://u@h/d', off],
     ['postgres://u@h/d?options=-c%20a%3D1', 'postgres://u@h/d', `-c a=1 ${off}`],
@@ -76,7 +76,8 @@ t.test('session options in a database URL are kept beside those that the queue n
     ['postgres://u@h/d?sslmode=require&options=x', 'postgres://u@h/d?sslmode=require', `x ${off}`],
     ['postgres://u@h/d?a=1&options=x&b=2', 'postgres://u@h/d?a=1&b=2', `x ${off}`],
   ]
-  for (const [url, connectionString, options] of cases) t.match(connection(url), { connectionString, options }, url)
+  for (const [url, connectionString, options] of cases)
+    t.match(connection(url), { options: { connectionString, options } }, url)
 })
 
 t.test('a cluster URL names its nodes, its login and whether it is encrypted; other URLs are no cluster', async (t) => {
