@@ -10,13 +10,12 @@ import { loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/keys/age.ts'
 import { deleteExpiredFiles, exportWork } from '../../src/recovery/jobs.ts'
-import { createExportReads } from '../../src/recovery/read-exports.ts'
-import { createRequestExport } from '../../src/recovery/request-export.ts'
 import { recoveryRoutes } from '../../src/recovery/routes.ts'
 import { createSealExport, type SealExportPorts } from '../../src/recovery/seal-export.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-parts.ts'
 
 const ASYNC = { prefer: 'respond-async' }
@@ -34,16 +33,12 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
   const told: string[] = []
   const { send, logged } = await startTestApp({
     routes: recoveryRoutes({
-      findWallet,
-      reads: createExportReads({ pool, wakeUps, clock: () => clock.ms }),
-      requestExport: createRequestExport({
-        log,
-        accept,
-        newId,
-        allowedRecipients,
-        judge: async () => ({}),
-        onRequested: (exportId) => told.push(`requested ${exportId}`),
-      }),
+      ...{ findWallet, pool, wakeUps, log, accept, newId },
+      clock: () => clock.ms,
+      config: { exportRecipients: allowedRecipients },
+      judge: { export: async () => ({}) },
+      logger: { warn: (fields: object) => told.push(`requested ${(fields as { export_id: string }).export_id}`) },
+      metrics: { countExport: () => undefined },
     }),
   })
   const signer = (overrides: Partial<SealExportPorts> = {}) =>
@@ -126,7 +121,7 @@ t.test('a file that is not the one of the log is not returned, whatever its row 
   await api.pool.query("UPDATE wallet_export_files SET ciphertext = 'x'")
   await api.pool.query('UPDATE wallet_exports SET sha256 = $1', [hash('sha256', 'x')])
   const refused = await api.get(id)
-  t.match([refused.status, refused.body], [410, { errors: [{ code: 'export_expired' }] }])
+  matchExactly(t, [refused.status, refused.body], [410, { errors: [{ code: 'export_expired' }] }])
 })
 
 t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {
