@@ -212,9 +212,9 @@ const LINES_AT_ONCE = 2
 /** Short: the attempt has already waited for the lock. */
 const PAUSE_MS = 100
 
-export type LineItem = { readonly wallets: readonly string[]; readonly name: string }
+type LineItem = { readonly wallets: readonly string[]; readonly name: string }
 
-export type LockedLines<Item extends LineItem> = {
+type LockedLines<Item extends LineItem> = {
   /**
    * Adds a commit to the line of one of its wallets, if there is one. @returns false when the commit waits for no lock
    */
@@ -228,7 +228,7 @@ export type LockedLines<Item extends LineItem> = {
  * @param giveBack receives commits that may rejoin the others: a commit of their wallet was answered, so the lock is
  *   free
  */
-export function createLockedLines<Item extends LineItem>(
+function createLockedLines<Item extends LineItem>(
   send: (item: Item) => Promise<'answered' | 'given_up' | 'again'>,
   giveBack: (items: readonly Item[]) => void,
 ): LockedLines<Item> {

@@ -232,10 +232,7 @@ export function createRowsOf(pool: Pool): RowsOf {
  *
  * @param row read after the stream: it may be newer
  */
-export function rowProblem(
-  { id, state, version }: Loaded<TransactionState>,
-  row: RecordedRow | undefined,
-): string | null {
+function rowProblem({ id, state, version }: Loaded<TransactionState>, row: RecordedRow | undefined): string | null {
   if (state.state === 'unknown') return null
   if (row === undefined) return 'the transaction has events but no row in the table transactions'
   if (row.version < version) return `the row is at version ${row.version}, but its stream is at version ${version}`

@@ -81,7 +81,7 @@ export type TransferFields = Pick<TransferRequest, 'to' | 'amount' | 'asset' | '
  * @param fieldOf the path of a field in the request, for errors
  * @throws ValidationFailed with all invalid fields, not only the first; errors of `assetOf`
  */
-export async function readFields(
+async function readFields(
   request: TransferFields,
   {
     assetOf,

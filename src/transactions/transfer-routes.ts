@@ -179,7 +179,7 @@ export async function answerAccepted(
 }
 
 /** The same for a batch: one wait for all, and the hashes that are known after it. */
-export async function answerBatch(
+async function answerBatch(
   { transactions, config }: AnswerContext,
   tenantId: string,
   { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
