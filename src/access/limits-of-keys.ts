@@ -1,9 +1,9 @@
 /** The limits of what API keys spend, read from their events at most once a second: a change is effective within a second, as all of a key. */
-import { LRUCache } from 'lru-cache'
 import { spendLimitsOf } from '../core/key-limits.ts'
 import { apiKeyOf } from '../core/messages.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { remembering } from '../event-log/remembered.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 
 const REMEMBER_MS = 1_000
@@ -17,7 +17,7 @@ export type LimitsOfKeys = {
 }
 
 export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
-  const known = new LRUCache<string, Promise<readonly SpendLimit[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const known = remembering<readonly SpendLimit[]>({ most: MAX_REMEMBERED, ms: REMEMBER_MS })
 
   async function read(keyId: string): Promise<readonly SpendLimit[]> {
     const { state } = await log.load(apiKeyAggregate, keyId)
@@ -27,14 +27,8 @@ export function createLimitsOfKeys(log: Pick<EventLog, 'load'>): LimitsOfKeys {
   return {
     of(actor) {
       const keyId = apiKeyOf(actor)
-      if (keyId === null) return Promise.resolve([])
-      const remembered = known.get(keyId)
-      if (remembered !== undefined) return remembered
-      const limits = read(keyId)
-      known.set(keyId, limits)
-      limits.catch(() => known.delete(keyId))
-      return limits
+      return keyId === null ? Promise.resolve([]) : known.of(keyId, () => read(keyId))
     },
-    forget: (keyId) => void known.delete(keyId),
+    forget: known.forget,
   }
 }

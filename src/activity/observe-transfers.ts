@@ -9,7 +9,7 @@ import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { ID_PREFIXES } from '../declarations.ts'
 import { type Change, change, type Loaded, notHeld } from '../event-log/aggregate.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
 import { observedTransferAggregate } from './aggregate.ts'
@@ -58,13 +58,11 @@ export async function observeTransfers(ports: ObserveTransfersPorts, walked: Wal
     isPriced ? ports.pricesOf(chain.chainId) : new Map<string, Price>(),
   ])
   const now = ports.log.now()
-  return decided(
-    notHeld(loaded).map((item) => {
-      const transfer = found.get(item.id)
-      if (transfer === undefined) return null
-      return changeOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now })
-    }),
-  )
+  return notHeld(loaded).flatMap((item) => {
+    const transfer = found.get(item.id)
+    if (transfer === undefined) return []
+    return changeOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now }) ?? []
+  })
 }
 
 /** Changes for the transfers in blocks that left the chain. @param ancestor number of the newest block that still is */
@@ -93,7 +91,7 @@ async function changeEach(
   command: TransferCommand,
 ): Promise<Change[]> {
   const loaded = await log.loadMany(observedTransferAggregate, ids)
-  return decided(notHeld(loaded).map((item) => changeOf(item, command)))
+  return notHeld(loaded).flatMap((item) => changeOf(item, command) ?? [])
 }
 
 function changeOf(loaded: Loaded<TransferState>, command: TransferCommand): Change | null {

@@ -2,9 +2,9 @@
  * Short-lived cache of the asset indexes of tenants, which every transfer reads. Registrations of this process are
  * visible immediately, those of another process after a few seconds, or when a lookup misses.
  */
-import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { tokenAsset } from '../core/assets.ts'
+import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { type AssetChain, type AssetIndex, createAssetIndex, type KnownAsset } from './asset-index.ts'
 
@@ -19,7 +19,7 @@ export type AssetBooks = {
 }
 
 export function createAssetBooks(pool: Pool): AssetBooks {
-  const indexes = new LRUCache<string, Promise<AssetIndex>>({ max: REMEMBERED, ttl: FRESH_MS })
+  const indexes = remembering<AssetIndex>({ most: REMEMBERED, ms: FRESH_MS })
 
   async function read(tenantId: string, chain: AssetChain): Promise<AssetIndex> {
     return createAssetIndex(chain, await readRegistered(pool, tenantId, chain.chainId))
@@ -28,14 +28,8 @@ export function createAssetBooks(pool: Pool): AssetBooks {
   return {
     open(tenantId, chain, options) {
       const key = `${chain.chainId} ${tenantId}`
-      const remembered = options?.fresh ? undefined : indexes.get(key)
-      if (remembered !== undefined) return remembered
-      const index = read(tenantId, chain)
-      indexes.set(key, index)
-      index.catch(() => {
-        if (indexes.peek(key) === index) indexes.delete(key)
-      })
-      return index
+      if (options?.fresh) indexes.forget(key)
+      return indexes.of(key, () => read(tenantId, chain))
     },
   }
 }

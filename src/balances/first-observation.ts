@@ -6,7 +6,6 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { appendDecided } from './append-decided.ts'
 import type { BalanceChainOf } from './chain.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
@@ -40,7 +39,7 @@ export function createObserveWallet(ports: ObserveWalletPorts): ObserveWallet {
     const chain = chainOf(wallet.chain_id)
     const { tenant_id: tenantId, address } = wallet
     const assets = (await knownAssets(chain, [tenantId])).get(tenantId) ?? []
-    await appendDecided(log, async () => {
+    await log.commit(async () => {
       const state = (await load([walletId])).get(walletId)?.state ?? {}
       const missing = assets.filter(({ assetId }) => state[assetId] === undefined)
       if (missing.length === 0) return []

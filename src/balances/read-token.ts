@@ -5,7 +5,6 @@
 import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { appendDecided } from './append-decided.ts'
 import type { BalanceChain, HolderRow } from './chain.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
 import type { KnownAssets } from './known-assets.ts'
@@ -59,7 +58,7 @@ export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts
       })
       const readings = await read(holdings, await newestBlock(chain))
       if (readings === null) return false
-      await appendDecided(log, () =>
+      await log.commit(() =>
         changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
       )
     }

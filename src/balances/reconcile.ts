@@ -13,7 +13,6 @@ import type { Pool } from 'pg'
 import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { appendDecided } from './append-decided.ts'
 import { type BalanceChain, type BalanceChainOf, type HolderRow, holderOf, nativeOf } from './chain.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
 import type { BlockRef } from './events.ts'
@@ -85,9 +84,11 @@ function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: Ba
     walkedNothing = walked === null
     if (walked === null) return false
     const readings = await readForRecord(chain, await next(), walked)
-    corrected += await appendDecided(log, () =>
+    // The follower writes the same streams.
+    const appended = await log.commit(() =>
       changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
     )
+    corrected += appended.length
     return true
   }
 

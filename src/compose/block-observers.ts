@@ -26,9 +26,9 @@ import { readUsedNonces, type UsedNonce } from '../transactions/used-nonces.ts'
 import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { createReorgReport } from './reorg-report.ts'
-import { settingAside } from './setting-aside.ts'
+import { reportUnstorable } from './report-unstorable.ts'
 
-type Observers = Pick<FollowPorts, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onSetAside'>
+type Observers = Pick<FollowPorts, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onUnstorable'>
 
 export function composeObservers(
   kernel: Pick<Kernel, 'pool' | 'log' | 'clock' | 'logger' | 'metrics'>,
@@ -56,7 +56,7 @@ export function composeObservers(
     recordedBlocks: async (upTo) =>
       newestOf(await Promise.all([ports, transfers].map(({ reads }) => reads.recordedBlocks(chainId, upTo)))),
     onStep: report.committed,
-    onSetAside: settingAside(kernel),
+    onUnstorable: reportUnstorable(kernel),
   }
 }
 

@@ -2,7 +2,7 @@
 import { observedTransferAggregate } from '../activity/aggregate.ts'
 import type { TransferState } from '../activity/state.ts'
 import type { Change } from '../event-log/aggregate.ts'
-import type { OutcomeMetrics } from '../http/outcome-metrics.ts'
+import type { Metrics } from '../http/metrics.ts'
 import { FINAL_STATES, type TransactionState } from '../transactions/state.ts'
 import { shownFailureCode } from '../transactions/swap-failure.ts'
 
@@ -10,7 +10,9 @@ const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
 const OBSERVED = `${observedTransferAggregate.category}-`
 
 /** For the changes of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
-export function createCountOutcomes(metrics: OutcomeMetrics): (changes: readonly Change[]) => void {
+export function createCountOutcomes(
+  metrics: Pick<Metrics, 'countEnded' | 'countObserved'>,
+): (changes: readonly Change[]) => void {
   return (changes) => {
     for (const { events, after } of changes) {
       const streamId = events[0]?.streamId ?? ''
@@ -20,7 +22,7 @@ export function createCountOutcomes(metrics: OutcomeMetrics): (changes: readonly
   }
 }
 
-function countEnded(metrics: OutcomeMetrics, transaction: TransactionState): void {
+function countEnded(metrics: Pick<Metrics, 'countEnded'>, transaction: TransactionState): void {
   // Nothing is decided about a transaction that stays ended: such a change ends it.
   if (transaction.state === 'unknown' || !ENDED.has(transaction.state)) return
   const { type, intent, state, failure } = transaction
@@ -28,7 +30,7 @@ function countEnded(metrics: OutcomeMetrics, transaction: TransactionState): voi
   metrics.countEnded({ network: intent.network, type, outcome })
 }
 
-function countObserved(metrics: OutcomeMetrics, observed: TransferState): void {
+function countObserved(metrics: Pick<Metrics, 'countObserved'>, observed: TransferState): void {
   if (observed.status === 'unknown') return
   const { network, direction } = observed.transfer
   metrics.countObserved({ network, direction, status: observed.status })

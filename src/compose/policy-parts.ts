@@ -1,10 +1,10 @@
 /** Judging in the API: where its facts come from, and what becomes of what it refuses. */
-import { LRUCache } from 'lru-cache'
 import type { AssetBooks } from '../assets/asset-books.ts'
 import { type CurrentPrices, createCurrentPrices } from '../balances/current-prices.ts'
 import { toChecksumAddress } from '../chain/address.ts'
 import { gathering } from '../core/gathering.ts'
 import { roomIn } from '../core/spend-limits.ts'
+import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
@@ -60,12 +60,13 @@ export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
 }
 
 function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks): Omit<FactSources, 'tagsOf'> {
-  const pricesOf = remembered(createCurrentPrices({ pool, clock }))
+  const pricesOf = createCurrentPrices({ pool, clock })
+  const remembered = remembering<Awaited<ReturnType<CurrentPrices>>>({ most: MAX_REMEMBERED, ms: REMEMBER_MS })
   const spenders = new Map<number, ReadonlySet<string>>()
   return {
     async assetsOf(tenantId, chainId) {
       const book = await books.open(tenantId, chainOf(chainId).settings)
-      const prices = await pricesOf(chainId)
+      const prices = await remembered.of(`${chainId}`, () => pricesOf(chainId))
       return {
         tokenOf: (contract) => book.byContract(toChecksumAddress(contract)) ?? null,
         priceOf(assetId): Price | null {
@@ -89,21 +90,9 @@ function lowerSet(texts: readonly string[]): ReadonlySet<string> {
   return new Set(texts.map((text) => text.toLowerCase()))
 }
 
-function remembered(pricesOf: CurrentPrices): CurrentPrices {
-  const known = new LRUCache<number, ReturnType<CurrentPrices>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
-  return (chainId) => {
-    const found = known.get(chainId)
-    if (found !== undefined) return found
-    const prices = pricesOf(chainId)
-    known.set(chainId, prices)
-    prices.catch(() => known.delete(chainId))
-    return prices
-  }
-}
-
 /** The tags of wallets; those of one turn of the event loop in one query. */
 function createTags({ pool }: Pick<Kernel, 'pool'>) {
-  const known = new LRUCache<string, Promise<readonly string[]>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const known = remembering<readonly string[]>({ most: MAX_REMEMBERED, ms: REMEMBER_MS })
   const ask = gathering<string, readonly string[]>(async (walletIds) => {
     const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id' | 'tags'>>({
       name: 'tags_of_wallets',
@@ -114,15 +103,8 @@ function createTags({ pool }: Pick<Kernel, 'pool'>) {
     return walletIds.map((walletId) => tags.get(walletId) ?? [])
   })
   return {
-    of(walletId: string): Promise<readonly string[]> {
-      const found = known.get(walletId)
-      if (found !== undefined) return found
-      const tags = ask([walletId]).then(([one = []]) => one)
-      known.set(walletId, tags)
-      tags.catch(() => known.delete(walletId))
-      return tags
-    },
-    forget: () => known.clear(),
+    of: (walletId: string) => known.of(walletId, async () => (await ask([walletId]))[0] ?? []),
+    forget: known.forgetAll,
   }
 }
 

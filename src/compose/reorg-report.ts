@@ -1,7 +1,7 @@
 /** Reports to operators what reorgs undid, after it is in the log: above all, outcomes that were reported to owners. */
 import type { FollowStep } from '../chain/follow.ts'
 import type { Change } from '../event-log/aggregate.ts'
-import type { ReorgMetrics } from '../http/reorg-metrics.ts'
+import type { Metrics } from '../http/metrics.ts'
 import type { TransactionState } from '../transactions/state.ts'
 import type { Kernel } from './kernel.ts'
 
@@ -19,7 +19,7 @@ export function createReorgReport({
 }: {
   readonly network: string
   readonly logger: Pick<Kernel['logger'], 'warn' | 'error'>
-  readonly metrics: ReorgMetrics
+  readonly metrics: Pick<Metrics, 'countReorg' | 'countRevoked'>
 }): ReorgReport {
   let undone: readonly Change<TransactionState>[] = []
   return {

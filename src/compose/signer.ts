@@ -12,6 +12,7 @@ import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
+import { shownReason } from '../transactions/deferred.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createFillGaps } from '../transactions/fill-gaps.ts'
 import { createHeldLanes } from '../transactions/held-lanes.ts'
@@ -25,7 +26,6 @@ import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
 import { createSignLane, type LaneChain } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import type { TagKeys } from '../transactions/tags.ts'
-import { shownReason } from '../transactions/unsimulated.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { createMakeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -44,9 +44,9 @@ import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
+import { reportUnstorable } from './report-unstorable.ts'
 import { composeWatchRestores, requireWholeLog, warnOfMissingFile } from './restores.ts'
 import type { Work } from './run-process.ts'
-import { settingAside } from './setting-aside.ts'
 
 const WALLETS_AT_ONCE = 8
 const EXPORTS_AT_ONCE = 2
@@ -217,7 +217,7 @@ function composeLane(kernel: Kernel, { signer, check, keys, restores }: LanePart
     }),
     onSigned: (chainId, transactions) =>
       metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
-    onSetAside: settingAside(kernel),
+    onUnstorable: reportUnstorable(kernel),
     onNotSimulated(chainId, transactionId, unsimulated) {
       const { reason } = unsimulated
       notSimulated(kernel)(chainId, transactionId, reason)

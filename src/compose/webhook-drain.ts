@@ -84,7 +84,7 @@ function disabling({ log, logger }: Kernel): DrainPorts['disable'] {
     const disabled = change(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
     if (disabled === null) return
     try {
-      await log.append({ changes: [disabled] })
+      await log.commit([disabled])
     } catch (error) {
       if (error instanceof StreamConflict) return
       throw error

@@ -41,7 +41,9 @@ export function refusedByLimit(
     availableAt === null
       ? 'It is more than the limit: send less.'
       : `There is room for it at ${availableAt}, or send less.`
-  const message = `The rule ${rule} of the policy has ${written(left)} ${unit} left, and this needs ${written(needed)} ${unit}. ${when}`
+  const counted = (amount: bigint) =>
+    unit === 'transactions' && amount === 1n ? '1 transaction' : `${written(amount)} ${unit}`
+  const message = `The rule ${rule} of the policy has ${counted(left)} left, and this needs ${counted(needed)}. ${when}`
   return new PolicyRefused('policy_limit', message, about, {
     rule: rule ?? null,
     version,

@@ -6,6 +6,9 @@ export type PolicyPart = {
   readonly shadow?: number
   /** Of the wallet, by then. */
   readonly tags: readonly string[]
-  /** Of what it moves. `usd`: US dollars for a whole unit, as of `at`, ISO 8601 UTC. */
-  readonly prices: readonly { readonly assetId: string; readonly usd: string; readonly at: string }[]
+  /**
+   * Of what it moves, as far as they were known. `usd`: US dollars for a whole unit, as of `at`, ISO 8601 UTC. Missing if no rule of the
+   * versions compares US dollars.
+   */
+  readonly prices?: readonly { readonly assetId: string; readonly usd: string; readonly at: string }[]
 }

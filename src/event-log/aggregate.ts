@@ -83,6 +83,8 @@ export type Aggregate<State, Command, Evt extends Event, Table extends AppendedT
    * Other streams go on without the event.
    */
   readonly whenSetAside?: 'end' | 'hold'
+  /** Of streams that workers write: whose they are. @throws Error for a stream that does not exist */
+  readonly tenantOf?: (state: State) => string
   /** Whether its stream has probably got its last event: processes do not cache such a state. */
   readonly hasEnded?: (state: State) => boolean
   /**
@@ -139,6 +141,23 @@ export type Change<State = unknown> = {
   readonly hasEnded: boolean
 }
 
+/** What is recorded with the events of a decision. `now`: ISO 8601 UTC with milliseconds. */
+export type Recording = { readonly now: string } & (
+  | { readonly metadata: Metadata }
+  /** The tenant is that of the stream. `cause`: the lane or the block that the worker works on. */
+  | { readonly worker: string; readonly cause: string }
+)
+
+function metadataOf<State>(
+  { category, tenantOf }: Pick<Aggregate<State, never, never>, 'category' | 'tenantOf'>,
+  state: State,
+  recording: Recording,
+): Metadata {
+  if ('metadata' in recording) return recording.metadata
+  if (tenantOf === undefined) throw new Error(`no worker writes streams of ${category}`)
+  return { tenantId: tenantOf(state), actor: `worker:${recording.worker}`, causationId: recording.cause }
+}
+
 /**
  * Decides a command on a loaded aggregate.
  *
@@ -149,34 +168,35 @@ export function change<State, Command, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   loaded: Loaded<State>,
   command: Command,
-  context: { readonly metadata: Metadata; readonly now: string },
+  recording: Recording,
 ): Change<State> | null {
   if (loaded.held != null) throw new BrokenChain(loaded.held)
   const decided = aggregate.decide(command, loaded.state)
   if (decided.length === 0) return null
+  const metadata = metadataOf(aggregate, loaded.state, recording)
   const streamId = `${aggregate.category}-${loaded.id}`
   let { state, version, hash } = loaded
   const events = decided.map((meant) => {
     version += 1
     const schemaVersion = aggregate.schemas[meant.type as Evt['type']].version
-    const canonicalOf = ({ type, data }: Evt, metadata: Metadata) =>
+    const canonicalOf = ({ type, data }: Evt, recorded: Metadata) =>
       canonicalEvent({
         streamId,
         streamVersion: version,
         type,
         schemaVersion,
         data,
-        metadata,
-        recordedAt: context.now,
+        metadata: recorded,
+        recordedAt: recording.now,
       })
-    const exact = canonicalOf(meant, context.metadata)
+    const exact = canonicalOf(meant, metadata)
     const event = isStorable(exact) ? meant : storable(meant)
-    const canonical = event === meant ? exact : canonicalOf(event, storable(context.metadata))
+    const canonical = event === meant ? exact : canonicalOf(event, storable(metadata))
     hash = chainHash(hash, canonical)
     state = aggregate.evolve(state, event)
     return { streamId, streamVersion: version, type: event.type, canonical, hash }
   })
-  const projection = { id: loaded.id, tenantId: context.metadata.tenantId, version, recordedAt: context.now }
+  const projection = { id: loaded.id, tenantId: metadata.tenantId, version, recordedAt: recording.now }
   return {
     previous: loaded.hash,
     events,
@@ -212,9 +232,9 @@ export function certainChange<State, Command extends { readonly type: string }, 
   aggregate: Aggregate<State, Command, Evt>,
   loaded: Loaded<State>,
   command: Command,
-  context: { readonly metadata: Metadata; readonly now: string },
+  recording: Recording,
 ): Change<State> {
-  const decided = change(aggregate, loaded, command, context)
+  const decided = change(aggregate, loaded, command, recording)
   if (decided === null) throw new Error(`${command.type} produced no event for ${aggregate.category}-${loaded.id}`)
   return decided
 }
@@ -224,9 +244,9 @@ export function opened<State, Command extends { readonly type: string }, Evt ext
   aggregate: Aggregate<State, Command, Evt>,
   id: string,
   command: Command,
-  context: { readonly metadata: Metadata; readonly now: string },
+  recording: Recording,
 ): Change<State> {
-  return certainChange(aggregate, unopened(aggregate, id), command, context)
+  return certainChange(aggregate, unopened(aggregate, id), command, recording)
 }
 
 /** Converts stored data of any schema version to the newest. @throws Error for an unknown type or version */

@@ -8,12 +8,12 @@ import { toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
 import { type Aggregate, type Change, change, type Loaded, unopened } from './aggregate.ts'
 import { BrokenChain } from './broken-chain.ts'
-import type { Commit, Guards } from './commit.ts'
+import type { Commit } from './commit.ts'
+import { type CommitDecisions, createCommit } from './commit-decisions.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
 import { createLoadStreams, type LoadStreams } from './load-streams.ts'
 import { readNext, startOf } from './read-next.ts'
 import { createRecentStates, type RecentSettings } from './recent-states.ts'
-import { repeatOnConflict } from './repeat-on-conflict.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS, toRecorded } from './rows.ts'
 import { readSetAside } from './set-aside.ts'
 import type { OrNull } from './table-rows.ts'
@@ -43,8 +43,10 @@ export type EventLog = LoadStreams & {
   readonly load: <S, C, E extends Event>(aggregate: Aggregate<S, C, E>, id: string) => Promise<Loaded<S>>
   /** Heads of streams whose state is known from elsewhere; streams that do not exist are at version 0. */
   readonly heads: (streamIds: readonly string[]) => Promise<StreamHead[]>
+  /** Commits what was decided; a function decides again after a conflict. */
+  readonly commit: CommitDecisions
   /**
-   * Appends atomically and durably.
+   * Appends atomically and durably: `commit` is for everything but requests with an idempotency key.
    * @throws StreamConflict, FenceLost, IdempotentReplay, HoldRefused, WalletGuardRefused, UniqueRuleBroken, Unavailable
    */
   readonly append: (commit: Commit) => Promise<void>
@@ -53,7 +55,7 @@ export type EventLog = LoadStreams & {
     aggregate: Aggregate<S, C, E>,
     id: string,
     command: C,
-    context: { readonly metadata: Metadata; readonly guards?: Guards },
+    context: { readonly metadata: Metadata },
   ) => Promise<S>
   /**
    * Every event of a stream, oldest first, upcast to the newest schema version.
@@ -122,22 +124,15 @@ export function createEventLog(settings: {
     return { events, held: part.held }
   }
 
-  const execute: EventLog['execute'] = (aggregate, id, command, { metadata, guards }) =>
-    repeatOnConflict(async () => {
-      const loaded = await load(aggregate, id)
-      const decided = change(aggregate, loaded, command, { metadata, now: now() })
-      if (decided === null) return loaded.state
-      await append({ changes: [decided], ...(guards ? { guards } : {}) })
-      return decided.after.state
-    })
-
+  const commit = createCommit(append)
   return {
     load,
     loadMany,
     loadChecked,
-    execute,
+    execute: createExecute({ load, commit, now }),
     now,
     append,
+    commit,
     heads: (streamIds) => readHeads(pool, streamIds),
     readSound,
     async readStream(aggregate, id) {
@@ -171,7 +166,20 @@ function announce(
   wakeUps.announce(types, workOf(changes))
 }
 
-/** The changes of a list without its null entries. */
-export function decided(changes: readonly (Change | null)[]): Change[] {
-  return changes.filter((item) => item !== null)
+/** `execute` over the other parts of a log. */
+export function createExecute({ load, commit, now }: Pick<EventLog, 'load' | 'commit' | 'now'>): EventLog['execute'] {
+  return async <S, C, E extends Event>(
+    aggregate: Aggregate<S, C, E>,
+    id: string,
+    command: C,
+    { metadata }: { readonly metadata: Metadata },
+  ) => {
+    let state = aggregate.initialState
+    const [appended] = await commit(async () => {
+      const loaded = await load(aggregate, id)
+      state = loaded.state
+      return [change(aggregate, loaded, command, { metadata, now: now() })]
+    })
+    return appended?.after.state ?? state
+  }
 }

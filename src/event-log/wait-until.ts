@@ -1,4 +1,5 @@
 /** Lets requests wait for the events of a worker: many waiters share one query at each wake-up of the log. */
+import type { Pool, QueryResultRow } from 'pg'
 import type { WakeUps } from './wake-ups.ts'
 
 /** A wake-up may be lost, so the condition is checked at this interval anyway. */
@@ -82,4 +83,22 @@ export function createWaitUntil<T>(settings: {
       })
       lookIn(looksAtOnce ? COALESCE_MS : RECHECK_MS)
     })
+}
+
+/**
+ * As `createWaitUntil`, for a row of a read model: resolves with the row once a worker has written it.
+ *
+ * @param text selects of the ids in `$1` the rows that are written, with the column `id`
+ */
+export function waitUntilRow<Found extends QueryResultRow>(
+  { pool, wakeUps }: { readonly pool: Pool; readonly wakeUps: WakeUps },
+  { name, text, id }: { readonly name: string; readonly text: string; readonly id: keyof Found & string },
+): WaitUntil<Found> {
+  return createWaitUntil({
+    wakeUps,
+    async find(ids) {
+      const { rows } = await pool.query<Found>({ name, text, values: [ids] })
+      return new Map(rows.map((row) => [row[id], row]))
+    },
+  })
 }

@@ -12,11 +12,10 @@ import type { ChainSettings } from '../chain/settings.ts'
 import type { RecoverAddress } from '../chain/transaction-bytes.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
-import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
+import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
-import { createReadAccepted } from './accepted-reorg.ts'
+import { createReadAccepted } from './accept-reorg.ts'
 import { chainAggregate, chainStream } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
@@ -44,8 +43,6 @@ export type BlockObserver = {
 }
 
 export type FollowPorts = {
-  /** Passed in where time is simulated. */
-  readonly pauseOnConflict?: RepeatOptions['pause']
   readonly walked: WalkedBlocks
   readonly log: EventLog
   readonly client: Nodes
@@ -64,7 +61,7 @@ export type FollowPorts = {
   /** Changes that become final at a head, committed separately. */
   readonly settle: (head: number) => Promise<readonly Change[]>
   /** Called for each outcome that the database cannot store: the others are settled without it. */
-  readonly onSetAside: OnSetAside
+  readonly onUnstorable: OnUnstorable
   readonly stalls: StallReport
   /** Called after each step, for metrics and logs. */
   readonly onStep: (step: FollowStep) => void
@@ -90,9 +87,7 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
     const step = await finality.judged(await grounded(ports, await follower.nextStep(cursor)))
     if (step.type === 'advance' || step.type === 'reorg') {
       const final = await finality.at(step.type === 'reorg' ? step.to : cursor)
-      cursor = await ports.inTurn(() =>
-        repeatOnConflict(() => take(ports, lease, { cursor, final }, step), { pause: ports.pauseOnConflict }),
-      )
+      cursor = await ports.inTurn(() => take(ports, lease, { cursor, final }, step))
     } else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
       await walked.heard(chainId, step.type === 'waiting' ? null : step.head.number)
       touchedAt = performance.now()
@@ -114,7 +109,7 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
     ...blocks.map((block) => blockRow(chainId, block)),
     cursorRow(chainId, { cursor: start, final: null, head: start.number }, log.now()),
   ]
-  await log.append({ changes: [], rows, guards: { fence: lease } })
+  await log.commit([], { rows, fence: lease })
   return start
 }
 
@@ -140,60 +135,61 @@ async function take(
     case 'advance': {
       const last = step.blocks.at(-1)
       if (last === undefined) return cursor
-      const observed = await Promise.all(ports.observers.map(({ observe }) => observe(step.blocks)))
       const passed = crosses(cursor.number, last.number, ADVANCED_EVERY_BLOCKS)
-      const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
-      const changes = [...observed.flatMap((one) => one.changes), ...(passed ? await chainChange(ports, fact) : [])]
-      const rows = [
-        ...observed.flatMap((one) => one.rows ?? []),
-        ...step.blocks.map((block) => blockRow(chainId, block)),
-        cursorRow(chainId, { cursor: last, final, head: step.head.number }, log.now()),
-      ]
-      await log.append({ changes, rows, guards: { fence: lease } })
+      await log.commit(
+        async () => {
+          const observed = await Promise.all(ports.observers.map(({ observe }) => observe(step.blocks)))
+          const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
+          return {
+            decisions: [...observed.flatMap((one) => one.changes), passed ? await decideFact(ports, fact) : null],
+            rows: [
+              ...observed.flatMap((one) => one.rows ?? []),
+              ...step.blocks.map((block) => blockRow(chainId, block)),
+              cursorRow(chainId, { cursor: last, final, head: step.head.number }, log.now()),
+            ],
+          }
+        },
+        { fence: lease },
+      )
       if (crosses(cursor.number, last.number, PRUNE_EVERY_BLOCKS)) await walked.prune(chainId, last.number)
       return ref(last)
     }
     case 'reorg': {
       const { from, to, depth, beyondWindow } = step
-      const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(to.number, from.number)))
-      const fact: ChainEvent = {
-        type: 'ReorgDetected',
-        data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
-      }
-      const changes = [...unwound.flat(), ...(await chainChange(ports, fact))]
-      // Beyond the window the block is not a kept one: its hash is added as the new start.
-      const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
-      const rows = [...ground, cursorRow(chainId, { cursor: to, final, head: step.head.number }, log.now())]
-      await log.append({ changes, rows, guards: { fence: lease } })
+      await log.commit(
+        async () => {
+          const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(to.number, from.number)))
+          const fact: ChainEvent = {
+            type: 'ReorgDetected',
+            data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
+          }
+          // Beyond the window the block is not a kept one: its hash is added as the new start.
+          const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
+          return {
+            decisions: [...unwound.flat(), await decideFact(ports, fact)],
+            rows: [...ground, cursorRow(chainId, { cursor: to, final, head: step.head.number }, log.now())],
+          }
+        },
+        { fence: lease },
+      )
       await walked.prune(chainId, to.number)
       return ref(to)
     }
   }
 }
 
-async function chainChange({ log, settings }: FollowPorts, fact: ChainEvent): Promise<Change[]> {
-  const made = change(chainAggregate, await loadChain(log, settings), fact, {
+async function decideFact({ log, settings }: FollowPorts, fact: ChainEvent): Promise<Change | null> {
+  return change(chainAggregate, await loadChain(log, settings), fact, {
     metadata: { tenantId: 'system', actor: 'worker:chain-follower' },
     now: log.now(),
   })
-  return made === null ? [] : [made]
 }
 
 /** Settles in rounds until nothing more has enough confirmations. */
-async function settleAll(
-  { log, settle, onSetAside, pauseOnConflict }: FollowPorts,
-  lease: Lease,
-  head: number,
-): Promise<void> {
+async function settleAll({ log, settle, onUnstorable }: FollowPorts, lease: Lease, head: number): Promise<void> {
   for (;;) {
-    const settled = await repeatOnConflict(
-      async () => {
-        const changes = await settle(head)
-        return appendApart(log, changes, { guards: { fence: lease }, onSetAside })
-      },
-      { pause: pauseOnConflict },
-    )
-    if (settled === 0) return
+    const settled = await log.commit(() => settle(head), { fence: lease, onUnstorable })
+    if (settled.length === 0) return
   }
 }
 

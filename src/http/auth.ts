@@ -8,8 +8,8 @@ import type { BursarError } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import type { Scope } from '../declarations.ts'
 import type { Authenticator, Caller } from './caller.ts'
+import type { KeyRefusal } from './counters.ts'
 import { AddressNotAllowed, AuthenticationFailed, ScopeMissing } from './http-errors.ts'
-import type { KeyRefusal } from './quota-metrics.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** b64token of RFC 6750 § 2.1, up to a length that no key of Bursar has. */

@@ -4,7 +4,7 @@
  */
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyHttpOptions, RawServerDefault } from 'fastify'
-import type { ConnectionMetrics } from './connection-metrics.ts'
+import type { Counters } from './counters.ts'
 import { addressKey } from './rate-limit.ts'
 import type { App } from './request.ts'
 
@@ -51,7 +51,10 @@ export function connectionOptions(limits: ConnectionLimits) {
 export function limitConnections(
   app: App,
   limits: ConnectionLimits,
-  { trustedProxies, metrics }: { readonly trustedProxies: readonly string[]; readonly metrics: ConnectionMetrics },
+  {
+    trustedProxies,
+    metrics,
+  }: { readonly trustedProxies: readonly string[]; readonly metrics: Pick<Counters, 'countDroppedConnection'> },
 ): void {
   const trusted = rangesOf(trustedProxies)
   const open = new Map<string, number>()

@@ -1,14 +1,7 @@
 /** The Prometheus metrics of a process. Other modules get its functions and do not depend on Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { type ConnectionMetrics, createConnectionMetrics } from './connection-metrics.ts'
-import { createLaneMetrics, type LaneMetrics } from './lane-metrics.ts'
+import { type Counters, createCounters } from './counters.ts'
 import { createMpcMetrics, type MpcMetrics } from './mpc-metrics.ts'
-import { createOutcomeMetrics, type OutcomeMetrics } from './outcome-metrics.ts'
-import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
-import { createReorgMetrics, type ReorgMetrics } from './reorg-metrics.ts'
-import { createSetAsideMetrics, type SetAsideMetrics } from './set-aside-metrics.ts'
-import { createSwapMetrics, type SwapMetrics } from './swap-metrics.ts'
-import { createWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /**
@@ -16,47 +9,38 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
  * in each process at rest; 100 ms takes 0.06 %.
  */
 const LAG_PRECISION_MS = 500
+/** Of attempts to deliver to a webhook: a receiver has 15 seconds. */
+const ATTEMPT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 const BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 
 /** A number for each combination of labels, read at each scrape. */
 export type Reading = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-export type Metrics = ReorgMetrics &
-  LaneMetrics &
-  ConnectionMetrics &
-  SetAsideMetrics &
-  QuotaMetrics &
-  OutcomeMetrics &
-  SwapMetrics &
-  WebhookMetrics & {
-    readonly registry: Registry
-    /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
-    readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
-    /** One batch of commits that became durable. */
-    readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
-    /** One JSON-RPC call or batch. */
-    readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
-    /** One finished job. */
-    readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
-    /** Transactions signed in one batch of a lane. */
-    readonly countSigned: (signed: { network: string; transactions: number }) => void
-    /** One transaction that the signer did not sign, because the database is inconsistent or the key differs. */
-    readonly countRefusedToSign: () => void
-    /** One step of the export of a wallet's key. */
-    readonly countExport: (step: 'requested' | 'exported' | 'refused') => void
-    /** One checkpoint that was not signed, because the log contradicts what was signed before. */
-    readonly countAuditRefusal: () => void
-    /** One piece of content to be pinned by the IPFS node. */
-    readonly observePin: (pin: { outcome: string; durationMs: number }) => void
-    readonly mpc: MpcMetrics
-    /** Adds a gauge that is read at each scrape: jobs by queue and state, lanes held, lags. */
-    readonly addGauge: (
-      name: string,
-      help: string,
-      labels: readonly string[],
-      read: () => Promise<readonly Reading[]>,
-    ) => void
-  }
+export type Metrics = Counters & {
+  readonly registry: Registry
+  /** One answered request. `route` is the template, not the path, to keep the number of labels small. */
+  readonly observeRequest: (request: { method: string; route: string; status: number; durationMs: number }) => void
+  /** One batch of commits that became durable. */
+  readonly observeAppend: (batch: { readonly commits: number; readonly durationMs: number }) => void
+  /** One JSON-RPC call or batch. */
+  readonly observeRpc: (call: { network: string; method: string; outcome: string; durationMs: number }) => void
+  /** One finished job. */
+  readonly observeJob: (job: { queue: string; outcome: string; durationMs: number }) => void
+  /** One piece of content to be pinned by the IPFS node. */
+  readonly observePin: (pin: { outcome: string; durationMs: number }) => void
+  /** One request to the receiver of a webhook. */
+  readonly observeDelivery: (attempt: { outcome: string; durationMs: number }) => void
+  /** The log was read for webhooks to an event of this age. */
+  readonly observeFanOut: (read: { lagMs: number }) => void
+  readonly mpc: MpcMetrics
+  /** Adds a gauge that is read at each scrape: jobs by queue and state, lanes held, lags. */
+  readonly addGauge: (
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Promise<readonly Reading[]>,
+  ) => void
+}
 
 const HELP = {
   requests: 'Duration of HTTP requests in seconds.',
@@ -65,10 +49,9 @@ const HELP = {
   jobs: 'Duration of jobs in seconds.',
   pins: 'Duration of pin requests to the IPFS node in seconds.',
   batches: 'Commits per append to the event log.',
-  signed: 'Signed transactions.',
-  refused: 'Transactions that the signer refused, because they do not match the event log or the key of the wallet.',
-  exports: 'Exports of wallet keys, by step.',
-  refusals: 'Checkpoints that the auditor refused to sign, because the event log contradicts an earlier checkpoint.',
+  attempts: 'Duration of attempts to deliver an event to a webhook in seconds, by outcome.',
+  fanOut:
+    'Time from the record of the newest event that was read for webhooks to its read. Only the leading sender sets it.',
   failures: 'Gauge reads that failed, by gauge.',
 }
 
@@ -78,30 +61,27 @@ export function createMetrics(processName: string): Metrics {
   registry.setDefaultLabels({ process: processName })
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS })
   const registers = [registry]
-  const timer = (name: string, help: string, labelNames: readonly string[]) =>
-    new Histogram({ name, help, labelNames, buckets: SECONDS, registers })
+  const timer = (name: string, help: string, labelNames: readonly string[], buckets = SECONDS) =>
+    new Histogram({ name, help, labelNames, buckets, registers })
 
   const requests = timer('bursar_http_request_duration_seconds', HELP.requests, ['method', 'route', 'status'])
   const appends = timer('bursar_append_duration_seconds', HELP.appends, [])
   const calls = timer('bursar_rpc_duration_seconds', HELP.calls, ['network', 'method', 'outcome'])
   const jobs = timer('bursar_job_duration_seconds', HELP.jobs, ['queue', 'outcome'])
   const pins = timer('bursar_ipfs_pin_duration_seconds', HELP.pins, ['outcome'])
+  const attempts = timer('bursar_webhook_attempt_duration_seconds', HELP.attempts, ['outcome'], ATTEMPT_SECONDS)
+  const fanOut = new Gauge({ name: 'bursar_webhook_fan_out_lag_seconds', help: HELP.fanOut, registers })
   const batches = new Histogram({
     name: 'bursar_append_batch_commits',
     help: HELP.batches,
     buckets: BATCH_SIZES,
     registers,
   })
-  const signed = new Counter({ name: 'bursar_signed_total', help: HELP.signed, labelNames: ['network'], registers })
-  const exported = { name: 'bursar_wallet_exports_total', help: HELP.exports, labelNames: ['step'] }
-  const exports = new Counter({ ...exported, registers })
-  const refusals = new Counter({ name: 'bursar_audit_refusals_total', help: HELP.refusals, registers })
-  const refused = new Counter({ name: 'bursar_signer_refused_total', help: HELP.refused, registers })
   const unread = { name: 'bursar_gauge_failures_total', help: HELP.failures, labelNames: ['gauge'] }
   const failures = new Counter({ ...unread, registers })
 
-  const parts = { ...createReorgMetrics(registry), ...createLaneMetrics(registry), ...createQuotaMetrics(registry) }
   return {
+    ...createCounters(registry),
     registry,
     observeRequest: ({ method, route, status, durationMs }) =>
       requests.observe({ method, route, status }, durationMs / 1_000),
@@ -111,17 +91,9 @@ export function createMetrics(processName: string): Metrics {
     },
     observeRpc: ({ durationMs, ...labels }) => calls.observe(labels, durationMs / 1_000),
     observeJob: ({ durationMs, ...labels }) => jobs.observe(labels, durationMs / 1_000),
-    countRefusedToSign: () => refused.inc(),
-    countSigned: ({ network, transactions }) => signed.inc({ network }, transactions),
-    ...parts,
-    ...createConnectionMetrics(registry),
-    ...createSetAsideMetrics(registry),
-    ...createSwapMetrics(registry),
-    ...createWebhookMetrics(registry),
-    ...createOutcomeMetrics(registry),
+    observeDelivery: ({ outcome, durationMs }) => attempts.observe({ outcome }, durationMs / 1_000),
+    observeFanOut: ({ lagMs }) => fanOut.set(Math.max(0, lagMs) / 1_000),
     mpc: createMpcMetrics(registry),
-    countExport: (step) => exports.inc({ step }),
-    countAuditRefusal: () => refusals.inc(),
     observePin: ({ outcome, durationMs }) => pins.observe({ outcome }, durationMs / 1_000),
     addGauge(name, gaugeHelp, labelNames, read) {
       new Gauge({

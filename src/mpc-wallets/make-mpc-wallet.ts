@@ -9,8 +9,8 @@ import type { Pool } from 'pg'
 import type { NewId } from '../declarations.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import { repeatOnConflict } from '../event-log/commit-decisions.ts'
+import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { isAddressTaken } from '../wallets/address-taken.ts'
 import { walletAggregate } from '../wallets/aggregate.ts'
@@ -113,5 +113,5 @@ async function assign(log: EventLog, { wallet, metadata }: LoadedRequest, keyId:
   const recipient = { walletId: wallet.id, tenantId: metadata.tenantId }
   const assigned = change(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
-  await log.append({ changes: decided([assigned, recorded]) })
+  await log.commit<unknown>([assigned, recorded])
 }

@@ -4,7 +4,6 @@
  */
 import { change } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyState } from './state.ts'
 
@@ -36,20 +35,21 @@ export type RecordAccusationPorts = {
 export type RecordAccusation = (accusation: Accusation) => Promise<void>
 
 export function createRecordAccusation({ log, onRecorded }: RecordAccusationPorts): RecordAccusation {
-  return (accusation) =>
-    repeatOnConflict(async () => {
-      const { keyId, ...report } = accusation
+  return async (accusation) => {
+    const { keyId, ...report } = accusation
+    let wasBanned = false
+    const [accused] = await log.commit(async () => {
       const loaded = await log.load(mpcKeyAggregate, keyId)
+      wasBanned = isBanned(loaded.state, report.party)
       const wallet = loaded.state.status === 'unknown' ? null : loaded.state.wallet
       const now = log.now()
       const metadata = { tenantId: wallet?.tenantId ?? 'system', actor: 'worker:signer' }
-      const accused = change(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })
-      if (accused === null) return
-      await log.append({ changes: [accused] })
-      onRecorded(accusation, 'accused')
-      if (isBanned(accused.after.state, report.party) && !isBanned(loaded.state, report.party))
-        onRecorded(accusation, 'banned')
+      return [change(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })]
     })
+    if (accused === undefined) return
+    onRecorded(accusation, 'accused')
+    if (isBanned(accused.after.state, report.party) && !wasBanned) onRecorded(accusation, 'banned')
+  }
 }
 
 function isBanned(state: MpcKeyState, party: number): boolean {

@@ -1,7 +1,7 @@
 /** Lets a request wait until a refresh has succeeded or failed. */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
-import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { OPEN } from './sql.ts'
 
@@ -9,18 +9,15 @@ import { OPEN } from './sql.ts'
 export const DEFAULT_REFRESH_WAIT_MS = 10_000
 
 /** By refresh: resolves once it has ended, or with `null` after the timeout. */
-export type UntilRefreshed = WaitUntil<true>
+export type UntilRefreshed = WaitUntil<unknown>
 
 export function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): UntilRefreshed {
-  return createWaitUntil({
-    wakeUps,
-    async find(ids) {
-      const { rows } = await pool.query<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>({
-        name: 'ended_refreshes',
-        text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
-        values: [ids],
-      })
-      return new Map(rows.map(({ refresh_id }) => [refresh_id, true]))
+  return waitUntilRow<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>(
+    { pool, wakeUps },
+    {
+      name: 'ended_refreshes',
+      text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
+      id: 'refresh_id',
     },
-  })
+  )
 }

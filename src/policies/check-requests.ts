@@ -176,7 +176,7 @@ async function gatherFacts(
   }
   const common = {
     actor,
-    priceOf: (assetId: string) => policy?.prices.find((price) => price.assetId === assetId) ?? null,
+    priceOf: (assetId: string) => policy?.prices?.find((price) => price.assetId === assetId) ?? null,
     isSwapSpender: sources.isSwapSpender,
   }
   try {

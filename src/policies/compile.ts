@@ -7,6 +7,7 @@ import {
   type Bounds,
   type Match,
   namesTypedData,
+  needsPrice,
   OWN_WALLETS,
   type Policy,
   type Rule,
@@ -54,6 +55,8 @@ export type CompiledPolicy = {
   readonly rules: readonly CompiledRule[]
   /** Whether a rule is about the wallets of the tenant. */
   readonly namesOwnWallets: boolean
+  /** Whether a rule compares US dollars. */
+  readonly needsPrices: boolean
   /** Whether it says which typed data that lets others spend is signed. */
   readonly rulesTypedData: boolean
 }
@@ -67,7 +70,8 @@ export function compilePolicy(policy: Policy, version: number): CompiledPolicy {
   )
   const maxPriceAgeMs = policy.maxPriceAgeSeconds * 1_000
   const rulesTypedData = policy.default === 'deny' || policy.rules.some(namesTypedData)
-  return { version, default: policy.default, maxPriceAgeMs, rules, namesOwnWallets, rulesTypedData }
+  const needsPrices = policy.rules.some(needsPrice)
+  return { version, default: policy.default, maxPriceAgeMs, rules, namesOwnWallets, needsPrices, rulesTypedData }
 }
 
 function compileRule(rule: Rule, lists: Lists): CompiledRule {

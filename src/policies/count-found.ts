@@ -16,7 +16,7 @@ import { foundAggregate } from './aggregate.ts'
 import { decide } from './decide.ts'
 import type { SpendFound } from './events.ts'
 import type { FindOutside, Outside } from './past.ts'
-import { createPoliciesInForce, type InForce } from './policies-in-force.ts'
+import { type InForce, readInForce } from './policies-in-force.ts'
 import { CLOCKS_APART_MS, type PastPorts, readStanding } from './read-past.ts'
 
 const INTERVAL_MS = 5_000
@@ -93,7 +93,7 @@ async function recordOwned(ports: FoundPorts, found: readonly Outside[]): Promis
   const { tenantId, environment } = first.sent
   const owner: LogOwner = { tenantId, environment }
   const metadata: Metadata = { tenantId, actor: ACTOR }
-  const inForce = await createPoliciesInForce(ports.pool).of(owner)
+  const inForce = await readInForce(ports.pool, owner)
   const judge = await createJudgeFound(ports, owner, inForce)
   for (const { transferId, sent } of found) {
     const now = ports.log.now()

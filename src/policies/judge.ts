@@ -70,14 +70,17 @@ export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
     const { active, shadow } = await inForce(place)
     if (active === null && shadow === null) return {}
     const { actor, accepting } = asking
-    const asksOwn = active?.namesOwnWallets === true || shadow?.namesOwnWallets === true
-    const { request, tags, prices } = await judgedNow(sources, place, { actor, asksOwn }, read)
+    const asked = {
+      own: active?.namesOwnWallets === true || shadow?.namesOwnWallets === true,
+      prices: active?.needsPrices === true || shadow?.needsPrices === true,
+    }
+    const { request, ...known } = await judgedNow(sources, place, { actor, asked }, read)
     const reservations = active === null ? [] : reservationsOf(active, request)
     const verdict = shadow === null ? null : shadowVerdict(shadow, request, reservations)
     if (verdict !== null && accepting !== undefined)
       shadowed.set(accepting, [...(shadowed.get(accepting) ?? []), verdict])
     const version = active?.version ?? 0
-    const policy = shadow === null ? { version, tags, prices } : { version, shadow: shadow.version, tags, prices }
+    const policy = shadow === null ? { version, ...known } : { version, shadow: shadow.version, ...known }
     const ofShadow = verdict?.reservations.map((one) => ({ ...one, mustFit: false as const })) ?? []
     return reservations.length + ofShadow.length === 0
       ? { policy }

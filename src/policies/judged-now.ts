@@ -34,12 +34,12 @@ const NO_ASSETS: KnownAssets = { tokenOf: () => null, priceOf: () => null }
 
 /**
  * @param read pure; it is called again with the facts that it asked for
- * @param asksOwn whether a rule asks for the wallets of the tenant
+ * @param asked whether a rule asks for the wallets of the tenant, and for prices
  */
 export async function judgedNow(
   sources: FactSources,
   { tenantId, environment, walletId, chainId }: Place,
-  { actor, asksOwn }: { readonly actor: string; readonly asksOwn: boolean },
+  { actor, asked }: { readonly actor: string; readonly asked: { readonly own: boolean; readonly prices: boolean } },
   read: (facts: Facts) => Judged,
 ): Promise<JudgedNow> {
   // One after the other: almost always both are known, and waiting for both together costs more than either.
@@ -56,13 +56,14 @@ export async function judgedNow(
       return price
     },
     tokenOf: (_chainId, contract) => tokenOf(contract),
-    isOwn: (address) => asksOwn && own.has(address),
+    isOwn: (address) => asked.own && own.has(address),
     isCollection: (_chainId, contract) => collections.has(contract),
     isSwapSpender: sources.isSwapSpender,
   }
   for (;;) {
     const request = read(facts)
-    if (!own.isAsked && !collections.isAsked) return { request, tags, prices: recordedPrices(prices) }
+    if (!own.isAsked && !collections.isAsked)
+      return asked.prices ? { request, tags, prices: recordedPrices(prices) } : { request, tags }
     await Promise.all([
       own.fill((addresses) => sources.ownAmong({ tenantId, environment }, addresses)),
       collections.fill((contracts) => sources.collectionsAmong(tenantId, chainId ?? 0, contracts)),
@@ -96,7 +97,7 @@ class Answers {
 }
 
 /** In one order, whatever the order in which they were asked for. */
-function recordedPrices(prices: ReadonlyMap<string, Price>): PolicyPart['prices'] {
+function recordedPrices(prices: ReadonlyMap<string, Price>): NonNullable<PolicyPart['prices']> {
   if (prices.size === 0) return []
   return [...prices]
     .map(([assetId, { usd, at }]) => ({ assetId, usd, at }))

@@ -119,10 +119,10 @@ export function createPast({ tenantId, environment }: LogOwner, { source, chains
 
   /** Prices are those that the event records, or those that were known by then. */
   function factsFor({ policy }: Judging, { actor, recordedAt }: DataEvent, walletId: string | null): Facts {
-    const recorded = policy === undefined ? () => null : recordedPrices(policy)
+    const recorded = recordedPrices(policy?.prices ?? [])
     const aged = (price: Price | null) => (price === null || !isAnyPrice ? price : { ...price, at: recordedAt })
     const priceOf = (assetId: string) =>
-      aged(recorded(assetId) ?? (policy === undefined || isAnyPrice ? known.priceOf(assetId) : null))
+      aged(recorded(assetId) ?? (policy?.prices === undefined || isAnyPrice ? known.priceOf(assetId) : null))
     const tags = policy?.tags ?? (walletId === null ? [] : known.walletOf(walletId).tags) ?? []
     return { ...known.facts, actor, tags, priceOf }
   }
@@ -208,7 +208,7 @@ function idOf({ streamId }: Pick<DataEvent, 'streamId'>): string {
   return streamId.slice(streamId.indexOf('-') + 1)
 }
 
-function recordedPrices({ prices }: PolicyPart): Facts['priceOf'] {
+function recordedPrices(prices: NonNullable<PolicyPart['prices']>): Facts['priceOf'] {
   const byAsset = mapValues(Object.fromEntries(prices.map((price) => [price.assetId, price])), ({ usd, at }) => ({
     usd,
     at,

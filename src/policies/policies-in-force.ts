@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
+import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { policyStreamOf } from './aggregate.ts'
 import { type CompiledPolicy, compilePolicy } from './compile.ts'
@@ -39,12 +40,10 @@ type Versions = Pick<Row<'policies'>, 'active_version' | 'shadow_version' | 'sha
 }
 
 export function createPoliciesInForce(pool: Pool): PoliciesInForce {
-  const known = new LRUCache<string, Promise<InForce>>({ max: MAX_REMEMBERED, ttl: REMEMBER_MS })
+  const known = remembering<InForce>({ most: MAX_REMEMBERED, ms: REMEMBER_MS })
   const compiled = new LRUCache<string, CompiledPolicy>({ maxSize: MAX_CHARACTERS, maxEntrySize: MAX_CHARACTERS })
 
-  /** @param hash after a restore of the database, a number can be that of another policy */
-  async function versionOf(owner: Owner, version: number, hash: string | null): Promise<CompiledPolicy | null> {
-    if (version === 0) return null
+  const compiledOnce: CompileVersion = async (owner, version, hash) => {
     const name = `${policyStreamOf(owner)} ${version} ${hash}`
     const found = compiled.get(name)
     if (found !== undefined) return found
@@ -54,38 +53,36 @@ export function createPoliciesInForce(pool: Pool): PoliciesInForce {
     return made
   }
 
-  async function read(owner: Owner): Promise<InForce> {
-    const { rows } = await pool.query<Versions>({
-      name: 'policies_in_force',
-      text: `SELECT p.active_version, p.shadow_version, p.shadow_seeded, a.hash AS active_hash, s.hash AS shadow_hash FROM policies AS p
-               LEFT JOIN policy_versions AS a ON (a.tenant_id, a.environment, a.policy_version) = (p.tenant_id, p.environment, p.active_version)
-               LEFT JOIN policy_versions AS s ON (s.tenant_id, s.environment, s.policy_version) = (p.tenant_id, p.environment, p.shadow_version)
-              WHERE p.tenant_id = $1 AND p.environment = $2`,
-      values: [owner.tenantId, owner.environment],
-    })
-    const [row] = rows
-    if (row === undefined) return NOTHING
-    const [active, shadow] = await Promise.all([
-      versionOf(owner, row.active_version, row.active_hash),
-      versionOf(owner, row.shadow_version, row.shadow_hash),
-    ])
-    return { active, shadow, isSeeded: row.shadow_seeded }
-  }
-
   return {
-    of(owner) {
-      const name = policyStreamOf(owner)
-      const remembered = known.get(name)
-      if (remembered !== undefined) return remembered
-      const inForce = read(owner)
-      known.set(name, inForce)
-      inForce.catch(() => {
-        if (known.peek(name) === inForce) known.delete(name)
-      })
-      return inForce
-    },
-    forget: (owner) => void known.delete(policyStreamOf(owner)),
+    of: (owner) => known.of(policyStreamOf(owner), () => readInForce(pool, owner, compiledOnce)),
+    forget: (owner) => known.forget(policyStreamOf(owner)),
   }
+}
+
+/** @param hash after a restore of the database, a number can be that of another policy */
+type CompileVersion = (owner: Owner, version: number, hash: string | null) => Promise<CompiledPolicy>
+
+/** What is in force for an owner by now. */
+export async function readInForce(
+  pool: Pool,
+  owner: Owner,
+  compile: CompileVersion = async (_owner, version) => compilePolicy(await readVersion(pool, owner, version), version),
+): Promise<InForce> {
+  const { rows } = await pool.query<Versions>({
+    name: 'policies_in_force',
+    text: `SELECT p.active_version, p.shadow_version, p.shadow_seeded, a.hash AS active_hash, s.hash AS shadow_hash FROM policies AS p
+             LEFT JOIN policy_versions AS a ON (a.tenant_id, a.environment, a.policy_version) = (p.tenant_id, p.environment, p.active_version)
+             LEFT JOIN policy_versions AS s ON (s.tenant_id, s.environment, s.policy_version) = (p.tenant_id, p.environment, p.shadow_version)
+            WHERE p.tenant_id = $1 AND p.environment = $2`,
+    values: [owner.tenantId, owner.environment],
+  })
+  const [row] = rows
+  if (row === undefined) return NOTHING
+  const [active, shadow] = await Promise.all([
+    row.active_version === 0 ? null : compile(owner, row.active_version, row.active_hash),
+    row.shadow_version === 0 ? null : compile(owner, row.shadow_version, row.shadow_hash),
+  ])
+  return { active, shadow, isSeeded: row.shadow_seeded }
 }
 
 /** Versions never change. */

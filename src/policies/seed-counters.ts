@@ -21,7 +21,7 @@ import type { CompiledPolicy } from './compile.ts'
 import { decide } from './decide.ts'
 import type { CountersSeeded, SeededSum } from './events.ts'
 import type { PastStep } from './past.ts'
-import { createPoliciesInForce } from './policies-in-force.ts'
+import { readInForce } from './policies-in-force.ts'
 import { CLOCKS_APART_MS, type PastPorts, readPast } from './read-past.ts'
 
 const INTERVAL_MS = 5_000
@@ -75,7 +75,7 @@ async function findUnseeded(pool: Pool) {
 
 async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, signal: AbortSignal): Promise<void> {
   const { pool, log } = ports
-  const { shadow } = await createPoliciesInForce(pool).of(owner)
+  const { shadow } = await readInForce(pool, owner)
   if (shadow?.version !== version) return
   const metadata: Metadata = { tenantId: owner.tenantId, actor: ACTOR }
   const id = policyStreamOf(owner)

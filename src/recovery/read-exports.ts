@@ -9,7 +9,7 @@ import type { Clock } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import { exportAggregate } from './aggregate.ts'
 import type { WalletExported } from './events.ts'
@@ -20,7 +20,7 @@ export type ExportReads = {
   /** @throws NotFound `export_not_found`; `export_expired` after the file expired, and for a file that was changed */
   readonly read: (owner: Owner, walletId: string, exportId: string) => Promise<ExportView>
   /** Resolves once a signer has exported or refused it, or with `null` after the timeout. */
-  readonly untilEnded: WaitUntil<true>
+  readonly untilEnded: WaitUntil<unknown>
 }
 
 export type ExportReadPorts = { readonly pool: Pool; readonly wakeUps: WakeUps; readonly clock: Clock }
@@ -47,17 +47,14 @@ export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): Ex
       if (shown.ciphertext !== null && hash('sha256', shown.ciphertext) !== recorded) throw expired()
       return toView(shown)
     },
-    untilEnded: createWaitUntil({
-      wakeUps,
-      async find(ids) {
-        const { rows } = await pool.query<Pick<Row<'wallet_exports'>, 'export_id'>>({
-          name: 'ended_exports',
-          text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND NOT ${REQUESTED}`,
-          values: [ids],
-        })
-        return new Map(rows.map(({ export_id }) => [export_id, true]))
+    untilEnded: waitUntilRow<Pick<Row<'wallet_exports'>, 'export_id'>>(
+      { pool, wakeUps },
+      {
+        name: 'ended_exports',
+        text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND NOT ${REQUESTED}`,
+        id: 'export_id',
       },
-    }),
+    ),
   }
 }
 

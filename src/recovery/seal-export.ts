@@ -8,16 +8,16 @@ import { hash } from 'node:crypto'
 import { Unavailable } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import { change, type ReadModelRow } from '../event-log/aggregate.ts'
+import type { Decided } from '../event-log/commit-decisions.ts'
 import { type Opened, requireSound } from '../event-log/load-checked.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { armored, sealTo } from '../keys/age.ts'
 import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import { type WalletFacts, type WalletFactsOf, WalletUnfit } from '../wallets/wallet-facts.ts'
 import { exportAggregate } from './aggregate.ts'
 import { type ExportCommand, refusalOf } from './decider.ts'
-import type { KnownExport } from './state.ts'
+import type { ExportState, KnownExport } from './state.ts'
 
 /** Retention in ms: long enough for a caller that lost its connection to retry; then the file is deleted. */
 const KEPT_MS = 60 * 60_000
@@ -49,15 +49,20 @@ export type SealExportPorts = {
 export type SealExport = (exportId: string) => Promise<void>
 
 export function createSealExport(ports: SealExportPorts): SealExport {
-  // After a conflict, the next attempt sees that another signer was first: its file is kept.
-  return (exportId) => repeatOnConflict(() => sealOnce(ports, exportId))
+  const { log, onEnded } = ports
+  return async (exportId) => {
+    // After a conflict, the next attempt sees that another signer was first: its file is kept.
+    const [ended] = await log.commit(() => sealOnce(ports, exportId))
+    const after = ended?.after.state
+    if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
+  }
 }
 
-async function sealOnce(ports: SealExportPorts, exportId: string): Promise<void> {
-  const { log, allowedRecipients, onEnded } = ports
+async function sealOnce(ports: SealExportPorts, exportId: string): Promise<Decided<ExportState>> {
+  const { log, allowedRecipients } = ports
   const { opened, ...loaded } = requireSound(await log.loadChecked(exportAggregate, [exportId]))
   const { state } = loaded
-  if (state.status !== 'requested' || opened === null) return
+  if (state.status !== 'requested' || opened === null) return []
   const now = log.now()
   const refusal = refusalOf(state, allowedRecipients, now)
   const { command, rows } =
@@ -65,10 +70,7 @@ async function sealOnce(ports: SealExportPorts, exportId: string): Promise<void>
       ? await seal(ports, { id: exportId, opened, state }, now)
       : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
   const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
-  const ended = change(exportAggregate, loaded, command, { metadata, now })
-  await log.append({ changes: decided([ended]), rows })
-  const after = ended?.after.state
-  if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
+  return { decisions: [change(exportAggregate, loaded, command, { metadata, now })], rows }
 }
 
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }

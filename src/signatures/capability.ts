@@ -5,7 +5,12 @@ import { streamWork } from '../jobs/work.ts'
 import { signatureAggregate } from './aggregate.ts'
 import type { MessageSignatureRequested, SignatureEvent, TypedDataSignatureRequested } from './events.ts'
 import { createSignRecorded } from './sign-recorded.ts'
-import { UNSIGNED, UNSIGNED_OF_TENANT } from './sql.ts'
+
+/** Waits for a signer. */
+export const UNSIGNED = 'signature IS NULL'
+
+/** How many signatures of the tenant `$1` wait. */
+const UNSIGNED_OF_TENANT = `SELECT count(*) FROM signatures WHERE tenant_id = $1 AND ${UNSIGNED}`
 
 /** The work of signatures: requests that wait for their signature. */
 export const signatureWork = streamWork<SignatureEvent>({

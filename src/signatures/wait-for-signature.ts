@@ -1,31 +1,19 @@
 /** Lets a request wait until a signer has signed. */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
-import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 
 /** Default time that a request waits, ms: also mpc parties that are busy have signed by then. */
 export const DEFAULT_SIGNATURE_WAIT_MS = 10_000
 
 /** By signature: resolves once it exists, or with `null` after the timeout. */
-export type WaitForSignature = WaitUntil<true>
+export type WaitForSignature = WaitUntil<unknown>
 
-export function createWaitForSignature({
-  pool,
-  wakeUps,
-}: {
-  readonly pool: Pool
-  readonly wakeUps: WakeUps
-}): WaitForSignature {
-  return createWaitUntil({
-    wakeUps,
-    async find(ids) {
-      const { rows } = await pool.query<Pick<Row<'signatures'>, 'signature_id'>>({
-        name: 'made_signatures',
-        text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
-        values: [ids],
-      })
-      return new Map(rows.map(({ signature_id }) => [signature_id, true]))
-    },
+export function createWaitForSignature(ports: { readonly pool: Pool; readonly wakeUps: WakeUps }): WaitForSignature {
+  return waitUntilRow<Pick<Row<'signatures'>, 'signature_id'>>(ports, {
+    name: 'made_signatures',
+    text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
+    id: 'signature_id',
   })
 }

@@ -41,6 +41,10 @@ export const transactionAggregate: Aggregate<TransactionState, TransactionComman
   ...transactionDecider,
   category: 'transaction',
   whenSetAside: 'hold',
+  tenantOf(transaction) {
+    if (transaction.state === 'unknown') throw new Error('the transaction was never requested')
+    return transaction.intent.tenantId
+  },
   rowKey: 'transaction_id',
   hasEnded: ({ state }) => (FINAL_STATES as readonly string[]).includes(state),
   schemas: {

@@ -10,9 +10,9 @@ import { LRUCache } from 'lru-cache'
 import type { Nodes } from '../chain/agreement.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
 import { atMost } from '../core/at-most.ts'
-import { type Change, change } from '../event-log/aggregate.ts'
+import { change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { SignedBytes } from './events.ts'
@@ -24,7 +24,6 @@ import { readSigned, type ShownTransaction } from './read-signed.ts'
 import { callOf, type Known, type Recognised, recogniseFirst, recogniseNewer, tagsToFind } from './recognise.ts'
 import { isUnmined } from './state.ts'
 import { readTag, type TagKeys } from './tags.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 /** Lanes remembered as compared; a forgotten one is compared again. */
 const REMEMBERED_LANES = 50_000
@@ -148,10 +147,11 @@ async function recover(
   // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
   const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
   const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
-  const changes = decided(
-    outcomes.map(({ known, command }) => (command === undefined ? null : record(ports, lane, known, command))),
+  const bySigner = { worker: 'signer', cause: laneName(lane) }
+  const decisions = outcomes.map(({ known: { loaded }, command }) =>
+    command === undefined ? null : change(transactionAggregate, loaded, command, { ...bySigner, now: log.now() }),
   )
-  if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+  await log.commit(decisions, { fence: lease })
   for (const { known, command, held } of outcomes) {
     if (held !== undefined) ports.onHeld(lane, held)
     if (command && 'signed' in command) ports.onRecovered(lane, known.loaded.id, command.signed)
@@ -217,9 +217,4 @@ async function load(log: EventLog, ids: ReadonlySet<string>): Promise<Map<string
       return isOpen ? [[id, { loaded, transaction }] as const] : []
     }),
   )
-}
-
-function record({ log }: CompareLanePorts, lane: Lane, { loaded }: Known, command: TransactionCommand): Change | null {
-  const metadata = workerMetadata(loaded.state, 'signer', laneName(lane))
-  return change(transactionAggregate, loaded, command, { metadata, now: log.now() })
 }

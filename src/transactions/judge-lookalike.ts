@@ -10,7 +10,6 @@ import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { purposeOf } from './content.ts'
@@ -30,8 +29,6 @@ export type JudgePorts = {
   readonly clientOf: (chainId: number) => Nodes
   /** Runs a task under a lease. @throws Conflict `lane_busy` while another process has it */
   readonly withLane: <T>(lane: Lane, task: (lease: Fence) => Promise<T>) => Promise<T>
-  /** Passed in where time is simulated; by default a random time. */
-  readonly pauseOnConflict?: RepeatOptions['pause']
 }
 
 /**
@@ -46,25 +43,26 @@ export async function judgeLookalike(
   hash: string,
 ): Promise<Judged> {
   const { log } = ports
-  const { intent } = await loadHeld(log, transactionId, hash)
+  const { intent, held } = await loadHeld(log, transactionId, hash)
   const lane: Lane = { chainId: intent.chainId, address: intent.from }
-  return ports.withLane(lane, (lease) =>
-    repeatOnConflict(
+  return ports.withLane(lane, async (lease) => {
+    let judged = held
+    await log.commit(
       async () => {
         const { loaded, transaction, held } = await loadHeld(log, transactionId, hash)
+        judged = held
         const now = log.now()
         const command: TransactionCommand =
           verdict === 'new'
             ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
             : await claim(ports, lane, transaction, held)
         const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
-        const change = certainChange(transactionAggregate, loaded, command, { metadata, now })
-        await log.append({ changes: [change], guards: { fence: lease } })
-        return { transactionId, verdict, ...held }
+        return [certainChange(transactionAggregate, loaded, command, { metadata, now })]
       },
-      { pause: ports.pauseOnConflict },
-    ),
-  )
+      { fence: lease },
+    )
+    return { transactionId, verdict, ...judged }
+  })
 }
 
 async function loadHeld(log: EventLog, transactionId: string, hash: string) {

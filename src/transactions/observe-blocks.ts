@@ -16,12 +16,10 @@ import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, Intent, RecordedLog, RecordedLogs } from './events.ts'
-import { foreignNonceRows } from './foreign-nonces.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
-import { readUsedNonces, type UsedNonce } from './used-nonces.ts'
-import { workerMetadata } from './worker-metadata.ts'
+import { foreignNonceRows, readUsedNonces, type UsedNonce } from './used-nonces.ts'
 
 export type ObservePorts = {
   readonly reads: BlockReads
@@ -166,8 +164,8 @@ export function decideEach(
   return loaded.flatMap((item) => {
     const command = item.state.state === 'unknown' ? null : choose(item)
     if (command === null) return []
-    const metadata = workerMetadata(item.state, 'chain-follower', command.type)
-    return change(transactionAggregate, item, command, { metadata, now: log.now() }) ?? []
+    const byFollower = { worker: 'chain-follower', cause: command.type, now: log.now() }
+    return change(transactionAggregate, item, command, byFollower) ?? []
   })
 }
 

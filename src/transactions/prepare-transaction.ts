@@ -146,9 +146,10 @@ export async function completeIntent(
   }
   const ofKey = await reservationsFor(ports, asking.actor, intent, uncounted)
   const { policy, reservations: ofPolicy = [] } = await ports.judgeTransaction(opening, intent, asking)
-  const reservations = [...ofKey, ...ofPolicy]
-  const counted = reservations.length === 0 ? intent : { ...intent, reservations }
-  return policy === undefined ? counted : { ...counted, policy }
+  const reservations = ofPolicy.length === 0 ? ofKey : [...ofKey, ...ofPolicy]
+  if (reservations.length > 0)
+    return policy === undefined ? { ...intent, reservations } : { ...intent, reservations, policy }
+  return policy === undefined ? intent : { ...intent, policy }
 }
 
 /**

@@ -8,9 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { FenceLost, StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
+import { type RepeatOptions, repeatOnConflict } from '../event-log/commit-decisions.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { heldText } from './held-cause.ts'
@@ -47,6 +47,8 @@ export type ReconciledLane = {
 export type ReconcileLanesPorts = Omit<JudgePorts, 'withLane'> & {
   readonly pool: Pool
   readonly leases: Leases
+  /** Passed in where time is simulated; by default a random time. */
+  readonly pauseOnConflict?: RepeatOptions['pause']
   readonly lanes: Pick<LaneReads, 'waiting'>
   readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
 }

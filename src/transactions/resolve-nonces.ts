@@ -187,9 +187,8 @@ async function settle(
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
     const missed = { ...ports, effects: missingAlone(ports.effects) }
     const { changes: found } = await observeTransactions(missed, chainId, standing)
-    const changes = [...lost, ...found]
     const rows = forgottenOf(chainId, loaded, consumers, walked)
-    if (changes.length + rows.length > 0) await log.append({ changes, rows, guards: { fence: lease } })
+    await log.commit([...lost, ...found], { rows, fence: lease })
     return { lost: lost.length, found: found.length }
   })
 }

@@ -4,27 +4,24 @@
  *
  * Invariant: bytes that the append refuses are forgotten. They were sent to nobody, and their nonces stay free.
  */
-import { change, type Loaded } from '../event-log/aggregate.ts'
-import { appendApart, type OnSetAside } from '../event-log/append-apart.ts'
+import { change, type Recording } from '../event-log/aggregate.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
+import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
+import { createGasBudget, type GasBudget, withinBudget, withinFunds } from './gas-budget.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import { createPurse, type Purse, withinPurse } from './purse.ts'
 import { type SignBatchPorts, type Signed, signBatch } from './sign-batch.ts'
-import type { TransactionState } from './state.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
-import { withinFunds } from './within-funds.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 export type SignAndRecordPorts = SignBatchPorts & {
   readonly log: EventLog
   readonly lanes: Pick<LaneReads, 'spare'>
   readonly keys: TagKeys
-  /** Called for changes that the database cannot store. */
-  readonly onSetAside: OnSetAside
+  /** Called for decisions that the database cannot store. */
+  readonly onUnstorable: OnUnstorable
 }
 
 /** The work of one append. */
@@ -59,8 +56,8 @@ export async function signAndRecord(
   let timely = ready
   let ended = await recordEnded(ports, lane, lease, refused)
   const attempt = async (funds: bigint): Promise<RoundResult> => {
-    const purse = createPurse(funds)
-    const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
+    const budget = createGasBudget(funds)
+    const payable = timely.flatMap((item) => tagged(ports.keys, budget, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
     const left: Ready[] = []
     const onLeft = (item: Ready, reason: string) => {
@@ -89,44 +86,37 @@ export async function signAndRecord(
   return withinFunds(spare, () => ports.lanes.spare(lane), inTime)
 }
 
-function recordEnded(
-  { log, onSetAside }: SignAndRecordPorts,
+async function recordEnded(
+  { log, onUnstorable }: SignAndRecordPorts,
   lane: Lane,
   lease: Fence,
   ended: readonly Refused[],
 ): Promise<number> {
-  const changes = ended.map(({ loaded, command }) =>
-    change(transactionAggregate, loaded, command, contextOf(log, lane, loaded)),
-  )
-  return appendApart(log, decided(changes), { guards: { fence: lease }, onSetAside })
+  const changes = ended.map(({ loaded, command }) => change(transactionAggregate, loaded, command, bySigner(log, lane)))
+  return (await log.commit(changes, { fence: lease, onUnstorable })).length
 }
 
-function recordSigned(
-  { log, onSetAside }: SignAndRecordPorts,
+async function recordSigned(
+  { log, onUnstorable }: SignAndRecordPorts,
   lane: Lane,
   lease: Fence,
   signed: readonly Signed<Ready>[],
 ): Promise<number> {
   const changes = signed.map(({ item: { loaded, quote }, bytes }) =>
-    change(
-      transactionAggregate,
-      loaded,
-      { type: 'RecordSignature', signed: bytes, quote },
-      contextOf(log, lane, loaded),
-    ),
+    change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote }, bySigner(log, lane)),
   )
   const deadlines = signed.flatMap(({ item: { loaded, transaction } }) =>
     transaction.intent.validUntil === null ? [] : [loaded.id],
   )
-  return appendApart(log, decided(changes), { guards: { fence: lease, deadlines }, onSetAside })
+  return (await log.commit(changes, { fence: lease, deadlines, onUnstorable })).length
 }
 
-function contextOf(log: EventLog, lane: Lane, { state }: Loaded<TransactionState>) {
-  return { metadata: workerMetadata(state, 'signer', laneName(lane)), now: log.now() }
+function bySigner(log: EventLog, lane: Lane): Recording {
+  return { worker: 'signer', cause: laneName(lane), now: log.now() }
 }
 
-/** Within the purse, with the tag by which the bytes are recognised if the database forgets them. */
-function tagged(keys: TagKeys, purse: Purse, item: Ready): Ready | null {
+/** Within the budget, with the tag by which the bytes are recognised if the database forgets them. */
+function tagged(keys: TagKeys, budget: GasBudget, item: Ready): Ready | null {
   const tag = tagOf(keys, { id: item.loaded.id, transaction: item.transaction }, 'send')
-  return withinPurse(purse, item, (fees) => withTag(fees, tag))
+  return withinBudget(budget, item, (fees) => withTag(fees, tag))
 }

@@ -5,8 +5,7 @@
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
-import { type RepeatOptions, repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
+import type { EventLog } from '../event-log/log.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
@@ -14,7 +13,6 @@ import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { LackGas } from './needed-gas.ts'
 import { type Answered as Answer, isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
-import { workerMetadata } from './worker-metadata.ts'
 
 const MAX_BATCH = 256
 /** Versions per transaction: with fee bumps of an eighth, these reach down to a third of the price. */
@@ -22,8 +20,6 @@ const MAX_OLDER = 8
 const UNANSWERED: Answer = { outcome: 'unavailable', message: 'no response', relays: [] }
 
 export type SubmitLanePorts = SendPorts & {
-  /** Passed in where time is simulated. */
-  readonly pauseOnConflict?: RepeatOptions['pause']
   readonly log: EventLog
   readonly lanes: LaneReads
   /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
@@ -208,35 +204,25 @@ function interpret({ attempt }: Unsent, { outcome }: Answer, now: string): Trans
   }
 }
 
-async function record(
-  { log, pauseOnConflict }: SubmitLanePorts,
-  lane: Lane,
-  lease: Fence,
-  outcomes: readonly Sent[],
-): Promise<void> {
+async function record({ log }: SubmitLanePorts, lane: Lane, lease: Fence, outcomes: readonly Sent[]): Promise<void> {
   const recorded = outcomes.filter((sent): sent is Answered => typeof sent.outcome !== 'string')
-  let current = recorded.map(({ loaded }) => loaded)
-  let tries = 0
-  await repeatOnConflict(
-    async () => {
+  const sent = recorded.map(({ loaded }) => loaded)
+  const ids = sent.map(({ id }) => id)
+  await log.commit(
+    async (isAgain) => {
       // The follower saw some of them in a block before the node's response arrived: decide again on the current state.
-      if (tries > 0)
-        current = await log.loadMany(
-          transactionAggregate,
-          current.map(({ id }) => id),
-        )
-      tries += 1
-      const changes = decided(
-        recorded.flatMap(({ outcome }, index) => {
-          const loaded = current[index]
-          // Unknown: a database restored since has forgotten it. Held: the same bytes are sent, and nothing is recorded.
-          if (loaded === undefined || loaded.state.state === 'unknown' || loaded.held != null) return []
-          const metadata = workerMetadata(loaded.state, 'submitter', laneName(lane))
-          return [change(transactionAggregate, loaded, outcome, { metadata, now: log.now() })]
-        }),
-      )
-      if (changes.length > 0) await log.append({ changes, guards: { fence: lease } })
+      const current = isAgain ? await log.loadMany(transactionAggregate, ids) : sent
+      return recorded.map(({ outcome }, index) => {
+        const loaded = current[index]
+        // Unknown: a database restored since has forgotten it. Held: the same bytes are sent, and nothing is recorded.
+        if (loaded === undefined || loaded.state.state === 'unknown' || loaded.held != null) return null
+        return change(transactionAggregate, loaded, outcome, {
+          worker: 'submitter',
+          cause: laneName(lane),
+          now: log.now(),
+        })
+      })
     },
-    { pause: pauseOnConflict },
+    { fence: lease },
   )
 }

@@ -11,7 +11,6 @@ import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { walletAggregate } from './aggregate.ts'
@@ -41,40 +40,30 @@ export type ArchiveWallet = (
 ) => Promise<void>
 
 export function createArchiveWallet(ports: ArchiveWalletPorts): ArchiveWallet {
-  return async (wallet, options) => {
+  return async (wallet, { force, metadata }) => {
+    const { log, pool } = ports
+    const { walletId, network, chainId } = wallet
     try {
-      await repeatOnConflict(() => tryArchive(ports, wallet, options))
+      await log.commit(
+        async () => {
+          const [loaded, pending, remainders] = await Promise.all([
+            log.load(walletAggregate, walletId),
+            countPending(pool, walletId),
+            remaindersOf(ports, wallet),
+          ])
+          const now = log.now()
+          const command = { type: 'Archive', pending, remainders, force, now } as const
+          return [change(walletAggregate, loaded, command, { metadata, now })]
+        },
+        {
+          wallet: { walletId, require: 'idle' },
+          holds: [{ walletId, assetId: nativeAsset(network, chainId).assetId, delta: 0n, mustFit: false }],
+        },
+      )
     } catch (error) {
       throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
     }
   }
-}
-
-async function tryArchive(
-  ports: ArchiveWalletPorts,
-  wallet: WalletFacts,
-  { force, metadata }: { readonly force: boolean; readonly metadata: Metadata },
-): Promise<void> {
-  const { log, pool } = ports
-  const { walletId, network, chainId } = wallet
-  const [loaded, pending, remainders] = await Promise.all([
-    log.load(walletAggregate, walletId),
-    countPending(pool, walletId),
-    remaindersOf(ports, wallet),
-  ])
-  const now = log.now()
-  const archived = change(
-    walletAggregate,
-    loaded,
-    { type: 'Archive', pending, remainders, force, now },
-    { metadata, now },
-  )
-  if (archived === null) return
-  await log.append({
-    changes: [archived],
-    guards: { wallet: { walletId, require: 'idle' } },
-    holds: [{ walletId, assetId: nativeAsset(network, chainId).assetId, delta: 0n, mustFit: false }],
-  })
 }
 
 async function countPending(pool: Pool, walletId: string): Promise<number> {

@@ -7,9 +7,9 @@
  */
 import type { Pool } from 'pg'
 import { change, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
-import { decided, type EventLog } from '../event-log/log.ts'
+import { repeatOnConflict } from '../event-log/commit-decisions.ts'
+import type { EventLog } from '../event-log/log.ts'
 import { readRanges } from '../event-log/read-logged.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
 import { isAddressTaken } from './address-taken.ts'
@@ -64,7 +64,7 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
     const whole = await log.load(keyIndexesAggregate, tenantId)
     const now = log.now()
     const range = { type: 'StartRange', restores, draw: ports.draw(), now } as const
-    await log.append({ changes: decided([change(keyIndexesAggregate, whole, range, { metadata, now })]) })
+    await log.commit([change(keyIndexesAggregate, whole, range, { metadata, now })])
     return allot(ports, walletId)
   }
   const index = indexes.state.next
@@ -76,11 +76,10 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
   const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
   const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
   try {
-    await log.append({ changes: decided([allotted, recorded]) })
+    await log.commit<unknown>([allotted, recorded])
   } catch (error) {
     if (!isAddressTaken(error)) throw error
-    const skipped = change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)
-    await log.append({ changes: decided([skipped]) })
+    await log.commit([change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
     await allot(ports, walletId)
   }
 }

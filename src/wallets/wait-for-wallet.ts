@@ -1,7 +1,7 @@
 /** Lets a request wait until a signer has given a wallet its address. */
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
-import { createWaitUntil, type WaitUntil } from '../event-log/wait-until.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { KeyedType } from './events.ts'
 
@@ -14,22 +14,10 @@ export const DEFAULT_ADDRESS_WAIT_MS: Readonly<Record<KeyedType, number>> = { hd
 /** Resolves with the address of a wallet, or with `null` after the timeout. */
 export type WaitForWallet = WaitUntil<{ readonly address: string }>
 
-export function createWaitForWallet({
-  pool,
-  wakeUps,
-}: {
-  readonly pool: Pool
-  readonly wakeUps: WakeUps
-}): WaitForWallet {
-  return createWaitUntil({
-    wakeUps,
-    async find(ids) {
-      const { rows } = await pool.query<Pick<Row<'wallets', { readonly address: string }>, 'wallet_id' | 'address'>>({
-        name: 'wallets_with_address',
-        text: 'SELECT wallet_id, address FROM wallets WHERE wallet_id = ANY($1) AND address IS NOT NULL',
-        values: [ids],
-      })
-      return new Map(rows.map((row) => [row.wallet_id, row]))
-    },
+export function createWaitForWallet(ports: { readonly pool: Pool; readonly wakeUps: WakeUps }): WaitForWallet {
+  return waitUntilRow<Pick<Row<'wallets', { readonly address: string }>, 'wallet_id' | 'address'>>(ports, {
+    name: 'wallets_with_address',
+    text: 'SELECT wallet_id, address FROM wallets WHERE wallet_id = ANY($1) AND address IS NOT NULL',
+    id: 'wallet_id',
   })
 }

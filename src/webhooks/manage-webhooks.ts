@@ -7,11 +7,9 @@ import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
-import type { Accept, Accepted, ChangeTarget } from '../event-log/accept.ts'
-import { acceptChange } from '../event-log/accept-change.ts'
+import { type Accept, type Accepted, acceptChange, type ChangeTarget } from '../event-log/accept.ts'
 import { change, opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { repeatOnConflict } from '../event-log/repeat-on-conflict.ts'
 import { webhookAggregate } from './aggregate.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import {
@@ -83,16 +81,16 @@ export function createManageWebhooks(ports: ManagePorts): ManageWebhooks {
     rotate: createRotate(ports),
 
     // What was checked is what is appended: after a concurrent change the terms are read and checked again.
-    change: (webhookId, revision, reader, metadata) =>
-      repeatOnConflict(async () => {
+    async change(webhookId, revision, reader, metadata) {
+      await log.commit(async () => {
         const loaded = await log.load(webhookAggregate, webhookId)
         if (loaded.state.status === 'unknown') throw new NotFound('webhook')
         const terms = await requireTerms({ ...termsOf(loaded.state), ...revision }, reader)
         if (terms.url !== loaded.state.url) requireReadable(everSent(loaded.state), reader)
         const now = log.now()
-        const changed = change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })
-        if (changed !== null) await log.append({ changes: [changed] })
-      }),
+        return [change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })]
+      })
+    },
 
     enable: (id, reader, metadata) =>
       acceptChange(

@@ -12,6 +12,7 @@ import { addWallet, fresh, untilWalked } from '../support/balances.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { type FollowedChain, withFollowedChain } from '../support/followed-chain.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 /** An anvil calls the block final that is two below its newest one. */
@@ -105,7 +106,7 @@ t.test('a reorg below the final block undoes nothing until it is accepted, then 
   await untilRefused(chain, /block 8 .* is final: nothing is undone/)
   await following.stop()
   following = chain.follow()
-  t.match(await stuckOn(chain), [
+  matchExactly(t, await stuckOn(chain), [
     {
       kind: 'follower_halted',
       subject: 'ethereum',
@@ -125,7 +126,8 @@ t.test('a reorg below the final block undoes nothing until it is accepted, then 
   t.match(JSON.parse(out), { from_block: 1, final, genesis: null, undone: { transfers: 1 }, accepted: true })
   await untilWalked(chain)
   await eventually(async () => (await statusesOf(chain)).includes('orphaned'))
-  t.match(
+  matchExactly(
+    t,
     (await eventsOf(chain)).filter(({ type }) => type !== 'FollowerAdvanced'),
     [
       { type: 'ReorgAccepted', data: { final, genesis: null, reason: 'incident' } },
@@ -177,7 +179,7 @@ t.test(
       'TransferObserved',
       'TransferConfirmed',
     ])
-    t.match(await eventsOf(chain), [
+    matchExactly(t, await eventsOf(chain), [
       { type: 'ReorgAccepted', data: { genesis: genesis?.hash } },
       { type: 'ReorgDetected', data: { ancestor: { number: 0, hash: genesis?.hash }, beyondWindow: true } },
     ])

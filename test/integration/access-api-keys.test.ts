@@ -19,6 +19,7 @@ import { insertBad } from '../support/bad-events.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { forge } from '../support/forge.ts'
 import { withLog } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 async function withAccess(t: Test) {
   const { log, pool } = await withLog(t)
@@ -58,11 +59,11 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   await change('digest = $2', victim, digestOf(foreign))
   t.equal(await authenticator().verify(foreign), null, 'a digest that was written into the row lets nobody in')
   const { differences } = await compareLive(pool, ALL_AGGREGATES)
-  t.match(differences, [{ table: 'api_keys', live: { digest: digestOf(foreign) } }], 'replay --diff reports it')
+  matchExactly(t, differences, [{ table: 'api_keys', live: { digest: digestOf(foreign) } }], 'replay --diff reports it')
   await change('digest = $2', victim, digestOf(victim.token))
   t.match(await authenticator().verify(victim.token), { tenantId: 'acme' }, 'the key itself works again')
   await change("tenant_id = 'acme', environment = 'mainnet', scopes = '{*}', grants = '{*}'", narrow)
-  t.match(await authenticator().verify(narrow.token), {
+  matchExactly(t, await authenticator().verify(narrow.token), {
     tenantId: 'globex',
     environment: 'testnet',
     scopes: new Set(['wallets:read']),
@@ -88,7 +89,7 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
   ])
   await pool.query('ALTER TABLE events ENABLE TRIGGER USER')
   t.equal(await authenticator().verify(narrow.token), null, 'a key whose event was edited lets nobody in')
-  t.match(broken, [new RegExp(narrow.keyId)], 'and it is reported')
+  matchExactly(t, broken, [new RegExp(narrow.keyId)], 'and it is reported')
 })
 
 t.test('a key whose event was set aside lets in again, and can be revoked', async (t) => {
@@ -99,7 +100,7 @@ t.test('a key whose event was set aside lets in again, and can be revoked', asyn
     streamVersion: await insertBad(pool, `apikey-${keyId}`, { type: 'ApiKeyRevoked', schemaVersion: 99 }),
   }
   t.equal(await keys.byDigest(digestOf(token)), undefined)
-  t.match(broken, [new RegExp(`^${keyId}: .*cannot be read`)])
+  matchExactly(t, broken, [new RegExp(`^${keyId}: .*cannot be read`)])
   const { hash, problem } = await judgeEvent(pool, ALL_AGGREGATES, name)
   const listed = { ...name, hash, problem, reason: 'incident', by: 'operator', setAsideAt: log.now() }
   const metadata = { tenantId: 'system', actor: 'operator' }
@@ -112,7 +113,7 @@ t.test('a key whose event was set aside lets in again, and can be revoked', asyn
 t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {
   const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
   const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })
-  t.match(await authenticator.verify(issued.token), {
+  matchExactly(t, await authenticator.verify(issued.token), {
     tenantId: 'acme',
     keyId: issued.keyId,
     environment: 'testnet',
@@ -185,7 +186,7 @@ t.test('an operator issues, lists and revokes keys, in words and in JSON', async
     '--json',
   )
   const second = JSON.parse(json.out)
-  t.match(second, {
+  matchExactly(t, second, {
     tenant_id: 'beta',
     environment: 'testnet',
     label: '',

@@ -16,6 +16,7 @@ import { addWallet, fresh, untilBalance, untilWalked } from '../support/balances
 import { deployToken } from '../support/demo-token.ts'
 import { type FollowedChain, RICH, withFollowedChain } from '../support/followed-chain.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const TOKEN = new Interface([
@@ -114,7 +115,7 @@ t.test('a deposit is detected in its block, and confirmed when the block is deep
   await chain.rpc('anvil_mine', ['0x1'])
   await untilStatus(chain, 'wal_a', 'confirmed')
   await untilStatus(chain, 'wal_b', 'confirmed')
-  t.match(await eventsOf(chain, 'wal_a'), [
+  matchExactly(t, await eventsOf(chain, 'wal_a'), [
     [
       {
         type: 'TransferObserved',
@@ -132,7 +133,9 @@ t.test('a deposit is detected in its block, and confirmed when the block is deep
       { type: 'TransferConfirmed', data: { blockNumber: 1, confirmations: 2 } },
     ],
   ])
-  t.match(await listOf(chain, 'wal_a'), [{ status: 'confirmed', direction: 'in', amount: '7', block_number: '1' }])
+  matchExactly(t, await listOf(chain, 'wal_a'), [
+    { status: 'confirmed', direction: 'in', amount: '7', block_number: '1' },
+  ])
   await sameAsLog(t, chain)
 })
 
@@ -159,7 +162,7 @@ t.test('a deposit that a reorg drops is orphaned, and detected again in the bloc
   await untilStatus(chain, 'wal_a', 'confirmed')
   const [events, ...others] = await eventsOf(chain, 'wal_a')
   t.strictSame(others, [], 'it is one transfer')
-  t.match(events, [
+  matchExactly(t, events, [
     { type: 'TransferObserved', data: { blockNumber: 1 } },
     { type: 'TransferConfirmed', data: { blockNumber: 1 } },
     { type: 'TransferOrphaned', data: { blockNumber: 1, wasConfirmed: true } },
@@ -182,7 +185,9 @@ t.test('transfers of zero and of unknown tokens are left out, although the balan
   t.strictSame(await eventsOf(chain, 'wal_a'), [])
   await call(usdc, 'transfer', fresh(3), 4n)
   await untilBalance(chain, 'wal_a', '4', tokenAsset(TEST_CHAIN, usdc, 'USDC', 6))
-  t.match(await listOf(chain, 'wal_a'), [{ asset_symbol: 'USDC', amount: '4', log_index: 0, counterparty: RICH }])
+  matchExactly(t, await listOf(chain, 'wal_a'), [
+    { asset_symbol: 'USDC', amount: '4', log_index: 0, counterparty: RICH },
+  ])
 })
 
 t.test(
@@ -270,8 +275,8 @@ t.test('a block that is processed again records nothing twice', async (t) => {
   await chain.pool.query('UPDATE chain_cursors SET number = 0, hash = (SELECT hash FROM chain_blocks WHERE number = 0)')
   chain.follow()
   await untilWalked(chain)
-  t.match(await eventsOf(chain, 'wal_a'), [{ length: 1 }])
+  matchExactly(t, await eventsOf(chain, 'wal_a'), [{ length: 1 }])
   await chain.rpc('anvil_mine', ['0x1'])
   await untilStatus(chain, 'wal_a', 'confirmed')
-  t.match(await eventsOf(chain, 'wal_a'), [{ length: 2 }])
+  matchExactly(t, await eventsOf(chain, 'wal_a'), [{ length: 2 }])
 })

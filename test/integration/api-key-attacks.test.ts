@@ -17,6 +17,7 @@ import { type Change, change, opened, unopened } from '../../src/event-log/aggre
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyStage, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const REFUSED = { code: '42501', message: /may not be made or opened/ }
 const FOREVER = '2999-01-01T00:00:00.000Z'
@@ -187,7 +188,7 @@ t.test('a forged change opens no key to other addresses, and no event gives one 
     )
   await append(attack, [await changeOf(attack, id, changed(weak.keyId, ['203.0.113.7/32']))])
   const me = await api.send(token, { to: 'GET /v1/me', from: '203.0.113.7' })
-  t.match(me.data, { effective_scopes: ['wallets:read'], expires_at: FOREVER }, 'whatever the event says')
+  matchExactly(t, me.data, { effective_scopes: ['wallets:read'], expires_at: FOREVER }, 'whatever the event says')
   t.equal((await api.send(token, { to: 'GET /v1/me' })).code, 'address_not_allowed')
 
   await api.send(admin.token, { to: `DELETE /v1/api-keys/${id}` })
@@ -207,7 +208,7 @@ t.test('no login raises a limit, or makes a key that spends beyond those of its 
   const { key_id: id, api_key: token } = (await api.send(admin.token, { to: 'POST /v1/api-keys', body: asked })).data
   const limitsOf = createLimitsOfKeys(kernel.log).of
   const limits = await limitsOf(`apikey:${id}`)
-  t.match(limits, [{ counter: `${id} transactions 3600`, amount: '5' }])
+  matchExactly(t, limits, [{ counter: `${id} transactions 3600`, amount: '5' }])
   const changed = (changedBy: string, others: readonly KeyLimit[]): ApiKeyEvent => {
     const terms = { label: '', scopes, grants: scopes, expiresAt: null, ipAllowlist: [], limits: others }
     return { type: 'ApiKeyChanged', data: { ...terms, changedBy, changedAt: kernel.log.now() } }
@@ -228,7 +229,7 @@ t.test('no login raises a limit, or makes a key that spends beyond those of its 
   // A row that says more gives nothing: limits are read from events.
   const narrower = await changeOf(attack, id, changed(id, with_({ amount: '4' })))
   await append(attack, [narrower], (rows) => Object.assign(rows.api_keys?.[0] ?? {}, { limits: [] }))
-  t.match(await createLimitsOfKeys(kernel.log).of(`apikey:${id}`), [{ amount: '4' }])
+  matchExactly(t, await createLimitsOfKeys(kernel.log).of(`apikey:${id}`), [{ amount: '4' }])
   t.equal((await api.send(token, { to: 'GET /v1/me' })).status, 200)
 
   const raised = await changeOf(attack, id, changed(admin.keyId, with_({ amount: '9' })))

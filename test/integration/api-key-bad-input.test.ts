@@ -1,6 +1,7 @@
 /** Bad input about API keys: what is refused names the field, the rule and what to do. */
 import t from 'tap'
 import { withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const KEYS = 'POST /v1/api-keys'
 const READER = { scopes: ['wallets:read'] }
@@ -64,7 +65,7 @@ t.test('what is refused names the field, the rule and what to do', async (t) => 
     ],
     [{ scopes: ['wallets:raed'] }, 'scopes', /^scopes must be one or more of: \*, .*wallets:read/],
   ] as const)
-    t.match(await items(body), [{ type: 'validation_error', field, message }])
+    matchExactly(t, await items(body), [{ type: 'validation_error', field, message }])
   for (const [body, field, message] of [
     [
       { scopes: ['wallets:write', 'wallets:read'] },
@@ -74,7 +75,7 @@ t.test('what is refused names the field, the rule and what to do', async (t) => 
     [{ expires_at: null }, 'expires_at', /expires at 2999-01-01T00:00:00.000Z: send no later time, or /],
     [{ ip_allowlist: [] }, 'ip_allowlist', /may be used from 127.0.0.1\/32 alone: send addresses within these, or /],
   ] as const)
-    t.match(await items(body, KEYS, maker.data.api_key), [
+    matchExactly(t, await items(body, KEYS, maker.data.api_key), [
       { type: 'permission_error', code: 'beyond_own_key', field, message },
     ])
   t.equal((await pool.query('SELECT FROM events')).rowCount, before, 'nothing of them is recorded')
@@ -98,7 +99,7 @@ t.test('a proxy that is not trusted is the client, and the refusal says so', asy
   const body = { ...READER, ip_allowlist: ['203.0.113.7'], force: true }
   const { data } = await api.send(token, { to: KEYS, body })
   const via = await api.send(data.api_key, { to: 'GET /v1/me', from: '10.0.0.2', forwardedFor: '203.0.113.7' })
-  t.match(via, {
+  matchExactly(t, via, {
     status: 403,
     body: { errors: [{ code: 'address_not_allowed', message: /10\.0\.0\.2.*TRUSTED_PROXIES/ }] },
   })
@@ -108,5 +109,5 @@ t.test('a proxy that is not trusted is the client, and the refusal says so', asy
     from: '10.0.0.2',
     forwardedFor: '203.0.113.7',
   })
-  t.match(refused.body.errors, [{ field: 'ip_allowlist', code: 'excludes_caller', message: /10\.0\.0\.2/ }])
+  matchExactly(t, refused.body.errors, [{ field: 'ip_allowlist', code: 'excludes_caller', message: /10\.0\.0\.2/ }])
 })

@@ -6,6 +6,7 @@ import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withNftStage } from '../support/nft-stage.ts'
 import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
@@ -86,8 +87,8 @@ t.test('a key whose amounts are limited opens no other asset, for itself or for 
   const change = (by: ApiClient, limits: readonly object[]) =>
     by.insist({ method: 'PATCH', path: `/v1/api-keys/${id}`, body: { limits } })
   for (const other of [ofToken, ofDollars]) {
-    t.match(await askKey([other], { by: client }), BEYOND)
-    t.match(await change(client, [OF_ETHER, other]), BEYOND)
+    matchExactly(t, await askKey([other], { by: client }), BEYOND)
+    matchExactly(t, await change(client, [OF_ETHER, other]), BEYOND)
   }
   const narrower = [
     { ...OF_ETHER, window_seconds: HOUR },
@@ -110,11 +111,12 @@ t.test('a refusal names the limit that has room last', async (t) => {
     { ...OF_ETHER, window_seconds: HOUR },
   ])
   t.equal((await pay(client, '0.01')).status, 202)
-  t.match(await pay(client, '0.01'), {
+  matchExactly(t, await pay(client, '0.01'), {
     status: 403,
     body: { errors: [{ code: 'key_limit', details: { window_seconds: DAY, left: '0' } }] },
   })
-  t.match(
+  matchExactly(
+    t,
     await pay(client, '6'),
     { status: 403, body: { errors: [{ details: { unit: 'ETH', available_at: null } }] } },
     'what never fits is said first',
@@ -131,10 +133,10 @@ t.test('a price that is not current counts nothing', async (t) => {
     )
   t.teardown(() => service.pool.query('DELETE FROM prices'))
   await price('26 hours')
-  t.match(await pay(client, '0.1'), uncounted(/price of ETH is not known/))
+  matchExactly(t, await pay(client, '0.1'), uncounted(/price of ETH is not known/))
   await price('1 hour')
   t.match(await pay(client, '0.1'), { status: 202 })
-  t.match(await pay(client, '0.5'), { status: 403, body: { errors: [{ details: { unit: 'USD' } }] } })
+  matchExactly(t, await pay(client, '0.5'), { status: 403, body: { errors: [{ details: { unit: 'USD' } }] } })
 })
 
 t.test('a key whose amounts are limited moves no token that they do not name by a call of its contract', async (t) => {
@@ -151,7 +153,7 @@ t.test('a key whose amounts are limited moves no token that they do not name by 
     [token, 'safeTransferFrom(address,address,uint256,uint256,bytes)', [wallet.address, RECIPIENT, '1', '1', '0x']],
   ] as const
   for (const [contract, signature, args] of moves)
-    t.match(await call(client, contract, signature, args), uncounted(/takes what the wallet has/), signature)
+    matchExactly(t, await call(client, contract, signature, args), uncounted(/takes what the wallet has/), signature)
   t.match(await call(client, token, 'deposit()', [], { value: '0.1' }), { status: 202 }, 'ether is what they name')
   t.match(
     await call(service.api, token, 'transfer(address,uint256)', give),
@@ -165,7 +167,11 @@ t.test('nor does it call what fails when it is asked for, and may take more late
   const later = [RECIPIENT, '11'] as const
   const gas = { gas_limit: 200_000 }
   const token = await deployToken()
-  t.match(await call(client, token, 'transfer(address,uint256)', later, gas), uncounted(/fails in its rehearsal/))
+  matchExactly(
+    t,
+    await call(client, token, 'transfer(address,uint256)', later, gas),
+    uncounted(/fails in its rehearsal/),
+  )
   t.match(await call(service.api, token, 'transfer(address,uint256)', later, gas), { status: 202 })
   await settle()
 })
@@ -179,11 +185,12 @@ t.test('a simulation of a call is refused as the call would be', async (t) => {
   }
   t.match(await simulate(client, '0.5'), { status: 200, body: { data: { success: true } } })
   const refused = await simulate(client, '1.5')
-  t.match(refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: '1' } }] } })
-  t.match(refused.body.errors, (await call(client, contract, 'deposit()', [], { value: '1.5' })).body.errors)
+  matchExactly(t, refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: '1' } }] } })
+  matchExactly(t, refused.body.errors, (await call(client, contract, 'deposit()', [], { value: '1.5' })).body.errors)
   const give = { contract_address: contract, function_signature: 'transfer(address,uint256)', args: [RECIPIENT, '3'] }
   const path = `/v1/wallets/${wallet.id}/contract-call`
-  t.match(
+  matchExactly(
+    t,
     await client.insist({ method: 'POST', path, body: { ...give, mode: 'simulate' } }),
     uncounted(/takes what the wallet has/),
   )

@@ -1,5 +1,6 @@
 /** kill -9 of an API process around the append of what an API key with a limit spends: nothing is spent twice, and nothing is lost. */
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 import { startVictimApi } from '../support/victim-api.ts'
@@ -56,7 +57,7 @@ for (const moment of ['before', 'after'] as const)
     const answers = await Promise.all(requests.flatMap((request) => [here.insist(request), there.insist(request)]))
     const accepted = answers.filter(({ status }) => status === 202).map(({ body: { data } }) => data.transaction_id)
     const refused = answers.filter(({ status }) => status !== 202)
-    for (const { status, body } of refused) t.match([status, body.errors?.[0]?.code], [403, 'key_limit'])
+    for (const { status, body } of refused) matchExactly(t, [status, body.errors?.[0]?.code], [403, 'key_limit'])
     const after = await state()
     t.equal(after.spent, LIMIT, 'the limit is taken once, and whole')
     t.strictSame([...new Set(accepted)].toSorted(), after.ids, 'each has the transaction that was accepted')

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -88,20 +89,22 @@ t.test('what the limits of a key do not name cannot be spent with it', async (t)
     key: randomBytes(8).toString('hex'),
     body,
   } as const
-  t.match(
+  matchExactly(
+    t,
     await client.insist(batch),
     { status: 403, body: { errors: [{ code: 'key_limit', details: { left: '5' } }] } },
     'no part of a batch',
   )
   const dollars = await makeKey([{ amount_usd: '10', window_seconds: DAY }])
-  t.match(
+  matchExactly(
+    t,
     await pay(dollars.client, '0.01'),
     { status: 403, body: { errors: [{ code: 'key_limit' }] } },
     'no price is known',
   )
   const count = await makeKey([{ transactions: 1, window_seconds: 3_600 }])
   t.equal((await pay(count.client, '0.01')).status, 202)
-  t.match(await pay(count.client, '0.01'), {
+  matchExactly(t, await pay(count.client, '0.01'), {
     status: 403,
     body: { errors: [{ details: { unit: 'transactions', left: '0' } }] },
   })
@@ -111,7 +114,7 @@ t.test('a key that another one makes, or that replaces it, counts on the limits 
   const limits = [{ asset_id: ETHER, amount: '1', window_seconds: DAY }]
   const maker = await makeKey(limits, { scopes: [...SPENDS, 'api_keys:read', 'api_keys:write'] })
   const made = await makeKey([{ asset_id: ETHER, amount: '50', window_seconds: DAY }], { by: maker.client })
-  t.match((await maker.client.insist({ path: `/v1/api-keys/${made.id}` })).body.data.limits, [
+  matchExactly(t, (await maker.client.insist({ path: `/v1/api-keys/${made.id}` })).body.data.limits, [
     { asset_id: ETHER, amount: '50', window_seconds: DAY, inherited: false },
     { asset_id: ETHER, amount: '1', window_seconds: DAY, inherited: true },
   ])
@@ -125,7 +128,7 @@ t.test('a key that another one makes, or that replaces it, counts on the limits 
     [{ asset_id: ETHER, amount: '2', window_seconds: DAY }],
     [{ asset_id: ETHER, amount: '1', window_seconds: 3_600 }],
   ])
-    t.match(await change(maker.client, maker.id, asked), {
+    matchExactly(t, await change(maker.client, maker.id, asked), {
       status: 403,
       body: { errors: [{ code: 'beyond_own_key' }] },
     })
@@ -157,19 +160,19 @@ t.test('a key is told what is left, and a preview what a transfer would be told'
   t.match(await preview('0.9'), { status: 200, body: { data: { would_succeed: true } } })
   t.equal((await pay(client, '0.9')).status, 202)
   for (const path of ['/v1/me', `/v1/api-keys/${id}`])
-    t.match(await shown(path), [{ ...limit, left: /^0\.0\d+$/, available_at: null }])
+    matchExactly(t, await shown(path), [{ ...limit, left: /^0\.0\d+$/, available_at: null }])
   const listed = (await client.insist({ path: '/v1/api-keys?limit=1' })).body.data.api_keys
   t.strictSame(listed[0].limits, [limit], 'a list does not say what is left')
 
   const refused = await preview('0.2')
-  t.match(refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: /^0\.0\d+$/ } }] } })
+  matchExactly(t, refused, { status: 403, body: { errors: [{ code: 'key_limit', details: { left: /^0\.0\d+$/ } }] } })
   t.strictSame(refused.body.errors, (await pay(client, '0.2')).body.errors, 'as the transfer')
   t.equal((await preview('0.01')).status, 200)
-  t.match(await preview('5'), { status: 403, body: { errors: [{ details: { available_at: null } }] } })
+  matchExactly(t, await preview('5'), { status: 403, body: { errors: [{ details: { available_at: null } }] } })
 
   const count = await makeKey([{ transactions: 1, window_seconds: 3_600 }], { scopes })
   t.equal((await pay(count.client, '0.01')).status, 202)
-  t.match((await count.client.insist({ path: '/v1/me' })).body.data.limits, [
+  matchExactly(t, (await count.client.insist({ path: '/v1/me' })).body.data.limits, [
     { transactions: 1, left: '0', available_at: /T.*Z$/ },
   ])
 })
@@ -191,14 +194,14 @@ t.test('a maker whose limit was lowered replaces keys that it made, with the low
     body: { overlap_seconds: 0 },
   })
   t.match(rotated, { status: 201 })
-  t.match(rotated.body.data.limits, [
+  matchExactly(t, rotated.body.data.limits, [
     { ...limit('1.5'), inherited: false },
     { ...limit('1'), inherited: true },
     { requests_per_day: 500, inherited: true },
   ])
   t.equal(rotated.body.data.limits.length, 3)
   const next = createApiClient({ baseUrl, apiKey: rotated.body.data.api_key })
-  t.match(await pay(next, '1.2'), { status: 403, body: { errors: [{ details: { limit: '1' } }] } })
+  matchExactly(t, await pay(next, '1.2'), { status: 403, body: { errors: [{ details: { limit: '1' } }] } })
 })
 
 t.test('a limit that refuses requests is reported once', async (t) => {
@@ -244,8 +247,13 @@ t.test('limits that are none are refused, each with its field', async (t) => {
     'limits[0].amount',
     'too_many_decimals',
   ])
-  for (const window_seconds of [0, 3_599, 3_601, 34_560_000])
-    t.match(await refusal([{ ...limit, window_seconds }]), [422, 'limits[0].window_seconds'])
+  for (const [window_seconds, code] of [
+    [0, 'too_small'],
+    [3_599, 'too_small'],
+    [3_601, 'invalid'],
+    [34_560_000, 'too_large'],
+  ] as const)
+    t.strictSame(await refusal([{ ...limit, window_seconds }]), [422, 'limits[0].window_seconds', code])
   t.strictSame(await refusal([limit, limit]), [422, 'limits', 'duplicate'])
   t.strictSame(await refusal([limit], [...SPENDS, 'signatures:write']), [422, 'limits', 'limits_with_scope'])
 })

@@ -1,6 +1,7 @@
 /** API keys whose only answer is lost: an API process is killed beside the append, and its client repeats the request. */
 import t, { type Test } from 'tap'
 import { type KeyStage, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import type { ApiRequest } from '../support/service-api.ts'
 import { startVictimApi } from '../support/victim-api.ts'
 
@@ -26,7 +27,7 @@ t.test('a key whose answer was lost is shown without its secret, is there once, 
   const api = await stage.startApi()
   const repeat = () => api.send(token, { to: 'POST /v1/api-keys', body, once: ONCE })
   const repeated = await repeat()
-  t.match(repeated, {
+  matchExactly(t, repeated, {
     status: 201,
     headers: { 'idempotency-replayed': 'true' },
     data: { label: 'shop', api_key: null, warnings: [{ code: 'api_key_already_returned' }] },
@@ -67,7 +68,7 @@ t.test('a rotation whose answer was lost is there once, and both keys go on', as
   await loseAnswer(t, stage, admin, { method: 'POST', path, key: ONCE, body }, { moment: 'after', step: ROTATES })
   const api = await stage.startApi()
   const repeated = await api.send(admin, { to: `POST ${path}`, body, once: ONCE })
-  t.match(repeated, {
+  matchExactly(t, repeated, {
     status: 201,
     headers: { 'idempotency-replayed': 'true' },
     data: { rotated_from: old.keyId, api_key: null, warnings: [{ code: 'api_key_already_returned' }] },

@@ -7,6 +7,7 @@ import { createToken } from '../../src/access/token.ts'
 import { insertBad } from '../support/bad-events.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { type KeyApi, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const KEYS = 'POST /v1/api-keys'
 const ME = 'GET /v1/me'
@@ -149,9 +150,14 @@ t.test('both keys work until the overlap ends, and a second later the old one wo
   const rotate = { to: `POST /v1/api-keys/${old.keyId}/rotate`, body: { overlap_seconds: 2 } }
   const rotated = await Promise.all([one.send(admin, rotate), other.send(admin, rotate)])
   const [won, lost] = rotated.toSorted((a, b) => a.status - b.status)
-  t.match([won, lost], [{ status: 201 }, { status: 409, code: 'api_key_rotated' }], 'of two at once one is the first')
+  matchExactly(
+    t,
+    [won, lost],
+    [{ status: 201 }, { status: 409, code: 'api_key_rotated' }],
+    'of two at once one is the first',
+  )
   const { api_key: next, key_id: nextId } = won?.data ?? {}
-  t.match(lost?.body.errors, [{ details: { rotated_to: nextId } }])
+  matchExactly(t, lost?.body.errors, [{ details: { rotated_to: nextId } }])
   const { rows } = await pool.query('SELECT key_id FROM api_keys WHERE rotated_from = $1', [old.keyId])
   t.strictSame(rows, [{ key_id: nextId }])
   let isOver = false

@@ -1,6 +1,7 @@
 /** How many live API keys a tenant may have: what counts, what is refused, and what is not. */
 import t from 'tap'
 import { withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const KEYS = 'POST /v1/api-keys'
 const body = { scopes: ['wallets:read'] }
@@ -17,7 +18,7 @@ t.test('a tenant has no more live keys than its quota, and gets room by revoking
   const recorded = async () => (await pool.query("SELECT FROM events WHERE type = 'ApiKeyIssued'")).rowCount
   t.equal(await recorded(), 5)
   const refused = answers.find(({ status }) => status !== 201)
-  t.match(refused, {
+  matchExactly(t, refused, {
     status: 429,
     headers: { 'ratelimit-limit': '5', 'ratelimit-remaining': '0', 'retry-after': undefined },
     body: {

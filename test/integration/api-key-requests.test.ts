@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { createApiClient } from '../support/service-api.ts'
 import { withStage } from '../support/service-stage.ts'
 import { startVictimApi } from '../support/victim-api.ts'
@@ -57,7 +58,7 @@ t.test('two processes with twelve connections each let exactly the limit in, and
     t.equal(await letIn([here, there], token, limit + 60), limit)
     t.strictSame(await takenOf(pool, keyId), [limit])
     const midnight = new Date(Math.ceil((Date.now() + 1) / 86_400_000) * 86_400_000).toISOString()
-    t.match((await there.send(token, ME)).body.errors, [
+    matchExactly(t, (await there.send(token, ME)).body.errors, [
       {
         type: 'policy_error',
         code: 'key_limit',
@@ -71,7 +72,7 @@ t.test('two processes with twelve connections each let exactly the limit in, and
         },
       },
     ])
-    t.match((await here.send(admin, { to: `GET /v1/api-keys/${keyId}` })).data.limits, [
+    matchExactly(t, (await here.send(admin, { to: `GET /v1/api-keys/${keyId}` })).data.limits, [
       { requests_per_day: limit, window_seconds: 86_400, inherited: false, left: '0', available_at: midnight },
     ])
   }
@@ -109,7 +110,7 @@ t.test('no key has more by making, changing or replacing one', async (t) => {
   const both = [here, there] as const
   const maker = await makeKey(here, admin, [{ requests_per_day: 40 }])
   const made = await makeKey(here, maker.token, [{ requests_per_day: 1_000 }])
-  t.match((await there.send(admin, { to: `GET /v1/api-keys/${made.keyId}` })).data.limits, [
+  matchExactly(t, (await there.send(admin, { to: `GET /v1/api-keys/${made.keyId}` })).data.limits, [
     { requests_per_day: 1_000, inherited: false },
     { requests_per_day: 40, inherited: true },
   ])
@@ -160,8 +161,8 @@ t.test('limits of requests that are none are refused, each with its field', asyn
     })
     return [status, body.errors?.[0]?.field, body.errors?.[0]?.code]
   }
-  t.match(await fault([{ requests_per_day: 0 }]), [422, 'limits[0].requests_per_day'])
-  t.match(await fault([{ requests_per_day: 1.5 }]), [422, 'limits[0].requests_per_day'])
+  t.strictSame(await fault([{ requests_per_day: 0 }]), [422, 'limits[0].requests_per_day', 'too_small'])
+  t.strictSame(await fault([{ requests_per_day: 1.5 }]), [422, 'limits[0].requests_per_day', 'wrong_type'])
   t.strictSame(await fault([{ requests_per_day: 5, window_seconds: 3_600 }]), [
     422,
     'limits[0].window_seconds',
@@ -218,7 +219,7 @@ t.test('a limit that refuses requests is reported once, and the answer does not 
   const { data } = await here.send(admin, {
     to: `GET /v1/events?types=api_key.limit_reached&resource=${keyId}&wait=30`,
   })
-  t.match(data.events, [
+  matchExactly(t, data.events, [
     { data: { key_id: keyId, limit: { requests_per_day: 2 }, left: '0', needed: '1', unit: 'requests' } },
   ])
   t.equal(data.events.length, 1)

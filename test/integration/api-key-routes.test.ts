@@ -4,6 +4,7 @@ import { digestOf } from '../../src/access/token.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const KEYS = 'POST /v1/api-keys'
 const LATER = '2999-01-01T00:00:00.000Z'
@@ -18,7 +19,7 @@ t.test('a key is created, shown once, used, listed and revoked, and no secret is
   const maker = await issue()
   const body = { label: 'shop', scopes: ['wallets:read', 'api_keys:read'], expires_at: '2999-01-01T01:00:00+01:00' }
   const made = await api.send(maker.token, { to: KEYS, body, once: 'shop' })
-  t.match(made, {
+  matchExactly(t, made, {
     status: 201,
     data: {
       label: 'shop',
@@ -36,7 +37,7 @@ t.test('a key is created, shown once, used, listed and revoked, and no secret is
   })
   const { key_id: id, api_key: token } = made.data
   const again = await api.send(maker.token, { to: KEYS, body, once: 'shop' })
-  t.match(again, {
+  matchExactly(t, again, {
     status: 201,
     headers: { 'idempotency-replayed': 'true' },
     data: { key_id: id, api_key: null, warnings: [{ code: 'api_key_already_returned', field: 'api_key' }] },
@@ -51,9 +52,9 @@ t.test('a key is created, shown once, used, listed and revoked, and no secret is
   t.notOk('api_key' in me.data)
   t.equal((await api.send(token, { to: KEYS, body })).code, 'insufficient_scope')
   const listed = await api.send(token, { to: 'GET /v1/api-keys?limit=1' })
-  t.match(listed, { status: 200, data: { api_keys: [{ key_id: id }], has_more: true } })
+  matchExactly(t, listed, { status: 200, data: { api_keys: [{ key_id: id }], has_more: true } })
   const { next_cursor } = listed.data
-  t.match(await api.send(token, { to: `GET /v1/api-keys?limit=1&cursor=${next_cursor}` }), {
+  matchExactly(t, await api.send(token, { to: `GET /v1/api-keys?limit=1&cursor=${next_cursor}` }), {
     data: { api_keys: [{ key_id: maker.keyId, issued_by: null }], has_more: false },
   })
   const byMaker = await api.send(token, { to: `GET /v1/api-keys?issued_by=${maker.keyId}` })
@@ -79,7 +80,10 @@ t.test('a key is created, shown once, used, listed and revoked, and no secret is
     "SELECT metadata->>'actor' AS actor, data->>'digest' AS digest FROM events WHERE stream_id = $1",
     [`apikey-${id}`],
   )
-  t.match(rows, [{ actor: `apikey:${maker.keyId}`, digest: digestOf(token) }, { actor: `apikey:${maker.keyId}` }])
+  matchExactly(t, rows, [
+    { actor: `apikey:${maker.keyId}`, digest: digestOf(token) },
+    { actor: `apikey:${maker.keyId}` },
+  ])
   t.strictSame((await compareLive(pool, ALL_AGGREGATES)).differences, [])
 })
 
@@ -105,11 +109,12 @@ t.test('a key gives only what it holds: scopes, expiry, addresses and environmen
   ])
     t.match(await create(body), { status: 403, code: 'beyond_own_key' }, JSON.stringify(body))
   t.match(await create({ environment: 'testnet' }), { status: 403, code: 'environment_mismatch' })
-  t.match(await create({ ip_allowlist: ['203.0.113.7'], expires_at: '2998-01-01T00:00:00Z' }), {
+  matchExactly(t, await create({ ip_allowlist: ['203.0.113.7'], expires_at: '2998-01-01T00:00:00Z' }), {
     status: 201,
     data: { ip_allowlist: ['203.0.113.7/32'], expires_at: '2998-01-01T00:00:00.000Z' },
   })
-  t.match(
+  matchExactly(
+    t,
     (await create({})).data,
     { ip_allowlist: ['203.0.113.0/24'], expires_at: LATER },
     "what is omitted is the maker's",
@@ -139,11 +144,11 @@ t.test('a change takes away, and opens addresses only with a key that could crea
     code: 'beyond_own_key',
   })
   t.match(await change(weak.api_key, strong.key_id, { ip_allowlist: [] }), { status: 403, code: 'beyond_own_key' })
-  t.match(await change(admin, strong.key_id, { ip_allowlist: ['127.0.0.0/8'] }), {
+  matchExactly(t, await change(admin, strong.key_id, { ip_allowlist: ['127.0.0.0/8'] }), {
     data: { ip_allowlist: ['127.0.0.0/8'] },
   })
-  t.match(await change(admin, strong.key_id, { ip_allowlist: [] }), { data: { ip_allowlist: [] } })
-  t.match(await change(weak.api_key, strong.key_id, { ip_allowlist: ['127.0.0.1'], label: 'closed' }), {
+  matchExactly(t, await change(admin, strong.key_id, { ip_allowlist: [] }), { data: { ip_allowlist: [] } })
+  matchExactly(t, await change(weak.api_key, strong.key_id, { ip_allowlist: ['127.0.0.1'], label: 'closed' }), {
     status: 200,
     data: { ip_allowlist: ['127.0.0.1/32'], label: 'closed' },
   })
@@ -152,7 +157,7 @@ t.test('a change takes away, and opens addresses only with a key that could crea
     [{ ip_allowlist: ['203.0.113.7'] }, 'excludes_caller'],
   ] as const)
     t.match(await change(admin, strong.key_id, body), { status: 422, code })
-  t.match(await change(admin, strong.key_id, { scopes: ['wallets:read'], expires_at: LATER }), {
+  matchExactly(t, await change(admin, strong.key_id, { scopes: ['wallets:read'], expires_at: LATER }), {
     data: { effective_scopes: ['wallets:read'], expires_at: LATER },
   })
   t.match(await change(admin, strong.key_id, { expires_at: null }), { status: 422, code: 'expiry_widened' })

@@ -9,6 +9,7 @@ import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { ReplacementPurpose } from '../../src/transactions/events.ts'
 import { loginAs } from '../support/database-login.ts'
 import { newTransactionId, transferIntent } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { append, decided, heldOf, NOW, REFUSED, type Sent, sent, withTransfers } from '../support/raw-append.ts'
 import { outcomesOf } from '../support/raw-events.ts'
 
@@ -43,13 +44,13 @@ t.test('a signature that costs more than was held must fit, and one that does no
   const { pool, log, signer, ids } = await withSigner(t)
   const [id = ''] = ids
   const dear = await own(log, id, signature(3n))
-  t.match(dear.guards.holds, [{ delta: '21000', must_fit: true }])
+  matchExactly(t, dear.guards.holds, [{ delta: '21000', must_fit: true }])
   await t.rejects(append(signer, unfitted(dear)), REFUSED, 'a hold that may exceed the balance')
   const loose = { ...dear, guards: { holds: (dear.guards.holds ?? []).map((hold) => ({ ...hold, must_fit: false })) } }
   await t.rejects(append(signer, loose), REFUSED)
   await setBalance(pool, 43_000n + 20_999n)
   t.strictSame(await outcomesOf(append(signer, dear)), ['0 insufficient_funds'])
-  t.match(await heldOf(pool), [{ held: '43000' }], 'nothing is changed')
+  matchExactly(t, await heldOf(pool), [{ held: '43000' }], 'nothing is changed')
   await setBalance(pool, 43_000n + 21_000n)
   t.strictSame(await outcomesOf(append(signer, dear)), isAppended)
   const dearer = await own(log, id, replacement(4n))
@@ -68,7 +69,7 @@ t.test('what costs no more is recorded though the balance has shrunk', async (t:
   )
   const failed = { type: 'FailUnsigned', code: 'expired', message: '', now: NOW } as const
   t.strictSame(await outcomesOf(append(signer, await own(log, lost, failed))), isAppended)
-  t.match(await heldOf(pool), [{ held: `${22_000n + 43_000n}` }])
+  matchExactly(t, await heldOf(pool), [{ held: `${22_000n + 43_000n}` }])
 })
 
 t.test('bytes that were found on chain are recorded whatever the wallet has', async (t: Test) => {
@@ -76,7 +77,7 @@ t.test('bytes that were found on chain are recorded whatever the wallet has', as
   await setBalance(pool, 0n)
   const [recovered = '', claimed = ''] = ids
   const found = await own(log, recovered, signature(9n, { recovered: true }))
-  t.match(found.guards, { releases: [{ delta: `${7n * 21_000n}`, must_fit: false }] })
+  matchExactly(t, found.guards, { releases: [{ delta: `${7n * 21_000n}`, must_fit: false }] })
   t.strictSame(await outcomesOf(append(signer, found)), isAppended)
   const newer = await own(log, recovered, replacement(10n, 'bump', { recovered: true }))
   t.strictSame(await outcomesOf(append(signer, newer)), isAppended)
@@ -108,11 +109,11 @@ t.test(
     t.strictSame(await outcomesOf(append(signer, cancelled)), isAppended)
     // 1,000 wei of the amount are left for its gas.
     const dearer = await own(log, id, replacement(3n, 'cancel'))
-    t.match(dearer.guards.holds, [{ delta: '20000', must_fit: true }])
+    matchExactly(t, dearer.guards.holds, [{ delta: '20000', must_fit: true }])
     t.strictSame(await outcomesOf(append(signer, dearer)), ['0 insufficient_funds'])
     await setBalance(pool, 63_000n)
     t.strictSame(await outcomesOf(append(signer, dearer)), isAppended)
-    t.match(await heldOf(pool), [{ held: '63000' }])
+    matchExactly(t, await heldOf(pool), [{ held: '63000' }])
     const follower = await loginAs(t, { pool, url }, 'follower')
     const inclusion = {
       hash: `0x${made.toString(16).padStart(64, '0')}`,

@@ -10,6 +10,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { DAI, RICH, withAssets } from '../support/asset-stage.ts'
 import { type Answer, KEYS } from '../support/http.ts'
 import { transferIntent } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 function assetsOf(answer: Answer) {
   return answer.body.data as { assets: Record<string, unknown>[]; next_cursor: string | null; has_more: boolean }
@@ -79,7 +80,7 @@ t.test('the same idempotency key gives the same token, and another body under it
   const replay = await assets.register(body, headers)
   t.equal(replay.status, 201)
   t.equal(replay.headers['idempotency-replayed'], 'true')
-  t.match((await assets.register({ ...body, contract_address: DAI }, headers)).body.errors, [
+  matchExactly(t, (await assets.register({ ...body, contract_address: DAI }, headers)).body.errors, [
     { code: 'idempotency_key_reused' },
   ])
 })
@@ -107,7 +108,7 @@ t.test('an address without a token is refused, and distinguished from an unavail
   for (const [body, status, item] of refusals) {
     const answer = await assets.register(body)
     t.equal(answer.status, status, JSON.stringify(body))
-    t.match(answer.body.errors, [item])
+    matchExactly(t, answer.body.errors, [item])
   }
   const { rows } = await assets.pool.query('SELECT FROM events')
   t.equal(rows.length, 0)
@@ -129,7 +130,7 @@ t.test('only the network currency and configured tokens have a price, registered
     `INSERT INTO prices VALUES (1000001, 'ETH', 3012.5, '2026-01-01T00:00:00Z'), (1000001, 'DAI', 0.9998, '2026-01-01T00:00:01Z')`,
   )
   const { assets: listed } = assetsOf(await assets.list('?network=ethereum'))
-  t.match(listed, [
+  matchExactly(t, listed, [
     { symbol: 'ETH', contract_address: null, price_usd: '3012.5', price_at: '2026-01-01T00:00:00.000Z' },
     { symbol: 'DAI', contract_address: DAI, price_usd: '0.9998' },
     { symbol: 'DAI', decimals: 2, price_usd: null, price_at: null },
@@ -146,9 +147,9 @@ t.test('assets are listed by network, page by page', async (t: Test) => {
   t.strictSame(await symbols(`?limit=2&cursor=${first.next_cursor}`), ['POL'])
   t.match(assetsOf(await assets.list(`?limit=2&cursor=${first.next_cursor}`)), { has_more: false, next_cursor: null })
   for (const query of ['?cursor=x', `?network=polygon&cursor=${first.next_cursor}`]) {
-    t.match((await assets.list(query)).body.errors, [{ code: 'invalid_cursor', field: 'cursor' }])
+    matchExactly(t, (await assets.list(query)).body.errors, [{ code: 'invalid_cursor', field: 'cursor' }])
   }
-  t.match((await assets.list('?network=binance')).body.errors, [{ code: 'network_not_configured' }])
+  matchExactly(t, (await assets.list('?network=binance')).body.errors, [{ code: 'network_not_configured' }])
 })
 
 t.test('a contract that harms its readers is refused with the reason, and the node serves others', async (t: Test) => {
@@ -167,7 +168,7 @@ t.test('a contract that harms its readers is refused with the reason, and the no
     const { address } = await assets.hostile(reads, describes)
     const answer = await assets.register({ network: 'ethereum', contract_address: address })
     t.equal(answer.status, 422)
-    t.match(answer.body.errors, [{ code: 'not_a_token', field: 'contract_address', message }])
+    matchExactly(t, answer.body.errors, [{ code: 'not_a_token', field: 'contract_address', message }])
   }
   const odd = await assets.hostile(honest, honest)
   const body = { network: 'ethereum', contract_address: odd.address }
@@ -178,7 +179,7 @@ t.test('a contract that harms its readers is refused with the reason, and the no
     ['ODD', 78, /its decimals\(\) is above 77/],
   ] as const) {
     await odd.describe(symbol, decimals)
-    t.match((await assets.register(body)).body.errors, [{ code: 'not_a_token', message }])
+    matchExactly(t, (await assets.register(body)).body.errors, [{ code: 'not_a_token', message }])
   }
   t.equal((await assets.pool.query('SELECT FROM events')).rows.length, 0)
   await odd.describe('O\u202eDD', 77)
@@ -239,7 +240,7 @@ t.test('only an asset that the caller registered is removed', async (t: Test) =>
     [`eip155:1000001/erc20:${DAI.replace('B17', 'b17')}`, 422, 'bad_checksum'],
   ]
   for (const [id, status, code, headers] of refusals)
-    t.match(await assets.remove(id, headers), { status, body: { errors: [{ code }] } }, id)
+    matchExactly(t, await assets.remove(id, headers), { status, body: { errors: [{ code }] } }, id)
   t.equal((await assets.remove(asset_id, { authorization: `Bearer ${KEYS.reader}` })).status, 403)
 
   const asset = await assets.resolve('acme', assets.ethereum, 'WBTC')
@@ -252,7 +253,7 @@ t.test('only an asset that the caller registered is removed', async (t: Test) =>
   await assets.log.append({
     changes: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds: [] } }],
   })
-  t.match(await assets.remove(asset_id), {
+  matchExactly(t, await assets.remove(asset_id), {
     status: 409,
     body: { errors: [{ code: 'asset_has_pending_transactions', details: { transaction_ids: ['tx_1'] } }] },
   })

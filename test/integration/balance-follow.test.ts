@@ -17,6 +17,7 @@ import {
 } from '../support/balances.ts'
 import { withFollowedChain } from '../support/followed-chain.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BOB = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
@@ -31,7 +32,7 @@ t.test('a deposit is recorded automatically for every tenant with the address, a
   await untilBalance(chain, 'wal_b', '7')
   await chain.transfer(fresh(1), 5n)
   await untilBalance(chain, 'wal_a', '12')
-  t.match(await eventsOf(chain, 'wal_a'), [
+  matchExactly(t, await eventsOf(chain, 'wal_a'), [
     {
       type: 'BalanceChanged',
       data: { asset: NATIVE, balance: '7', cause: 'block', blockNumber: 1 },
@@ -108,7 +109,8 @@ t.test('after a reorg the balance is that of the new branch', async (t) => {
       orphanedBlockHash: orphaned?.block_hash,
     },
   })
-  t.match(
+  matchExactly(
+    t,
     (await eventsOf(chain, 'wal_a')).map(({ type, data }) => [type, data.balance]),
     [
       ['BalanceChanged', '10'],

@@ -16,6 +16,7 @@ import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withFollowedChain } from '../support/followed-chain.ts'
 import { KEYS, startTestApp } from '../support/http.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const USDC = tokenAsset(TEST_CHAIN, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 'USDC', 6)
 /** A token of the same name that a tenant registered, without a contract. */
@@ -124,7 +125,7 @@ t.test('a token is named by symbol or contract; a token that a tenant registered
   t.match((await read(wallets.mine, `?asset=${USDC.contract?.toLowerCase()}`)).body.data, usdc)
   t.match((await read(wallets.mine, '?asset=FAKE')).body.data, { balance: '9', usd_value: null })
   const { data } = (await read(wallets.mine, '?include=tokens')).body
-  t.match(data, {
+  matchExactly(t, data, {
     currency: 'ETH',
     balance: '0',
     assets: [{ currency: 'ETH' }, usdc, { currency: 'FAKE', usd_value: null }],
@@ -145,7 +146,7 @@ t.test('a token is named by symbol or contract; a token that a tenant registered
   t.notOk(Object.hasOwn((await read(wallets.mine, '?asset=USDC')).body.data ?? {}, 'stale_since'))
 
   const unknown = await read(wallets.mine, '?asset=DOGE')
-  t.match([unknown.status, unknown.body.errors?.[0]], [422, { code: 'unknown_asset', field: 'asset' }])
+  matchExactly(t, [unknown.status, unknown.body.errors?.[0]], [422, { code: 'unknown_asset', field: 'asset' }])
 })
 
 t.test('before the first observation the chain is read, and nothing is recorded', async (t) => {
@@ -164,8 +165,8 @@ t.test('before the first observation the chain is read, and nothing is recorded'
     'a token without a contract is left out',
   )
   const silent = await read(wallets.mine, '?asset=USDC')
-  t.match([silent.status, silent.body.errors?.[0]], [422, { type: 'chain_error', code: 'token_silent' }])
-  t.match((await pool.query('SELECT count(*)::integer AS rows FROM balances')).rows, [{ rows: 0 }])
+  matchExactly(t, [silent.status, silent.body.errors?.[0]], [422, { type: 'chain_error', code: 'token_silent' }])
+  matchExactly(t, (await pool.query('SELECT count(*)::integer AS rows FROM balances')).rows, [{ rows: 0 }])
   await record(wallets.mine, NATIVE, '7', 1, '2026-11-21T11:00:00.000Z')
   t.match((await read(wallets.mine)).body.data, { balance: '0.000000000000000007' }, 'the stored balance is returned')
 })
@@ -192,19 +193,21 @@ t.test('with `at` a balance is shown as it was known then', async (t) => {
   })
   t.match((await at('2026-11-21T12:02:59.999+01:00')).data, { balance: '2' })
   t.match((await at('2026-11-21T11:59:00Z')).data, { balance: '3' })
-  t.match((await at('2026-11-21T11:02:00Z', '&include=tokens')).data, { assets: [{ currency: 'ETH', balance: '2' }] })
-  t.match((await at('2026-11-21T11:03:00Z', '&include=tokens')).data, {
+  matchExactly(t, (await at('2026-11-21T11:02:00Z', '&include=tokens')).data, {
+    assets: [{ currency: 'ETH', balance: '2' }],
+  })
+  matchExactly(t, (await at('2026-11-21T11:03:00Z', '&include=tokens')).data, {
     assets: [{ balance: '3' }, { currency: 'USDC' }],
   })
 
   for (const early of ['2026-11-21T11:00:59.999Z', '0000-01-01T00:00:00Z']) {
-    t.match((await at(early)).errors, [{ type: 'not_found', code: 'balance_not_observed' }])
+    matchExactly(t, (await at(early)).errors, [{ type: 'not_found', code: 'balance_not_observed' }])
   }
-  t.match((await at('2026-11-21T12:00:00.001Z')).errors, [
+  matchExactly(t, (await at('2026-11-21T12:00:00.001Z')).errors, [
     { type: 'validation_error', code: 'time_in_future', field: 'at' },
   ])
   for (const bad of ['yesterday', '2026-11-21', '2026-11-21T11:00:00', '2026-13-01T00:00:00Z', '1763726400']) {
-    t.match((await at(bad)).errors, [{ type: 'validation_error', field: 'at' }], bad)
+    matchExactly(t, (await at(bad)).errors, [{ type: 'validation_error', field: 'at' }], bad)
   }
   // However long the stream: the index leads to one event.
   const { rows } = await pool
@@ -233,7 +236,7 @@ t.test('with `at` a token has the decimals that it was registered with then', as
   await ask({ type: 'RemoveAsset', now: '2026-11-21T11:02:00.000Z' }, '2026-11-21T11:02:00.000Z')
   await register(4, '2026-11-21T11:03:00.000Z')
   await record(wallets.mine, { ...FAKE, decimals: 4 }, '991', 2, '2026-11-21T11:05:00.000Z')
-  t.match((await pool.query('SELECT decimals FROM assets')).rows, [{ decimals: 4 }])
+  matchExactly(t, (await pool.query('SELECT decimals FROM assets')).rows, [{ decimals: 4 }])
   for (const [minute, balance, decimals] of [
     ['01', '990', 0],
     ['02', '990', 0],
@@ -269,7 +272,7 @@ t.test('a resource of another tenant is refused in the same words as one that do
   await record(wallets.foreign, NATIVE, '1', 1, '2026-11-21T11:00:00.000Z', 'globex')
   t.equal((await read(wallets.archived)).status, 200, 'the balance of an archived wallet is still readable')
   const unready = await read(wallets.unready)
-  t.match([unready.status, unready.body.errors?.[0]?.code], [409, 'wallet_not_ready'])
+  matchExactly(t, [unready.status, unready.body.errors?.[0]?.code], [409, 'wallet_not_ready'])
   const absent = await read('wal_01977b3e-6f7a-7c3e-9f5b-00000000000f')
   const foreign = await read(wallets.foreign)
   t.equal(absent.status, 404)

@@ -22,6 +22,7 @@ import {
 } from '../support/balances.ts'
 import { type FollowedChain, RICH, withFollowedChain } from '../support/followed-chain.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 
@@ -183,7 +184,7 @@ t.test('prices are those of the feeds; an old one is dropped, and a silent node 
   const prices = async () =>
     (await pool.query('SELECT symbol, trim_scale(usd) AS usd, updated_at FROM prices ORDER BY symbol')).rows
   await refresh(client)
-  t.match(await prices(), [
+  matchExactly(t, await prices(), [
     { symbol: 'ETH', usd: '3000' },
     { symbol: 'USDC', usd: '1' },
   ])

@@ -92,8 +92,8 @@ t.test('transactions, receipts and logs of a real block are read as they are', a
     value: 10n ** 18n,
     status: 'success',
     gasUsed: 21_000n,
-    logs: [],
   })
+  t.strictSame(found(sent)?.logs, [])
   t.hasStrict(found(reverted), { to: null, nonce: 1, value: 0n, status: 'reverted' })
   const [log] = found(logged)?.logs ?? []
   assert.ok(log)

@@ -8,6 +8,7 @@ import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 
@@ -48,7 +49,7 @@ t.test('reads a function by ABI, by signature and by data, with values by positi
   const args = [{ x: '-7', label: 'length' }, ['0x01020304', '0x0a0b0c0d'], true]
   const { status, body } = await call({ mode: 'read', function: 'describe', args })
   t.equal(status, 200)
-  t.match(body.data, {
+  matchExactly(t, body.data, {
     mode: 'read',
     success: true,
     call: {
@@ -79,10 +80,11 @@ t.test('reads a function by ABI, by signature and by data, with values by positi
     function_signature: 'overloaded(uint256) view returns (uint256)',
     args: ['41'],
   })
-  t.match(signed.body.data.return_values, [{ value: '42' }])
+  matchExactly(t, signed.body.data.return_values, [{ value: '42' }])
   const data = CALLEE.abi.encodeFunctionData('overloaded(string)', ['same'])
   const raw = await call({ mode: 'read', data })
-  t.match(raw.body.data, { return_values: [], decoding: 'none', call: { function: null, args: null }, success: true })
+  matchExactly(t, raw.body.data.return_values, [])
+  t.match(raw.body.data, { decoding: 'none', call: { function: null, args: null }, success: true })
   const large = await call({ mode: 'read', function: 'large', args: [20_000] })
   t.match(large.body.data, { decoding: 'too_large', return_values: null })
   t.equal(large.body.data.return_data.length, 2 + 2 * 20_064)
@@ -91,10 +93,10 @@ t.test('reads a function by ABI, by signature and by data, with values by positi
 t.test('a call that reverts says why: custom errors, panics, endless loops, errors inside of errors', async (t) => {
   const revert = async (body: object) => {
     const { status, body: answer } = await call({ mode: 'simulate', ...body })
-    t.match([status, answer.data.success, answer.data.return_values], [200, false, null])
+    matchExactly(t, [status, answer.data.success, answer.data.return_values], [200, false, null])
     return answer.data.revert
   }
-  t.match(await revert({ function: 'refuse', args: [false] }), {
+  matchExactly(t, await revert({ function: 'refuse', args: [false] }), {
     name: 'Refused',
     args: [{ name: 'who', value: wallet.address }, { name: 'points' }],
     reason: /^Refused\(who: /,
@@ -107,7 +109,7 @@ t.test('a call that reverts says why: custom errors, panics, endless loops, erro
 
 t.test('a simulation shows the gas and what the wallet gives and gets', async (t) => {
   const { body } = await call({ mode: 'simulate', function: 'pay', args: [RECIPIENT], value: '0.25' })
-  t.match(body.data, { success: true, balance_changes: [{ asset: 'ETH', change: '-0.25' }] })
+  matchExactly(t, body.data, { success: true, balance_changes: [{ asset: 'ETH', change: '-0.25' }] })
   t.ok(Number(body.data.gas_estimate) > 21_000)
   t.equal((await onChain(stage, wallet)).length, 0, 'nothing was sent')
 })
@@ -122,7 +124,7 @@ t.test('a sent call is a transaction with its decoded call, and lands once', asy
   await until(wallet, first.body.data.transaction_id, 'submitted')
   await mine()
   const view = await until(wallet, first.body.data.transaction_id, 'mined', 'confirmed')
-  t.match(view, {
+  matchExactly(t, view, {
     type: 'CONTRACT',
     to: callee,
     amount: '0',
@@ -142,7 +144,7 @@ t.test('a sent call is a transaction with its decoded call, and lands once', asy
     events_truncated: boolean
   }
   t.equal(events_truncated, false)
-  t.match(events, [
+  matchExactly(t, events, [
     {
       address: callee,
       name: 'Counted',
@@ -166,11 +168,11 @@ t.test('what a call allows others to spend is shown, with a warning if it has no
   const inner = new Interface(['function approve(address, uint256)']).encodeFunctionData('approve', [RECIPIENT, 5])
   const spend = { kind: 'approve', token: callee, spender: toChecksumAddress(RECIPIENT), amount: 'unlimited' }
   const simulated = await call({ ...approve, mode: 'simulate' })
-  t.match(simulated.body.data.call, { spends: [spend], warnings: [{ code: 'unlimited_spend' }] })
+  matchExactly(t, simulated.body.data.call, { spends: [spend], warnings: [{ code: 'unlimited_spend' }] })
   const multicall = { function_signature: 'multicall(bytes[])', args: [[inner]], gas_limit: 100_000 }
   const { body } = await call(multicall)
   const { call: sent } = (await stage.read(wallet, body.data.transaction_id)) as unknown as { call: object }
-  t.match(sent, { function: 'multicall', spends: [{ ...spend, amount: '5' }], warnings: [] })
+  matchExactly(t, sent, { function: 'multicall', spends: [{ ...spend, amount: '5' }], warnings: [] })
   await settle()
 })
 
@@ -198,7 +200,7 @@ t.test('native currency goes with a call, and is held until it is in a block', a
 t.test('a call that reverts now is refused with the reason, and with gas_limit fails unsigned with it', async (t) => {
   const { status, body } = await call({ function: 'refuse', args: [false] })
   t.equal(status, 422)
-  t.match(body.errors, [{ code: 'view_function' }])
+  matchExactly(t, body.errors, [{ code: 'view_function' }])
   const pull = { function_signature: 'pull(address,uint256)', args: [callee, '1'] }
   t.equal(await mistakeOf(pull), '422 contract_address call_reverts')
   const sent = await call({ ...pull, gas_limit: 100_000 })

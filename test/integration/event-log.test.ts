@@ -2,7 +2,6 @@
 import t, { type Test } from 'tap'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { change } from '../../src/event-log/aggregate.ts'
-import { appendApart } from '../../src/event-log/append-apart.ts'
 import {
   FenceLost,
   HoldRefused,
@@ -280,15 +279,15 @@ t.test('a change that the database cannot hold is skipped, and those beside it a
   const free = { readModels: { rows: requested(ids[2] ?? '', tooMuch).readModels.rows, holds: [] } }
   const changes = ids.map((id, n) => (n === 2 ? { ...requested(id, tooMuch), ...free } : requested(id)))
   const aside: string[] = []
-  const onSetAside = (streamId: string) => void aside.push(streamId)
-  t.equal(await appendApart(log, changes, { guards: {}, onSetAside }), 6)
+  const onUnstorable = (streamId: string) => void aside.push(streamId)
+  t.equal((await log.commit(changes, { onUnstorable })).length, 6)
   t.strictSame(aside, [`transaction-${ids[2]}`])
   const { rows } = await pool.query('SELECT transaction_id FROM transactions ORDER BY transaction_id')
   t.strictSame(
     rows.map(({ transaction_id }) => transaction_id),
     ids.toSpliced(2, 1).sort(),
   )
-  t.equal(await appendApart(log, [], { guards: {}, onSetAside }), 0)
+  t.equal((await log.commit([], { onUnstorable })).length, 0)
   const taken = [requested(ids[0] ?? '', { memo: 'another' }), requested(newTransactionId())]
-  await t.rejects(appendApart(log, taken, { guards: {}, onSetAside }), StreamConflict, 'a conflict is not set aside')
+  await t.rejects(log.commit(taken, { onUnstorable }), StreamConflict, 'a conflict is not left out')
 })

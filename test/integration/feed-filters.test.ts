@@ -9,6 +9,7 @@ import { createMetrics } from '../../src/http/metrics.ts'
 import { type FeedApi, type FeedPage, serveFeed } from '../support/feed-stage.ts'
 import { KEYS, told } from '../support/http.ts'
 import { withLog } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { listing, rowsRead } from '../support/plans.ts'
 import { CATALOGUE, PUBLIC_LOG } from '../support/public-log.ts'
 
@@ -175,7 +176,7 @@ t.test(
     const get = (query: string, key: string = KEYS.full) =>
       api.send({ url: `/v1/events?${query}`, headers: { authorization: `Bearer ${key}` } })
     const first = await get('types=watch.incoming')
-    t.match(first.body.data, { events: [], has_more: true, next_after: String })
+    matchExactly(t, first.body.data, { events: [], has_more: true, next_after: String })
     const after = `after=${encodeURIComponent(String(first.body.data?.next_after))}`
     const refused = await get(`types=watch.incoming&${after}`)
     t.strictSame(told(refused), ['- quota_skipped_events_per_second'])

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { FeedStream } from '../support/event-stream.ts'
 import { type FeedStage, withFeed } from '../support/feed-stage.ts'
 import { KEYS } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 /** The ids in the order of the log, as the log has them. */
@@ -110,7 +111,7 @@ t.test('a request that waits gets no event if its key was revoked meanwhile', as
   stage.key.state = 'revoked'
   await stage.transfers(1)
   const { status, body } = await waiting
-  t.match([status, body.errors], [401, [{ code: 'api_key_invalid' }]])
+  matchExactly(t, [status, body.errors], [401, [{ code: 'api_key_invalid' }]])
 })
 
 t.test('a process that stops tells its readers to reconnect, and answers those that wait', async (t: Test) => {

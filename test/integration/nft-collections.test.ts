@@ -15,6 +15,7 @@ import { contentOf } from '../../src/nft/metadata/content.ts'
 import { mine, rowOf, settle } from '../support/calls.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ASYNC, COLLECTION, type Data, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { ACME, makeWallet } from '../support/wallet-parts.ts'
 
@@ -62,7 +63,9 @@ t.test('a collection needs a name and a symbol: the rest is filled in, and its a
     depends_on: null,
   })
   const { rows } = await calls.pool.query('SELECT * FROM wallets WHERE wallet_id = $1', [data.wallet_id])
-  t.match(rows, [{ type: 'hd', external_id: 'bursar-issuer-ethereum', label: 'NFT issuer', address: data.owner }])
+  matchExactly(t, rows, [
+    { type: 'hd', external_id: 'bursar-issuer-ethereum', label: 'NFT issuer', address: data.owner },
+  ])
 
   const url = `/v1/nft/collections/${data.collection_id}`
   t.strictSame((await get(url)).body.data, data)
@@ -150,7 +153,7 @@ t.test('without funds, or without metadata on IPFS, no collection is created', a
   const poor = await withNftApi(t, { issuerFunds: 10n })
   const refused = await poor.post(CREATE, COLLECTION, ASYNC)
   t.equal(refused.status, 422)
-  t.match(refused.body.errors, [
+  matchExactly(t, refused.body.errors, [
     {
       type: 'insufficient_funds',
       code: 'insufficient_funds',

@@ -7,6 +7,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { type Answer, startTestApp, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ASYNC, type Data, METADATA, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
@@ -21,7 +22,7 @@ t.test('a mint gets its number before anything is sent, and shows its outcome', 
   const answer = await mint(collection_id)
   t.equal(answer.status, 202)
   const data = answer.body.data as Data
-  t.match(data, {
+  matchExactly(t, data, {
     mint_id: /^mint_/,
     collection_id,
     minting_type: 'DIRECT',
@@ -213,7 +214,7 @@ t.test('a full collection refuses mints; pending ones count, failed ones do not'
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => mint(collection_id)))
   t.strictSame(answers.map(({ status }) => status).toSorted(), [202, 202, 202, 409, 409])
   const full = await mint(collection_id)
-  t.match(full.body.errors, [
+  matchExactly(t, full.body.errors, [
     { type: 'conflict', code: 'max_supply_reached', details: { max_supply: 3, minted: 3, remaining: 0 } },
   ])
   const failing = String(answers.find(({ status }) => status === 202)?.body.data?.transaction_id)
@@ -226,7 +227,8 @@ t.test('a full collection refuses mints; pending ones count, failed ones do not'
   const batch = { minting_type: 'BATCH', recipient: undefined, metadata: undefined }
   t.strictSame(told(await mint(collection_id, { ...batch, items: items(2) })), ['- max_supply_reached'])
   const next = await mint(collection_id)
-  t.match(
+  matchExactly(
+    t,
     [next.status, next.body.data?.token_id, next.body.data?.edition],
     [202, '4', 3],
     'a token id is not used again',

@@ -8,6 +8,7 @@ import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -98,7 +99,7 @@ t.test(
       recipient: STRANGER,
       metadata: { name: 'One' },
     })
-    t.match(refused.body.errors, [{ code: 'collection_failed' }])
+    matchExactly(t, refused.body.errors, [{ code: 'collection_failed' }])
     await requireReplayed(t, stage)
   },
 )
@@ -116,12 +117,12 @@ t.test(
     await stage.outside({ to: collection.contract, data: NFT.encodeFunctionData('burn', [tokenId]) })
     await eventually(async () => (await stage.owners(collection)).length === 0)
     t.match(await readMint(stage, id), { status: 'MINTED' }, 'a burnt token was minted')
-    t.match((await stage.post(`/v1/nft/mints/${id}/redeem`, { recipient: STRANGER })).body.errors, [
+    matchExactly(t, (await stage.post(`/v1/nft/mints/${id}/redeem`, { recipient: STRANGER })).body.errors, [
       { code: 'already_redeemed' },
     ])
-    t.match((await stage.post(`/v1/nft/mints/${id}/revoke`)).body.errors, [{ code: 'already_redeemed' }])
+    matchExactly(t, (await stage.post(`/v1/nft/mints/${id}/revoke`)).body.errors, [{ code: 'already_redeemed' }])
     const [minted, ...more] = (await told(stage, id)).slice(2)
-    t.match(minted, {
+    matchExactly(t, minted, {
       type: 'nft.mint.minted',
       data: { status: 'MINTED', transaction_id: null, tokens: [{ owner: STRANGER }] },
     })
@@ -130,7 +131,7 @@ t.test(
     await stage.rpc('evm_increaseTime', 7)
     await stage.mine(6)
     await untilMint(stage, id, 'LAZY')
-    t.match((await told(stage, id)).slice(3), [{ type: 'nft.mint.reorged', data: { status: 'LAZY' } }])
+    matchExactly(t, (await told(stage, id)).slice(3), [{ type: 'nft.mint.reorged', data: { status: 'LAZY' } }])
     await requireReplayed(t, stage)
   },
 )
@@ -157,7 +158,9 @@ t.test(
     await stage.service.startWorker('chain-follower')
     await stage.mine()
     t.match(await untilMint(stage, id, 'MINTED'), { owner: STRANGER, outcome: 'BY_HOLDER', transaction_id: null })
-    t.match((await told(stage, id)).slice(2), [{ type: 'nft.mint.minted', data: { tokens: [{ owner: STRANGER }] } }])
+    matchExactly(t, (await told(stage, id)).slice(2), [
+      { type: 'nft.mint.minted', data: { tokens: [{ owner: STRANGER }] } },
+    ])
     await stage.mine(2)
     t.equal((await told(stage, id)).length, 3, 'it is told once')
     await requireReplayed(t, stage)
@@ -184,7 +187,7 @@ t.test('a lost race for a voucher is told as the token that was minted, and not 
   await stage.settle()
   await untilMint(stage, own.id, 'MINTED')
   const [minted] = (await told(stage, own.id)).slice(2)
-  t.match(minted, {
+  matchExactly(t, minted, {
     type: 'nft.mint.minted',
     data: { tokens: [{ owner: stage.issuer.address }], transaction_id: /^tx_/ },
   })
@@ -218,13 +221,18 @@ t.test("a token of another tenant's collection is listed, transferred, approved 
   await stage.rpc('anvil_setBalance', wallet.address, '0xde0b6b3a7640000')
   const holder = { id: wallet.wallet_id, address: wallet.address }
   const transfer = { collection_id: collection.id, token_id: '1', from: holder.address, to: STRANGER }
-  t.match((await ask('/v1/nft/transfer', transfer)).body.errors, [{ code: 'collection_not_found' }], 'nothing is held')
+  matchExactly(
+    t,
+    (await ask('/v1/nft/transfer', transfer)).body.errors,
+    [{ code: 'collection_not_found' }],
+    'nothing is held',
+  )
   for (let n = 0; n < 2; n += 1) await stage.mint(collection, holder.address)
   await stage.settle()
   await stage.mine(2)
   const list = async () => (await ask(`/v1/wallets/${holder.id}/nfts`)).body.data.nfts
   await eventually(async () => (await list()).length === 2)
-  t.match(await list(), [
+  matchExactly(t, await list(), [
     { collection_id: collection.id, token_id: '2', name: 'One' },
     { collection_id: collection.id, token_id: '1', contract_address: collection.contract },
   ])
@@ -249,7 +257,7 @@ t.test("a token of another tenant's collection is listed, transferred, approved 
         data: `${selector}${'00'.repeat(96)}`,
       },
     })
-    t.match(refused.body.errors, [{ code: 'managed_contract' }], name)
+    matchExactly(t, refused.body.errors, [{ code: 'managed_contract' }], name)
   }
   const approved = await call('approve', [STRANGER, '2'])
   t.equal(approved.status, 202, JSON.stringify(approved.body))

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { encodeErc721Transfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -37,7 +38,7 @@ t.test('mints, transfers from outside and burns show, and a reorg takes them bac
   await stage.outside({ to: collection.contract, data: `0x42966c68${'3'.padStart(64, '0')}` })
   await until(t, owners, [`1 ${holder.address} 1`, `2 ${holder.address} 1`])
   const list = async () => (await stage.ask({ path: `/v1/wallets/${holder.id}/nfts` })).body.data
-  t.match(await list(), {
+  matchExactly(t, await list(), {
     nfts: [
       { collection_id: collection.id, token_id: '2' },
       {
@@ -55,8 +56,8 @@ t.test('mints, transfers from outside and burns show, and a reorg takes them bac
   })
   const token = async (id: number) =>
     (await stage.ask({ path: `/v1/nft/collections/${collection.id}/tokens/${id}` })).body.data
-  t.match(await token(1), { owner: holder.address, owners: [{ owner: holder.address, amount: '1' }] })
-  t.match(await token(3), { status: 'MINTED', owner: null, owners: [] }, 'a burnt token has no owner')
+  matchExactly(t, await token(1), { owner: holder.address, owners: [{ owner: holder.address, amount: '1' }] })
+  matchExactly(t, await token(3), { status: 'MINTED', owner: null, owners: [] }, 'a burnt token has no owner')
   await requireReplayed(t, stage)
 
   await stage.rpc('evm_revert', before)
@@ -86,7 +87,7 @@ t.test('units of ERC-1155 are counted for each holder, page by page and by colle
   await until(t, () => stage.owners(units), [`1 ${holder.address} 30`, `1 ${STRANGER} 70`].toSorted())
 
   const { body } = await stage.ask({ path: `/v1/nft/collections/${units.id}/tokens/1` })
-  t.match(body.data, {
+  matchExactly(t, body.data, {
     owner: null,
     owners: [
       { owner: STRANGER, amount: '70' },

@@ -14,6 +14,7 @@ import { mintAggregate } from '../../src/nft/tokens/mint-aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { NATIVE } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { hashOf, KEY_ID, type OperatorStage, REQUESTED_BY, signature, withOperator } from '../support/operator-stage.ts'
 
 const GWEI = 1_000_000_000n
@@ -52,11 +53,11 @@ t.test('explain', async (t) => {
     'explain shows the caller and the basis of the acceptance, recorded or derived from the log',
     async (t) => {
       const story = await tell(id)
-      t.match(story.story, [{ event: 'TransferRequested', who: `API key "payroll" ${KEY_ID} of tenant acme` }])
+      matchExactly(t, story.story, [{ event: 'TransferRequested', who: `API key "payroll" ${KEY_ID} of tenant acme` }])
       const facts = Object.fromEntries(
         story.story[0]?.details.map(({ name, value, source }) => [name, [value, source]]) ?? [],
       )
-      t.match(facts, {
+      matchExactly(t, facts, {
         'request id': ['req_1', 'recorded'],
         'idempotency key': ['invoice-1042', 'recorded'],
         reference: ['invoice-1', 'recorded'],
@@ -65,7 +66,7 @@ t.test('explain', async (t) => {
         'held back': [/0\.000000000000001 ETH, and 0\.000000000000042 ETH for 21000 gas/, 'recorded'],
         'balance then': [/^1 ETH at block 1, of which 0\.000000000000026 ETH was held by other requests$/, 'derived'],
       })
-      t.match(story.dependents, [{ id: dependent }])
+      matchExactly(t, story.dependents, [{ id: dependent }])
       t.match(await tell(dependent), { depends_on: { id }, now: { says: new RegExp(`waits for ${id}`) } })
       t.match(detail(await tell(other), 0, 'fee quote')?.value, /not recorded/)
     },
@@ -81,7 +82,7 @@ t.test('explain', async (t) => {
     await record(stage, keyLimitAggregate, keyId, reached)
     await record(stage, apiKeyAggregate, keyId, golden<ApiKeyRevoked>('ApiKeyRevoked.v2'))
     const { story } = await tell(keyId)
-    t.match(story, [
+    matchExactly(t, story, [
       { event: 'ApiKeyIssued' },
       { event: 'ApiKeyLimitReached', text: 'refused a request for 110.5 USD: 80 were left of 1000 in 86400 s' },
       { event: 'ApiKeyRevoked' },
@@ -130,7 +131,11 @@ async function wholeLife(t: Test, stage: OperatorStage, id: string): Promise<voi
     t.match(detail(story, 5, 'hash')?.value, /\(original\)$/, 'the mined hash is that of the original version')
     t.match(detail(story, 6, 'reorg'), { value: '3 blocks, from block 101 back to 98', source: 'derived' })
     t.match(detail(story, 7, 'hash')?.value, /\(speed_up\)$/)
-    t.match(story.now, { state: 'mined', says: /1 of 2 confirmations/, next: [{ say: 'Wait for 1 block more.' }] })
+    matchExactly(t, story.now, {
+      state: 'mined',
+      says: /1 of 2 confirmations/,
+      next: [{ say: 'Wait for 1 block more.' }],
+    })
     const { code, out } = await run(`explain ${id}`)
     t.equal(code, 0)
     t.match(out, /… .* until it was signed\n.*signed with nonce 0/)
@@ -147,7 +152,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
   await t.test('explain takes a hash of any version and a wallet, and refuses other ids', async (t) => {
     t.match(await tell(hashOf(id, 0)), { transaction_id: id }, 'the hash of a replaced version is found')
     await record(stage, walletAggregate, walletId, { type: 'WalletArchived', data: { archivedAt: stage.log.now() } })
-    t.match(JSON.parse((await run(`explain ${walletId} --json`)).out), {
+    matchExactly(t, JSON.parse((await run(`explain ${walletId} --json`)).out), {
       of: `wallet ${walletId}`,
       story: [{ event: 'WalletArchived', who: `API key "payroll" ${KEY_ID} of tenant acme`, text: 'archived' }],
       transactions: [{ id: dependent }, { id }, { id: other }],
@@ -182,7 +187,7 @@ async function lookUps(t: Test, stage: OperatorStage, { id, other, dependent, wa
     const wallet = await stage.wallet()
     const first = await stage.request(wallet, { subject })
     const second = await stage.request(wallet, { subject })
-    t.match(JSON.parse((await run(`explain ${batchId} --json`)).out), {
+    matchExactly(t, JSON.parse((await run(`explain ${batchId} --json`)).out), {
       of: `batch of transfers ${batchId}`,
       story: [{ who: `API key "payroll" ${KEY_ID} of tenant acme`, text: 'A batch of transfers was accepted' }],
       transactions: [{ id: second }, { id: first }],

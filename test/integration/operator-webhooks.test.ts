@@ -1,5 +1,6 @@
 /** What `webhooks` and `stuck` show of webhooks, on a real database. */
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { holdLease, withOperator } from '../support/operator-stage.ts'
 
 /** A webhook whose receiver answers 500, with one delivery that waits; the log has an event of it and one after it. */
@@ -31,7 +32,7 @@ t.test('webhooks lists webhooks with what waits, and stuck what is wrong with th
   await holdLease(pool, 'webhooks', 3_600_000)
   const json = await run('webhooks --json')
   const { webhooks, findings } = JSON.parse(json.out)
-  t.match(webhooks, [
+  matchExactly(t, webhooks, [
     {
       webhook_id: 'whk_1',
       tenant_id: 'acme',
@@ -42,30 +43,34 @@ t.test('webhooks lists webhooks with what waits, and stuck what is wrong with th
       last_error: null,
     },
   ])
-  t.match([json.code, findings], [1, [{ kind: 'webhook_failing', subject: 'whk_1', problem: /answered with 500/ }]])
+  matchExactly(
+    t,
+    [json.code, findings],
+    [1, [{ kind: 'webhook_failing', subject: 'whk_1', problem: /answered with 500/ }]],
+  )
   t.match((await run('webhooks')).out, /^whk_1 +acme +mainnet +failing for 1 h 0 min +2 +1 h 0 min +2 +never +https:/m)
-  t.match(JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_failing' }])
+  matchExactly(t, JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_failing' }])
 
   await pool.query('UPDATE webhook_health SET failing_since = NULL')
   t.strictSame(JSON.parse((await run('stuck --json')).out).findings, [], 'the second one waits for the first')
   await pool.query(`UPDATE webhook_deliveries SET due_at = now() - interval '1 minute'`)
-  t.match(JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_not_sent', for_ms: Number }])
+  matchExactly(t, JSON.parse((await run('stuck --json')).out).findings, [{ kind: 'webhook_not_sent', for_ms: Number }])
   await pool.query(`UPDATE webhook_deliveries SET state = 'delivered'`)
   for (const sql of REPLAYS) await pool.query(sql)
   const given = JSON.parse((await run('webhooks --json')).out)
-  t.match(given.replays, [
+  matchExactly(t, given.replays, [
     { replay_id: 'rpl_2', webhook_id: 'whk_1', state: 'running', queued: 9 },
     { replay_id: 'rpl_3', state: 'expired', queued: 0 },
   ])
-  t.match(given.findings, [{ kind: 'webhook_replay_expired', subject: 'rpl_3' }])
+  matchExactly(t, given.findings, [{ kind: 'webhook_replay_expired', subject: 'rpl_3' }])
   t.match((await run('webhooks')).out, /^rpl_2 +whk_1 +running +9 +20 d 0 h ago +\d+ ms ago$/m)
   await pool.query(`UPDATE webhook_replay_progress SET advanced_at = now() - interval '1 hour'`)
-  t.match(JSON.parse((await run('stuck --json')).out).findings, [
+  matchExactly(t, JSON.parse((await run('stuck --json')).out).findings, [
     { kind: 'webhook_replay_stopped', subject: 'rpl_2' },
     { kind: 'webhook_replay_expired', subject: 'rpl_3' },
   ])
   await pool.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'requested'`)
-  t.match(JSON.parse((await run('webhooks --json')).out).replays, [
+  matchExactly(t, JSON.parse((await run('webhooks --json')).out).replays, [
     { state: 'waits_until_enabled' },
     { state: 'expired' },
   ])

@@ -9,7 +9,7 @@ import { migrate } from '../../src/event-log/migrate.ts'
 import * as mpcKeys from '../../src/mpc-wallets/sql.ts'
 import * as nft from '../../src/nft/sql.ts'
 import * as recovery from '../../src/recovery/sql.ts'
-import * as signatures from '../../src/signatures/sql.ts'
+import { UNSIGNED } from '../../src/signatures/capability.ts'
 import * as transactions from '../../src/transactions/sql.ts'
 import * as wallets from '../../src/wallets/sql.ts'
 import * as webhooks from '../../src/webhooks/sql.ts'
@@ -62,8 +62,8 @@ const CONDITIONS: Readonly<Record<string, string>> = {
   api_keys_to_expire: access.TO_EXPIRE,
   mpc_refreshes_open: mpcKeys.OPEN,
   nft_vouchers_unsigned: nft.UNSIGNED,
-  signatures_pending: signatures.UNSIGNED,
-  signatures_pending_of_tenant: signatures.UNSIGNED,
+  signatures_pending: UNSIGNED,
+  signatures_pending_of_tenant: UNSIGNED,
   transactions_in_flight: transactions.hasNonce('transactions'),
   transactions_to_settle: transactions.inUnsettledBlock('transactions'),
   transactions_unmined_of_tenant: transactions.inNoBlock('transactions'),

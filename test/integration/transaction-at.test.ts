@@ -1,7 +1,6 @@
 /** Transactions as of a past time. */
 import t, { type Test } from 'tap'
 import { change, type Loaded } from '../../src/event-log/aggregate.ts'
-import { decided } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { createTransactionReads, type TransactionFilter } from '../../src/transactions/read-transactions.ts'
@@ -24,7 +23,7 @@ async function withStory(t: Test) {
       metadata: { tenantId: 'acme', actor: 'test' },
       now: MINUTE(minute),
     })
-    await log.append({ changes: decided([made]) })
+    await log.commit([made])
     loaded = made?.after ?? loaded
   }
   const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
@@ -73,7 +72,7 @@ t.test('reads at the same time get each its transaction, exact in every digit, i
     const opening = { id: newTransactionId(), state, version: 0, hash: '' }
     const metadata = { tenantId: 'acme', actor: 'test' }
     const opened = change(transactionAggregate, opening, command, { metadata, now: MINUTE(2) })
-    await log.append({ changes: decided([opened]) })
+    await log.commit([opened])
     ids.push(opening.id)
   }
   const one = (wanted: string) => reads.read(OWNER, 'wal_1', wanted)
@@ -115,7 +114,7 @@ t.test('a list returns what existed at that time, in its state of that time, pag
     },
     { metadata: { tenantId: 'acme', actor: 'test' }, now: MINUTE(2) },
   )
-  await log.append({ changes: decided([opened]) })
+  await log.commit([opened])
   const list = async (minute: number, filter: Partial<TransactionFilter> = {}, tenant = 'acme') => {
     const { views, goesOnAfter } = await readsAt.list(tenant, 'wal_1', { limit: 2, ...filter }, MINUTE(minute))
     return { told: views.map(({ transaction_id: id, state }) => [id, state]), goesOnAfter }

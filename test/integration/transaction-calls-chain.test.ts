@@ -71,7 +71,7 @@ async function withChain(t: Test, calls: Calls) {
     maxInFlight: 64,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
-    onSetAside: (id, error) => {
+    onUnstorable: (id, error) => {
       throw new Error(id, { cause: error })
     },
     chainOf: () => ({

@@ -183,7 +183,7 @@ function createSigner(world: World, ports: PortsOf) {
     monotonicNow: world.databaseNow,
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
-    onSetAside: () => undefined,
+    onUnstorable: () => undefined,
     replace: createReplaceInLane({
       ...shared,
       quoteOf: quote,
@@ -272,6 +272,5 @@ function createSubmitter(world: World, ports: PortsOf) {
     rebroadcastAfterMs: REBROADCAST_AFTER_MS,
     onRefused: () => undefined,
     onLeft: () => undefined,
-    pauseOnConflict: async () => undefined,
   })
 }

@@ -1,7 +1,6 @@
 /** Balances as production maintains them: from touched blocks, after forks, and the reads that no block triggers. */
 
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
-import { appendDecided } from '../../src/balances/append-decided.ts'
 import { changesOfReadings } from '../../src/balances/changes-of-readings.ts'
 import type { ObservationCause } from '../../src/balances/events.ts'
 import type { HolderReads } from '../../src/balances/holder-reads.ts'
@@ -120,9 +119,5 @@ export async function lookAtAll(
     world.lanes.map((lane) => holdingOf(lane)),
     block,
   )
-  await appendDecided(
-    log,
-    () => changesOfReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }),
-    { pause: async () => undefined },
-  )
+  await log.commit(() => changesOfReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }))
 }

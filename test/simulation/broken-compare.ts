@@ -3,7 +3,7 @@
  * tags, and what would make the tags useless. The production's comparison runs after it.
  */
 import { change } from '../../src/event-log/aggregate.ts'
-import { decided, type EventLog } from '../../src/event-log/log.ts'
+import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import type { CompareLane } from '../../src/transactions/compare-lane.ts'
@@ -70,7 +70,7 @@ export function brokenCompare(world: World, log: EventLog, node: Node, compare: 
       const metadata = { tenantId: state.intent.tenantId, actor: 'mutant' }
       changes.push(change(transactionAggregate, item, command, { metadata, now: log.now() }))
     }
-    if (decided(changes).length > 0) await log.append({ changes: decided(changes), guards: { fence: lease } })
+    await log.commit(changes, { fence: lease })
     return compare(
       lane,
       lease,

@@ -4,14 +4,14 @@
  */
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Event } from '../../src/core/messages.ts'
-import { type Aggregate, change, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
-import type { EventLog } from '../../src/event-log/log.ts'
-import { repeatOnConflict } from '../../src/event-log/repeat-on-conflict.ts'
+import { createExecute, type EventLog } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
+import type { RecordedRow, RowsOf } from '../../src/transactions/check-recorded.ts'
 import { laneWork } from '../../src/transactions/jobs.ts'
 import type { Lane, LaneReads } from '../../src/transactions/lanes.ts'
-import type { RecordedRow, RowsOf } from '../../src/transactions/row-check.ts'
 import { IN_FLIGHT_STATES, UNSENT_STATES } from '../../src/transactions/state.ts'
 import type { Actor, Scheduler } from './scheduler.ts'
 import type { Store, TransactionRow } from './store.ts'
@@ -87,9 +87,11 @@ export function createLogPort(ports: PortsOf): EventLog {
         hash: event.hash,
       })),
     )
+  const commit = createCommit(append, async () => undefined)
   return {
     now,
     append,
+    commit,
     load,
     loadChecked: (aggregate, ids) =>
       call(`load ${ids.join(' ')}`, () =>
@@ -109,17 +111,7 @@ export function createLogPort(ports: PortsOf): EventLog {
           return { version: stored.length, hash: stored.at(-1)?.hash ?? '' }
         }),
       ),
-    execute: (aggregate, id, command, { metadata, guards }) =>
-      repeatOnConflict(
-        async () => {
-          const loaded = await load(aggregate, id)
-          const decided = change(aggregate, loaded, command, { metadata, now: now() })
-          if (decided === null) return loaded.state
-          await append({ changes: [decided], ...(guards ? { guards } : {}) })
-          return decided.after.state
-        },
-        { pause: async () => undefined },
-      ),
+    execute: createExecute({ load, commit, now }),
     readSound: async (aggregate, id) => ({ events: await readStream(aggregate, id), held: null }),
     readStream,
   }

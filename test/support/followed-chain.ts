@@ -125,7 +125,7 @@ function follow(
       pace: createPace(),
       settings,
       pauseBetween: (signal: AbortSignal) => pause(settings.pollIntervalMs, signal),
-      onSetAside: failed,
+      onUnstorable: failed,
       stalls: createStallReport({ pool, onStall: () => undefined, now: () => performance.now() }, settings.chainId),
     }
     await followChain(ports, lease, stopping.signal)

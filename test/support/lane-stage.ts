@@ -171,7 +171,7 @@ function createLane(
     monotonicNow: () => meanwhile.monotonicNow(),
     onSigned: () => undefined,
     onNotSimulated: () => undefined,
-    onSetAside: (id, error) => {
+    onUnstorable: (id, error) => {
       throw new Error(id, { cause: error })
     },
     chainOf: () => ({

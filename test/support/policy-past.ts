@@ -8,7 +8,7 @@ import { opened } from '../../src/event-log/aggregate.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
-import { createPoliciesInForce } from '../../src/policies/policies-in-force.ts'
+import { readInForce } from '../../src/policies/policies-in-force.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
 import { createSeedCounters } from '../../src/policies/seed-counters.ts'
 import type { SentPolicy, SentRule } from '../../src/policies/sent-policy.ts'
@@ -87,7 +87,7 @@ export function pastOf<Test extends Pick<TestLog, 'pool' | 'log'>>(test: Test) {
       await log.execute(walletAggregate, walletId, { type: 'RecordKey', created }, { metadata: METADATA })
     },
     /** What is in force now. */
-    inForce: () => createPoliciesInForce(pool).of(OWNER),
+    inForce: () => readInForce(pool, OWNER),
     /** A new draft, as a shadow. @returns its version */
     async shadow(rules: Policy): Promise<number> {
       await policy({ type: 'DraftPolicy', ...OWNER, revision, policy: rules, note: null, ...by() })

@@ -194,7 +194,7 @@ t.test('a key keeps what `*` stood for when it was issued, and what must be name
   t.strictSame(grantsOf(['*', ...byName], SCOPES).length, SCOPES.length + 1, 'with their names it holds all')
   t.strictSame(grantsOf(['*'], [...SCOPES, 'later:write']).at(-1), 'later:write', 'a later key holds later scopes')
   const state = apiKeyAggregate.evolve(apiKeyAggregate.initialState, issued)
-  t.match(state, { grants: now }, 'and this one what it got')
+  matchExactly(t, state, { grants: now }, 'and this one what it got')
 })
 
 t.test('no event gives a key a scope that it did not hold, a later end, or its life back', async (t) => {

@@ -216,7 +216,8 @@ t.test('each value that is not valid is marked, and does not hide the others', a
     decodeValues(outputs, data)?.map(({ name, value, note }) => [name, value, note]),
     [...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [name, null, 'undecodable']), ['g', '9', undefined]],
   )
-  t.match(
+  matchExactly(
+    t,
     decodeValues(outputs, '0x')?.map(({ value }) => value),
     Array(7).fill(null),
   )

@@ -3,6 +3,7 @@ import t from 'tap'
 import { headerHash } from '../../src/chain/block-proof.ts'
 import { classifyCallFailure } from '../../src/chain/rpc-errors.ts'
 import { type Answer, always, HASH, Refusal, readsOf } from '../support/agreed-reads.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 t.test('who answers first decides nothing: names of fields in other letters are not the same', async (t) => {
   const receipt = { status: '0x1', blockHash: HASH, logs: [] }
@@ -46,10 +47,14 @@ t.test(
     }
     const renamed = { ...BLOCK, transactionS: TRANSACTIONS }
     for (const first of [shouted, renamed])
-      t.match(await readsOf([always(first), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true), {
-        ok: true,
-        value: block,
-      })
+      matchExactly(
+        t,
+        await readsOf([always(first), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true),
+        {
+          ok: true,
+          value: block,
+        },
+      )
   },
 )
 
@@ -57,10 +62,14 @@ t.test('a header that hashes does not bring the transactions of the one who show
   const fields = headed()
   const block = { ...fields, transactions: TRANSACTIONS }
   const lie = { ...fields, transactions: [] }
-  t.match(await readsOf([always(lie), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true), {
-    ok: true,
-    value: { transactions: TRANSACTIONS },
-  })
+  matchExactly(
+    t,
+    await readsOf([always(lie), always(block), always(block)]).ask('eth_getBlockByNumber', '0x64', true),
+    {
+      ok: true,
+      value: { transactions: TRANSACTIONS },
+    },
+  )
 })
 
 t.test('a hash in capital letters keeps no header from being read', async (t) => {

@@ -80,7 +80,7 @@ t.test('a node that shows transactions of no known type does not stop the follow
       [{ number: 16, transactions: [{ from: KEY.address.toLowerCase() }] }],
       JSON.stringify(type),
     )
-    t.match(await readProvenBlock(nodes, 16), { transactions: honest.transactions })
+    matchExactly(t, await readProvenBlock(nodes, 16), { transactions: honest.transactions })
   }
 })
 

@@ -1,6 +1,7 @@
 /** What a lane does with what the follower saw in blocks when a node shows less than the follower read. */
 import t from 'tap'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import { createCompareLane } from '../../src/transactions/compare-lane.ts'
@@ -59,7 +60,11 @@ function stage() {
     taken: 0,
   })
   const compare = createCompareLane({
-    log: { now: () => '2026-11-21T12:00:00.000Z', loadChecked: async () => [loaded] } as unknown as EventLog,
+    log: {
+      now: () => '2026-11-21T12:00:00.000Z',
+      loadChecked: async () => [loaded],
+      commit: createCommit(() => Promise.reject(new Error('nothing is recorded here'))),
+    } as unknown as EventLog,
     outside: {
       knowledge: async () => {
         const known = knowledge()

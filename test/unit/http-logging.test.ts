@@ -81,7 +81,7 @@ t.test('fields that are not secrets are logged whole, such as hashes, addresses 
     tokens: ['USDC'],
   }
   logger.info(fields, 'transaction')
-  t.match(last(), fields)
+  matchExactly(t, last(), fields)
 })
 
 t.test('circular or deeply nested fields do not stop the process', async (t) => {

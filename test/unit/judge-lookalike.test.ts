@@ -1,6 +1,7 @@
 /** An operator's decision is for the transaction on chain that the operator looked at. */
 import t from 'tap'
 import { StreamConflict } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'
@@ -18,21 +19,21 @@ function stage(events: readonly TransactionEvent[], conflicts: readonly Error[] 
   const state = fold([requested, ...events])
   const appended: unknown[] = []
   const left = [...conflicts]
+  const append = async (commit: unknown) => {
+    const error = left.shift()
+    if (error !== undefined) throw error
+    appended.push(commit)
+  }
   const log = {
     now: () => '2026-11-21T12:00:00.000Z',
     loadChecked: async () => [{ id: 'tx_1', state, version: 2, hash: '', broken: null, tenantId: 'acme' }],
-    async append(commit: unknown) {
-      const error = left.shift()
-      if (error !== undefined) throw error
-      appended.push(commit)
-    },
+    commit: createCommit(append, async () => undefined),
   } as unknown as EventLog
   const withLane = async <T>(_lane: unknown, task: (lease: never) => Promise<T>) => task({} as never)
   const clientOf = () => oneNode({ batch: async () => [] })
   return {
     appended,
-    judge: (hash: string) =>
-      judgeLookalike({ log, clientOf, withLane, pauseOnConflict: async () => undefined }, 'tx_1', 'new', hash),
+    judge: (hash: string) => judgeLookalike({ log, clientOf, withLane }, 'tx_1', 'new', hash),
   }
 }
 

@@ -46,7 +46,8 @@ t.test('the first refusal of a minute is recorded at once, and the others with t
   clock.now = '2026-12-02T10:06:00.001Z'
   await tally.close()
   const names = [...streams.keys()]
-  t.match(
+  matchExactly(
+    t,
     names,
     names.map(() => /^policydenials-acme-mainnet-20261202T100[56]-[0-9a-f]{16}$/),
   )

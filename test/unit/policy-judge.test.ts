@@ -54,7 +54,8 @@ t.test('nothing is asked and recorded where nothing is in force, nor for what no
 })
 
 t.test('what judged a transfer is recorded: version, tags, and the prices of what moves and of its fee', async (t) => {
-  const { asked, judge } = judgeOf(policyOf([deny('no', BOB)]))
+  const large: SentRule = { id: 'large', effect: 'deny', match: { amount_usd: { gte: '1000000000' } } }
+  const { asked, judge } = judgeOf(policyOf([deny('no', BOB), large]))
   const { policy, reservations } = await judge.transaction('TransferRequested', openingData(), ASKING)
   t.strictSame(policy, {
     version: 7,
@@ -62,6 +63,11 @@ t.test('what judged a transfer is recorded: version, tags, and the prices of wha
     prices: [USDC, ETH].map(({ assetId }) => ({ assetId, ...FACTS.priceOf(assetId) })),
   })
   t.equal(reservations, undefined)
+  const priceless = await judgeOf(policyOf([])).judge.transaction('TransferRequested', openingData(), ASKING)
+  t.strictSame(priceless, { policy: { version: 7, tags: ['hot'] } }, 'no prices where no rule compares them')
+  const shadow = judgeOf(policyOf([]), policyOf([large])).judge
+  const shadowed = await shadow.transaction('TransferRequested', openingData(), ASKING)
+  t.equal(shadowed.policy?.prices?.length, 2, 'a shadow compares them, too')
   t.strictSame(asked, ['tags wal_1', 'assets acme 1'], 'no rule asks whose wallet it is')
   await t.rejects(judge.transaction('TransferRequested', openingData({ to: BOB }), ASKING), {
     code: 'policy_denied',
@@ -114,7 +120,7 @@ t.test('a shadow adds the counters that the active version lacks, which need no 
 t.test('a change of an API key is about no wallet and counts towards no limit', async (t) => {
   const { asked, judge } = judgeOf(policyOf([limit('cap', 0)]))
   const request = { tenantId: 'acme', environment: 'mainnet', requestedAt: '2026-11-25T12:00:00.000Z' } as const
-  t.strictSame(await judge.keyChange(request, ASKING), { policy: { version: 7, tags: [], prices: [] } })
+  t.strictSame(await judge.keyChange(request, ASKING), { policy: { version: 7, tags: [] } })
   t.strictSame(asked, [])
   const refusing = judgeOf(policyOf([{ id: 'keys', effect: 'deny', match: { actions: ['api_key_change'] } }]))
   await t.rejects(refusing.judge.keyChange(request, ASKING), {

@@ -61,6 +61,13 @@ t.test('what the event records of its judgement comes first', (t) => {
   const policy = { version: 3, tags: ['cold'], prices: [] }
   const judged = request(take(opening({ asset: ETH, policy })))
   matchExactly(t, judged, { tags: ['cold'], intents: [{ moves: { price: null } }] }, 'also that no price was known')
+  const { prices: _, ...unpriced } = policy
+  matchExactly(
+    t,
+    request(take(opening({ asset: ETH, policy: unpriced }))).intents,
+    [{ moves: { price: { usd: '2000' } } }],
+    'that of then where nobody asked for it',
+  )
   const counted = past(true)
   counted.take(valued('2000', '2026-01-01T00:00:00.000Z'))
   matchExactly(t, request(counted.take(opening({ asset: ETH, policy }))).intents, [

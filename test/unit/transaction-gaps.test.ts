@@ -2,6 +2,7 @@
 import t from 'tap'
 import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
@@ -31,10 +32,10 @@ async function fill(lane: LaneState) {
   const log = {
     loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
       ids.map((id) => ({ id, state: fold([requested, signed]), version: 2, hash: '' })),
-    append: async (commit: Commit) => {
+    commit: createCommit(async (commit) => {
       if (lane.isOvertaken) throw new HoldRefused({ asset_id: 'eth', available: '0', needed: '1' })
       appended.push(commit)
-    },
+    }),
     now: () => '2026-11-21T12:00:00.000Z',
   } as unknown as EventLog
   const lanes = {

@@ -5,6 +5,7 @@ import type { RelayedBytes } from '../../src/chain/relays.ts'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
 import type { Change } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { sendBytes } from '../../src/transactions/send-bytes.ts'
 import { newestAttempt, type TransactionState } from '../../src/transactions/state.ts'
 import { createSubmitLane, type SubmitLanePorts } from '../../src/transactions/submit-lane.ts'
@@ -140,15 +141,17 @@ async function submitted(
       now: () => now,
       loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
         ids.map((id) => ({ id, state: loads.shift() ?? state, version: 2, hash: '' })),
-      append: async ({ changes }: { readonly changes: readonly Change[] }) => {
-        if (overtaken) {
-          overtaken = false
-          throw new StreamConflict('transaction-tx_1')
-        }
-        appended.push(...changes)
-      },
+      commit: createCommit(
+        async ({ changes }: { readonly changes: readonly Change[] }) => {
+          if (overtaken) {
+            overtaken = false
+            throw new StreamConflict('transaction-tx_1')
+          }
+          appended.push(...changes)
+        },
+        async () => undefined,
+      ),
     },
-    pauseOnConflict: async () => undefined,
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
     },

@@ -16,6 +16,7 @@ import {
 } from '../../src/wallets/key-indexes.ts'
 import type { KeyIndexesEvent } from '../../src/wallets/key-indexes-events.ts'
 import type { WalletState } from '../../src/wallets/state.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const OWN = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -135,7 +136,7 @@ t.test('every event that was ever written is still read', async (t) => {
     [],
   )
   for (const [type, before, after, version] of states)
-    t.match(walletDecider.evolve(fold(before), read(type, version)), after)
+    matchExactly(t, walletDecider.evolve(fold(before), read(type, version)), after)
   for (const type of Object.keys(keyIndexesAggregate.schemas)) {
     const { data } = golden(type, 1)
     const event = upcast<KeyIndexesEvent>(keyIndexesAggregate.schemas, type, 1, data)

@@ -8,7 +8,7 @@
 import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
 import { type Change, change } from '../../event-log/aggregate.ts'
-import { decided, type EventLog } from '../../event-log/log.ts'
+import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { OwnershipCommand } from './decider.ts'
@@ -67,14 +67,12 @@ async function changesOf(
 ): Promise<Change[]> {
   if (touched.length === 0) return []
   const loaded = await loadOwners(ports, chainId, touched)
-  return decided(
-    touched.map(({ tenantId, blocks }, index) => {
-      const owners = loaded[index]
-      if (owners === undefined) throw new Error('a collection was not loaded')
-      const metadata = { tenantId, actor: 'worker:chain-follower' }
-      return change(ownershipAggregate, owners, command(blocks), { metadata, now: ports.log.now() })
-    }),
-  )
+  return touched.flatMap(({ tenantId, blocks }, index) => {
+    const owners = loaded[index]
+    if (owners === undefined) throw new Error('a collection was not loaded')
+    const metadata = { tenantId, actor: 'worker:chain-follower' }
+    return change(ownershipAggregate, owners, command(blocks), { metadata, now: ports.log.now() }) ?? []
+  })
 }
 
 type CollectionRow = Pick<Row<'nft_collections'>, 'collection_id' | 'tenant_id' | 'contract_address'>

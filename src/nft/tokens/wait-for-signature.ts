@@ -1,22 +1,19 @@
 /** Lets a request wait until a signer has signed the voucher of a mint. */
 import type { Pool } from 'pg'
 import type { Row } from '../../event-log/table-rows.ts'
-import { createWaitUntil, type WaitUntil } from '../../event-log/wait-until.ts'
+import { type WaitUntil, waitUntilRow } from '../../event-log/wait-until.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 
 /** By mint: resolves once its voucher is signed, or with `null` after the timeout. */
-export type UntilVoucherSigned = WaitUntil<true>
+export type UntilVoucherSigned = WaitUntil<unknown>
 
 export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): UntilVoucherSigned {
-  return createWaitUntil({
-    wakeUps,
-    async find(ids) {
-      const { rows } = await pool.query<Pick<Row<'nft_vouchers'>, 'mint_id'>>({
-        name: 'signed_vouchers',
-        text: 'SELECT mint_id FROM nft_vouchers WHERE mint_id = ANY($1) AND signature IS NOT NULL',
-        values: [ids],
-      })
-      return new Map(rows.map(({ mint_id }) => [mint_id, true]))
+  return waitUntilRow<Pick<Row<'nft_vouchers'>, 'mint_id'>>(
+    { pool, wakeUps },
+    {
+      name: 'signed_vouchers',
+      text: 'SELECT mint_id FROM nft_vouchers WHERE mint_id = ANY($1) AND signature IS NOT NULL',
+      id: 'mint_id',
     },
-  })
+  )
 }

@@ -1,0 +1,147 @@
+/**
+ * Commits what was decided: one append for all of it, decided again after a concurrent write to one of its streams.
+ *
+ * Invariant: a list is appended to the states on which it was decided, or refused: what was signed for, sent or verified is
+ * never decided again. Only a function is called again, and decides on what its streams are then.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
+import { type Commit, type Guards, StreamConflict } from './commit.ts'
+import { isDataError } from './database-errors.ts'
+
+/** An attempt that loses the race to another process each time fails after this many. */
+const MAX_TRIES = 50
+const LONGEST_PAUSE_MS = 40
+
+/** For each stream what was decided; `null` where the command was already fulfilled. */
+export type Decisions<State = unknown> = readonly (Change<State> | null)[]
+
+/** Decisions with rows that belong to no stream. */
+export type Decided<State = unknown> =
+  | Decisions<State>
+  | { readonly decisions: Decisions<State>; readonly rows: readonly ReadModelRow[] }
+
+/** Called for each decision that the database cannot store. This is a defect that must be investigated. */
+export type OnUnstorable = (streamId: string, error: unknown) => void
+
+export type CommitOptions = Omit<Guards, 'idempotency'> &
+  (
+    | {
+        /** Rows that belong to no stream. */
+        readonly rows?: readonly ReadModelRow[]
+        /** Holds in addition to those of the decisions. */
+        readonly holds?: readonly HoldChange[]
+        readonly onUnstorable?: never
+      }
+    | {
+        /**
+         * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
+         * is left out, and the others are appended, perhaps in several appends. Without it they are one append, with the rows and
+         * holds beside them.
+         */
+        readonly onUnstorable: OnUnstorable
+        readonly rows?: never
+        readonly holds?: never
+      }
+  )
+
+/**
+ * @param decided a list, which is appended as it is; or a function that loads and decides, which is called again after a
+ *   conflict: `isAgain` says that it is
+ * @returns what was appended; nothing is appended when nothing was decided and there are no rows
+ * @throws errors of the function and of `EventLog.append`; StreamConflict at once for a list, and after 50 attempts of a
+ *   function
+ */
+export type CommitDecisions = <State>(
+  decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
+  options?: CommitOptions,
+) => Promise<readonly Change<State>[]>
+
+export type RepeatOptions = {
+  /** Whether to repeat after this error; by default after StreamConflict. */
+  readonly isConflict?: ((error: unknown) => boolean) | undefined
+  /** Passed in where time is simulated; by default a random time of up to 40 ms. */
+  readonly pause?: (() => Promise<void>) | undefined
+}
+
+/** @param pause between two attempts; passed in where time is simulated */
+export function createCommit(
+  append: (commit: Commit) => Promise<void>,
+  pause?: RepeatOptions['pause'],
+): CommitDecisions {
+  return (decided, { rows = [], holds, onUnstorable, ...guards } = {}) => {
+    const appendAll = async <State>(made: Decided<State>): Promise<readonly Change<State>[]> => {
+      const whole = 'decisions' in made ? made : { decisions: made, rows: [] }
+      const changes = whole.decisions.filter((one) => one !== null)
+      const beside = [...rows, ...whole.rows]
+      if (onUnstorable !== undefined && beside.length > 0)
+        throw new Error('decisions that are appended apart have no rows')
+      if (onUnstorable !== undefined) return appendApart(append, { changes, guards }, onUnstorable)
+      if (changes.length + beside.length > 0)
+        await append({ changes, rows: beside, guards, ...(holds === undefined ? {} : { holds }) })
+      return changes
+    }
+    if (typeof decided !== 'function') return appendAll(decided)
+    let isAgain = false
+    return repeatOnConflict(
+      async () => {
+        const made = decided(isAgain)
+        isAgain = true
+        return appendAll(await made)
+      },
+      { pause },
+    )
+  }
+}
+
+/** Halves what cannot be stored until it is one. */
+async function appendApart<State>(
+  append: (commit: Commit) => Promise<void>,
+  { changes, guards }: { readonly changes: readonly Change<State>[]; readonly guards: Guards },
+  onUnstorable: OnUnstorable,
+): Promise<readonly Change<State>[]> {
+  if (changes.length === 0) return []
+  try {
+    await append({ changes, guards })
+    return changes
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    const [only] = changes
+    if (changes.length === 1) {
+      onUnstorable(only?.events[0]?.streamId ?? '', error)
+      return []
+    }
+  }
+  const half = Math.ceil(changes.length / 2)
+  const first = await appendApart(append, { changes: changes.slice(0, half), guards }, onUnstorable)
+  return [...first, ...(await appendApart(append, { changes: changes.slice(half), guards }, onUnstorable))]
+}
+
+/**
+ * Repeats an attempt that appends in several steps after a conflict, with a short random pause: `commit` of a function
+ * does the same for one append.
+ *
+ * @param attempt decides on the current state, and appends
+ * @throws any other error of the attempt; after 50 attempts the conflict itself
+ */
+export async function repeatOnConflict<T>(
+  attempt: () => Promise<T>,
+  { isConflict = isStreamConflict, pause = pauseAtRandom }: RepeatOptions = {},
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isConflict(error) || tries >= MAX_TRIES) throw error
+      await pause()
+    }
+  }
+}
+
+function pauseAtRandom(): Promise<void> {
+  return sleep(Math.random() * LONGEST_PAUSE_MS)
+}
+
+export function isStreamConflict(error: unknown): boolean {
+  return error instanceof StreamConflict
+}
