@@ -1,6 +1,7 @@
 /**
  * The common parts of every process: the database, the log, the chains, the queues. The only place that composes them.
  */
+
 import { hostname } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
@@ -11,9 +12,9 @@ import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
+import type { RecentSettings } from '../event-log/load-streams.ts'
 import { createEventLog } from '../event-log/log.ts'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
-import type { RecentSettings } from '../event-log/recent-states.ts'
 import { createWakeUps } from '../event-log/wake-ups.ts'
 import { createMetrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'

@@ -25,7 +25,6 @@ import type { Intent } from './events.ts'
 import { type Lane, laneName } from './lanes.ts'
 import type { OpeningRule } from './opening-rules.ts'
 import type { ProveLost } from './prove-lost.ts'
-import type { OnRefused } from './sign-batch.ts'
 import {
   IN_BLOCK_STATES,
   IN_FLIGHT_STATES,
@@ -122,6 +121,9 @@ function walletProblem(intent: Intent, wallet: SigningWallet): string | null {
   if (wallet.chainId !== intent.chainId) return `wallet ${wallet.walletId} is on chain ${wallet.chainId}`
   return sameHex(intent.from, wallet.address) ? null : `wallet ${wallet.walletId} has the address ${wallet.address}`
 }
+
+/** Called for a transaction that is not signed, with the reason. */
+export type OnRefused = (transactionId: string, reason: string) => void
 
 /** A transaction of a lane that may be signed. */
 export type Sound = {

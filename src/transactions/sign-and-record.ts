@@ -3,17 +3,33 @@
  * requests, as the database sees both in the append.
  *
  * Invariant: bytes that the append refuses are forgotten. They were sent to nobody, and their nonces stay free.
+ *
+ * Invariant: the results of the signer are the requested bytes, sent from the lane's own address; bytes of any other sender
+ * are neither appended nor submitted, whoever signed them.
  */
+
+import { type Clock, toInstant } from '../core/ids.ts'
 import { change, type Recording } from '../event-log/aggregate.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { sameHex } from '../keys/coverage.ts'
+import {
+  NonceClaimed,
+  type SignedTransaction,
+  type Signer,
+  SigningRefused,
+  type UnsignedTransaction,
+} from '../keys/signer.ts'
+import type { SigningWallet } from '../wallets/signing-wallet.ts'
 import { transactionAggregate } from './aggregate.ts'
+import { type Call, unsigned } from './build-call.ts'
+import type { OnRefused } from './check-recorded.ts'
+import type { Fees, SignedBytes } from './events.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
 import { createGasBudget, type GasBudget, withinBudget, withinFunds } from './gas-budget.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import { type SignBatchPorts, type Signed, signBatch } from './sign-batch.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
 
 export type SignAndRecordPorts = SignBatchPorts & {
@@ -119,4 +135,141 @@ function bySigner(log: EventLog, lane: Lane): Recording {
 function tagged(keys: TagKeys, budget: GasBudget, item: Ready): Ready | null {
   const tag = tagOf(keys, { id: item.loaded.id, transaction: item.transaction }, 'send')
   return withinBudget(budget, item, (fees) => withTag(fees, tag))
+}
+
+export type SignBatchPorts = {
+  readonly signer: Pick<Signer, 'signTransactions'>
+  readonly clock: Clock
+  /** Called for a transaction that is not signed, with the reason. */
+  readonly onRefused: OnRefused
+}
+
+export type Signable = {
+  readonly loaded: { readonly id: string }
+  readonly wallet: SigningWallet
+  readonly call: Call
+  readonly fees: Fees
+}
+
+export type Signed<Item> = { readonly item: Item; readonly bytes: SignedBytes }
+
+/** How many of a batch may be refused before the others are tried in vain: each costs some tries of the parties. */
+const MOST_REFUSED = 3
+
+/**
+ * As `signUnder`; if one of the transactions was signed before and can only have that nonce, it gets it. That is of a signer
+ * that could not record it, and saw others than those that wait now: these get the nonces that are left.
+ *
+ * One that parties refuse, or that they bound to a nonce that is not free any more, is left out: those behind it go on.
+ *
+ * @param onLeft called for what was refused while others were signed
+ * @throws errors of `Signer.signTransactions`, of the first transaction
+ */
+export async function signBatch<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+  onLeft: (item: Item, reason: string) => void = () => undefined,
+): Promise<readonly Signed<Item>[]> {
+  const refusals: (SigningRefused | NonceClaimed)[] = []
+  for (;;) {
+    try {
+      const signed = await signInTurn(ports, lane, ready.slice(refusals.length), nonces)
+      for (const [index, { message }] of refusals.entries()) onLeft(ready[index] as Item, message)
+      return signed
+    } catch (error) {
+      if (!isRefusal(error)) throw refusals[0] ?? error
+      refusals.push(error)
+      if (refusals.length > Math.min(MOST_REFUSED, ready.length - 1)) throw refusals[0]
+    }
+  }
+}
+
+function isRefusal(error: unknown): error is SigningRefused | NonceClaimed {
+  return error instanceof SigningRefused || error instanceof NonceClaimed
+}
+
+/** @param moved those that were moved to the front before: parties that disagree must not do it for ever */
+async function signInTurn<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+  moved: readonly string[] = [],
+): Promise<readonly Signed<Item>[]> {
+  const signed = await signUnder(ports, lane, ready, nonces).catch((error: unknown) => {
+    if (error instanceof NonceClaimed && !moved.includes(error.transactionId)) return error
+    throw error
+  })
+  if (!(signed instanceof NonceClaimed)) return signed
+  const { transactionId, nonce, others } = signed
+  const place = ready.findIndex(({ loaded }) => loaded.id === transactionId)
+  if (place === -1 || (place === 0 && nonce === nonces[0])) throw signed
+  const bound = new Map([...others, [transactionId, nonce]])
+  const next = arranged(ready, withFirst(nonces, nonce).slice(0, ready.length), bound)
+  return signInTurn(ports, lane, next.items, next.nonces, [...moved, transactionId])
+}
+
+/** Each nonce with what is bound to it; the others in order with those that are left. The first nonce stays the first. */
+function arranged<Item extends Signable>(
+  ready: readonly Item[],
+  nonces: readonly number[],
+  bound: ReadonlyMap<string, number>,
+): { readonly items: readonly Item[]; readonly nonces: readonly number[] } {
+  const owners = new Map<number, Item>()
+  for (const item of ready) {
+    const own = bound.get(item.loaded.id)
+    if (own !== undefined && nonces.includes(own)) owners.set(own, item)
+  }
+  const placed = new Set(owners.values())
+  const others = ready.filter((item) => !placed.has(item))
+  const pairs = nonces.flatMap((nonce) => {
+    const item = owners.get(nonce) ?? others.shift()
+    return item === undefined ? [] : [{ item, nonce }]
+  })
+  return { items: pairs.map(({ item }) => item), nonces: pairs.map(({ nonce }) => nonce) }
+}
+
+/**
+ * Each with the nonce of its place; unsigned ones are missing, and their nonces are free for the next ones.
+ *
+ * @throws errors of `Signer.signTransactions`
+ */
+export async function signUnder<Item extends Signable>(
+  ports: SignBatchPorts,
+  lane: Lane,
+  ready: readonly Item[],
+  nonces: readonly number[],
+): Promise<readonly Signed<Item>[]> {
+  const requests = ready.map(({ loaded, wallet, call, fees }, index) => ({
+    key: wallet.key,
+    intent: { kind: 'transaction' as const, id: loaded.id },
+    transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
+  }))
+  const answer = await ports.signer.signTransactions(requests)
+  return answer.flatMap((signed, index) => {
+    const item = ready[index] as Item
+    const transaction = requests[index]?.transaction as UnsignedTransaction
+    if (!sameHex(signed.sender, lane.address)) {
+      ports.onRefused(item.loaded.id, foreignSender(signed.sender, lane.address))
+      return []
+    }
+    return [{ item, bytes: toBytes(transaction.nonce, signed, item.fees, ports.clock) }]
+  })
+}
+
+function toBytes(nonce: number, { hash, rawTransaction }: SignedTransaction, fees: Fees, clock: Clock): SignedBytes {
+  return { nonce, hash, rawTransaction, fees, signedAt: toInstant(clock()) }
+}
+
+function foreignSender(sender: string | null, address: string): string {
+  return sender === null
+    ? 'the signer returned bytes of another transaction'
+    : `the signer's key has the address ${sender}, but the wallet has ${address}: check that this is the keystore that created the wallet`
+}
+
+/** The first transaction gets this nonce; its previous one goes to the others in order. */
+function withFirst(nonces: readonly number[], nonce: number): number[] {
+  return [nonce, ...nonces.filter((other) => other !== nonce)].slice(0, nonces.length)
 }

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
 import { NonceClaimed, type Signer } from '../../src/keys/signer.ts'
-import { signBatch, signUnder } from '../../src/transactions/sign-batch.ts'
+import { signBatch, signUnder } from '../../src/transactions/sign-and-record.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
