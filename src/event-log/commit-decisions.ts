@@ -24,17 +24,26 @@ export type Decided<State = unknown> =
 /** Called for each decision that the database cannot store. This is a defect that must be investigated. */
 export type OnUnstorable = (streamId: string, error: unknown) => void
 
-export type CommitOptions = Omit<Guards, 'idempotency'> & {
-  /** Rows that belong to no stream. */
-  readonly rows?: readonly ReadModelRow[]
-  /** Holds in addition to those of the decisions. */
-  readonly holds?: readonly HoldChange[]
-  /**
-   * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
-   * is left out, and the others are appended, perhaps in several appends. Without it they are one append.
-   */
-  readonly onUnstorable?: OnUnstorable
-}
+export type CommitOptions = Omit<Guards, 'idempotency'> &
+  (
+    | {
+        /** Rows that belong to no stream. */
+        readonly rows?: readonly ReadModelRow[]
+        /** Holds in addition to those of the decisions. */
+        readonly holds?: readonly HoldChange[]
+        readonly onUnstorable?: never
+      }
+    | {
+        /**
+         * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
+         * is left out, and the others are appended, perhaps in several appends. Without it they are one append, with the rows and
+         * holds beside them.
+         */
+        readonly onUnstorable: OnUnstorable
+        readonly rows?: never
+        readonly holds?: never
+      }
+  )
 
 /**
  * @param decided a list, which is appended as it is; or a function that loads and decides, which is called again after a
@@ -64,8 +73,10 @@ export function createCommit(
     const appendAll = async <State>(made: Decided<State>): Promise<readonly Change<State>[]> => {
       const whole = 'decisions' in made ? made : { decisions: made, rows: [] }
       const changes = whole.decisions.filter((one) => one !== null)
-      if (onUnstorable !== undefined) return appendApart(append, { changes, guards }, onUnstorable)
       const beside = [...rows, ...whole.rows]
+      if (onUnstorable !== undefined && beside.length > 0)
+        throw new Error('decisions that are appended apart have no rows')
+      if (onUnstorable !== undefined) return appendApart(append, { changes, guards }, onUnstorable)
       if (changes.length + beside.length > 0)
         await append({ changes, rows: beside, guards, ...(holds === undefined ? {} : { holds }) })
       return changes

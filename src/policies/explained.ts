@@ -15,7 +15,7 @@ export const explainedPolicy = explained(policyAggregate, {
     PolicySeeded: ({ version }) => `the limits of version ${version} have what was spent before`,
     PolicyShadowEnded: ({ version }) => `the shadow, version ${version}, ended`,
     PolicyPublished: ({ version, policy, previousVersion, basis, forced }) =>
-      `version ${version} published${previousVersion === 0 ? '' : ` in place of ${previousVersion}`}: ${rulesText(policy)}, ${BASIS[basis]}${forced === null ? '' : `, forced: "${forced}"`}`,
+      `version ${version} published${previousVersion === 0 ? '' : ` in place of ${previousVersion}`}: ${rulesText(policy)}${policy.rules.some(({ effect }) => effect === 'limit') ? `, ${BASIS[basis]}` : ''}${forced === null ? '' : `, forced: "${forced}"`}`,
   },
 })
 

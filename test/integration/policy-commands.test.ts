@@ -47,7 +47,7 @@ t.test('an operator lists policies with their rules, and reads who published wha
   const { story } = JSON.parse((await run('explain policy-acme-mainnet --json')).out)
   t.match(story, [
     { event: 'PolicyDrafted', text: 'draft 1: 1 rule, default allow, "first"', who: /key_1/ },
-    { event: 'PolicyPublished', text: 'version 1 published: 1 rule, default allow, its limits were counted before' },
+    { event: 'PolicyPublished', text: 'version 1 published: 1 rule, default allow' },
     { event: 'PolicyDrafted', text: 'draft 2: 0 rules, default allow' },
     { event: 'PolicyShadowed', text: 'draft 2 became the shadow, version 2: 0 rules, default allow, not seeded yet' },
   ])
