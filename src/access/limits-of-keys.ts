@@ -1,9 +1,9 @@
 /** The limits of what API keys spend, read from their events at most once a second: a change is effective within a second, as all of a key. */
 import { spendLimitsOf } from '../core/key-limits.ts'
 import { apiKeyOf } from '../core/messages.ts'
-import { remembering } from '../core/remembered.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { remembering } from '../event-log/remembered.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 
 const REMEMBER_MS = 1_000

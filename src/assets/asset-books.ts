@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { tokenAsset } from '../core/assets.ts'
-import { remembering } from '../core/remembered.ts'
+import { remembering } from '../event-log/remembered.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { type AssetChain, type AssetIndex, createAssetIndex, type KnownAsset } from './asset-index.ts'
 

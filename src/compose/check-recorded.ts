@@ -1,8 +1,7 @@
 /** The checks of recorded transactions, for signers, parties and operators. */
 import type { CheckRequests } from '../policies/check-requests.ts'
-import { type CheckRecorded, createCheckRecorded } from '../transactions/check-recorded.ts'
+import { type CheckRecorded, createCheckRecorded, createRowsOf } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
-import { createRowsOf } from '../transactions/row-check.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { OPENING_RULES } from './capabilities.ts'

@@ -3,19 +3,21 @@
  * them again after a concurrent write to the same stream, and answers a repeated request with the result of the first
  * one.
  *
- * Invariant: a request is accepted only by an append that records its key, also when it changes nothing.
+ * Invariant: a request is accepted only by an append that records its key, also when it changes nothing. A request that would
+ * be refused today may replay one that was accepted, for example because the wallet was archived since or a deadline has
+ * passed.
  */
 import type { Pool } from 'pg'
-import type { Metadata } from '../core/messages.ts'
+import { IdempotencyKeyReused } from '../core/errors.ts'
+import { type Event, forResource, type Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
-import { opened } from './aggregate.ts'
-import { appendOnce } from './append-once.ts'
-import { type Commit, PolicyChanged } from './commit.ts'
+import { type Aggregate, change, opened } from './aggregate.ts'
+import { type Commit, IdempotentReplay, PolicyChanged } from './commit.ts'
 import { isStreamConflict, repeatOnConflict } from './commit-decisions.ts'
-import { createFindReplay } from './find-replay.ts'
 import type { EventLog } from './log.ts'
 import { requestAggregate } from './request-aggregate.ts'
+import type { Row } from './table-rows.ts'
 
 /** The prepared changes of a request. */
 export type Prepared<Made> = {
@@ -120,4 +122,95 @@ async function appendUnchanged<Made>(
   const command = { type: 'RecordRequest', resourceId: target.id, environment: target.environment, now } as const
   const recorded = opened(requestAggregate, id, command, { metadata, now })
   return appendPrepared(log, { id, commit: { changes: [recorded] }, made }, metadata)
+}
+
+export type AcceptChangePorts = {
+  readonly log: Pick<EventLog, 'load' | 'now'>
+  readonly accept: Accept
+  readonly newId: NewId
+}
+
+/**
+ * Accepts each request for a change of a stream once. It has one effect: a used key changes nothing a second time, also when
+ * the stream was changed again since.
+ *
+ * The aggregate's `opens` must name the events of the command.
+ *
+ * @param requires throws if the state does not allow the caller to ask for it
+ * @throws the refusals of the command; IdempotencyKeyReused; errors of the append
+ */
+export function acceptChange<State, Command, Evt extends Event>(
+  { log, accept, newId }: AcceptChangePorts,
+  aggregate: Aggregate<State, Command, Evt>,
+  target: ChangeTarget,
+  command: Command,
+  metadata: Metadata,
+  requires: (state: State) => void = () => undefined,
+): Promise<Accepted> {
+  return accept(
+    metadata,
+    async (append, unchanged) => {
+      // The key belongs to the request, not to what it changes: of two concurrent ones only one is the first.
+      const id = newId('request')
+      const loaded = await log.load(aggregate, target.id)
+      requires(loaded.state)
+      const changed = change(aggregate, loaded, command, { metadata: forResource(metadata, id), now: log.now() })
+      return changed === null ? unchanged(target, null) : append({ id, commit: { changes: [changed] }, made: null })
+    },
+    { replayFirst: true },
+  )
+}
+
+export type Opened = {
+  /** Replaces pinning, for contents that cannot be pinned. */
+  readonly id: string
+  /** True when an earlier request with this key created it; nothing was appended. */
+  readonly replayed: boolean
+}
+
+/**
+ * Appends the events that open a resource, once for each idempotency key: a repeated request permanently gets the resource
+ * of the first one.
+ *
+ * @param resourceId the resource that the commit creates
+ * @param metadata of the request: holds the client's idempotency key, if it sent one
+ * @throws IdempotencyKeyReused when the key belongs to a different request; the errors of the append
+ */
+export async function appendOnce(
+  log: Pick<EventLog, 'append'>,
+  commit: Commit,
+  { resourceId, metadata }: { readonly resourceId: string; readonly metadata: Metadata },
+): Promise<Opened> {
+  const { tenantId, idempotency } = metadata
+  const guard = idempotency ? { idempotency: { tenantId, ...idempotency, resourceId } } : {}
+  try {
+    await log.append({ ...commit, guards: { ...commit.guards, ...guard } })
+    return { id: resourceId, replayed: false }
+  } catch (error) {
+    if (!(error instanceof IdempotentReplay)) throw error
+    if (error.fingerprint !== idempotency?.fingerprint) throw new IdempotencyKeyReused()
+    return { id: error.resourceId, replayed: true }
+  }
+}
+
+/**
+ * The id of the resource that this request created before, or `null`.
+ *
+ * @throws IdempotencyKeyReused when the key belongs to a different request
+ */
+export type FindReplay = (metadata: Metadata) => Promise<string | null>
+
+export function createFindReplay(pool: Pool): FindReplay {
+  return async ({ tenantId, idempotency }) => {
+    if (idempotency === undefined) return null
+    const { rows } = await pool.query<Pick<Row<'idempotency_keys'>, 'resource_id' | 'fingerprint'>>({
+      name: 'find_replay',
+      text: 'SELECT resource_id, fingerprint FROM idempotency_keys WHERE tenant_id = $1 AND key = $2',
+      values: [tenantId, idempotency.key],
+    })
+    const [row] = rows
+    if (row === undefined) return null
+    if (row.fingerprint !== idempotency.fingerprint) throw new IdempotencyKeyReused()
+    return row.resource_id
+  }
 }

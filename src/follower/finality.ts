@@ -7,7 +7,7 @@ import type { BlockRef } from '../chain/blocks.ts'
 import type { FollowStep } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { ChainRefused, Unavailable } from '../core/errors.ts'
-import type { ReadAccepted } from './accepted-reorg.ts'
+import type { ReadAccepted } from './accept-reorg.ts'
 import type { WalkedBlocks } from './cursor.ts'
 
 /** Final blocks come in epochs of some seconds or minutes. */

@@ -15,7 +15,7 @@ import { type Change, change, type Loaded, type ReadModelRow } from '../event-lo
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { createReadAccepted } from './accepted-reorg.ts'
+import { createReadAccepted } from './accept-reorg.ts'
 import { chainAggregate, chainStream } from './aggregate.ts'
 import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'

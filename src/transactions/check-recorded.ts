@@ -2,22 +2,39 @@
  * Checks before a transaction is signed: the hash chain of its stream, its row, its wallet as recorded in the log, the
  * order of its events, what its kind may do, its recorded bytes, the proof for every nonce recorded as lost, the
  * contract that a swap goes to, and before the first signature the policy.
+ *
+ * Signers take nothing from the row, but a difference shows that somebody wrote to the database, or forged the stream without
+ * its row: nothing is signed then. `evolve` accepts every event in every state, so that old logs always fold; signers accept
+ * only sequences that the decider writes, so an ended transaction cannot be revived by an event that no worker would append.
  */
+
+import type { Pool } from 'pg'
 import type { SwapSettings } from '../chain/settings.ts'
+import { gathering } from '../core/gathering.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
+import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Checked, Opened } from '../event-log/load-checked.ts'
 import type { EventLog } from '../event-log/log.ts'
+import type { Row } from '../event-log/table-rows.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { SigningWallet, SigningWalletOf } from '../wallets/signing-wallet.ts'
 import { WalletUnfit } from '../wallets/wallet-facts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
-import { historyProblem } from './history-check.ts'
+import { type Lane, laneName } from './lanes.ts'
 import type { OpeningRule } from './opening-rules.ts'
 import type { ProveLost } from './prove-lost.ts'
-import { type RowsOf, rowProblem } from './row-check.ts'
-import { isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
+import type { OnRefused } from './sign-batch.ts'
+import {
+  IN_BLOCK_STATES,
+  IN_FLIGHT_STATES,
+  isUnmined,
+  type KnownTransaction,
+  newestAttempt,
+  type TransactionState,
+  type TransactionStateName,
+} from './state.ts'
 import { swapTargetProblem } from './swap-target.ts'
 import type { TagKeys } from './tags.ts'
 import { unprovenBytes } from './unproven-bytes.ts'
@@ -104,4 +121,134 @@ function walletProblem(intent: Intent, wallet: SigningWallet): string | null {
   if (wallet.tenantId !== intent.tenantId) return `wallet ${wallet.walletId} belongs to another tenant`
   if (wallet.chainId !== intent.chainId) return `wallet ${wallet.walletId} is on chain ${wallet.chainId}`
   return sameHex(intent.from, wallet.address) ? null : `wallet ${wallet.walletId} has the address ${wallet.address}`
+}
+
+/** A transaction of a lane that may be signed. */
+export type Sound = {
+  readonly loaded: Loaded<TransactionState>
+  readonly wallet: SigningWallet
+  readonly transaction: KnownTransaction
+}
+
+/** The transactions of a lane that may be signed; the others are reported, and wait. */
+export async function checkLane(
+  { check, onRefused }: { readonly check: CheckRecorded; readonly onRefused: OnRefused },
+  lane: Lane,
+  transactionIds: readonly string[],
+): Promise<readonly Sound[]> {
+  return (await check(transactionIds)).flatMap(({ loaded, wallet, problem }): Sound[] => {
+    const { state } = loaded
+    const reason = problem ?? (state.state === 'unknown' ? null : foreignLane(state.intent, lane))
+    if (reason !== null) onRefused(loaded.id, reason)
+    return reason !== null || wallet === null || state.state === 'unknown'
+      ? []
+      : [{ loaded, wallet, transaction: state }]
+  })
+}
+
+/** The row determines the lane; a transaction is signed there only if its events name the same chain and sender. */
+function foreignLane({ chainId, from }: Intent, lane: Lane): string | null {
+  if (chainId === lane.chainId && sameHex(from, lane.address)) return null
+  return `its events place it in the lane ${laneName({ chainId, address: from })}`
+}
+
+const IN_BLOCK: readonly (TransactionStateName | undefined)[] = IN_BLOCK_STATES
+const TAKEN_BACK: readonly TransactionStateName[] = [...IN_BLOCK_STATES, 'confirmed', 'reverted', 'cancelled']
+
+/** What is wrong with the order of the events; `null` when it is valid. */
+export function historyProblem(transaction: KnownTransaction): string | null {
+  const states = transaction.history.map(({ state }) => state)
+  let wasSigned = false
+  for (const [place, state] of states.entries()) {
+    const before = states[place - 1]
+    if (state === 'signed') wasSigned = true
+    if (before === undefined) continue
+    if (before === 'failed' && !IN_BLOCK.includes(state)) return `it became ${state} after it had failed`
+    if (state === 'requested') {
+      if (!wasSigned || !(IN_FLIGHT_STATES as readonly TransactionStateName[]).includes(before))
+        return 'it lost a nonce that it never had'
+      wasSigned = false
+    }
+    if (state === 'reorged' && !wasMined(states, place)) return 'it left a block that it was never in'
+  }
+  if (isUnmined(transaction) && transaction.attempts.length === 0 && transaction.state !== 'requested') {
+    return `it is ${transaction.state}, but its signed bytes are not recorded`
+  }
+  return null
+}
+
+/** In older logs a settled transaction leaves its block with the same event as one that was only mined. */
+function wasMined(states: readonly TransactionStateName[], place: number): boolean {
+  const before = states[place - 1]
+  if (before === undefined || !TAKEN_BACK.includes(before)) return false
+  return IN_BLOCK.includes(before) || IN_BLOCK.includes(states[place - 2])
+}
+
+/** Columns that no later event changes. */
+const FIXED = [
+  'tenant_id',
+  'wallet_id',
+  'chain_id',
+  'type',
+  'from_address',
+  'to_address',
+  'asset_id',
+  'asset_contract',
+  'amount',
+  'depends_on',
+  'valid_until',
+] as const
+/** Columns of the newest event: compared when the row has the same version. */
+const NEWEST = ['state', 'nonce', 'hash'] as const
+
+const COLUMNS = [...FIXED, ...NEWEST] as const
+
+export type RecordedRow = Pick<Row<'transactions'>, 'version' | (typeof COLUMNS)[number]>
+
+/** By transaction; those without a row are missing. */
+export type RowsOf = (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, RecordedRow>>
+
+export function createRowsOf(pool: Pool): RowsOf {
+  const read = gathering(
+    async (ids: readonly string[]) => {
+      const { rows } = await pool.query<RecordedRow & Pick<Row<'transactions'>, 'transaction_id'>>({
+        name: 'recorded_rows',
+        text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
+        values: [ids],
+      })
+      const found = new Map(rows.map((row) => [row.transaction_id, row]))
+      return ids.map((id) => found.get(id))
+    },
+    { isShared: isConnectionFailure },
+  )
+  return async (ids) =>
+    new Map((await read(ids)).flatMap((row) => (row === undefined ? [] : [[row.transaction_id, row] as const])))
+}
+
+/**
+ * What is wrong with a row; `null` when it matches. Pure.
+ *
+ * @param row read after the stream: it may be newer
+ */
+export function rowProblem(
+  { id, state, version }: Loaded<TransactionState>,
+  row: RecordedRow | undefined,
+): string | null {
+  if (state.state === 'unknown') return null
+  if (row === undefined) return 'the transaction has events but no row in the table transactions'
+  if (row.version < version) return `the row is at version ${row.version}, but its stream is at version ${version}`
+  const context = { id, tenantId: state.intent.tenantId, version, recordedAt: '' }
+  const expected = transactionAggregate.project({ state: 'unknown' }, state, context).rows[0]?.row
+  const columns = row.version === version ? COLUMNS : FIXED
+  const column = columns.find((name) => textOf(row[name]) !== textOf(expected?.[name]))
+  if (column === undefined) return null
+  return `the column ${column} of its row is ${textOf(row[column])}, but its events give ${textOf(expected?.[column])}`
+}
+
+/** The same text for an instant in any notation, and for a number of any type. */
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (value instanceof Date) return value.toISOString()
+  const text = String(value)
+  return /^\d{4}-\d\d-\d\dT/.test(text) ? new Date(text).toISOString() : text
 }

@@ -16,9 +16,9 @@ import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
 import { blameReverts } from './blame-revert.ts'
 import type { Call } from './build-call.ts'
+import type { UnsimulatedCause } from './deferred.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
 import type { PlainGasOf } from './plain-gas.ts'
-import type { UnsimulatedCause } from './unsimulated.ts'
 
 export type GasRequest = {
   readonly from: string

@@ -18,8 +18,7 @@ import { transactionAggregate } from './aggregate.ts'
 import type { Intent, Quote } from './events.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { EmptyGas } from './plain-gas.ts'
-import { quoteAt } from './quote-at.ts'
-import { quoteUnderCap } from './quote-under-cap.ts'
+import { quoteAt, quoteUnderCap } from './quote-at.ts'
 
 /** Stuck transactions of which one names the wallet: others may be held by an event that cannot be read. */
 const MOST_ASKED = 16
@@ -44,19 +43,19 @@ export type FillGapsPorts = {
 /**
  * Ensures that a transaction waits to be signed for each gap.
  *
- * @param setAside waiting transactions that cannot be signed now
+ * @param deferred waiting transactions that cannot be signed now
  * @returns the number of gaps
  * @throws Unavailable
  */
-export type FillGaps = (lane: Lane, lease: Fence, setAside?: readonly string[]) => Promise<number>
+export type FillGaps = (lane: Lane, lease: Fence, deferred?: readonly string[]) => Promise<number>
 
 export function createFillGaps(ports: FillGapsPorts): FillGaps {
   const { log, lanes, replaceAfterMs } = ports
-  return async (lane, lease, setAside = []) => {
+  return async (lane, lease, deferred = []) => {
     const count = await ports.nonceOf(lane)
     const gaps = count === null ? [] : await lanes.gaps(lane, count, replaceAfterMs)
     if (count === null || gaps.length === 0) return 0
-    const waiting = await lanes.waiting(lane, gaps.length, setAside)
+    const waiting = await lanes.waiting(lane, gaps.length, deferred)
     const stuck = await lanes.stuck(lane, replaceAfterMs, MOST_ASKED)
     const left = Math.max(0, MAX_FILLERS_AN_HOUR - (await lanes.fillersOfHour(lane, count)))
     const unfilled = gaps.slice(waiting.length, waiting.length + left)

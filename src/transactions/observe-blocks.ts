@@ -16,11 +16,10 @@ import type { BlockReads } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, Intent, RecordedLog, RecordedLogs } from './events.ts'
-import { foreignNonceRows } from './foreign-nonces.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
-import { readUsedNonces, type UsedNonce } from './used-nonces.ts'
+import { foreignNonceRows, readUsedNonces, type UsedNonce } from './used-nonces.ts'
 
 export type ObservePorts = {
   readonly reads: BlockReads

@@ -10,21 +10,18 @@ import type { EventLog } from '../event-log/log.ts'
 import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
-import { checkLane, type Sound } from './check-lane.ts'
-import type { CheckRecorded } from './check-recorded.ts'
+import { type CheckRecorded, checkLane, type Sound } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
+import { createGasBudget, type GasBudget, withinFunds } from './gas-budget.ts'
 import type { LaneLook } from './lane-look.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import type { NeededGas } from './needed-gas.ts'
 import type { EmptyGas } from './plain-gas.ts'
-import { createPurse, type Purse } from './purse.ts'
-import { quoteAt } from './quote-at.ts'
-import { quoteUnderCap } from './quote-under-cap.ts'
+import { quoteAt, quoteUnderCap } from './quote-at.ts'
 import { type SignBatchPorts, signUnder } from './sign-batch.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
 import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
-import { withinFunds } from './within-funds.ts'
 
 export type ReplacePorts = SignBatchPorts & {
   readonly log: EventLog
@@ -64,8 +61,8 @@ export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
       spare,
       () => lanes.spare(lane),
       async (funds) => {
-        const purse = createPurse(funds)
-        const decisions = await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, purse })))
+        const budget = createGasBudget(funds)
+        const decisions = await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, budget })))
         await log.commit(decisions, { fence: lease })
       },
     )
@@ -77,7 +74,7 @@ async function replacement(
   ports: ReplacePorts,
   lane: Lane,
   { loaded, wallet, transaction }: Sound,
-  { quote, purse }: { readonly quote: FeeQuote; readonly purse: Purse },
+  { quote, budget }: { readonly quote: FeeQuote; readonly budget: GasBudget },
 ): Promise<Change | null> {
   if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
@@ -90,7 +87,7 @@ async function replacement(
   const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
   const gasLimit = purpose === 'cancel' ? await ports.emptyGas(lane) : (needed ?? newest.fees.gasLimit)
   const cap = ports.capOf(lane.chainId)
-  const payable = purse.feeLimit(transaction, call) / gasLimit
+  const payable = budget.feeLimit(transaction, call) / gasLimit
   const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')
   const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit, tag })
   if (fees === null) {
@@ -98,7 +95,7 @@ async function replacement(
     else ports.onCapReached(loaded.id)
     return null
   }
-  purse.take(transaction, call, fees)
+  budget.take(transaction, call, fees)
   const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce]).catch(
     (error: unknown) => {
       if (!(error instanceof SigningRefused)) throw error

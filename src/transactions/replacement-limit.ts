@@ -6,7 +6,7 @@ import { leastBump } from '../chain/fees.ts'
 import { formatAmount } from '../core/money.ts'
 import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../core/networks.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
-import { createPurse } from './purse.ts'
+import { createGasBudget } from './gas-budget.ts'
 import { highestOffer, isUnmined, type KnownTransaction, newestAttempt, wishOf } from './state.ts'
 
 const GWEI_DECIMALS = 9
@@ -37,7 +37,7 @@ export function replacementLimit(
   const gasLimit = isCancel ? emptyGas : newest.fees.gasLimit
   const neededWei = leastBump(highestOffer(transaction))
   if (neededWei > capWei) return { kind: 'fee_cap', neededWei, capWei }
-  const beyondHoldWei = neededWei * gasLimit - createPurse(0n).feeLimit(transaction, call)
+  const beyondHoldWei = neededWei * gasLimit - createGasBudget(0n).feeLimit(transaction, call)
   return beyondHoldWei > 0n && beyondHoldWei > spareWei ? { kind: 'funds', missingWei: beyondHoldWei - spareWei } : null
 }
 

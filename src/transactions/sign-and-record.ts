@@ -11,11 +11,10 @@ import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
+import { createGasBudget, type GasBudget, withinBudget, withinFunds } from './gas-budget.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import { createPurse, type Purse, withinPurse } from './purse.ts'
 import { type SignBatchPorts, type Signed, signBatch } from './sign-batch.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
-import { withinFunds } from './within-funds.ts'
 
 export type SignAndRecordPorts = SignBatchPorts & {
   readonly log: EventLog
@@ -57,8 +56,8 @@ export async function signAndRecord(
   let timely = ready
   let ended = await recordEnded(ports, lane, lease, refused)
   const attempt = async (funds: bigint): Promise<RoundResult> => {
-    const purse = createPurse(funds)
-    const payable = timely.flatMap((item) => tagged(ports.keys, purse, item) ?? [])
+    const budget = createGasBudget(funds)
+    const payable = timely.flatMap((item) => tagged(ports.keys, budget, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
     const left: Ready[] = []
     const onLeft = (item: Ready, reason: string) => {
@@ -116,8 +115,8 @@ function bySigner(log: EventLog, lane: Lane): Recording {
   return { worker: 'signer', cause: laneName(lane), now: log.now() }
 }
 
-/** Within the purse, with the tag by which the bytes are recognised if the database forgets them. */
-function tagged(keys: TagKeys, purse: Purse, item: Ready): Ready | null {
+/** Within the budget, with the tag by which the bytes are recognised if the database forgets them. */
+function tagged(keys: TagKeys, budget: GasBudget, item: Ready): Ready | null {
   const tag = tagOf(keys, { id: item.loaded.id, transaction: item.transaction }, 'send')
-  return withinPurse(purse, item, (fees) => withTag(fees, tag))
+  return withinBudget(budget, item, (fees) => withTag(fees, tag))
 }

@@ -10,9 +10,9 @@ import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { NonceClaimed, SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { checkLane } from './check-lane.ts'
-import type { CheckRecorded } from './check-recorded.ts'
+import { type CheckRecorded, checkLane } from './check-recorded.ts'
 import type { CompareLane } from './compare-lane.ts'
+import { createDeferred, type Deferred, givenUpMessage, isGivenUp, type Unsimulated } from './deferred.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
 import {
   type ExaminingChain,
@@ -24,13 +24,11 @@ import {
 } from './examine-waiting.ts'
 import type { FillGaps } from './fill-gaps.ts'
 import type { Lane, LaneReads } from './lanes.ts'
-import { quoteUnderCap } from './quote-under-cap.ts'
-import { apartUnpayable, type Unpayable } from './raised-gas.ts'
+import { apartUnpayable, type Unpayable } from './needed-gas.ts'
+import { quoteUnderCap } from './quote-at.ts'
 import type { ReplaceInLane } from './replace-in-lane.ts'
-import { createSetAside, type SetAside } from './set-aside.ts'
 import { type Round, type RoundResult, type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
 import { newestAttempt } from './state.ts'
-import { givenUpMessage, isGivenUp, type Unsimulated } from './unsimulated.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
 const MAX_BATCH = 256
@@ -72,28 +70,28 @@ export type SignLane = (lane: Lane, lease: Fence) => Promise<Passed>
  */
 export function createSignLane(ports: SignLanePorts): SignLane {
   const { lanes, replace, replaceAfterMs, fillGaps, maxInFlight, monotonicNow = () => performance.now() } = ports
-  const setAside = createSetAside(monotonicNow)
+  const deferred = createDeferred(monotonicNow)
   return async (lane, lease) => {
     const unjudged: Unjudged[] = []
     const work: Work = {
       ...ports,
       lane,
       lease,
-      setAside,
+      deferred,
       unclear: new Set(),
       unjudged,
       refusals: [],
       done: { appended: 0, ended: 0, left: 0 },
     }
     const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
-    const look = await lanes.look(lane, { ...limits, except: setAside.of(lane) })
+    const look = await lanes.look(lane, { ...limits, except: deferred.of(lane) })
     const isStuck = await replace(lane, lease, look)
     let isMoved = await signThese(work, look.waiting)
     const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
     // What was left alone made room for what waits behind it.
     if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
     await signDue(work)
-    const left = [...setAside.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
+    const left = [...deferred.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
     const gaps = isStuck ? await fillGaps(lane, lease, left) : 0
     if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
     const [refusal] = work.refusals
@@ -102,7 +100,7 @@ export function createSignLane(ports: SignLanePorts): SignLane {
     if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
     const [first] = unjudged
     if (first !== undefined) throw notSimulated(first, unjudged.length)
-    if (work.unclear.size > 0 || setAside.of(lane).length > 0) return 'waits'
+    if (work.unclear.size > 0 || deferred.of(lane).length > 0) return 'waits'
     return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
   }
 }
@@ -111,7 +109,7 @@ export function createSignLane(ports: SignLanePorts): SignLane {
 type Work = SignLanePorts & {
   readonly lane: Lane
   readonly lease: Fence
-  readonly setAside: SetAside
+  readonly deferred: Deferred
   /**
    * Requests that wait, so that others are signed: a transaction on chain may fulfil them, they may not be signed, or they
    * are fillers without a proven gap. The next pass compares or checks them again.
@@ -141,40 +139,40 @@ function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable 
  * before them. False when nothing waits or the lane has enough in flight: a mined block wakes it again.
  */
 async function signNext(work: Work, gaps: number): Promise<boolean> {
-  const { lanes, lane, maxInFlight, setAside } = work
+  const { lanes, lane, maxInFlight, deferred } = work
   // After a reorg there may be more in flight than the limit.
   const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
-  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), [...setAside.of(lane), ...work.unclear])
+  const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), [...deferred.of(lane), ...work.unclear])
   return signThese(work, ids)
 }
 
 /** Retries transactions that could not be simulated, separately, so that others do not wait for them. */
 async function signDue(work: Work): Promise<void> {
-  const { lanes, lane, maxInFlight, setAside } = work
-  const due = setAside.due(lane)
+  const { lanes, lane, maxInFlight, deferred } = work
+  const due = deferred.due(lane)
   if (due.length === 0) return
   const room = Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))
   const these = due.slice(0, room)
   await signThese(work, these).catch((error: unknown) => {
-    for (const id of these) setAside.add(lane, id)
+    for (const id of these) deferred.add(lane, id)
     throw error
   })
 }
 
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
-  const { log, lane, lanes, lease, setAside } = work
+  const { log, lane, lanes, lease, deferred } = work
   const chain = work.chainOf(lane.chainId)
   const { held, unclear, from } = await work.compare(lane, lease, wanted)
   for (const id of unclear) work.unclear.add(id)
   const ids = wanted.filter((id) => !work.unclear.has(id))
-  // What is set aside makes room for what waits behind it.
+  // What is deferred makes room for what waits behind it.
   if (held !== null || ids.length === 0) return held === null && unclear.length > 0
   const quote = await quoteUnderCap(chain.quote)
   const waiting = await loadWaiting(work, lane, ids)
   const loadedIds = new Set(waiting.map(({ loaded }) => loaded.id))
   const left = ids.filter((id) => !loadedIds.has(id))
   for (const id of left) {
-    setAside.forget(id)
+    deferred.forget(id)
     work.unclear.add(id)
   }
   const { ready, refused, unjudged } = await examineWaiting(waiting, chain, quote, log.now())
@@ -195,23 +193,23 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
     ],
   })
   if (recorded === null) return false
-  const { appended, signed, unpaid, left: aside } = recorded
+  const { appended, signed, unpaid, left: refusedAlone } = recorded
   for (const { loaded } of unpaid) {
     work.unclear.add(loaded.id)
     work.onRefused(loaded.id, 'the balance of the wallet is too low for its fee: it waits')
   }
   for (const { loaded } of [...ready, ...refused, ...givenUp])
-    if (!aside.some((item) => item.loaded.id === loaded.id)) setAside.forget(loaded.id)
-  for (const { loaded } of aside) setAside.add(lane, loaded.id)
+    if (!refusedAlone.some((item) => item.loaded.id === loaded.id)) deferred.forget(loaded.id)
+  for (const { loaded } of refusedAlone) deferred.add(lane, loaded.id)
   work.done.appended += appended
   work.done.ended += refused.length + givenUp.length + unpayable.length
-  work.done.left += needed.length - unpaid.length - aside.length - signed
+  work.done.left += needed.length - unpaid.length - refusedAlone.length - signed
   if (appended > 0) work.onSigned(lane.chainId, signed)
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
-  return appended + left.length + unknown.length + unpaid.length > 0
+  return appended + refusedAlone.length + unknown.length + unpaid.length > 0
 }
 
-/** `null` when parties refuse the batch: what is set aside is tried nevertheless, and may have the nonce that others lack. */
+/** `null` when parties refuse the batch: what is deferred is tried nevertheless, and may have the nonce that others lack. */
 async function signUnlessRefused(work: Work, round: Round): Promise<RoundResult | null> {
   try {
     return await signAndRecord(work, work.lane, work.lease, round)
@@ -256,10 +254,10 @@ function notNeeded({ loaded }: Ready, now: string): Refused {
 }
 
 /** @returns those that end. A node is at work: it returned a transaction count for this pass. */
-function leaveAlone({ log, lane, setAside, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): Refused[] {
+function leaveAlone({ log, lane, deferred, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): Refused[] {
   return items.flatMap((item) => {
     const { loaded } = item
-    const tries = setAside.add(lane, loaded.id)
+    const tries = deferred.add(lane, loaded.id)
     onNotSimulated(lane.chainId, loaded.id, item)
     const now = log.now()
     if (loaded.state.state !== 'unknown' && isGivenUp(item, tries, loaded.state.intent.requestedAt, now)) {

@@ -1,8 +1,13 @@
 /**
  * The nonces of wallets that processed blocks use, and which of them were used by our own bytes: read once for each
- * step of the follower.
+ * step of the follower. Those of foreign transactions are recorded with the blocks. Once such a block is final, the block
+ * itself is the proof, and every node keeps it; most nodes drop the account state of that block within minutes.
+ *
+ * Invariant: a row says where to look, not what is true: code that acts on it reads the block.
  */
+import type { Pool } from 'pg'
 import type { Block, BlockTransaction } from '../chain/blocks.ts'
+import type { ReadModelRow } from '../event-log/aggregate.ts'
 import { authorityOf } from '../keys/authority-of.ts'
 import type { BlockReads } from './block-reads.ts'
 import { isForChain } from './find-consumer.ts'
@@ -84,5 +89,26 @@ function authorizedBy({ authorizations }: BlockTransaction, chainId: number, roo
     if (!isForChain(item, chainId) || item.nonce > BigInt(Number.MAX_SAFE_INTEGER)) return []
     const from = authorityOf(item)
     return from === null ? [] : [{ from, nonce: Number(item.nonce) }]
+  })
+}
+
+/** Blocks for which rows without a waiting transaction are kept, in case a lagging node leads to a late signature. */
+const KEPT_BLOCKS = 100_000
+
+/** Rows for the nonces that foreign transactions used. */
+export function foreignNonceRows(chainId: number, used: readonly UsedNonce[]): ReadModelRow<'foreign_nonces'>[] {
+  return used.flatMap(({ address, nonce, block, ownId }) => {
+    const row = { chain_id: chainId, address, nonce, block_number: block.number }
+    return ownId === null ? [{ table: 'foreign_nonces', row }] : []
+  })
+}
+
+/** Deletes rows far below the cursor that concern no open transaction. */
+export async function pruneForeignNonces(pool: Pool, chainId: number, cursor: number): Promise<void> {
+  await pool.query({
+    name: 'prune_foreign_nonces',
+    text: `DELETE FROM foreign_nonces f WHERE chain_id = $1 AND block_number < $2 AND NOT EXISTS (SELECT FROM transactions t
+            WHERE t.chain_id = f.chain_id AND t.from_address = f.address AND t.nonce = f.nonce AND t.block_number IS NULL)`,
+    values: [chainId, cursor - KEPT_BLOCKS],
   })
 }

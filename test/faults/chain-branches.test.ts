@@ -1,4 +1,5 @@
 /** Chains that change their result for a transaction: whichever version remains in the end, it was paid once. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

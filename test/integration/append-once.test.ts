@@ -3,10 +3,9 @@
  * free.
  */
 import t, { type Test } from 'tap'
+import { appendOnce, createFindReplay } from '../../src/event-log/accept.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
-import { appendOnce } from '../../src/event-log/append-once.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 

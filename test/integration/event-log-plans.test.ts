@@ -1,4 +1,5 @@
 /** Statements that run for every block, request or sweep use indexes, however many wallets there are. */
+
 import type { Pool } from 'pg'
 import t from 'tap'
 import { readActivity } from '../../src/activity/read-activity.ts'
@@ -23,6 +24,7 @@ import { readTenantStreams, readTenantTypes } from '../../src/event-log/read-par
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
+import { createRowsOf } from '../../src/transactions/check-recorded.ts'
 import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
@@ -30,7 +32,6 @@ import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
 import { createTransactionReads, transactionsOf } from '../../src/transactions/read-transactions.ts'
-import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'

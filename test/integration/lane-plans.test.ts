@@ -1,11 +1,12 @@
 /** What passes over lanes read uses indexes with 100,000 transactions in flight, and one statement for many lanes reads few rows. */
+
 import type { Pool } from 'pg'
 import t from 'tap'
+import { createRowsOf } from '../../src/transactions/check-recorded.ts'
 import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
-import { createRowsOf } from '../../src/transactions/row-check.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,

@@ -2,13 +2,14 @@
  * Requests of every kind on one connection, one after the other without waiting for responses, and connections that are cut
  * while they are answered: what was counted for them is free again.
  */
+
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLatch } from '../../src/core/latch.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createFindReplay } from '../../src/event-log/accept.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'

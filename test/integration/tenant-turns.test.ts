@@ -2,13 +2,13 @@
  * One tenant's queue does not delay another tenant: however much waits, the other's work is next. On every queue back
  * end.
  */
+
 import { Wallet } from 'ethers'
 import t, { type Test } from 'tap'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
-import type { QueueName } from '../../src/declarations.ts'
-import { QUEUE_LIMITS } from '../../src/declarations.ts'
+import { QUEUE_LIMITS, type QueueName } from '../../src/declarations.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'

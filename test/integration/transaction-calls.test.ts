@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
-import { appendOnce } from '../../src/event-log/append-once.ts'
+import { appendOnce } from '../../src/event-log/accept.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'

@@ -1,4 +1,5 @@
 /** The life of a key with the real engine: dispatcher, signer and three parties as composed, in one process. */
+
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { computeAddress } from 'ethers'

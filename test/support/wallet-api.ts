@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createFindReplay } from '../../src/event-log/find-replay.ts'
+import { createFindReplay } from '../../src/event-log/accept.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'

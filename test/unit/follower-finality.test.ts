@@ -3,7 +3,7 @@ import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
 import type { FollowStep } from '../../src/chain/follow.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createReadAccepted, unusedOf } from '../../src/follower/accepted-reorg.ts'
+import { createReadAccepted, unusedOf } from '../../src/follower/accept-reorg.ts'
 import type { BlockPlace, ChainEvent } from '../../src/follower/events.ts'
 import { createFinality } from '../../src/follower/finality.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { remembering } from '../../src/core/remembered.ts'
+import { remembering } from '../../src/event-log/remembered.ts'
 
 t.test('concurrent questions share one, and its answer counts until it is forgotten', async (t) => {
   const { of, forget, forgetAll } = remembering<number>({ ms: 60_000, most: 2 })

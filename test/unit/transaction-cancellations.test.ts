@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap'
 import { holdsOf } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
+import { historyProblem } from '../../src/transactions/check-recorded.ts'
 import { type TransactionCommand, transactionDecider } from '../../src/transactions/decider.ts'
 import { outcomeOf } from '../../src/transactions/dependency.ts'
-import { historyProblem } from '../../src/transactions/history-check.ts'
 import { readInclusion } from '../../src/transactions/read-events.ts'
 import { type KnownTransaction, statusOf } from '../../src/transactions/state.ts'
 import {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
-import { createPurse } from '../../src/transactions/purse.ts'
+import { createGasBudget } from '../../src/transactions/gas-budget.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { replacementLimit } from '../../src/transactions/replacement-limit.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
@@ -52,14 +52,14 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const { reserved: hold, amount } = readIntent(requested.data)
   const reserved = hold.gasLimit * hold.maxFeePerGas
-  const purse = createPurse(1_000n)
+  const budget = createGasBudget(1_000n)
   const payment = { value: amount }
-  test.equal(purse.feeLimit(state, payment), reserved + 1_000n)
-  test.equal(purse.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'no amount is paid')
-  purse.take(state, payment, { gasLimit: 1n, maxFeePerGas: reserved + 400n })
-  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
-  purse.take(state, { value: 0n }, { gasLimit: 1n, maxFeePerGas: reserved + payment.value })
-  test.equal(purse.feeLimit(state, payment), reserved + 600n, 'the amount pays for the gas of a cancellation')
+  test.equal(budget.feeLimit(state, payment), reserved + 1_000n)
+  test.equal(budget.feeLimit(state, { value: 0n }), reserved + 1_000n + payment.value, 'no amount is paid')
+  budget.take(state, payment, { gasLimit: 1n, maxFeePerGas: reserved + 400n })
+  test.equal(budget.feeLimit(state, payment), reserved + 600n, 'the next transaction cannot use the same funds')
+  budget.take(state, { value: 0n }, { gasLimit: 1n, maxFeePerGas: reserved + payment.value })
+  test.equal(budget.feeLimit(state, payment), reserved + 600n, 'the amount pays for the gas of a cancellation')
 })
 
 t.test('what a cancellation lacks is counted with the gas that it needs by the rules of the chain', async (test) => {

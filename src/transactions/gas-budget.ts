@@ -1,8 +1,13 @@
 /**
  * What a wallet can pay for gas beyond the holds of its other transactions. Every node refuses bytes that cost more
- * until the wallet is funded or has sent everything else, so they are not signed. Pure.
+ * until the wallet is funded or has sent everything else, so they are not signed.
+ *
+ * Invariant: what a lane signs costs no more than its wallet has when it is recorded. Requests may be accepted, and other
+ * holds grow, between the reading of what is spare and the append, which then refuses the bytes: they are signed again for
+ * less (`withinFunds`).
  */
 import { largest, smallest } from '../core/money.ts'
+import { HoldRefused } from '../event-log/commit.ts'
 import { amountFreed, heldFee } from './aggregate.ts'
 import type { Call } from './build-call.ts'
 import type { Fees } from './events.ts'
@@ -10,7 +15,7 @@ import type { KnownTransaction } from './state.ts'
 
 type Paying = Pick<Call, 'value'>
 
-export type Purse = {
+export type GasBudget = {
   /**
    * The maximum gas cost of this call, wei, including the hold of its own transaction.
    */
@@ -20,7 +25,7 @@ export type Purse = {
 }
 
 /** @param spare the balance minus all holds, wei; negative when the balance has fallen since */
-export function createPurse(spare: bigint): Purse {
+export function createGasBudget(spare: bigint): GasBudget {
   // Where the balance has fallen, a call may still cost what its own transaction holds: no other one loses by it.
   let left = largest(spare, 0n)
   /** What this call can pay for gas from the hold of its own transaction. */
@@ -36,19 +41,19 @@ export function createPurse(spare: bigint): Purse {
 }
 
 /**
- * Limits the fees of the first bytes to the purse: at least what was reserved, which may have to wait for a lower base
+ * Limits the fees of the first bytes to the budget: at least what was reserved, which may have to wait for a lower base
  * fee, and more only if the wallet can pay it.
  *
  * @param mark adds the tag, which may raise fees of a few thousand wei
  * @returns `null` when the wallet cannot pay for the tag
  */
-export function withinPurse<Item extends { transaction: KnownTransaction; call: Call; fees: Fees }>(
-  purse: Purse,
+export function withinBudget<Item extends { transaction: KnownTransaction; call: Call; fees: Fees }>(
+  budget: GasBudget,
   item: Item,
   mark: (fees: Fees) => Fees,
 ): Item | null {
   const { transaction, call, fees } = item
-  const limit = largest(purse.feeLimit(transaction, call), heldFee(transaction))
+  const limit = largest(budget.feeLimit(transaction, call), heldFee(transaction))
   const most = limit / fees.gasLimit
   const within = mark({
     ...fees,
@@ -56,6 +61,29 @@ export function withinPurse<Item extends { transaction: KnownTransaction; call: 
     maxPriorityFeePerGas: smallest(fees.maxPriorityFeePerGas, most),
   })
   if (within.gasLimit * within.maxFeePerGas > limit) return null
-  purse.take(transaction, call, within)
+  budget.take(transaction, call, within)
   return { ...item, fees: within }
+}
+
+/**
+ * Tries with what is spare, then with what is left of it, and at last with nothing but the transactions' own holds, which no
+ * append refuses.
+ *
+ * @param spare as read before, wei
+ * @param read reads it again
+ * @param attempt signs for no more than these funds beside the holds, wei, and appends
+ */
+export async function withinFunds<Result>(
+  spare: bigint,
+  read: () => Promise<bigint>,
+  attempt: (funds: bigint) => Promise<Result>,
+): Promise<Result> {
+  for (const funds of [async () => spare, read]) {
+    try {
+      return await attempt(await funds())
+    } catch (error) {
+      if (!(error instanceof HoldRefused)) throw error
+    }
+  }
+  return attempt(0n)
 }

@@ -1,37 +1,37 @@
-/** What is set aside in a lane, and for how long; and estimates of calls requested together. */
+/** What is deferred in a lane, and for how long; and estimates of calls requested together. */
 
 import t from 'tap'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
+import { createDeferred } from '../../src/transactions/deferred.ts'
 import { createEstimateGas, type GasRequest } from '../../src/transactions/estimate-gas.ts'
-import { createSetAside } from '../../src/transactions/set-aside.ts'
 import { osakaPlainGas } from '../support/gas.ts'
 import { oneNode } from '../support/one-node.ts'
 
 const LANE = { chainId: 1, address: '0xA' }
 const ANOTHER = { chainId: 1, address: '0xB' }
 
-t.test('a transaction set aside is due again after a pause that doubles, up to ten minutes', async (t) => {
+t.test('a deferred transaction is due again after a pause that doubles, up to ten minutes', async (t) => {
   let now = 0
-  const setAside = createSetAside(() => now)
-  setAside.add(ANOTHER, 'tx_other')
+  const deferred = createDeferred(() => now)
+  deferred.add(ANOTHER, 'tx_other')
   let pause = 250
   for (let tries = 0; tries < 20; tries += 1) {
-    setAside.add(LANE, 'tx_1')
+    deferred.add(LANE, 'tx_1')
     now += pause - 1
-    t.strictSame([setAside.of(LANE), setAside.due(LANE)], [['tx_1'], []])
+    t.strictSame([deferred.of(LANE), deferred.due(LANE)], [['tx_1'], []])
     now += 1
-    t.strictSame(setAside.due(LANE), ['tx_1'])
+    t.strictSame(deferred.due(LANE), ['tx_1'])
     pause = Math.min(600_000, 2 * pause)
   }
-  setAside.forget('tx_1')
-  t.strictSame([setAside.of(LANE), setAside.of(ANOTHER)], [[], ['tx_other']])
+  deferred.forget('tx_1')
+  t.strictSame([deferred.of(LANE), deferred.of(ANOTHER)], [[], ['tx_other']])
 })
 
-t.test('a bounded number of transactions is set aside', async (t) => {
-  const setAside = createSetAside(() => 0)
-  for (let n = 0; n < 10_100; n += 1) setAside.add(LANE, `tx_${n}`)
-  t.equal(setAside.of(LANE).length, 10_000)
-  t.equal(setAside.of(LANE)[0], 'tx_100')
+t.test('a bounded number of transactions is deferred', async (t) => {
+  const deferred = createDeferred(() => 0)
+  for (let n = 0; n < 10_100; n += 1) deferred.add(LANE, `tx_${n}`)
+  t.equal(deferred.of(LANE).length, 10_000)
+  t.equal(deferred.of(LANE)[0], 'tx_100')
 })
 
 const noCode = { haveCode: async (addresses: readonly string[]) => addresses.map(() => true) }
