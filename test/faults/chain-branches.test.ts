@@ -12,6 +12,7 @@ import { type Anvil, startAnvil } from '../../src/sandbox/anvil.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { reorganise } from '../support/reorganise.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, type Stage, withStage } from '../support/service-stage.ts'
@@ -49,7 +50,7 @@ t.test('a transaction that a reorg moves to another block is reported there and 
   const after = await blockOf(hash)
   t.equal(after.number, before.number + 1, 'the new branch has the transaction one block later')
   const view = await read(wallet, id)
-  t.match(view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
+  matchExactly(t, view, { state: 'confirmed', hash, hashes: [hash], block_number: after.number })
   t.ok(
     view.history.some(({ state }) => state === 'reorged'),
     'the history has the reorg',
@@ -73,7 +74,7 @@ t.test('the first version of a replaced transaction may be mined: it is reported
   await mine()
   t.match(await until(wallet, id, 'mined'), { hash: first.hash, nonce: 0 })
   await settle()
-  t.match(await read(wallet, id), { state: 'confirmed', hash: first.hash, hashes: [first.hash, second.hash] })
+  matchExactly(t, await read(wallet, id), { state: 'confirmed', hash: first.hash, hashes: [first.hash, second.hash] })
   t.strictSame(
     (await onChain(stage, wallet)).map(({ hash, amount }) => [hash, amount]),
     [[first.hash, 10n ** 12n]],

@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type OpenCall, openCalls } from '../support/open-calls.ts'
 import { deployRegister } from '../support/register.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -71,7 +72,7 @@ t.test('dependents of a reverted transaction fail unsigned once it is final', as
   await until(wallet, transfer, 'submitted')
   t.strictSame(await statesOf(wallet, [second, third]), ['requested', 'requested'])
   await mine()
-  t.match(await until(wallet, second, 'failed'), {
+  matchExactly(t, await until(wallet, second, 'failed'), {
     hashes: [],
     failure: { code: 'dependency_failed', message: new RegExp(`^It depends on ${first}, which ended as reverted: `) },
   })

@@ -1,6 +1,7 @@
 /** Clients that pay again once they are told `cancelled`, on a chain that removes the block of the cancellation. */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, type View, withStage } from '../support/service-stage.ts'
 
@@ -75,7 +76,7 @@ t.test('a cancellation is told when it has its confirmations, and a deeper reorg
   const path = `/v1/wallets/${wallet.id}/transactions/${id}`
   t.equal((await service.api.insist({ method: 'POST', path: `${path}/cancel` })).status, 202, 'it is being cancelled')
   const { status, body } = await service.api.insist({ method: 'POST', path: `${path}/speed-up`, body: {} })
-  t.match([status, body.errors], [409, [{ code: 'cancellation_requested' }]])
+  matchExactly(t, [status, body.errors], [409, [{ code: 'cancellation_requested' }]])
   await mine()
   t.match(await until(wallet, id, 'cancelled'), { status: 'cancelled', confirmations: 2 })
   await rpc('anvil_reorg', 4, [])

@@ -3,6 +3,7 @@ import t from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { PASS } from '../support/node-lies.ts'
 import { reorganise } from '../support/reorganise.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
@@ -141,7 +142,7 @@ t.test(`beside another sender with reorgs, each transfer arrives at most once ($
   for (const [index, { state, failure }] of views.entries()) {
     const times = amounts.filter((amount) => amount === BigInt(index + 1) * 10n ** 12n).length
     if (state === 'confirmed') t.equal(times, 1)
-    else t.match([state, failure?.code, times], ['failed', 'nonce_conflict_external', 0])
+    else matchExactly(t, [state, failure?.code, times], ['failed', 'nonce_conflict_external', 0])
   }
 })
 

@@ -6,6 +6,7 @@ import { toQuantity } from '../../src/chain/hex.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -150,7 +151,7 @@ t.test('a gap is filled without what later transactions reserve: they are mined 
   const after = await read(wallet, id)
   t.match(after, { state: 'confirmed', nonce: 1 })
   t.notOk(after.history.some(({ state }) => state === 'awaiting_funds'))
-  t.match(await fillersOf(wallet), [{ state: 'confirmed', nonce: '0' }])
+  matchExactly(t, await fillersOf(wallet), [{ state: 'confirmed', nonce: '0' }])
 })
 
 t.test('a transfer whose valid_until passes behind a stuck transaction fails, and its hold is released', async (t) => {

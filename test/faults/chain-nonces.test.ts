@@ -3,6 +3,7 @@
  */
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
 import { payAsStranger } from '../support/wallet-key.ts'
@@ -20,7 +21,7 @@ t.test('what a node dropped from its pool is sent again, as the same bytes', asy
   await mine()
   t.equal((await onChain(stage, wallet)).length, 0, 'the node dropped the transaction')
   await settle()
-  t.match(await read(wallet, id), { state: 'confirmed', hash, hashes: [hash] })
+  matchExactly(t, await read(wallet, id), { state: 'confirmed', hash, hashes: [hash] })
   t.equal((await onChain(stage, wallet)).length, 1)
 })
 
@@ -44,7 +45,7 @@ t.test(
       after.map(({ state }) => state),
       ['confirmed', 'confirmed'],
     )
-    t.match(after[0], { nonce: 2, hashes: [views[0]?.hash, after[0]?.hash] })
+    matchExactly(t, after[0], { nonce: 2, hashes: [views[0]?.hash, after[0]?.hash] })
     t.strictSame(
       (await onChain(stage, wallet)).map(({ nonce, amount }) => [nonce, amount]),
       [
@@ -91,7 +92,7 @@ t.test('a nonce used without any trace on chain is not signed again', async (t) 
     )
     return late.length > 0
   })
-  t.match(await read(wallet, id), { nonce: 0, hashes: [hash] }, 'no other bytes are signed')
+  matchExactly(t, await read(wallet, id), { nonce: 0, hashes: [hash] }, 'no other bytes are signed')
   await rpc('anvil_setNonce', wallet.address, '0x0')
   await settle()
   t.match(await read(wallet, id), { state: 'confirmed', hash })

@@ -8,6 +8,7 @@ import { type DatabaseProxy, startDatabaseProxy } from '../support/database-prox
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { auditLog } from '../support/log-audit.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { Reply } from '../support/service-api.ts'
@@ -44,7 +45,7 @@ function tryTransfer(key: string) {
 async function settleAndAudit(t: Test) {
   proxy.decide = () => 'pass'
   await settle()
-  t.match(await auditChain({ places: service.places, wallets, answers }), {
+  matchExactly(t, await auditChain({ places: service.places, wallets, answers }), {
     problems: [],
     once: answers.length,
     lost: 0,
@@ -94,7 +95,7 @@ t.test('writes are refused with 503 while the database is read-only, and work af
   await direct.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
   // The setting applies to new connections.
   proxy.cutAll()
-  t.match(await eventually(async () => stillRefused(await tryTransfer('read-only'))), {
+  matchExactly(t, await eventually(async () => stillRefused(await tryTransfer('read-only'))), {
     status: 503,
     body: { status: 'error', errors: [{ type: 'unavailable', code: 'database_unavailable' }] },
   })
@@ -111,7 +112,7 @@ t.test('writes are refused with 503 while the disk is full, and work afterwards'
   const sending = transfer(60, 5)
   await eventually(() => (api.counts.get('202') ?? 0) > answers.length + 10)
   proxy.decide = (text) => (/append_commits|_lease|INSERT|UPDATE|DELETE/i.test(text) ? 'disk full' : 'pass')
-  t.match(await eventually(async () => stillRefused(await tryTransfer('full'))), {
+  matchExactly(t, await eventually(async () => stillRefused(await tryTransfer('full'))), {
     status: 503,
     body: { status: 'error', errors: [{ type: 'unavailable', code: 'database_unavailable' }] },
   })

@@ -6,6 +6,7 @@ import t from 'tap'
 import type { HeldCause } from '../../src/transactions/held-cause.ts'
 import { type AlteredNode, withAlteredNode } from '../support/altered-node.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, type Stage, withStage } from '../support/service-stage.ts'
 
@@ -43,7 +44,7 @@ t.test(
       ids.push(await stage.send(wallet, '0.000002'))
       if (i === 0) {
         const cause = await eventually(() => heldBy(stage, wallet))
-        t.match(cause, { kind: 'count_doubted', hosts: [new URL(liar.url).host], explained: 1 })
+        matchExactly(t, cause, { kind: 'count_doubted', hosts: [new URL(liar.url).host], explained: 1 })
         t.match(await stage.read(wallet, ids[1] ?? ''), { state: 'requested', nonce: null })
         liar.alter = (_call, result) => result
       }

@@ -7,6 +7,7 @@ import t from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import type { RpcCall } from '../support/node-fates.ts'
 import { PASS, SEND_LIES, says, WRONG_CHAIN } from '../support/node-lies.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -67,7 +68,7 @@ t.test(
     }
     await settle()
     node.decide = () => PASS
-    t.match(await audit(), { problems: [], once: answers.length, lost: 0, doubled: 0 })
+    matchExactly(t, await audit(), { problems: [], once: answers.length, lost: 0, doubled: 0 })
     for (const wallet of mine) {
       const ids = answers
         .filter(({ transfer }) => transfer.wallet === wallet)

@@ -9,6 +9,7 @@ import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { formatAmount } from '../../src/core/money.ts'
 import { type Alter, withAlteredNode, withLastWord } from '../support/altered-node.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const INVENTED_WEI = 10n ** 24n
@@ -92,7 +93,7 @@ t.test('invented money is neither shown nor spent', async (t) => {
     key: 'spends-invented-money',
     body: { to: wallet.address, amount: '100000', asset: 'ETH' },
   })
-  t.match(refused.body.errors, [{ type: 'insufficient_funds' }])
+  matchExactly(t, refused.body.errors, [{ type: 'insufficient_funds' }])
   const { rows } = await service.pool.query('SELECT balance FROM balances WHERE balance::numeric >= $1', [
     INVENTED_WEI.toString(),
   ])

@@ -16,6 +16,7 @@ import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { mineUntilSettled } from '../support/load-settle.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import type { Fate } from '../support/node-fates.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -40,7 +41,7 @@ async function settleAndAudit(
   answers: readonly Answered[],
 ) {
   await mineUntilSettled(() => service.places, chainUrl)
-  t.match(await auditChain({ places: service.places, wallets, answers }), {
+  matchExactly(t, await auditChain({ places: service.places, wallets, answers }), {
     problems: [],
     accepted: answers.length,
     once: answers.length,
@@ -50,7 +51,8 @@ async function settleAndAudit(
 }
 
 function refusedFor(t: Test, reply: Reply, code: string, message: string) {
-  t.match(
+  matchExactly(
+    t,
     reply,
     { status: 503, body: { status: 'error', message: String, errors: [{ type: 'unavailable', code }] } },
     message,
@@ -95,7 +97,7 @@ t.test('while PostgreSQL is down requests get 503, and transfers go on once it i
   const body = { to: first.address, amount: '1', asset: 'ETH' }
   const transfer = await api.once({ method: 'POST', path: `/v1/wallets/${first.id}/transfer`, key: 'refused', body })
   refusedFor(t, transfer, 'database_unavailable', 'a transfer is refused')
-  t.match(await complaints(service), ['database'])
+  matchExactly(t, await complaints(service), ['database'])
   t.match(await api.once({ path: '/healthz' }), { status: 200 }, 'the process stays alive')
   postgres = await start()
   const answers = await sending

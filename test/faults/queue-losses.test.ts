@@ -11,6 +11,7 @@ import { createJobChaos } from '../support/job-chaos.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { mineUntilSettled } from '../support/load-settle.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -47,7 +48,7 @@ async function settle({ service, url }: Shop): Promise<void> {
 }
 
 async function mustBeWhole(t: Test, { service, wallets }: Shop, answers: readonly Answered[]): Promise<void> {
-  t.match(await auditChain({ places: service.places, wallets, answers }), {
+  matchExactly(t, await auditChain({ places: service.places, wallets, answers }), {
     problems: [],
     accepted: answers.length,
     once: answers.length,

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { PASS, STALE, WRONG_CHAIN } from '../support/node-lies.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
@@ -25,7 +26,7 @@ function transfer(among: readonly LoadWallet[], count: number, seed: number) {
 }
 
 async function audit(t: Test) {
-  t.match(await auditChain({ places: service.places, wallets, answers }), {
+  matchExactly(t, await auditChain({ places: service.places, wallets, answers }), {
     problems: [],
     once: answers.length,
     lost: 0,

@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import { loginAs } from '../support/database-login.ts'
 import { newTransactionId } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { append, decided, heldOf, METADATA, NOW, REFUSED, REQUEST, sent, withTransfers } from '../support/raw-append.ts'
 
 t.test('a hold is what the event of its transaction says, on its wallet', async (t: Test) => {
@@ -50,7 +51,7 @@ t.test('a cancellation releases what its transaction held, once', async (t: Test
   }))
   await t.rejects(append(api, { ...own, guards: { releases: twice } }), REFUSED)
   await t.resolves(append(api, own))
-  t.match(await heldOf(pool), [{ wallet_id: 'wal_1', held: '43000' }])
+  matchExactly(t, await heldOf(pool), [{ wallet_id: 'wal_1', held: '43000' }])
 })
 
 t.test('the key of a request is that of an event of its tenant, and names what the event opens', async (t: Test) => {

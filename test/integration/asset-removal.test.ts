@@ -4,6 +4,7 @@ import { change } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { withAssets } from '../support/asset-stage.ts'
 import { transferIntent } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 t.test('an asset that an open contract call takes is not removed', async (t: Test) => {
   const assets = await withAssets(t)
@@ -28,12 +29,12 @@ t.test('an asset that an open contract call takes is not removed', async (t: Tes
     status: 409,
     body: { errors: [{ code: 'asset_has_pending_transactions', details: { transaction_ids: ['tx_1'] } }] },
   }
-  t.match(await assets.remove(takenId), refused)
+  matchExactly(t, await assets.remove(takenId), refused)
   await assets.pool.query(
     `UPDATE transactions SET state = 'mined', block_number = 7, block_hash = '0x7', succeeded = true`,
   )
   await assets.pool.query('UPDATE wallet_holds SET held = 0')
-  t.match(await assets.remove(takenId), refused, 'it is in a block that is not final')
+  matchExactly(t, await assets.remove(takenId), refused, 'it is in a block that is not final')
   t.equal((await assets.remove(otherId)).status, 200, 'the call does not take this one')
   await assets.pool.query(`UPDATE transactions SET state = 'confirmed', status = 'confirmed'`)
   t.equal((await assets.remove(takenId)).status, 200)

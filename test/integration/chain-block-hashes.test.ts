@@ -1,6 +1,7 @@
 /** Reads at a block by its hash, on nodes that take only numbers. */
 import t, { type Test } from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { NodeError, startRpcNode } from '../support/rpc-node.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -35,7 +36,7 @@ t.test('a node that takes no hashes is asked by number, between two looks at the
       { ok: true, value: { at: 'latest' } },
     ])
     const before = node.asked.length
-    t.match(await client.batch([read()]), [{ ok: true, value: { at: '0x7' } }])
+    matchExactly(t, await client.batch([read()]), [{ ok: true, value: { at: '0x7' } }])
     const asked = node.asked.slice(before).map(({ method }) => method)
     const look = 'eth_getBlockByNumber'
     t.strictSame(asked, ['eth_getBlockByHash', look, 'eth_getBalance', look], 'the hash is not tried again')
@@ -54,7 +55,7 @@ t.test('one odd refusal of a hash counts for a minute, not for the life of the p
 
 t.test('an answer counts only if the block of the number had the hash before and after it', async (t) => {
   const { node, chain, client } = await withOldNode(t, new NodeError('Invalid params', -32602))
-  t.match(await client.batch([read(OTHER)]), [{ ok: false, error: { message: 'header for hash not found' } }])
+  matchExactly(t, await client.batch([read(OTHER)]), [{ ok: false, error: { message: 'header for hash not found' } }])
   const answer = node.answer
   node.answer = (request) => {
     const given = answer(request)
@@ -62,7 +63,7 @@ t.test('an answer counts only if the block of the number had the hash before and
     if (request.method === 'eth_getBalance' && request.params[1] === '0x7') chain.hash = OTHER
     return given
   }
-  t.match(await client.batch([read()]), [
+  matchExactly(t, await client.batch([read()]), [
     { ok: false, error: { kind: 'answer', message: 'header for hash not found' } },
   ])
 })
@@ -73,7 +74,7 @@ t.test('a node that takes hashes is never asked by number', async (t) => {
   t.after(() => client.close())
   node.answer = ({ params }) => (params[0] === '0xbad' ? new NodeError('execution reverted', 3) : { at: params[1] })
   const reverts = { method: 'eth_call', params: ['0xbad', { blockHash: BLOCK.hash }] }
-  t.match(await client.batch([read(), reverts]), [
+  matchExactly(t, await client.batch([read(), reverts]), [
     { ok: true, value: { at: { blockHash: BLOCK.hash } } },
     { ok: false },
   ])

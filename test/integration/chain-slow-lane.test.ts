@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { countsNow } from '../../src/chain/transaction-counts.ts'
 import { createPlainGas } from '../../src/transactions/plain-gas.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type RpcNode, startRpcNode } from '../support/rpc-node.ts'
 
 const LANES = 256
@@ -82,7 +83,7 @@ t.test('signed bytes', async (t) => {
   const bytesOf = (one: string) => `0x${one.slice(2).padStart(220, '1')}`
   await compare(t, node, (one) => client.sendRawTransactions([bytesOf(one)]))
   const sent = await client.sendRawTransactions([bytesOf(address(1))])
-  t.match(sent, [{ outcome: 'accepted' }])
+  matchExactly(t, sent, [{ outcome: 'accepted' }])
 })
 
 t.end()

@@ -5,6 +5,7 @@ import { toChecksumAddress } from '../../src/chain/address.ts'
 import { formatAmount } from '../../src/core/money.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { STRANGER, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
@@ -95,7 +96,7 @@ t.test(
       'the call data states more than the fee',
     )
     const more = { ...toItself, args: [wallet.address, (31n * TOKEN).toString()], contract_address: token }
-    t.match(await call(more), { status: 422, body: { errors: [{ code: 'insufficient_funds' }] } })
+    matchExactly(t, await call(more), { status: 422, body: { errors: [{ code: 'insufficient_funds' }] } })
     await settle()
     t.equal(await onChain(), 60n * TOKEN - (30n * TOKEN) / 50n)
     await observed(await onChain())
@@ -112,7 +113,7 @@ t.test(
     const direct = (signature: string, ...args: unknown[]) => ({
       ...{ contract_address: collection.contract, function_signature: signature, args },
     })
-    t.match(await call(direct('revoke(uint256)', '2')), {
+    matchExactly(t, await call(direct('revoke(uint256)', '2')), {
       status: 409,
       body: { errors: [{ code: 'managed_contract' }] },
     })
@@ -129,7 +130,7 @@ t.test(
     })
     t.equal(sending.status, 202)
     for (const moving of [take, direct('burn(uint256)', '1')])
-      t.match(await call(moving), {
+      matchExactly(t, await call(moving), {
         status: 409,
         body: { errors: [{ code: 'token_in_transfer', details: { transfer_id: sending.body.data.transfer_id } }] },
       })
@@ -152,7 +153,10 @@ t.test('of a call with more than 64 events the first 64 are kept, and it says so
   t.strictSame([all.events.length, all.events_truncated], [64, false])
   const cut = await eventsOf(65)
   t.strictSame([cut.events.length, cut.events_truncated], [64, true])
-  t.match(cut.events.at(-1), { name: 'Noted', args: [{}, { name: 'data', value: `0x${'3f'.padStart(64, '0')}` }] })
+  matchExactly(t, cut.events.at(-1), {
+    name: 'Noted',
+    args: [{}, { name: 'data', value: `0x${'3f'.padStart(64, '0')}` }],
+  })
 })
 
 t.end()

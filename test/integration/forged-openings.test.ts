@@ -14,6 +14,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { askToSign, builtTransfer, ETHER, GWEI, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { golden } from '../support/recorded-transactions.ts'
@@ -119,12 +120,13 @@ t.test('no forged initial event makes a signer pay, and honest requests go on be
   await stage.until(hd, honest, 'submitted')
   await service.stopWorker('signer')
   t.equal((await stateOf(honest)).attempts[0]?.nonce, 1, 'the next nonce goes to the honest request')
-  t.match(
+  matchExactly(
+    t,
     await stateOf(idle),
     { state: 'failed', attempts: [], failure: { code: 'expired' } },
     'a filler without a gap ends unsigned',
   )
-  for (const id of forged) t.match(await stateOf(id), { state: 'requested', attempts: [] })
+  for (const id of forged) matchExactly(t, await stateOf(id), { state: 'requested', attempts: [] })
   t.equal(BigInt(String(await stage.rpc('eth_getBalance', THIEF, 'latest'))), 0n)
 })
 

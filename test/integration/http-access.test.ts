@@ -4,6 +4,7 @@ import type { Metadata } from '../../src/core/messages.ts'
 import type { App } from '../../src/http/request.ts'
 import { type Answer, KEYS, startTestApp, type TestApp, told } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const { app, send, lookedUp } = await startTestApp({ routes: transferRoutes })
 t.teardown(() => app.close())
@@ -40,7 +41,7 @@ t.test(
       })
       t.equal(response.statusCode, 401, authorization ?? 'none')
       t.equal(response.headers['www-authenticate'], challenge)
-      t.match(response.json(), {
+      matchExactly(t, response.json(), {
         status: 'error',
         errors: [{ type: 'authentication_error', code }],
         request_id: /^req_/,
@@ -101,7 +102,7 @@ t.test('each key has a rate; answers say where it stands, and 429 when to come b
   ])
   const refused = await get(KEYS.full)
   t.strictSame(standing(refused), [429, '3', '0', '1', '1'])
-  t.match(refused.body.errors, [{ type: 'rate_limit_error', code: 'rate_limit_exceeded' }])
+  matchExactly(t, refused.body.errors, [{ type: 'rate_limit_error', code: 'rate_limit_exceeded' }])
   t.equal((await get(KEYS.reader)).status, 200, 'another key has its own rate')
   now += 334
   t.equal((await get(KEYS.full)).status, 200, '333 ms refill one request')

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type Answer, startTestApp, told } from '../support/http.ts'
 import { ADDRESS, TRANSFER, TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const { app, send } = await startTestApp({ routes: transferRoutes })
 t.teardown(() => app.close())
@@ -38,7 +39,9 @@ t.test('a wrong network lists the allowed ones, whatever stands in its place', a
   for (const network of ['etherium', 'ETHEREUM', '', 5, null, true, {}, ['ethereum'], undefined]) {
     const { status, body } = await post({ ...TRANSFER, network })
     t.equal(status, 422)
-    t.match(body.errors, [{ type: 'validation_error', field: 'network', message: /ethereum, polygon, binance/ }])
+    matchExactly(t, body.errors, [
+      { type: 'validation_error', field: 'network', message: /ethereum, polygon, binance/ },
+    ])
   }
   t.match((await post({ ...TRANSFER, network: 'etherium' })).body.message, /did you mean ethereum\?/)
 })
@@ -227,7 +230,7 @@ t.test('deep, wide and poisonous bodies are refused in a bounded answer', async 
   t.equal(answer.status, 422)
   t.ok(answer.text.length < 100_000, `the answer has ${answer.text.length} characters`)
   const poisons = ['{"__proto__":{"a":1}}', '{"metadata":{"__proto__":{}}}', '{"constructor":{"prototype":{"a":1}}}']
-  for (const payload of poisons) t.match(told(await post(payload)), [/(__proto__|constructor) unknown_field/])
+  for (const payload of poisons) matchExactly(t, told(await post(payload)), [/(__proto__|constructor) unknown_field/])
   t.equal(({} as { a?: unknown }).a, undefined)
 })
 
@@ -248,7 +251,7 @@ t.test('a valid body is used unchanged, with its defaults', async (t) => {
   }
   const { status, body: answer } = await post(body)
   t.equal(status, 202)
-  t.match(answer.data, { received: { ...body, gas_priority: 'medium' } })
+  matchExactly(t, answer.data, { received: { ...body, gas_priority: 'medium' } })
 })
 
 t.test(

@@ -70,7 +70,7 @@ t.test('a body with more values than its route takes is refused', async (t) => {
   const many = async (count: number, value: string) => post(`{"abi":[${Array(count).fill(value).join(' , ')}]}`)
   for (const value of ['{}', '[]', '0', '""', 'null', '"[,{:\\\\"']) {
     const taken = await many(2_046, value)
-    t.notMatch(told(taken), ['- too_many_values'], `2048 values are accepted: ${value}`)
+    t.notOk(told(taken).includes('- too_many_values'), `2048 values are accepted: ${value}`)
     const answer = await many(2_047, value)
     t.strictSame([answer.status, ...told(answer)], [422, '- too_many_values'], value)
     t.match(answer.body.message, 'The body has 2049 values and the limit is 2048')

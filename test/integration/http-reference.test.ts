@@ -4,6 +4,7 @@ import t from 'tap'
 import { createMetrics } from '../../src/http/metrics.ts'
 import { startTestApp } from '../support/http.ts'
 import { ADDRESS, transferRoutes, WALLET } from '../support/http-transfers.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { openapiProblems } from '../support/openapi.ts'
 
 const { app } = await startTestApp({ routes: transferRoutes })
@@ -42,7 +43,7 @@ t.test('every operation is named, described, secured, with examples and its refu
 t.test('an operation documents its route settings', async (t) => {
   t.equal(transfer.operationId as unknown, 'createTransfer')
   t.match(transfer.description, /^Sends currency\..*Waits up to 2 seconds for the hash.*`transactions:write`/s)
-  t.match(transfer.security, [{ apiKey: [] }])
+  matchExactly(t, transfer.security, [{ apiKey: [] }])
   t.match(document.components?.securitySchemes, { apiKey: { type: 'http', scheme: 'bearer' } })
   const parameters = transfer.parameters as unknown as { name: string; in: string; required: boolean }[]
   t.strictSame(
@@ -69,7 +70,7 @@ t.test('an operation documents its route settings', async (t) => {
     '500',
     '503',
   ])
-  t.match(document.paths?.['/healthz']?.get, { security: [] })
+  matchExactly(t, document.paths?.['/healthz']?.get, { security: [] })
   t.match(transfer.requestBody, { required: true })
   t.match(document.paths?.['/v1/wallets/{wallet_id}/nudge']?.post?.requestBody, { required: false })
   t.notOk('x-refusals' in transfer, 'the internal x-refusals is not in the document')
@@ -127,7 +128,7 @@ t.test(
     for (const url of ['/docs/', '/docs/js/scalar.js', '/openapi.json', '/metrics']) {
       const plain = await app.inject({ url })
       const packed = await app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } })
-      t.match([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'], url)
+      matchExactly(t, [plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'], url)
       t.equal(packed.headers.vary, 'accept-encoding')
       t.equal(gunzipSync(packed.rawPayload).toString(), plain.body)
       t.ok(packed.rawPayload.length < plain.rawPayload.length / 2 || plain.rawPayload.length < 2_000)
@@ -153,7 +154,7 @@ t.test('the requests for documents of one address are limited, those for the lar
     const get = async () => (await limited.app.inject({ url })).statusCode
     for (let asked = 0; asked < share; asked++) t.equal(await get(), 200)
     const refused = await limited.app.inject({ url })
-    t.match([refused.statusCode, refused.headers['retry-after']], [429, '1'], url)
+    matchExactly(t, [refused.statusCode, refused.headers['retry-after']], [429, '1'], url)
     t.equal((await limited.app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode, 200, 'each address has one')
     t.equal((await limited.app.inject({ url: '/readyz' })).statusCode, 200, 'the readiness check is not limited')
   }

@@ -4,6 +4,7 @@ import { Conflict, InsufficientFunds, NotFound, PermissionDenied, Unavailable } 
 import type { Routes } from '../../src/http/request.ts'
 import { startTestApp, told } from '../support/http.ts'
 import { TRANSFER_PATH, transferRoutes, WALLET } from '../support/http-transfers.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const FAILURES: Readonly<Record<string, () => Error>> = {
   conflict: () => new Conflict('wallet_has_balance', 'The wallet has a balance.', { balances: [{ asset: 'ETH' }] }),
@@ -31,7 +32,11 @@ t.test('query parameters are read from text; unknown and repeated ones are refus
   const get = (query: string) => send({ method: 'GET', url: `/v1/wallets?${query}` })
   t.equal((await get('limit=2&force=true&status=pending')).status, 200)
   const page = (await get('limit=2')).body.data
-  t.match(page, { wallets: [{ wallet_id: 'wal_0' }, { wallet_id: 'wal_1' }], has_more: true, next_cursor: String })
+  matchExactly(t, page, {
+    wallets: [{ wallet_id: 'wal_0' }, { wallet_id: 'wal_1' }],
+    has_more: true,
+    next_cursor: String,
+  })
   t.equal((await get(`cursor=${page?.next_cursor as string}`)).status, 200)
   const { wallets } = (await get('')).body.data ?? {}
   t.equal((wallets as unknown[]).length, 20)
@@ -106,13 +111,13 @@ t.test(
 
 t.test('errors of the domain keep their items; unexpected ones are logged and not shown', async (t) => {
   const fail = (how: string) => send({ method: 'GET', url: `/v1/fail/${how}` })
-  t.match((await fail('conflict')).body.errors, [
+  matchExactly(t, (await fail('conflict')).body.errors, [
     { type: 'conflict', code: 'wallet_has_balance', details: { balances: [{ asset: 'ETH' }] } },
   ])
   t.equal((await fail('conflict')).status, 409)
   const funds = await fail('funds')
   t.strictSame([funds.status, ...told(funds)], [422, 'amount insufficient_funds'])
-  t.match(funds.body.errors, [{ details: { available: '0.5', needed: '1.500021' } }])
+  matchExactly(t, funds.body.errors, [{ details: { available: '0.5', needed: '1.500021' } }])
   t.equal((await fail('denied')).status, 403)
   const down = await fail('down')
   t.strictSame([down.status, down.headers['retry-after'], ...told(down)], [503, '1', '- database_unavailable'])

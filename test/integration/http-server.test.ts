@@ -8,6 +8,7 @@ import { createMetrics } from '../../src/http/metrics.ts'
 import { startMetricsServer } from '../../src/http/metrics-server.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
 import { TRANSFER, TRANSFER_PATH, transferRoutes } from '../support/http-transfers.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 /** Sends raw bytes, and reads until the server closes the connection. */
@@ -44,7 +45,7 @@ t.test('bytes that are not an HTTP request get an error of the same shape', asyn
     t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), bytes.slice(0, 30))
     if (!answer.includes('{')) continue
     const body = JSON.parse(answer.slice(answer.indexOf('{'))) as unknown
-    t.match(body, { status: 'error', errors: [{ type: 'validation_error', code }], request_id: /^req_/ })
+    matchExactly(t, body, { status: 'error', errors: [{ type: 'validation_error', code }], request_id: /^req_/ })
   }
   const head = (length: number) =>
     `POST ${TRANSFER_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEYS.full}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
@@ -87,7 +88,7 @@ t.test('readiness requires every check; the failed ones are returned with the re
   const down = await ready()
   t.strictSame([down.status, down.headers['retry-after'], ...told(down)], [503, '1', '- not_ready'])
   t.equal(down.body.message, 'database: ECONNREFUSED')
-  t.match(down.body.errors, [{ type: 'unavailable', details: { check: 'database' } }])
+  matchExactly(t, down.body.errors, [{ type: 'unavailable', details: { check: 'database' } }])
   t.equal((await send({ method: 'GET', url: '/healthz' })).status, 200, 'the process stays alive')
 
   failing.database = null
@@ -97,7 +98,7 @@ t.test('readiness requires every check; the failed ones are returned with the re
 
 t.test('a check that does not answer in time has failed', async (t) => {
   const readiness = createReadiness([{ name: 'signer', check: () => new Promise(() => undefined) }], Date.now)
-  t.match(await readiness(), [{ name: 'signer', ok: false, why: /did not answer in \d+ ms/ }])
+  matchExactly(t, await readiness(), [{ name: 'signer', ok: false, why: /did not answer in \d+ ms/ }])
 })
 
 t.test(
@@ -113,7 +114,7 @@ t.test(
     t.teardown(() => app.close())
     const { status, body } = await send({ method: 'GET', url: '/readyz' })
     t.equal(status, 200)
-    t.match(body.data, {
+    matchExactly(t, body.data, {
       ready: true,
       degraded: true,
       checks: [
@@ -188,7 +189,7 @@ t.test('metrics of other modules are served, and a gauge that cannot be read doe
   t.equal((await get('/healthz')).status, 200)
   const ready = await get('/readyz')
   t.equal(ready.status, 503)
-  t.match(await ready.json(), { status: 'error', errors: [{ code: 'not_ready', message: 'database: down' }] })
+  matchExactly(t, await ready.json(), { status: 'error', errors: [{ code: 'not_ready', message: 'database: down' }] })
   t.equal((await get('/other')).status, 404)
   t.equal((await get('/metrics', 'POST')).status, 405)
 })

@@ -11,6 +11,7 @@ import { postgresWiring } from '../../src/jobs/postgres.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { redisWiring } from '../../src/jobs/redis.ts'
 import { inEveryPlace, type JobPlace, openJobs, QUICK, type Where } from '../support/job-places.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const WORKER = fileURLToPath(new URL('../support/jobs-worker.ts', import.meta.url))
@@ -153,7 +154,7 @@ async function closing(t: Test, place: JobPlace): Promise<void> {
     await eventually(() => signal)
     await worker.close()
     t.equal(signal?.aborted, true)
-    t.match(jobs.logged, ['handlers did not stop within the grace period; their jobs will run again'])
+    matchExactly(t, jobs.logged, ['handlers did not stop within the grace period; their jobs will run again'])
     letGo()
   })
 }

@@ -10,6 +10,7 @@ import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { goldenShares } from '../support/golden-shares.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { askToSign, builtTransfer, ETHER, refusalKinds, signingItem, THIEF, tagAs } from '../support/mpc-asks.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -71,7 +72,12 @@ t.test('a finished transfer is not signed again, whatever events are forged behi
     ],
     'with rows',
   )
-  t.match(await stateOf(done), { state: 'requested', attempts: [] }, 'the forged log shows the transfer as requested')
+  matchExactly(
+    t,
+    await stateOf(done),
+    { state: 'requested', attempts: [] },
+    'the forged log shows the transfer as requested',
+  )
   for (const signers of [
     [1, 2],
     [2, 3],

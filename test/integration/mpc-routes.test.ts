@@ -8,6 +8,7 @@ import { createUntilRefreshed } from '../../src/mpc-wallets/wait-for-refresh.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALL_ALIVE, beatAs, makeMpcWallet, newId, signerOn, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'
 import { UNKNOWN_ID } from '../support/wallet-api.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
@@ -99,7 +100,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
   const { walletId, keyId } = await makeMpcWallet(parts)
   const url = `/v1/wallets/${walletId}/shares`
   const before = dataOf(await get(url))
-  t.match(before, {
+  matchExactly(t, before, {
     wallet_id: walletId,
     public_key: /^0x0[23]/,
     ...TERMS,
@@ -112,7 +113,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
   })
   const accuse = createRecordAccusation({ log: parts.log, onRecorded: () => undefined })
   await accuse({ keyId, party: 3, epoch: 0, accusedBy: 1, reason: 'it lied' })
-  t.match(dataOf(await get(url)), { banned: [], accusations: [{ party: 3, accused_by: 1 }] })
+  matchExactly(t, dataOf(await get(url)), { banned: [], accusations: [{ party: 3, accused_by: 1 }] })
 
   const key = { 'idempotency-key': 'k1' }
   const asked = await post(`${url}/refresh`, undefined, { ...key, prefer: 'respond-async' })
@@ -130,7 +131,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
   const second = await post(`${url}/recover`, { party: 3 })
   t.equal(second.status, 409)
   const details = { refresh_id: pending.refresh_id, reason: 'requested' }
-  t.match(second.body.errors, [{ type: 'conflict', code: 'refresh_in_progress', details }])
+  matchExactly(t, second.body.errors, [{ type: 'conflict', code: 'refresh_in_progress', details }])
 
   const waiting = post(`${url}/refresh`, undefined, key)
   await parts.refreshShares(keyId)

@@ -8,6 +8,7 @@ import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
 import { type Accusation, createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { createRefreshWorn } from '../../src/mpc-wallets/refresh-worn.ts'
 import { createScheduleRefreshes } from '../../src/mpc-wallets/schedule-refreshes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALL_ALIVE,
   beatAs,
@@ -145,7 +146,7 @@ t.test(
     const ban: Accusation = { keyId, epoch: 0, party: 2, accusedBy: 1, reason: 'its commitment does not open' }
     await Promise.all(recorders.map((record) => record(ban)))
     t.strictSame([...told], ['epoch 0: 1 accused'])
-    t.match(await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
+    matchExactly(t, await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
     await Promise.all(recorders.map((record) => record({ ...ban, accusedBy: 3 })))
     t.strictSame([...told], ['epoch 0: 1 accused', 'epoch 0: 3 accused', 'epoch 0: 3 banned'])
     t.strictSame((await jointKey(parts, keyId)).banned, [2])
@@ -157,9 +158,9 @@ t.test(
     await parts.requestRefresh(wallet, null, { metadata: ACME })
     await parts.refreshShares(keyId)
     await recorders[0]?.(ban)
-    t.match(await jointKey(parts, keyId), { banned: [], apart: [] })
+    matchExactly(t, await jointKey(parts, keyId), { banned: [], apart: [] })
     await recorders[0]?.({ ...ban, epoch: 1 })
-    t.match(await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
+    matchExactly(t, await jointKey(parts, keyId), { banned: [], apart: [[1, 2]] })
     t.equal(told.size, 4)
     t.strictSame(
       [

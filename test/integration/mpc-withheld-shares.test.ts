@@ -3,6 +3,7 @@
  * shares that only one party has. No party removes older shares then, and the key stays usable.
  */
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ALL, refreshed, requested, withWithheldRefreshes } from '../support/withheld-refreshes.ts'
 
@@ -13,8 +14,8 @@ const { keyId } = wallet
 t.test('shares that the log names and only one party holds replace no older ones', async (t) => {
   await service.stopWorker('signer')
   await append(requested)
-  t.match(await prepareAlone(1, 'rfr_x'), [{ ok: true }])
-  t.match(await prepareAlone(2, 'rfr_y'), [{ ok: true }])
+  matchExactly(t, await prepareAlone(1, 'rfr_x'), [{ ok: true }])
+  matchExactly(t, await prepareAlone(2, 'rfr_y'), [{ ok: true }])
   t.strictSame(await held(), [['generated', 'rfr_x'], ['generated', 'rfr_y'], ['generated']])
   const again = { ceremony: 'refresh', keyId, refreshId: 'rfr_x', parties: ALL, repaired: null } as const
   t.match(

@@ -6,6 +6,7 @@ import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { Reply } from '../support/service-api.ts'
@@ -30,10 +31,14 @@ type Scene = {
 async function whileMinting(t: Test, { stage, collection, from }: Scene): Promise<void> {
   const { status, body } = await stage.transfer({ ...from, token_id: '4', to: STRANGER })
   t.equal(status, 202)
-  t.match(body.data, { transfer_id: /^nftx_/, status: 'PENDING', transaction_hash: null, warnings: [] })
+  matchExactly(t, body.data, { transfer_id: /^nftx_/, status: 'PENDING', transaction_hash: null, warnings: [] })
   await stage.settle()
   const view = await stage.readTransfer(body.data.transfer_id)
-  t.match(view, { status: 'CONFIRMED', transaction_hash: /^0x/, items: [{ token_id: '4', status: 'CONFIRMED' }] })
+  matchExactly(t, view, {
+    status: 'CONFIRMED',
+    transaction_hash: /^0x/,
+    items: [{ token_id: '4', status: 'CONFIRMED' }],
+  })
   t.ok((await stage.owners(collection)).includes(`4 ${STRANGER} 1`))
 }
 
@@ -94,7 +99,7 @@ async function atOnce(t: Test, { stage, collection, from }: Scene): Promise<void
 async function sameKey(t: Test, { stage, collection, from }: Scene): Promise<void> {
   const body = { ...from, token_id: '2', to: DEAF }
   const first = await stage.transfer(body, 'once')
-  t.match(first.body.data.warnings, [{ code: 'recipient_cannot_receive', field: 'to' }])
+  matchExactly(t, first.body.data.warnings, [{ code: 'recipient_cannot_receive', field: 'to' }])
   await stage.settle()
   const again = await stage.transfer(body, 'once')
   t.equal(again.headers['idempotency-replayed'], 'true')
@@ -129,7 +134,12 @@ async function fates(t: Test, { stage, holder, collection, from }: Scene): Promi
   const { items } = await stage.readTransfer(body.data.transfer_id)
   t.equal(items[1].status, 'PENDING', 'a cancellation that is not final decides nothing')
   const again = { ...from, token_id: '3', to: STRANGER, transfer_type: 'SAFE' }
-  t.match((await stage.transfer(again)).body.errors, [{ code: 'token_in_transfer' }], 'and the token is not free')
+  matchExactly(
+    t,
+    (await stage.transfer(again)).body.errors,
+    [{ code: 'token_in_transfer' }],
+    'and the token is not free',
+  )
   await stage.settle()
   const view = await stage.readTransfer(body.data.transfer_id)
   t.equal(view.status, 'FAILED')

@@ -10,6 +10,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { type Answer, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ASYNC, type Data, DEAF_CONTRACT, type NftApi, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { recordUse } from '../support/recorded-use.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -184,7 +185,7 @@ t.test('a redemption that a holder of the voucher overtook is an error that says
   t.strictSame([stolen.answer.status, ...told(stolen.answer)], [409, '- minted_to_another'], stolen.answer.text)
   const { mint_id, token_id, transactionId: transaction_id } = stolen
   const details = { owner: OTHER, recipient: RECIPIENT, mint_id, token_id, transaction_id }
-  t.match(stolen.answer.body.errors, [{ details }])
+  matchExactly(t, stolen.answer.body.errors, [{ details }])
   const { mint } = stolen
   t.match(mint, { status: 'MINTED', owner: OTHER, outcome: 'BY_HOLDER', transaction_hash: '0xe1', failure: null })
   t.equal(mint.transaction_id, null, 'the transaction that failed minted nothing')
@@ -199,7 +200,7 @@ t.test('a revocation that a redemption overtook is an error, and a redemption th
   const { mint_id } = dataOf(await lazy())
   const failing = () => act(mint_id, 'redeem', {}, { 'idempotency-key': 'redeem' })
   await fail(api, String(dataOf(await failing()).transaction_id))
-  t.match([(await failing()).status, dataOf(await failing())], [202, { status: 'LAZY', outcome: null }])
+  matchExactly(t, [(await failing()).status, dataOf(await failing())], [202, { status: 'LAZY', outcome: null }])
   const revoke = () => act(mint_id, 'revoke', {}, { 'idempotency-key': 'revoke' })
   const { revocation } = dataOf(await revoke()).voucher
   await recordUse(calls, mint_id, RECIPIENT)
@@ -284,5 +285,7 @@ async function withDynamic(t: Test) {
 
 t.test('a voucher for a contract that cannot receive causes a warning', async (t) => {
   const { lazy } = await withLazy(t)
-  t.match((await lazy({ recipient: DEAF_CONTRACT })).body.data, { warnings: [{ code: 'recipient_cannot_receive' }] })
+  matchExactly(t, (await lazy({ recipient: DEAF_CONTRACT })).body.data, {
+    warnings: [{ code: 'recipient_cannot_receive' }],
+  })
 })

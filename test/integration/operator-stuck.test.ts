@@ -5,6 +5,7 @@ import { Conflict, Unavailable } from '../../src/core/errors.ts'
 import { operatorCommands } from '../../src/operator/commands.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { hashOf, holdLease, type OperatorStage, signature, withOperator } from '../support/operator-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -145,26 +146,26 @@ async function outages(t: Test, stage: OperatorStage, found: Found): Promise<voi
     await jobs.add([{ queue: 'wallet', id: 'wal_7', data: {} }])
     await eventually(async () => (await jobs.counts()).wallet.failed === 1)
     await worker.close()
-    t.match(await found(), { code: 1, told: ['failed_jobs queue wallet'] })
+    matchExactly(t, await found(), { code: 1, told: ['failed_jobs queue wallet'] })
     const { code, out } = await run('queues')
     t.equal(code, 1)
     t.match(out, /wal_7 .* Not today\.[\s\S]*npm run jobs -- retry wallet --all/)
     await jobs.retryAll('wallet')
     t.strictSame((await found()).told, [])
-    t.match(JSON.parse((await run('queues --json')).out), {
-      backend: 'PostgreSQL',
-      queues: [
-        { queue: 'wallet', waiting: 1, oldest: { id: 'wal_7', state: 'waiting' } },
-        { queue: 'mpc-wallet' },
-        { queue: 'lane', oldest: null },
-        { queue: 'mpc-lane' },
-      ],
-    })
+    const { backend, queues } = JSON.parse((await run('queues --json')).out)
+    t.equal(backend, 'PostgreSQL')
+    matchExactly(t, queues.slice(0, 4), [
+      { queue: 'wallet', waiting: 1, oldest: { id: 'wal_7', state: 'waiting' } },
+      { queue: 'mpc-wallet' },
+      { queue: 'lane', oldest: null },
+      { queue: 'mpc-lane' },
+    ])
+    t.equal(queues.length, Object.keys(await jobs.counts()).length, 'every queue is shown')
   })
 
   await t.test('an unavailable dependency is reported, with the findings that do not need it', async (t) => {
     node.up = false
-    t.match(await found(), { code: 3, told: ['node_down ethereum'] })
+    matchExactly(t, await found(), { code: 3, told: ['node_down ethereum'] })
     t.match(await run('lanes'), { code: 3, out: 'no lane has work in progress\n', err: /No node of ethereum answers/ })
     const dead = new pg.Pool({ host: '127.0.0.1', port: 1, max: 1 })
     t.teardown(() => dead.end())

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { createIdentity } from '../../src/keys/age.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { createApiClient, type Reply } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
@@ -90,7 +91,7 @@ for (const one of CASES)
     t.equal((await send(one, free)).status, 202)
     t.equal((await send(one, limitedOf(one))).status, 202, 'the first fits')
     const before = await recorded()
-    t.match(await send(one, denied), {
+    matchExactly(t, await send(one, denied), {
       status: 403,
       body: {
         errors: [
@@ -136,11 +137,11 @@ t.test('a change of API keys is allowed or denied by its name, and counts toward
     body: { errors: [{ code: 'policy_denied', details: { rule: 'no-keys', version, reason: 'denied' } }] },
   }
   const madeId = made.body.data.key_id
-  t.match(await create(bound.api), refused)
+  matchExactly(t, await create(bound.api), refused)
   const patch = { method: 'PATCH', path: `/v1/api-keys/${madeId}`, body: { label: 'y' } } as const
-  t.match(await bound.api.insist(patch), refused)
+  matchExactly(t, await bound.api.insist(patch), refused)
   const rotate = { method: 'POST', path: `/v1/api-keys/${madeId}/rotate`, key: newKey(), body: {} } as const
-  t.match(await bound.api.insist(rotate), refused)
+  matchExactly(t, await bound.api.insist(rotate), refused)
   t.strictSame(await recorded(), before, 'nothing is recorded')
   t.equal((await other.api.insist(patch)).status, 200)
   const end = { method: 'DELETE', path: `/v1/api-keys/${madeId}` } as const
@@ -154,7 +155,7 @@ t.test('a refusal uses no Idempotency-Key: the same request is judged anew, and 
     const version = await publishOver(api, rules)
     for (const one of CASES) {
       const { status, headers, body } = await sendAgain(one)
-      t.match({ status, body }, { status: 403, body: { errors: [{ details: { rule: rule(one), version } }] } })
+      matchExactly(t, { status, body }, { status: 403, body: { errors: [{ details: { rule: rule(one), version } }] } })
       t.notOk(headers['idempotency-replayed'], one.action)
     }
   }
@@ -162,7 +163,7 @@ t.test('a refusal uses no Idempotency-Key: the same request is judged anew, and 
   await refusedBy(t, RULES, ({ action }) => `no-${action}`)
   const all = { id: 'nothing', effect: 'deny', match: { wallets: { in: [denied.id] } } }
   await refusedBy(t, [all], () => 'nothing')
-  t.match(await recorded(), before)
+  t.strictSame(await recorded(), before)
   await publishOver(api, [])
   for (const one of CASES) {
     const first = await sendAgain(one)
@@ -174,7 +175,7 @@ t.test('a refusal uses no Idempotency-Key: the same request is judged anew, and 
   await publishOver(api, [all])
   for (const one of CASES) {
     const { status, headers } = await sendAgain(one)
-    t.match([status, headers['idempotency-replayed']], [/^20[12]$/, 'true'], 'what was accepted is answered')
+    matchExactly(t, [status, headers['idempotency-replayed']], [/^20[12]$/, 'true'], 'what was accepted is answered')
   }
 })
 

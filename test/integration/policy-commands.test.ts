@@ -4,6 +4,7 @@ import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { policiesCommand } from '../../src/policies/list-command.ts'
 import { runProgramLine } from '../support/cli.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withOperator } from '../support/operator-stage.ts'
 import { denyRule, recordedPolicy } from '../support/policies.ts'
 
@@ -20,7 +21,7 @@ t.test('an operator lists policies with their rules, and reads who published wha
 
   t.match(await list('--json'), { code: 0, out: '{"policies":[]}\n' })
   await execute({ type: 'DraftPolicy', ...OWNER, revision: 0, policy: POLICY, note: 'first', ...changed })
-  t.match(JSON.parse((await list('--json')).out), {
+  matchExactly(t, JSON.parse((await list('--json')).out), {
     policies: [{ tenant_id: 'acme', version: null, shadow_version: null, draft_revision: 1, policy: null }],
   })
   const publish = { type: 'PublishPolicy', hash: 'a', basis: 'counted', uncounted: [], locksOut: false } as const
@@ -39,13 +40,13 @@ t.test('an operator lists policies with their rules, and reads who published wha
   t.match(all, { code: 0, out: /^acme +mainnet +1 +2026-12-02T12:00:00\.000Z +1, default allow +2 \(not seeded\) +2/m })
   t.notMatch(all.out, /no-exports/)
   t.match((await list('--tenant', 'acme')).out, /acme, mainnet, version 1:\n {2}\{"id":"no-exports","effect":"deny"/)
-  t.match(JSON.parse((await list('--json', '--tenant', 'acme')).out), {
+  matchExactly(t, JSON.parse((await list('--json', '--tenant', 'acme')).out), {
     policies: [{ version: 1, shadow_version: 2, shadow_seeded: false, policy: { rules: [{ id: 'no-exports' }] } }],
   })
-  t.match(JSON.parse((await list('--json', '--tenant', 'globex')).out), { policies: [] })
+  matchExactly(t, JSON.parse((await list('--json', '--tenant', 'globex')).out), { policies: [] })
 
   const { story } = JSON.parse((await run('explain policy-acme-mainnet --json')).out)
-  t.match(story, [
+  matchExactly(t, story, [
     { event: 'PolicyDrafted', text: 'draft 1: 1 rule, default allow, "first"', who: /key_1/ },
     { event: 'PolicyPublished', text: 'version 1 published: 1 rule, default allow' },
     { event: 'PolicyDrafted', text: 'draft 2: 0 rules, default allow' },

@@ -1,6 +1,7 @@
 /** What tries to escape a policy over HTTP: hashes that are signed as text, calls that fail in their rehearsal, and sizes. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -27,8 +28,13 @@ const refused = (rule: string, reason: string) => ({
 t.test('a signed hash is the consent to whatever has this hash', async (t) => {
   await publishOver(api, [{ id: 'inside', effect: 'deny', match: { recipients: { not_in: ['own_wallets'] } } }])
   const sign = (message: string) => post(of('sign/message'), { message, encoding: 'hex' })
-  t.match(await sign(`0x${'a5'.repeat(32)}`), refused('inside', 'denied'))
-  t.match(await post(of('sign/message'), { message: 'x'.repeat(32) }), refused('inside', 'denied'), 'text can be one')
+  matchExactly(t, await sign(`0x${'a5'.repeat(32)}`), refused('inside', 'denied'))
+  matchExactly(
+    t,
+    await post(of('sign/message'), { message: 'x'.repeat(32) }),
+    refused('inside', 'denied'),
+    'text can be one',
+  )
   t.match(await sign(`0x${'a5'.repeat(33)}`), { status: 202 })
   t.match(await post(of('sign/message'), { message: 'Sign in to example.org' }), { status: 202 })
 })
@@ -39,7 +45,7 @@ t.test('a limit of amounts refuses a call that fails now, and may take more late
   ])
   const call = { contract_address: CONTRACT, data: `0x12345678${'00'.repeat(32)}`, gas_limit: 100_000 }
   await rpc('anvil_setCode', CONTRACT, '0xfd')
-  t.match(await post(of('contract-call'), call), refused('hour', 'uncounted'))
+  matchExactly(t, await post(of('contract-call'), call), refused('hour', 'uncounted'))
   await rpc('anvil_setCode', CONTRACT, '0x00')
   t.match(await post(of('contract-call'), call), { status: 202 })
   t.match(await post(of('transfer'), { to: RECIPIENT, amount: '0.01', asset: 'ETH' }), { status: 202 })
@@ -51,7 +57,7 @@ t.test('a policy that compares the same large list in each condition is refused'
     ...{ id: `r${n}`, effect: 'limit', limit: { count: 10 + n, window_seconds: HOUR + 60 * n } },
     match: { recipients: { not_in: ['big'] }, contracts: { in: ['big'] } },
   }))
-  t.match(await draftOf({ default: 'allow', lists: { big }, rules }), {
+  matchExactly(t, await draftOf({ default: 'allow', lists: { big }, rules }), {
     status: 422,
     body: { errors: [{ field: 'rules', code: 'too_many' }] },
   })

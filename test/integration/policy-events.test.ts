@@ -5,6 +5,7 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient, type ReplyBody } from '../support/service-api.ts'
@@ -77,7 +78,7 @@ const all = await eventually(async () => {
 })
 
 t.test('the feed tells each event of a policy once, with what is documented', async (t) => {
-  t.match(denied.errors, [{ code: 'policy_denied' }])
+  matchExactly(t, denied.errors, [{ code: 'policy_denied' }])
   const ofPolicy = all.filter(({ resource }) => resource.type === 'policy')
   t.strictSame(
     ofPolicy.map(({ type, data }) => [type, data?.version]),
@@ -139,7 +140,7 @@ t.test('a key without the scope gets no data, and no webhook with data', async (
   for (const { data } of hidden) t.notOk(data, 'no data without policies:read')
   const body = { url: receiver.urlOf('/lesser'), types: ['policy.refused'] }
   const refused = await lesser.insist({ method: 'POST', path: '/v1/webhooks', key: newKey(), body })
-  t.match(refused, { status: 403, body: { errors: [{ code: 'event_scope_missing' }] } })
+  matchExactly(t, refused, { status: 403, body: { errors: [{ code: 'event_scope_missing' }] } })
 })
 
 t.test('explain and the audit tell the history of the policy', async (t) => {

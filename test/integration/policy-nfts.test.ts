@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -93,13 +94,13 @@ for (const one of CASES)
       status: 403,
       body: { errors: [{ type: 'policy_error', code: 'policy_denied', details: { rule, version, reason: 'denied' } }] },
     }
-    t.match(await send(one, refused, key), refusal)
+    matchExactly(t, await send(one, refused, key), refusal)
     const again = await send(one, refused, key)
-    t.match(again, refusal)
+    matchExactly(t, again, refusal)
     t.notOk(again.headers['idempotency-replayed'], 'the refusal used no key')
     const next =
       one.action === 'nft_transfer' ? { ...one, body: (place: Place) => ({ ...one.body(place), token_id: '2' }) } : one
-    t.match(await send(next, capped), {
+    matchExactly(t, await send(next, capped), {
       status: 403,
       body: {
         errors: [
@@ -113,7 +114,7 @@ for (const one of CASES)
     t.strictSame(await recorded(), before, 'nothing is recorded, held or counted')
     await publishOver(api, [])
     const accepted = await send(one, refused, key)
-    t.match([accepted.status, accepted.headers['idempotency-replayed']], [/^20[12]$/, undefined])
+    matchExactly(t, [accepted.status, accepted.headers['idempotency-replayed']], [/^20[12]$/, undefined])
     t.equal((await send(one, refused, key)).headers['idempotency-replayed'], 'true')
   })
 

@@ -1,6 +1,7 @@
 /** What a policy says to each kind of request over HTTP, before anything is recorded, and what is recorded of refusals. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -65,21 +66,23 @@ t.test('each kind of request is judged, and a refusal names the rule and records
     status: 403,
     body: { errors: [{ type: 'policy_error', code: 'policy_denied', details: { rule, version, reason: 'denied' } }] },
   })
-  t.match(await pay('0.01', MALLORY), denied('no-mallory'))
-  t.match(
+  matchExactly(t, await pay('0.01', MALLORY), denied('no-mallory'))
+  matchExactly(
+    t,
     await post(of('transfer/preview'), { to: MALLORY, amount: '0.01', asset: 'ETH' }),
     denied('no-mallory'),
     'a preview',
   )
   const items = [RECIPIENT, MALLORY].map((to) => ({ to, amount: '0.01', asset: 'ETH' }))
-  t.match(await post(of('transfers'), { items }), denied('no-mallory'), 'no part of a batch')
+  matchExactly(t, await post(of('transfers'), { items }), denied('no-mallory'), 'no part of a batch')
   const deposit = { contract_address: CONTRACT, data: `0xb6b55f25${'00'.repeat(32)}` }
-  t.match(await post(of('contract-call'), deposit), denied('no-deposits'))
-  t.match(await post(of('contract-call'), { ...deposit, mode: 'simulate' }), denied('no-deposits'), 'a simulation')
-  t.match(await post(of('sign/message', cold?.id), { message: 'hello' }), denied('no-texts'))
-  t.match(await post(of('sign/typed-data'), permit((2n ** 256n - 1n).toString())), denied('bounded'))
-  t.match(await post('/v1/api-keys', { label: 'more', scopes: ['wallets:read'] }), denied('no-keys'))
-  t.match(await pay('2'), {
+  matchExactly(t, await post(of('contract-call'), deposit), denied('no-deposits'))
+  const simulation = { ...deposit, mode: 'simulate' }
+  matchExactly(t, await post(of('contract-call'), simulation), denied('no-deposits'), 'a simulation')
+  matchExactly(t, await post(of('sign/message', cold?.id), { message: 'hello' }), denied('no-texts'))
+  matchExactly(t, await post(of('sign/typed-data'), permit((2n ** 256n - 1n).toString())), denied('bounded'))
+  matchExactly(t, await post('/v1/api-keys', { label: 'more', scopes: ['wallets:read'] }), denied('no-keys'))
+  matchExactly(t, await pay('2'), {
     status: 403,
     body: {
       errors: [
@@ -112,9 +115,10 @@ t.test('each kind of request is judged, and a refusal names the rule and records
       ],
     },
   }
-  t.match(await pay('0.6'), full)
-  t.match(await post(of('transfer/preview'), { to: RECIPIENT, amount: '0.6', asset: 'ETH' }), full)
-  t.match(
+  matchExactly(t, await pay('0.6'), full)
+  matchExactly(t, await post(of('transfer/preview'), { to: RECIPIENT, amount: '0.6', asset: 'ETH' }), full)
+  matchExactly(
+    t,
     await post(of('contract-call'), { contract_address: CONTRACT, data: '0x12345678', value: '0.6', mode: 'simulate' }),
     full,
   )
@@ -193,7 +197,7 @@ for (const [moment, payer] of [
     const answers = await Promise.all(requests.map((request) => api.insist(request)))
     t.equal(answers.filter(({ status }) => status === 202).length, 3)
     for (const { status, body: answer } of answers.filter((one) => one.status !== 202))
-      t.match([status, answer.errors?.[0]?.code], [403, 'policy_limit'])
+      matchExactly(t, [status, answer.errors?.[0]?.code], [403, 'policy_limit'])
     t.equal(await opened(), before + 3)
   })
 

@@ -5,6 +5,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
 import { type KeyApi, type KeyStage, withKeyStage } from '../support/key-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const POLICIES = 'GET /v1/policies'
 const DRAFT = 'PUT /v1/policies'
@@ -34,7 +35,7 @@ t.test('a draft becomes the shadow, then the active version, and each version st
   })
   const sent = { ...policyOf(DENY_EXPORTS), lists: { unused: [ALICE.toLowerCase()] } }
   const drafted = await send(DRAFT, { revision: 0, policy: sent, note: 'the first' })
-  t.match(drafted, {
+  matchExactly(t, drafted, {
     status: 200,
     data: {
       active: null,
@@ -66,7 +67,7 @@ t.test('a draft becomes the shadow, then the active version, and each version st
   )
   await send(DRAFT, { revision: 1, policy: next })
   const draft = (await send('GET /v1/policies/versions/draft?against=1')).data
-  t.match(draft, {
+  matchExactly(t, draft, {
     version: null,
     revision: 2,
     summary: null,
@@ -83,9 +84,9 @@ t.test('a draft becomes the shadow, then the active version, and each version st
   t.match(first, { version: 1, summary: { status: 'replaced', ended_at: second.active.published_at }, diff: null })
   t.strictSame(first.policy, published.data.active.policy)
   const listed = (await send('GET /v1/policies/versions?limit=1')).data
-  t.match(listed, { versions: [{ version: 2, status: 'active' }], has_more: true })
+  matchExactly(t, listed, { versions: [{ version: 2, status: 'active' }], has_more: true })
   t.notOk('policy' in listed.versions[0])
-  t.match(await send(`GET /v1/policies/versions?limit=1&cursor=${listed.next_cursor}`), {
+  matchExactly(t, await send(`GET /v1/policies/versions?limit=1&cursor=${listed.next_cursor}`), {
     data: { versions: [{ version: 1, status: 'replaced' }], has_more: false },
   })
   t.match(await send('GET /v1/policies/versions/3'), { status: 404, code: 'policy_version_not_found' })
@@ -149,7 +150,7 @@ t.test('a draft that is read again can be sent again as it was shown', async (t)
   t.equal(first.status, 200, JSON.stringify(first.body.errors))
   const again = await api.send(admin, { to: DRAFT, body: { revision: 1, policy: first.data.draft.policy } })
   t.match(again, { status: 200, data: { draft: { revision: 1 } } }, 'nothing differs, so nothing is drafted')
-  t.match(first.data.draft.policy.rules[0].match.methods, { in: ['0xa9059cbb', '0xdeadbeef'] })
+  matchExactly(t, first.data.draft.policy.rules[0].match.methods, { in: ['0xa9059cbb', '0xdeadbeef'] })
   t.match(await api.send(admin, { to: PUBLISH, body: { revision: 1 } }), { status: 422, code: 'approval_unavailable' })
   t.match(await api.send(admin, { to: SHADOW, body: { revision: 1 } }), {
     status: 200,
@@ -174,7 +175,7 @@ t.test('of requests at the same time one wins, and the others are told what is c
   const { draft } = (await api.send(admin, { to: POLICIES })).data
   t.equal(draft.revision, 1)
   const late = await api.send(admin, { to: DRAFT, body: { revision: 0, policy: policyOf() } })
-  t.match(late.body, { errors: [{ code: 'policy_changed', details: { revision: 1, version: null } }] })
+  matchExactly(t, late.body, { errors: [{ code: 'policy_changed', details: { revision: 1, version: null } }] })
 
   const published = await all(PUBLISH, () => ({ revision: 1 }))
   t.strictSame([...new Set(published.map(({ status }) => status))], [200], 'they ask for the same')
@@ -235,7 +236,7 @@ t.test('limits that count something new are published when they know the past', 
   t.match(await send(PUBLISH, { revision: 2 }), { status: 200, data: { active: { counting_basis: 'counted' } } })
   const hourly = { id: 'hourly', effect: 'limit', limit: { count: 2, window_seconds: 3_600 } }
   await send(DRAFT, { revision: 2, policy: policyOf(lower, hourly) })
-  t.match((await send(PUBLISH, { revision: 3 })).body, {
+  matchExactly(t, (await send(PUBLISH, { revision: 3 })).body, {
     errors: [{ code: 'policy_not_seeded', details: { rules: ['hourly'] } }],
   })
   t.match(await send(SHADOW, { revision: 3 }), { status: 200, data: { shadow: { version: 3, seeded: false } } })

@@ -15,6 +15,7 @@ import type { Intent } from '../../src/transactions/events.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { capRule, denyRule, recordedPolicy } from '../support/policies.ts'
 import { publishTo } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -90,8 +91,8 @@ async function refusalsOf(ids: readonly string[]): Promise<readonly string[]> {
 
 t.test('a request that an API process forged is not signed if the policy forbids it', async (t) => {
   const known = await intentOf(first)
-  t.match(known.policy, { version: 1, tags: [] }, 'an honest request names the version')
-  t.match(known.reservations, [{ rule: 'cap' }])
+  matchExactly(t, known.policy, { version: 1, tags: [] }, 'an honest request names the version')
+  matchExactly(t, known.reservations, [{ rule: 'cap' }])
   const [one] = known.reservations as [Reservation]
   await service.stopWorker('signer')
   const earlier = new Date(Date.parse(one.bucket) - 2 * 3_600_000).toISOString()
@@ -182,7 +183,7 @@ t.test('a message that the policy forbids is not signed, whoever appended its re
     ...{ method: 'POST', path: `/v1/wallets/${payer.id}/sign/message`, key: 'refused', prefer: 'respond-async' },
     body: { message: 'I agree' },
   })
-  t.match(body, { errors: [{ code: 'policy_denied', details: { rule: 'no-messages' } }] })
+  matchExactly(t, body, { errors: [{ code: 'policy_denied', details: { rule: 'no-messages' } }] })
   const now = attacker.log.now()
   const place = {
     tenantId: 'acme',

@@ -1,6 +1,7 @@
 /** Swaps under a policy, over HTTP: an approval for the exchange is judged as its swap, and counts once. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import type { ReplyBody } from '../support/service-api.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
@@ -56,10 +57,10 @@ t.test('a swap that a rule denies records neither itself nor its approval, and h
   ])
   const before = await recorded()
   const key = randomBytes(8).toString('hex')
-  t.match(await swap(sell, { key }), denied('no-dollars', version))
-  t.match(await swap({ ...buy, slippage_bps: 100 }), denied('wide', version))
+  matchExactly(t, await swap(sell, { key }), denied('no-dollars', version))
+  matchExactly(t, await swap({ ...buy, slippage_bps: 100 }), denied('wide', version))
   const asked = { method: 'POST', path: `/v1/wallets/${wallet.id}/swap/quote`, body: sell } as const
-  t.match(await api.insist(asked), denied('no-dollars', version))
+  matchExactly(t, await api.insist(asked), denied('no-dollars', version))
   t.strictSame(await recorded(), before, 'nothing is recorded, held or counted')
   const quoted = await quote(buy)
   t.match(await settled(await swap({ quote_id: quoted.quote_id })), { status: 'confirmed' }, 'buying is allowed')
@@ -92,7 +93,7 @@ t.test('a limit counts what a swap sells once, and not again for its approval', 
   const rest = await left()
   t.equal(Number(earlier) - Number(rest), 100)
   t.strictSame(await recorded(), before)
-  t.match(await swap({ ...sell, amount: String(Number(rest) + 1) }), {
+  matchExactly(t, await swap({ ...sell, amount: String(Number(rest) + 1) }), {
     status: 403,
     body: {
       errors: [

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -41,7 +42,8 @@ t.test('the past is judged by rule, in all, and with its largest cases', async (
     truncated: false,
     totals: { allowed: { requests: 3 }, denied: { requests: 1 }, limited: { requests: 1 } },
   })
-  t.match(
+  matchExactly(
+    t,
     data.rules.map(({ rule, matched }: { rule: string; matched: number }) => [rule, matched]),
     [
       ['cap', 5],
@@ -57,27 +59,32 @@ t.test('a request is simulated as its own route prepares it, and leaves no trace
   const before = await service.pool.query(`SELECT count(*) AS n FROM events WHERE type LIKE '%Requested'`)
   const small = await simulate(transfer('0.01'))
   t.equal(small.status, 200)
-  t.match(small.data, { version: null, outcome: 'allowed', parts: [{ refusal: null }] })
-  t.match(small.data.parts[0].reservations, [{ rule: 'cap', unit: 'ETH', per: 'wallet', counted: false }])
-  t.match(
+  matchExactly(t, small.data, { version: null, outcome: 'allowed', parts: [{ refusal: null }] })
+  matchExactly(t, small.data.parts[0].reservations, [{ rule: 'cap', unit: 'ETH', per: 'wallet', counted: false }])
+  matchExactly(
+    t,
     small.data.parts[0].rules.map(({ matched }: { matched: boolean }) => matched),
     [true, false, false],
   )
   const denied = await simulate(transfer('0.01', OTHER))
-  t.match(denied.data, { outcome: 'denied', parts: [{ refusal: { code: 'policy_denied', rules: ['not-other'] } }] })
-  t.match((await simulate(transfer('0.06'))).data, {
+  matchExactly(t, denied.data, {
+    outcome: 'denied',
+    parts: [{ refusal: { code: 'policy_denied', rules: ['not-other'] } }],
+  })
+  matchExactly(t, (await simulate(transfer('0.06'))).data, {
     outcome: 'limited',
     parts: [{ refusal: { code: 'policy_limit' } }],
   })
   const items = ['0.03', '0.03'].map((amount) => ({ to: RECIPIENT, amount, asset: 'ETH' }))
   const batch = await simulate({ transfers: { items } })
-  t.match(
+  matchExactly(
+    t,
     batch.data.parts.map(({ outcome }: { outcome: string }) => outcome),
     ['allowed', 'limited'],
   )
   const call = (to: string) => ({ contract_call: { contract_address: to, data: '0x', value: '0.001' } })
-  t.match((await simulate(call(own.address))).codes, ['use_transfer'])
-  t.match((await simulate({ sign_message: { message: 'hello' } })).data, {
+  matchExactly(t, (await simulate(call(own.address))).codes, ['use_transfer'])
+  matchExactly(t, (await simulate({ sign_message: { message: 'hello' } })).data, {
     outcome: 'allowed',
     parts: [{ intents: [{ actions: ['sign_message'] }] }],
   })

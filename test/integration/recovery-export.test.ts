@@ -17,6 +17,7 @@ import { createSealExport, type SealExportPorts } from '../../src/recovery/seal-
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-parts.ts'
 
 const ASYNC = { prefer: 'respond-async' }
@@ -126,7 +127,7 @@ t.test('a file that is not the one of the log is not returned, whatever its row 
   await api.pool.query("UPDATE wallet_export_files SET ciphertext = 'x'")
   await api.pool.query('UPDATE wallet_exports SET sha256 = $1', [hash('sha256', 'x')])
   const refused = await api.get(id)
-  t.match([refused.status, refused.body], [410, { errors: [{ code: 'export_expired' }] }])
+  matchExactly(t, [refused.status, refused.body], [410, { errors: [{ code: 'export_expired' }] }])
 })
 
 t.test('a key with all scopes is refused, and another tenant sees no wallet', async (t) => {

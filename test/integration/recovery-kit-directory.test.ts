@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { kitIdFor, readKits, writeKit } from '../../src/recovery/kit/kit-directory.ts'
 import { kitSigner } from '../../src/recovery/kit/kit-signature.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { freshKek } from '../support/mpc-processes.ts'
 
 const CREATED = '2026-11-26T12:00:00.000Z'
@@ -51,8 +52,10 @@ t.test('a part that a foreign key signed, or none, is not signed by whoever adds
   await writeFile(join(directory, 'kit.json'), JSON.stringify(unsigned))
   await t.rejects(writePart(directory, 'party-1', mine), { message: /is not signed/ })
 
-  t.match(await writePart(directory, 'hd', mine), { parts: [{ name: 'hd' }], signature: { key: mine.key } })
-  t.match(await writePart(directory, 'party-1', other, [mine.key]), { parts: [{ name: 'hd' }, { name: 'party-1' }] })
+  matchExactly(t, await writePart(directory, 'hd', mine), { parts: [{ name: 'hd' }], signature: { key: mine.key } })
+  matchExactly(t, await writePart(directory, 'party-1', other, [mine.key]), {
+    parts: [{ name: 'hd' }, { name: 'party-1' }],
+  })
 })
 
 t.test('members that no kit has are a changed manifest, and no stack trace', async (t) => {
@@ -62,6 +65,6 @@ t.test('members that no kit has are a changed manifest, and no stack trace', asy
   const manifest = (await readFile(path, 'utf8')).trimEnd()
   for (const extra of ['1.5', '1e400', '9007199254740993', `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
     await writeFile(path, `${manifest.slice(0, -1)},"extra":${extra}}`)
-    t.match(await readKits([directory]), { origins: [{ signed: { state: 'broken' } }] }, extra.slice(0, 20))
+    matchExactly(t, await readKits([directory]), { origins: [{ signed: { state: 'broken' } }] }, extra.slice(0, 20))
   }
 })

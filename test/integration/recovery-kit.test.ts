@@ -13,6 +13,7 @@ import { callRpc } from '../../src/sandbox/rpc.ts'
 import { findAge } from '../support/age.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { GWEI, RECIPIENT, sweep, withService } from '../support/kit-service.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { makeIdentity, OFFLINE, recoveryOf, runRecovery } from '../support/recovery.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -70,7 +71,7 @@ t.test(
     await service.wallet('globex')
     t.equal((await service.backUp()).code, 0)
     const part = JSON.parse(age?.(service.file, await readFile(join(service.kit, 'hd.age'))) ?? '{}')
-    t.match(part, {
+    matchExactly(t, part, {
       format: 'bursar recovery part',
       version: 1,
       part: 'hd',
@@ -89,7 +90,7 @@ t.test('each recipient opens the kit, which holds only one tenant on request', a
   const second = await makeIdentity(service.directory, 'second.txt')
   t.equal((await service.backUp('--recipient', second.recipient, '--tenant', 'globex')).code, 0)
   const verdict = await runRecovery(OFFLINE, ['verify', '--kit', service.kit, '--identity', second.file, '--json'])
-  t.match(JSON.parse(verdict.out), { ok: true, wallets: [{ ok: true, parts: ['hd'] }], problems: [] })
+  matchExactly(t, JSON.parse(verdict.out), { ok: true, wallets: [{ ok: true, parts: ['hd'] }], problems: [] })
   const others = await service.verify('--against-database')
   t.equal(others.code, 1)
   t.match(others.out, /FAILED.*the part hd has no seed of tenant acme/)

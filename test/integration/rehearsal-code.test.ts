@@ -4,6 +4,7 @@ import { rehearse } from '../../src/chain/rehearsal.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { sendMined, withAnvil } from '../support/anvil.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withNodeProxy } from '../support/service-node-proxy.ts'
 import { compileSolidity, contractIn } from '../support/solidity.ts'
 import { ALICE as WALLET } from '../support/swap-stage.ts'
@@ -47,5 +48,5 @@ for (const [what, answer] of [
 
 t.test('a value that the wallet does not have is a step that fails, not a request that fails', async (t) => {
   const { steps } = await rehearse(client, WALLET, { steps: [{ to: BOB, data: '0x', value: 10n ** 30n }] })
-  t.match(steps, [{ success: false }])
+  matchExactly(t, steps, [{ success: false }])
 })

@@ -10,6 +10,7 @@ import { createChangeTransaction } from '../../src/transactions/change-transacti
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 const AT_ONCE = 50
@@ -47,7 +48,7 @@ t.test('of 50 simultaneous requests that change nothing one is the first, and th
   await t.rejects(refused, { code: 'idempotency_key_reused' })
 
   const before = await keysOf(test)
-  t.match(before, [{ key: 'k1', fingerprint: 'same', resource_id: id }])
+  matchExactly(t, before, [{ key: 'k1', fingerprint: 'same', resource_id: id }])
   await test.pool.query("UPDATE idempotency_keys SET resource_id = 'false'")
   await rebuild(test.pool, ALL_AGGREGATES, { tables: ['idempotency_keys'] })
   t.strictSame(await keysOf(test), before)

@@ -12,6 +12,7 @@ import t from 'tap'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { isAlive } from '../../src/sandbox/processes.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { runToItsEnd } from '../support/run-program.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { startService } from '../support/service.ts'
@@ -123,8 +124,8 @@ t.test('the printed commands, pasted into a shell, end in a confirmed transfer a
   )
   const [wallet, , transfer, , balance, quote, swap, , shared] = answers.map(({ data }) => data)
   t.match(shared, { type: 'mpc', mpc: { threshold: 2, parties: 3 } })
-  t.match(quote, { quote_id: /^quo_/, from_amount: '0.1', route: [{}] })
-  t.match([transfer, swap], [{ status: 'pending' }, { status: 'pending' }])
+  matchExactly(t, quote, { quote_id: /^quo_/, from_amount: '0.1', route: [{}] })
+  matchExactly(t, [transfer, swap], [{ status: 'pending' }, { status: 'pending' }])
   // Read four seconds after the request: on a slow machine the transfer is not mined by then.
   t.match(balance, { currency: 'ETH', balance: /^(9\.[34]9|10$)/ })
   const { base_url, api_key } = service.state()

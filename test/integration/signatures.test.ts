@@ -13,6 +13,7 @@ import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { type Answer, KEYS, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { dataOf, LETTER, withSigning } from '../support/signing-stage.ts'
 import { MAIL } from '../support/typed-data.ts'
 import { CREATE, UNKNOWN_ID, WATCH } from '../support/wallet-api.ts'
@@ -64,7 +65,7 @@ t.test('typed data is signed as wallets sign it, whether or not it names its cha
   })
   t.equal(anywhere.status, 201, anywhere.text)
   t.equal(verifyTypedData(domain, TYPES, LETTER.message, String(dataOf(anywhere).signature)), address)
-  t.match(await events(), [
+  matchExactly(t, await events(), [
     {
       type: 'TypedDataSignatureRequested',
       data: { address, chainId: TEST_CHAIN, digest, typedData: { types: TYPES } },
@@ -217,7 +218,7 @@ t.test('without a signer a request stays pending, and is not lost', async (t) =>
   t.match(dataOf(pending), { status: 'pending', digest: hashMessage('a'), signature: null, r: null, s: null, v: null })
   const { signature_id } = dataOf(pending)
   const unasked = await post(`${path}/sign/typed-data`, LETTER, ASYNC)
-  t.match([unasked.status, unasked.headers['preference-applied']], [202, 'respond-async'])
+  matchExactly(t, [unasked.status, unasked.headers['preference-applied']], [202, 'respond-async'])
   const job = { queue: 'signature', id: signature_id, data: { signature_id } }
   t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(Date.now() + 60_000), 1), [job], 'oldest job first')
   t.strictSame(await signatureWork.findQuiet(parts.pool, new Date(0), 10), [], 'a recent job is not queued again')

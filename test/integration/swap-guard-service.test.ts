@@ -3,6 +3,7 @@ import t from 'tap'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import type { Lie } from '../support/hosted-source.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { AGGREGATOR, withData, withSource } from '../support/source-service.ts'
 import { accepted } from '../support/swap-service.ts'
@@ -28,7 +29,11 @@ t.test('a route that keeps everything once it is signed fails on chain, and the 
   }
   const before = await token()
   const [buying, selling] = [await taken(BUYING), await taken({ ...SELLING, slippage_bps: 500 })]
-  t.match([buying, selling], [{ route: [{ contract: GUARD_ADDRESS }] }, { approval: { spender: GUARD_ADDRESS } }])
+  matchExactly(
+    t,
+    [buying, selling],
+    [{ route: [{ contract: GUARD_ADDRESS }] }, { approval: { spender: GUARD_ADDRESS } }],
+  )
   await service.stopWorker('submitter')
   const reply = await swap({ quote_id: buying.quote_id })
   await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)
@@ -42,7 +47,7 @@ t.test('a route that keeps everything once it is signed fails on chain, and the 
   t.ok(wei > 9_985n * 10n ** 17n, `and nothing but gas was paid, after a swap of 1 ETH from 1000: ${wei}`)
   // A closed route gives nothing to a simulation either: the token is approved, and the swap is not signed.
   const moved = await swap({ quote_id: selling.quote_id })
-  t.match(moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
+  matchExactly(t, moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
 })
 
 t.test('without the code of the guard and its executor, hosted routes are off, and readyz says so', async (t) => {
@@ -61,14 +66,19 @@ t.test('without the code of the guard and its executor, hosted routes are off, a
   for (const [address, wrong, right, said] of cases) {
     await callRpc(url, 'anvil_setCode', [address, wrong])
     const asked = source.requests.length
-    t.match((await quote(BUYING)).route, [{ protocol: 'v2' }])
+    matchExactly(t, (await quote(BUYING)).route, [{ protocol: 'v2' }])
     t.equal(source.requests.length, asked, 'the source is not asked')
     t.ok(await eventually(async () => (await warning()).includes(said) || undefined))
     const late = await swap({ quote_id: offered.quote_id })
-    t.match(late, { status: 409, body: { errors: [{ code: 'quote_expired' }] } }, 'nor is an older offer accepted')
+    matchExactly(
+      t,
+      late,
+      { status: 409, body: { errors: [{ code: 'quote_expired' }] } },
+      'nor is an older offer accepted',
+    )
     await callRpc(url, 'anvil_setCode', [address, right])
   }
-  t.match((await taken(BUYING)).route, [{ contract: GUARD_ADDRESS }])
+  matchExactly(t, (await taken(BUYING)).route, [{ contract: GUARD_ADDRESS }])
 })
 
 async function codeAt(url: string, address: string): Promise<string> {

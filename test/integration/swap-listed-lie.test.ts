@@ -3,6 +3,7 @@ import t from 'tap'
 import { parseAmount } from '../../src/core/money.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withLyingCodes } from '../support/lying-codes.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { byName } from '../support/service-stage.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
@@ -24,7 +25,7 @@ t.test('a fee that is switched on after the signature fails the swap, or its min
     return BigInt((await callRpc(url, 'eth_call', [{ to: token.contract, data }, 'latest'])) as string)
   }
   const buying = { from_asset: 'ETH', to_asset: token.contract, amount: '0.3' }
-  t.match((await quote(buying)).route, [{ protocol: 'v2' }], 'the other nodes do not say so')
+  matchExactly(t, (await quote(buying)).route, [{ protocol: 'v2' }], 'the other nodes do not say so')
   await service.stopWorker('submitter')
   const reply = await swap(buying)
   await eventually(async () => (await read(accepted(reply))).state === 'signed' || undefined)

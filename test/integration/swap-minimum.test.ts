@@ -11,6 +11,7 @@ import type { PoolRoute } from '../../src/swaps/events.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import { forge, logOf } from '../support/forge.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 import { TOKEN } from '../support/swap-stage.ts'
@@ -32,12 +33,17 @@ async function held(): Promise<bigint> {
 
 t.test('a token that is not listed is bought by a V2 router, although V3 pools give more', async (t) => {
   const { route, min_to_amount, to_amount } = await quote(buying)
-  t.match(route, [{ protocol: 'v2' }])
+  matchExactly(t, route, [{ protocol: 'v2' }])
   const before = await held()
   t.match(await settled(await swap(buying)), { status: 'confirmed', swap: { executed_to_amount: to_amount } })
   t.ok((await held()) - before >= parseAmount(min_to_amount, 18))
   const selling = { from_asset: token.contract, to_asset: 'USDC', amount: '5000' }
-  t.match((await quote(selling)).route, [{ protocol: 'v3' }], 'it is sold for a listed token by the best router')
+  matchExactly(
+    t,
+    (await quote(selling)).route,
+    [{ protocol: 'v3' }],
+    'it is sold for a listed token by the best router',
+  )
 })
 
 t.test('a fee that is switched on before the swap is signed fails it unsigned', async (t) => {
@@ -79,7 +85,7 @@ t.test('a fee within the slippage lets the swap give at least its minimum', asyn
 t.test('an exact output of a token that is not listed is refused with the cause', async (t) => {
   const refused = await swap({ ...buying, amount: '10', amount_type: 'exact_output' })
   const error = { field: 'to_asset', code: 'unlisted_token', message: /exact_input/ }
-  t.match(refused, { status: 422, body: { errors: [error] } })
+  matchExactly(t, refused, { status: 422, body: { errors: [error] } })
 })
 
 t.test(
@@ -130,7 +136,9 @@ t.test(
       const { events } = (await service.api.insist({ path: '/v1/events?types=transaction.fell_short' })).body.data
       return events.length === 0 ? undefined : events
     })
-    t.match(told, [{ type: 'transaction.fell_short', resource: { id }, data: { transaction_id: id, swap: swapped } }])
+    matchExactly(t, told, [
+      { type: 'transaction.fell_short', resource: { id }, data: { transaction_id: id, swap: swapped } },
+    ])
     t.equal(told.length, 1, 'of no other swap')
     const kept = tellStory(await readStory({ pool: stage.pool, log: service.kernel.log }, id))
     t.match(JSON.stringify(kept), /less arrived than the swap had to give/)

@@ -1,6 +1,7 @@
 /** `POST /v1/wallets/{wallet_id}/swap/quote` on a running service with real exchanges. */
 import t from 'tap'
 import { withExchanges } from '../support/exchanges.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type ApiClient, createApiClient, type Reply } from '../support/service-api.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
 
@@ -26,7 +27,7 @@ t.test('a quote shows what a swap does, costs and needs, and is kept for half a 
   const before = Date.now()
   const { status, body } = await ask(BUY)
   t.equal(status, 200, JSON.stringify(body))
-  t.match(body.data, {
+  matchExactly(t, body.data, {
     quote_id: /^quo_/,
     wallet_id: wallet.id,
     from_asset: 'ETH',
@@ -54,7 +55,7 @@ t.test('a quote shows what a swap does, costs and needs, and is kept for half a 
   const left = Date.parse(body.data.expires_at) - before
   t.ok(left >= 29_000 && left <= 60_000, `${left} ms`)
   const { rows } = await pool.query('SELECT * FROM swap_quotes WHERE quote_id = $1', [body.data.quote_id])
-  t.match(rows, [{ tenant_id: 'acme', wallet_id: wallet.id, quote: { terms: { slippageBps: 50 } } }])
+  matchExactly(t, rows, [{ tenant_id: 'acme', wallet_id: wallet.id, quote: { terms: { slippageBps: 50 } } }])
   const { rows: events } = await pool.query(`SELECT FROM events WHERE stream_id LIKE 'swap%'`)
   t.equal(events.length, 0, 'no event is recorded')
 })
@@ -73,13 +74,13 @@ t.test('a quote is refused as its swap would be by the limits of the key', async
   }
   const quote = await limited({ asset_id: 'eip155:1000001/slip44:60', amount: '1', window_seconds: 86_400 })
   t.equal((await quote('0.9')).status, 200)
-  t.match(await quote('1.1'), {
+  matchExactly(t, await quote('1.1'), {
     status: 403,
     body: { errors: [{ code: 'key_limit', details: { unit: 'ETH', left: '1' } }] },
   })
   t.match(await quote('1'), { status: 403 }, 'with its fee')
   const none = await limited({ transactions: 0, window_seconds: 3_600 })
-  t.match(await none('0.1'), { status: 403, body: { errors: [{ details: { unit: 'transactions' } }] } })
+  matchExactly(t, await none('0.1'), { status: 403, body: { errors: [{ details: { unit: 'transactions' } }] } })
 })
 
 t.test('an exact output has a maximum, and a wrap has neither price impact nor fees', async (t) => {
@@ -88,7 +89,7 @@ t.test('an exact output has a maximum, and a wrap has neither price impact nor f
   t.match(data, { to_amount: '1000', min_to_amount: null, max_from_amount: DECIMAL, amount_type: 'exact_output' })
   t.equal(data.max_from_amount, data.from_amount, 'without slippage the maximum is the quote')
   const wrap = await ask({ ...BUY, to_asset: 'WETH' })
-  t.match(wrap.body.data, {
+  matchExactly(t, wrap.body.data, {
     to_amount: '1.5',
     min_to_amount: '1.5',
     price: '1',
@@ -154,16 +155,19 @@ t.test('a bad request names the field, the rule and what to do', async (t) => {
 })
 
 t.test('only a wallet of the caller that can sign gets a quote', async (t) => {
-  t.match(await ask(BUY, UNKNOWN), { status: 404, body: { errors: [{ code: 'wallet_not_found' }] } })
+  matchExactly(t, await ask(BUY, UNKNOWN), { status: 404, body: { errors: [{ code: 'wallet_not_found' }] } })
   const watch = await api.insist({
     method: 'POST',
     path: '/v1/wallets/watch',
     body: { address: STRANGER, network: 'ethereum', label: 'Watched' },
   })
-  t.match(await ask(BUY, watch.body.data.wallet_id), { status: 422, body: { errors: [{ code: 'watch_only' }] } })
+  matchExactly(t, await ask(BUY, watch.body.data.wallet_id), {
+    status: 422,
+    body: { errors: [{ code: 'watch_only' }] },
+  })
   const [other = wallet] = await stage.service.makeWallets(1)
   t.equal((await api.insist({ method: 'DELETE', path: `/v1/wallets/${other.id}?force=true` })).status, 200)
-  t.match(await ask(BUY, other.id), { status: 409, body: { errors: [{ code: 'wallet_archived' }] } })
+  matchExactly(t, await ask(BUY, other.id), { status: 409, body: { errors: [{ code: 'wallet_archived' }] } })
 })
 
 t.test('expired quotes are deleted as new ones are written', async (t) => {

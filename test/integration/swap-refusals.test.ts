@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { withExchanges } from '../support/exchanges.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { createApiClient, type Reply } from '../support/service-api.ts'
 import { type LocalService, withLocalService } from '../support/service-local.ts'
@@ -50,7 +51,7 @@ t.test('a wrong exchange is named in /readyz, and the service stays ready', asyn
   const { service, post } = await withService(t, { ETHEREUM_SWAP_VENUES: venues })
   const { status, body } = await post('/swap/quote', BUY)
   t.equal(status, 200, JSON.stringify(body))
-  t.match(body.data.route, [{ venue: 'right' }])
+  matchExactly(t, body.data.route, [{ venue: 'right' }])
   const ready = await fetch(`${service.baseUrl}/readyz`)
   t.equal(ready.status, 200)
   t.match(await ready.text(), /exchanges are off: .*wrong: its quoter/)
@@ -69,7 +70,7 @@ t.test('a network without Multicall3 and price feeds is quoted, without a differ
   const { post } = await withService(t, { ETHEREUM_MULTICALL3_ADDRESS: '', ETHEREUM_PRICE_FEEDS: '' })
   const { status, body } = await post('/swap/quote', BUY)
   t.equal(status, 200, JSON.stringify(body))
-  t.match(body.data, { value_difference_bps: null, route: [{ fee_bps: 5 }], issues: { simulation: null } })
+  matchExactly(t, body.data, { value_difference_bps: null, route: [{ fee_bps: 5 }], issues: { simulation: null } })
 })
 
 t.test('more quotes than the quota are refused with the time to wait', async (t) => {
@@ -81,7 +82,7 @@ t.test('more quotes than the quota are refused with the time to wait', async (t)
   while (replies.length < 200 && !replies.some(({ status }) => status === 429))
     replies.push(...(await Promise.all(Array.from({ length: 5 }, ask))))
   const refused = replies.find(({ status }) => status === 429)
-  t.match(refused?.body.errors, [{ code: 'quota_quotes_per_second' }])
+  matchExactly(t, refused?.body.errors, [{ code: 'quota_quotes_per_second' }])
   t.ok(Number(refused?.headers['retry-after']) >= 1)
   t.ok(replies.some(({ status }) => status === 200))
 })
@@ -94,8 +95,8 @@ t.test('a quote is used by its own tenant and environment only', async (t) => {
     { api: await keyOf(service, 'acme', 'testnet'), status: 403, code: 'environment_mismatch' },
   ]
   for (const { api, status, code } of others) {
-    t.match(await post('/swap', { quote_id }, api), { status, body: { errors: [{ code }] } })
-    t.match(await post('/swap/quote', BUY, api), { status, body: { errors: [{ code }] } })
+    matchExactly(t, await post('/swap', { quote_id }, api), { status, body: { errors: [{ code }] } })
+    matchExactly(t, await post('/swap/quote', BUY, api), { status, body: { errors: [{ code }] } })
   }
 })
 

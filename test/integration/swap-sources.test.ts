@@ -4,6 +4,7 @@ import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../../src/chain/swap-guard.ts'
 import { encodeRoute } from '../../src/swaps/encode-route.ts'
 import type { PoolRoute } from '../../src/swaps/events.ts'
 import { type HonestAnswer, honest, type Lie } from '../support/hosted-source.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { swapLarge } from '../support/overtake.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { AGGREGATOR, withData, withSource } from '../support/source-service.ts'
@@ -30,7 +31,7 @@ t.test('an offer that is better is taken, and executes to the unit', async (t) =
   const { quote, taken, swap, settled, read, allowance, source, contracts, counts, service, wallet } =
     await withSource(t)
   const buying = await taken(BUYING)
-  t.match(buying.route, [
+  matchExactly(t, buying.route, [
     { venue: null, protocol: '0x', contract: GUARD_ADDRESS, pool: null, hops: [], share_bps: 10_000 },
   ])
   t.equal(buying.route.length, 1)
@@ -50,8 +51,8 @@ t.test('an offer that is better is taken, and executes to the unit', async (t) =
   t.ok(((await counts()).get('chosen') ?? 0) >= 2)
 
   const before = source.requests.length
-  t.match((await quote({ ...BUYING, to_asset: 'WETH' })).route, [{ protocol: 'wrap' }])
-  t.match((await quote({ ...BUYING, amount: '100', amount_type: 'exact_output' })).route, [{ protocol: 'v2' }])
+  matchExactly(t, (await quote({ ...BUYING, to_asset: 'WETH' })).route, [{ protocol: 'wrap' }])
+  matchExactly(t, (await quote({ ...BUYING, amount: '100', amount_type: 'exact_output' })).route, [{ protocol: 'v2' }])
   t.match((await quote({ ...BUYING, amount: '1001', max_price_impact_bps: 5_000 })).issues, {
     balance: { asset: 'ETH' },
   })
@@ -118,7 +119,7 @@ t.test('no lie is taken, and the own route answers', async (t) => {
     const counted = await eventually(async () => {
       const before = await counts()
       const { route } = await quote(wanted)
-      t.match(route, [{ protocol: 'v2' }], name)
+      matchExactly(t, route, [{ protocol: 'v2' }], name)
       const after = await counts()
       return [...after.keys()].find(
         (key) => after.get(key) !== before.get(key) && (key !== 'unavailable' || key === outcome),
@@ -127,9 +128,9 @@ t.test('no lie is taken, and the own route answers', async (t) => {
     t.equal(counted, outcome, name)
   }
   source.answerBy(honest)
-  t.match((await taken(BUYING)).route, [{ protocol: '0x' }], 'the same offer without a lie is taken')
+  matchExactly(t, (await taken(BUYING)).route, [{ protocol: '0x' }], 'the same offer without a lie is taken')
   source.answerBy(through(contracts.usdt, 0n))
-  t.match((await taken(BUYING)).route, [{ contract: GUARD_ADDRESS }], 'and through the same contract')
+  matchExactly(t, (await taken(BUYING)).route, [{ contract: GUARD_ADDRESS }], 'and through the same contract')
 })
 
 t.test('call data without a minimum is proven at acceptance and again before it is signed', async (t) => {
@@ -157,5 +158,5 @@ t.test('call data without a minimum is proven at acceptance and again before it 
   const stale = await taken({ ...BUYING, slippage_bps: 10 })
   await moveThePrice(null)
   const moved = await swap({ quote_id: stale.quote_id })
-  t.match(moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
+  matchExactly(t, moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
 })

@@ -10,6 +10,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent } from '../../src/transactions/all-events.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { forge, logOf } from '../support/forge.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { THIEF } from '../support/mpc-asks.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
@@ -30,7 +31,12 @@ t.test('a quote whose row was changed is no quote', async (t) => {
     const { quote_id: id } = await quote(BUYING)
     const change = 'UPDATE swap_quotes SET quote = jsonb_set(quote, $2::text[], $3) WHERE quote_id = $1'
     t.equal((await pool.query(change, [id, path, JSON.stringify(value)])).rowCount, 1)
-    t.match(await swap({ quote_id: id }), { status: 404, body: { errors: [{ code: 'quote_not_found' }] } }, what)
+    matchExactly(
+      t,
+      await swap({ quote_id: id }),
+      { status: 404, body: { errors: [{ code: 'quote_not_found' }] } },
+      what,
+    )
   }
   const [one, other] = [await quote(BUYING), await quote({ ...BUYING, amount: '2' })]
   t.not(one.quote_id, (await quote(BUYING)).quote_id, 'equal quotes have different ids')

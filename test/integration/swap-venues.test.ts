@@ -12,6 +12,7 @@ import { createMarkets } from '../../src/swaps/markets.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { PRODUCTION } from '../support/config.ts'
 import { type ExchangeChain, withExchanges } from '../support/exchanges.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, mined } from '../support/swap-stage.ts'
 
 const CHAIN = { network: 'ethereum', environment: 'mainnet', chainId: 1_000_001 } as const
@@ -59,8 +60,11 @@ t.test('the exchanges of the sandbox can be used', async (t) => {
   const stage = await withMarkets(t, chain.url, chain.env)
   const markets = stage.with(stage.swaps.venues)
   const market = await markets.marketOf(CHAIN)
-  t.match(market, { wrapped: chain.contracts.wrappedNative, hops: [chain.contracts.usdc, chain.contracts.usdt] })
-  t.match(market.venues, [
+  matchExactly(t, market, {
+    wrapped: chain.contracts.wrappedNative,
+    hops: [chain.contracts.usdc, chain.contracts.usdt],
+  })
+  matchExactly(t, market.venues, [
     { name: 'uniswap-v3', factory: chain.exchanges.v3Factory, tiers: [500, 3_000, 10_000] },
     { name: 'uniswap-v2', factory: chain.exchanges.v2Factory },
   ])

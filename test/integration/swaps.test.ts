@@ -4,6 +4,7 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
 import { createKeepQuote } from '../../src/swaps/quote-rows.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 import { DOLLAR } from '../support/swap-stage.ts'
@@ -34,7 +35,10 @@ t.test('a quoted swap gives what was quoted, with an approval of the exact amoun
   })
   const again = await swap({ quote_id: buying.quote_id, reference_id: 'buy' }, { key: 'buy' })
   t.equal(again.body.data.transaction_id, reply.body.data.transaction_id, 'a repeated request has one effect')
-  t.match(await swap({ quote_id: buying.quote_id }), { status: 409, body: { errors: [{ code: 'quote_used' }] } })
+  matchExactly(t, await swap({ quote_id: buying.quote_id }), {
+    status: 409,
+    body: { errors: [{ code: 'quote_used' }] },
+  })
 
   const selling = await quote({ from_asset: 'USDC', to_asset: 'ETH', amount: '1000' })
   t.match(selling.approval, { needed: true, amount: '1000' })
@@ -80,7 +84,7 @@ t.test('a quote whose price has moved is refused with a fresh one, which can be 
   const stale = await quote(wanted)
   await overtake(stale.quote_id, 50n)
   const moved = await swap({ quote_id: stale.quote_id })
-  t.match(moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
+  matchExactly(t, moved, { status: 409, body: { errors: [{ code: 'quote_moved' }] } })
   const { details } = (moved.body.errors?.[0] ?? {}) as { details?: Record<string, string> }
   t.ok(Number(details?.to_amount) < Number(stale.to_amount))
   const done = await settled(await swap({ quote_id: details?.quote_id }))
@@ -111,7 +115,10 @@ t.test('a swap whose approval is cancelled fails, and the next one is accepted',
   const reply = await swap(selling)
   const { swap: details, subject } = await read(accepted(reply))
   const refused = await swap(selling)
-  t.match(refused, { status: 409, body: { errors: [{ code: 'swap_in_progress', details: { swap_id: subject.id } }] } })
+  matchExactly(t, refused, {
+    status: 409,
+    body: { errors: [{ code: 'swap_in_progress', details: { swap_id: subject.id } }] },
+  })
   t.equal((await cancel(details.approval_transaction_id)).status, 202)
   await service.startWorker('signer')
   t.match(await settled(reply), { status: 'failed', hash: null, failure: { code: 'dependency_failed' } })
@@ -130,7 +137,7 @@ t.test('of swaps that race for one allowance in two API processes, one is accept
   const taken = replies.filter(({ status }) => status === 202)
   t.equal(taken.length, 1)
   for (const { status, body } of replies)
-    if (status !== 202) t.match([status, body.errors?.[0]?.code], [409, 'swap_in_progress'])
+    if (status !== 202) matchExactly(t, [status, body.errors?.[0]?.code], [409, 'swap_in_progress'])
   for (const reply of taken) t.match(await settled(reply), { status: 'confirmed' })
   const { rows } = await pool.query('SELECT sequence FROM swaps WHERE sequence IS NOT NULL')
   t.strictSame(rows, [{ sequence: 1 }])
@@ -161,11 +168,11 @@ t.test('a quote of another wallet, a used field and a missing one are refused', 
   t.strictSame(await codeOf({ from_asset: 'ETH', to_asset: 'USDC' }), [422, 'amount', 'required'])
   t.strictSame(await codeOf({ from_asset: 'ETH', to_asset: 'ETH', amount: '1' }), [422, 'to_asset', 'same_asset'])
   const poor = { from_asset: 'ETH', to_asset: 'USDC', amount: '1001', max_price_impact_bps: 5_000 }
-  t.match(await swap(poor), { body: { errors: [{ code: 'insufficient_funds' }] } })
+  matchExactly(t, await swap(poor), { body: { errors: [{ code: 'insufficient_funds' }] } })
   const [other] = await service.makeWallets(1)
   const path = `/v1/wallets/${other?.id}/swap`
   const foreign = await service.api.insist({ method: 'POST', path, body: { quote_id }, key: 'foreign' })
-  t.match(foreign, { status: 404, body: { errors: [{ code: 'quote_not_found' }] } })
+  matchExactly(t, foreign, { status: 404, body: { errors: [{ code: 'quote_not_found' }] } })
   const { rows } = await pool.query<{ quote: SwapQuote }>('SELECT quote FROM swap_quotes WHERE quote_id = $1', [
     quote_id,
   ])

@@ -12,6 +12,7 @@ import { createCountUsage } from '../../src/quotas/count-usage.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { type Answer, KEYS, startTestApp, told, WITHOUT_QUOTAS } from '../support/http.ts'
 import { seedWallet, transferIntent, withLog } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { CREATE, dataOf, WATCH, type WalletApi, walletApi } from '../support/wallet-api.ts'
 import { ACME, beat, type WalletParts, withWallets } from '../support/wallet-parts.ts'
 
@@ -67,7 +68,7 @@ t.test('simultaneous wallet requests get at most the quota, and refused ones are
   t.equal(accepted.length, 3)
   t.equal(await countEvents(parts), 3)
   const refused = answers.find(({ status }) => status === 429)
-  t.match(refused?.body.errors, [
+  matchExactly(t, refused?.body.errors, [
     {
       type: 'rate_limit_error',
       code: 'quota_wallets',

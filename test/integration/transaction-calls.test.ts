@@ -9,6 +9,7 @@ import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
 t.test('several calls of a wallet are opened in one commit, once for a key, in order', async (t) => {
@@ -99,7 +100,8 @@ t.test('watch and archived wallets send nothing, and an expired transfer is not 
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
   const watch = { ...place, address: CONTRACT, label: '', notifications: {} }
   const { id } = await calls.watchWallet(watch, { metadata: ACME })
-  await t.rejects(calls.prepare(id), { code: 'validation_failed', items: [{ field: 'wallet_id', code: 'watch_only' }] })
+  const watched = await t.rejects(calls.prepare(id), { code: 'validation_failed' })
+  matchExactly(t, watched, { items: [{ field: 'wallet_id', code: 'watch_only' }] })
   const { walletId } = await calls.wallet()
   await t.rejects(calls.prepare(walletId, { validUntil: NOW }), ValidationFailed)
   const { change, guards, explain } = await calls.prepare(walletId)

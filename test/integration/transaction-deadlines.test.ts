@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { newestAttempt } from '../../src/transactions/state.ts'
 import { type LaneStage, withLane } from '../support/lane-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
@@ -20,7 +21,7 @@ t.test('a transaction whose simulation takes until after its deadline is not sig
     return estimate(requests)
   }
   await stage.drain()
-  t.match(await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
+  matchExactly(t, await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
   t.equal(await stage.held(), 0n)
 })
 
@@ -73,7 +74,7 @@ t.test(
     }
     await stage.drain()
     other.release()
-    t.match(await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
+    matchExactly(t, await stage.read(id), { state: 'failed', attempts: [], failure: { code: 'expired' } })
     t.equal(await stage.held(), 0n)
   },
 )

@@ -7,6 +7,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newestAttempt } from '../../src/transactions/state.ts'
 import { type LaneStage, withLane } from '../support/lane-stage.ts'
 import { transferIntent } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
@@ -97,7 +98,8 @@ t.test('bytes that a fork has left with too little gas are replaced under their 
     attempts.at(-1)?.fees.gasLimit === NEW_ACCOUNT.gasLimit ? null : NEW_ACCOUNT.gasLimit
   await stage.drain()
   const { attempts } = await stage.read(id)
-  t.match(
+  matchExactly(
+    t,
     attempts.map(({ nonce, purpose, fees }) => ({ nonce, purpose, gasLimit: fees.gasLimit })),
     [
       { nonce: 0, purpose: 'original', gasLimit: 21_000n },

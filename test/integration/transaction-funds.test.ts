@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import type { Fees } from '../../src/transactions/events.ts'
 import { newestAttempt } from '../../src/transactions/state.ts'
 import { type LaneStage, withLane } from '../support/lane-stage.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
@@ -117,7 +118,7 @@ t.test('a transfer of everything is cancelled: its amount pays for the gas of th
   await stage.command(id, { type: 'RequestCancellation', now: stage.log.now() })
   stage.meanwhile.price = () => 60n * GWEI
   await stage.drain()
-  t.match(await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
+  matchExactly(t, await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
   t.ok(costOf(await feesOf(stage, id)) > PLAIN, 'it costs more than was held for gas')
   t.equal(await stage.held(), held, 'and nothing else is held')
   await t.rejects(stage.accept({ amount: 1n }), { code: 'insufficient_funds' })
@@ -133,7 +134,8 @@ t.test(
     await stage.pool.query('UPDATE balances SET balance = $1', [(ETHER / 2n).toString()])
     for (const id of ids) await stage.command(id, { type: 'RequestCancellation', now: stage.log.now() })
     await stage.drain()
-    for (const id of ids) t.match(await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
+    for (const id of ids)
+      matchExactly(t, await stage.read(id), { state: 'replaced', attempts: [{}, { purpose: 'cancel' }] })
     t.strictSame(stage.short, [])
     t.equal(await stage.held(), held)
   },

@@ -7,6 +7,7 @@ import { formatAmount } from '../../src/core/money.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import type { Fate, RpcCall } from '../support/node-fates.ts'
 import { PASS } from '../support/node-lies.ts'
 import { openCalls } from '../support/open-calls.ts'
@@ -188,7 +189,10 @@ t.test('gas for a recipient with code is reserved: preview and request agree on 
     const feePerGas = BigInt((await preview('1')).fee.medium.max_fee_per_gas_wei)
     const allBut = (gas: bigint) => formatAmount(10n ** 21n - gas * feePerGas, 18)
     t.match(await preview(allBut(50_000n)), { would_succeed: false, reason: 'insufficient_funds' })
-    t.match(await pay(wallet, to, allBut(50_000n)), { status: 422, body: { errors: [{ code: 'insufficient_funds' }] } })
+    matchExactly(t, await pay(wallet, to, allBut(50_000n)), {
+      status: 422,
+      body: { errors: [{ code: 'insufficient_funds' }] },
+    })
     const one = await sent(wallet, to, '0.000000000000000001')
     await settle()
     t.equal((await read(wallet, one)).state, 'confirmed')

@@ -8,6 +8,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { BUT_BALANCES } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import type { ApiRequest } from '../support/service-api.ts'
 import { withNodeProxy } from '../support/service-node-proxy.ts'
@@ -83,7 +84,7 @@ t.test('the items become transactions of their own, in order, with one key', asy
   const { status, body } = await service.api.insist(request)
   t.equal(status, 202)
   const transactions = body.data.transactions as readonly Sent[]
-  t.match(body.data, {
+  matchExactly(t, body.data, {
     batch_id: /^batch_/,
     transactions: [
       { status: 'pending', hash: /^0x/, to: toChecksumAddress(RECIPIENT), amount: '0.1', reference_id: 'a' },
@@ -94,7 +95,7 @@ t.test('the items become transactions of their own, in order, with one key', asy
   await settle()
   const ids = transactions.map(({ transaction_id: id }) => id)
   const subject = { type: 'transfer_batch', id: body.data.batch_id }
-  t.match(await Promise.all(ids.map((id) => stage.read(wallet, id))), [
+  matchExactly(t, await Promise.all(ids.map((id) => stage.read(wallet, id))), [
     { status: 'confirmed', nonce: 0, gas_priority: 'high', subject },
     { status: 'confirmed', nonce: 1, gas_priority: 'low', subject },
     { status: 'confirmed', nonce: 2, subject },
@@ -107,7 +108,7 @@ t.test('the items become transactions of their own, in order, with one key', asy
     transactions.map(({ transaction_id: id, hash }) => [id, hash]),
   )
   const changed = await service.api.insist({ ...request, body: { items } })
-  t.match([changed.status, changed.body.errors?.[0]?.code], [422, 'idempotency_key_reused'])
+  matchExactly(t, [changed.status, changed.body.errors?.[0]?.code], [422, 'idempotency_key_reused'])
   t.equal((await onChain(stage, wallet)).length, 3)
 })
 
@@ -132,10 +133,10 @@ t.test('each mistake names its item, and nothing is recorded', async (t) => {
     ].toSorted(),
   )
   const late = await send(wallet, [eth('1'), eth('1')], { valid_until: '2020-01-01T00:00:00Z' })
-  t.match([late.status, late.body.errors?.map(({ field }) => field)], [422, ['valid_until']])
+  matchExactly(t, [late.status, late.body.errors?.map(({ field }) => field)], [422, ['valid_until']])
   for (const items of [[], Array.from({ length: 101 }, () => eth('0.001'))]) {
     const { status: refused, body: answer } = await send(wallet, items)
-    t.match([refused, answer.errors?.[0]?.field], [422, 'items'])
+    matchExactly(t, [refused, answer.errors?.[0]?.field], [422, 'items'])
   }
   t.equal(await recorded(wallet), 0)
 })
@@ -143,12 +144,17 @@ t.test('each mistake names its item, and nothing is recorded', async (t) => {
 t.test('a batch that is one base unit too large is refused with its total', async (t) => {
   const wallet = await holder()
   const { status, body } = await send(wallet, [odd('4'), eth('1'), odd('6.000001')])
-  t.match(
+  matchExactly(
+    t,
     [status, body.errors],
     [422, [{ code: 'insufficient_funds', details: { asset: 'ODD', available: '10', needed: '10.000001' } }]],
   )
   const native = await send(wallet, [eth('600'), odd('1'), eth('400')])
-  t.match([native.status, native.body.errors], [422, [{ code: 'insufficient_funds', details: { asset: 'ETH' } }]])
+  matchExactly(
+    t,
+    [native.status, native.body.errors],
+    [422, [{ code: 'insufficient_funds', details: { asset: 'ETH' } }]],
+  )
   t.equal(await recorded(wallet), 0)
   t.equal((await send(wallet, [odd('4'), odd('6')])).status, 202, 'the whole balance can be sent')
   await settle()
@@ -225,10 +231,10 @@ t.test('watch-only and archived wallets are refused', async (t) => {
     body: { network: 'ethereum', address: OTHER },
   })
   const watched = { ...wallet, id: watch.body.data.wallet_id }
-  t.match((await send(watched, [eth('1')])).body.errors, [{ field: 'wallet_id', code: 'watch_only' }])
+  matchExactly(t, (await send(watched, [eth('1')])).body.errors, [{ field: 'wallet_id', code: 'watch_only' }])
   await service.api.insist({ method: 'DELETE', path: `/v1/wallets/${wallet.id}?force=true` })
   const archived = await send(wallet, [eth('1')])
-  t.match([archived.status, archived.body.errors], [409, [{ code: 'wallet_archived' }]])
+  matchExactly(t, [archived.status, archived.body.errors], [409, [{ code: 'wallet_archived' }]])
 })
 
 t.test('100 items are accepted at once, and each counts for the quota', async (t) => {
@@ -248,7 +254,7 @@ t.test('100 items are accepted at once, and each counts for the quota', async (t
     hundred.map(({ reference_id: reference }) => reference),
   )
   const more = await service.api.once(requestOf(wallet, hundred.slice(0, 51)))
-  t.match([more.status, more.body.errors?.[0]?.code], [429, 'quota_transactions_waiting'])
+  matchExactly(t, [more.status, more.body.errors?.[0]?.code], [429, 'quota_transactions_waiting'])
   t.equal(await recorded(wallet), 100)
   const again = await service.api.once(request)
   t.strictSame([again.status, again.headers['idempotency-replayed']], [202, 'true'])

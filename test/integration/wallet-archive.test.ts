@@ -7,6 +7,7 @@ import { WalletGuardRefused } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, type WalletParts, withWallets } from '../support/wallet-parts.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
@@ -94,8 +95,10 @@ t.test(
       7n,
       `eip155:${TEST_CHAIN}/erc20:0x5FbDB2315678afecb367f032d93F642f64180aa3`,
     )
-    await t.rejects(parts.archiveWallet(wallet, { force: false, metadata: ACME }), {
+    const refused = await t.rejects(parts.archiveWallet(wallet, { force: false, metadata: ACME }), {
       code: 'wallet_has_balance',
+    })
+    matchExactly(t, refused, {
       details: {
         balances: [
           { asset_id: `eip155:${TEST_CHAIN}/erc20:0x5FbDB2315678afecb367f032d93F642f64180aa3`, balance: '7' },

@@ -3,6 +3,7 @@ import t from 'tap'
 import { unopened } from '../../src/event-log/aggregate.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
 import { createMakeHdWallet, loadKeyIndexes, type MakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, beat, hdRequest, testSigner, withWallets } from '../support/wallet-parts.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
@@ -45,7 +46,7 @@ t.test(
     const whole = await parts.log.load(keyIndexesAggregate, 'acme')
     const { version, hash } = whole
     t.match(await loadKeyIndexes(parts, 'acme'), { version, hash, state: { next: later + 1, restores: 3 } })
-    t.match(whole.state, { next: later + 1, restores: 3, begun: [0, after, later] })
+    matchExactly(t, whole.state, { next: later + 1, restores: 3, begun: [0, after, later] })
   },
 )
 

@@ -1,6 +1,7 @@
 /** Creating wallets and watching addresses over HTTP: the contract's exact requests, and every refusal. */
 import t, { type Test } from 'tap'
 import { told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { CREATE, dataOf, FOREIGN, WATCH, withWalletApi } from '../support/wallet-api.ts'
 import { beat, runSigner, type WalletParts } from '../support/wallet-parts.ts'
 
@@ -61,7 +62,7 @@ t.test('the same idempotency key gives the same wallet, and another body under i
     t.equal([first, second].filter((answer) => answer.headers['idempotency-replayed'] === 'true').length, 1)
     const other = await post(url, { ...body, label: 'other' }, headers)
     t.equal(other.status, 422)
-    t.match(other.body.errors, [{ type: 'idempotency_error', code: 'idempotency_key_reused' }])
+    matchExactly(t, other.body.errors, [{ type: 'idempotency_error', code: 'idempotency_key_reused' }])
   }
 })
 
@@ -70,7 +71,7 @@ t.test('a wallet without an available signer is refused with 503, and nothing is
   for (const type of ['hd', 'mpc']) {
     const answer = await post('/v1/wallets/create', { ...CREATE, type })
     t.equal(answer.status, 503, type)
-    t.match(answer.body.errors, [{ type: 'unavailable', code: 'signer_unavailable' }])
+    matchExactly(t, answer.body.errors, [{ type: 'unavailable', code: 'signer_unavailable' }])
   }
   t.equal(await countEvents(parts), 0)
 })
@@ -110,7 +111,7 @@ t.test('every malformed request is refused with its field, and nothing is record
   for (const [url, body, status, item] of cases) {
     const answer = await post(url, body)
     t.equal(answer.status, status, JSON.stringify(body))
-    t.match(answer.body.errors, [item])
+    matchExactly(t, answer.body.errors, [item])
   }
   t.equal(
     (await post(create, { ...CREATE, type: 'x', network: 'y' })).body.errors?.length,
@@ -145,11 +146,11 @@ t.test(
     })
     const again = await post('/v1/wallets/watch', WATCH)
     t.equal(again.status, 409)
-    t.match(again.body.errors, [{ type: 'conflict', code: 'watch_exists', details: { wallet_id } }])
+    matchExactly(t, again.body.errors, [{ type: 'conflict', code: 'watch_exists', details: { wallet_id } }])
     const own = dataOf(await post('/v1/wallets/create', CREATE))
     const refused = await post('/v1/wallets/watch', { ...WATCH, address: own.address })
     t.equal(refused.status, 409)
-    t.match(refused.body.errors, [{ code: 'address_is_own_wallet', details: { wallet_id: own.wallet_id } }])
+    matchExactly(t, refused.body.errors, [{ code: 'address_is_own_wallet', details: { wallet_id: own.wallet_id } }])
   },
 )
 
@@ -191,7 +192,12 @@ t.test(
     t.equal(await countEvents(parts), before)
     await parts.pool.query('UPDATE wallets SET label = $1 WHERE label = $2', ['old\u200b', 'Zürich'])
     const found = await get(`/v1/wallets?label=${encodeURIComponent('old\u200b')}`)
-    t.match(found.body.data, { wallets: [{ label: 'old\u200b' }] }, 'a label stored earlier can be read and searched')
+    matchExactly(
+      t,
+      found.body.data,
+      { wallets: [{ label: 'old\u200b' }] },
+      'a label stored earlier can be read and searched',
+    )
   },
 )
 
@@ -212,10 +218,17 @@ t.test('an external_id with a space at its start or end is refused, also where w
       await post('/v1/wallets/create', { ...CREATE, external_id }, { prefer: 'respond-async' }),
       await get(`/v1/wallets?external_id=${encodeURIComponent(external_id)}`),
     ])
-      t.match({ status: answer.status, errors: answer.body.errors }, { status: 422, errors: [refused] }, external_id)
+      matchExactly(
+        t,
+        { status: answer.status, errors: answer.body.errors },
+        { status: 422, errors: [refused] },
+        external_id,
+      )
   }
   t.equal(await countEvents(parts), before)
   const within = await post('/v1/wallets/create', { ...CREATE, external_id: 'customer 42' }, { prefer: 'wait=0' })
   t.equal(within.status, 202, 'spaces within are allowed')
-  t.match((await get('/v1/wallets?external_id=customer%2042')).body.data, { wallets: [{ external_id: 'customer 42' }] })
+  matchExactly(t, (await get('/v1/wallets?external_id=customer%2042')).body.data, {
+    wallets: [{ external_id: 'customer 42' }],
+  })
 })

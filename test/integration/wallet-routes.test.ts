@@ -10,6 +10,7 @@ import { walletRoutes } from '../../src/wallets/routes.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { KEYS, startTestApp } from '../support/http.ts'
 import { NATIVE } from '../support/log.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import {
   CREATE,
   dataOf,
@@ -75,7 +76,7 @@ t.test('a list follows its filters, page by page, and never has wallets of other
   ]) {
     const answer = await get(`/v1/wallets?${query}`)
     t.equal(answer.status, 422, query)
-    t.match(answer.body.errors, [{ field }])
+    matchExactly(t, answer.body.errors, [{ field }])
   }
 })
 
@@ -99,7 +100,7 @@ t.test('a change is seen at once; what does not fit the wallet is refused', asyn
   for (const [url, body, item] of refusals) {
     const answer = await patch(url, body)
     t.equal(answer.status, 422, JSON.stringify(body))
-    t.match(answer.body.errors, [item])
+    matchExactly(t, answer.body.errors, [item])
   }
 })
 
@@ -115,7 +116,7 @@ t.test('an archived wallet is listed only on request, and restoring undoes it', 
   )
   const kept = await remove(url)
   t.equal(kept.status, 409)
-  t.match(kept.body.errors, [
+  matchExactly(t, kept.body.errors, [
     {
       code: 'wallet_has_balance',
       details: { balances: [{ currency: 'ETH', balance: '1', asset_id: NATIVE.assetId }] },
@@ -133,9 +134,9 @@ t.test('an archived wallet is listed only on request, and restoring undoes it', 
   t.strictSame(pageOf(await get('/v1/wallets')).wallets, [])
   const hidden = await get(url)
   t.equal(hidden.status, 404)
-  t.match(hidden.body.errors, [{ type: 'not_found', code: 'wallet_archived' }])
+  matchExactly(t, hidden.body.errors, [{ type: 'not_found', code: 'wallet_archived' }])
   t.match(dataOf(await get(`${url}?include=archived`)), { status: 'archived' })
-  t.match((await patch(url, { label: 'x' })).body.errors, [{ type: 'conflict', code: 'wallet_archived' }])
+  matchExactly(t, (await patch(url, { label: 'x' })).body.errors, [{ type: 'conflict', code: 'wallet_archived' }])
   const back = await post(`${url}/restore`)
   t.equal(back.status, 200)
   t.match(dataOf(back), { status: 'active', archived_at: null, address: wallet.address })
@@ -160,7 +161,9 @@ t.test('a wallet of another tenant looks exactly like one that does not exist', 
     }
   }
   const reader = { authorization: `Bearer ${KEYS.reader}` }
-  t.match((await get(`/v1/wallets/${wallet_id}`, undefined, reader)).body.errors, [{ code: 'environment_mismatch' }])
+  matchExactly(t, (await get(`/v1/wallets/${wallet_id}`, undefined, reader)).body.errors, [
+    { code: 'environment_mismatch' },
+  ])
   t.strictSame(pageOf(await get('/v1/wallets', undefined, reader)).wallets, [], 'another environment is not listed')
   t.equal((await patch(`/v1/wallets/${wallet_id}`, { label: 'x' }, reader)).status, 403)
 })
@@ -178,7 +181,7 @@ t.test('a database that does not answer is reported as 503 by every read', async
   for (const url of ['/v1/wallets', `/v1/wallets/${UNKNOWN_ID}`]) {
     const answer = await send({ method: 'GET', url })
     t.equal(answer.status, 503, url)
-    t.match(answer.body.errors, [{ type: 'unavailable', code: 'database_unavailable' }])
+    matchExactly(t, answer.body.errors, [{ type: 'unavailable', code: 'database_unavailable' }])
   }
 })
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { KEYS } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { CREATE, dataOf, WATCH, withWalletApi } from '../support/wallet-api.ts'
 import { runSigner } from '../support/wallet-parts.ts'
 
@@ -24,7 +25,7 @@ t.test('a key that may write policies tags wallets, when they are created and la
   const { rows } = await parts.pool.query('SELECT stream_version, type FROM events WHERE stream_id = $1 ORDER BY 1', [
     `wallet-${dataOf(made).wallet_id}`,
   ])
-  t.match(rows.slice(0, 2), [{ type: 'WalletRequested' }, { type: 'WalletTagged' }])
+  matchExactly(t, rows.slice(0, 2), [{ type: 'WalletRequested' }, { type: 'WalletTagged' }])
   t.strictSame((await compareLive(parts.pool, ALL_AGGREGATES)).differences, [])
 })
 
@@ -32,12 +33,12 @@ t.test('a key that may only write wallets neither tags nor untags them', async (
   const { post, patch, get, parts } = await withWalletApi(t)
   await runSigner(t, parts)
   const refused = { status: 403, body: { errors: [{ code: 'insufficient_scope', field: 'tags' }] } }
-  t.match(await post('/v1/wallets/create', { ...CREATE, tags: ['hot'] }), refused)
+  matchExactly(t, await post('/v1/wallets/create', { ...CREATE, tags: ['hot'] }), refused)
   t.equal((await parts.pool.query('SELECT FROM wallets')).rowCount, 0, 'a refused request leaves no wallet')
   const { wallet_id } = dataOf(await post('/v1/wallets/create', { ...CREATE, tags: ['hot'] }, POLICIES))
   const url = `/v1/wallets/${wallet_id}`
-  for (const tags of [[], ['cold']]) t.match(await patch(url, { tags, label: 'Escaped' }), refused)
-  t.match(dataOf(await get(url)), { tags: ['hot'], label: CREATE.label }, 'nothing of the request is done')
+  for (const tags of [[], ['cold']]) matchExactly(t, await patch(url, { tags, label: 'Escaped' }), refused)
+  matchExactly(t, dataOf(await get(url)), { tags: ['hot'], label: CREATE.label }, 'nothing of the request is done')
 })
 
 t.test('tags are at most 20 plain texts of at most 64 characters', async (t) => {
@@ -55,7 +56,8 @@ t.test('tags are at most 20 plain texts of at most 64 characters', async (t) => 
     [[1], 'tags[0]'],
   ]
   for (const [tags, field] of cases)
-    t.match(
+    matchExactly(
+      t,
       await patch(`/v1/wallets/${wallet_id}`, { tags }, POLICIES),
       { status: 422, body: { errors: [{ field }] } },
       field,

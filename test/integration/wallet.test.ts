@@ -10,6 +10,7 @@ import { walletWork } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import {
   ACME,
   anotherLog,
@@ -260,7 +261,7 @@ t.test(
       ),
     )
     t.strictSame(items[0], items[1], 'a foreign wallet is refused like a missing one')
-    t.match(items[0], [{ type: 'not_found', code: 'wallet_not_found' }])
+    matchExactly(t, items[0], [{ type: 'not_found', code: 'wallet_not_found' }])
     t.equal(await codeOf(parts.findWallet({ ...OWNER, environment: 'testnet' }, id)), 'environment_mismatch')
   },
 )
@@ -282,7 +283,7 @@ t.test('a request that waits for an address is answered as soon as it exists, or
   const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
   await createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() })(id)
   const { address } = await parts.findWallet(OWNER, id)
-  t.match(await waiting, [{ address }, { address }])
+  matchExactly(t, await waiting, [{ address }, { address }])
 })
 
 t.test('a requested wallet whose job was lost is found again after a while', async (t: Test) => {

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { judgeWebhooks } from '../../src/operator/judge-webhooks.ts'
 import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME } from '../support/wallet-parts.ts'
 import type { Delivered } from '../support/webhook-receiver.ts'
@@ -84,7 +85,7 @@ t.test('a receiver that refuses everything is sent less and less, and stuck says
     `UPDATE webhook_health SET failing_since = now() - interval '1 hour', paused_until = now() + interval '1 hour'`,
   )
   const { webhooks } = await readWebhooksNow(stage.pool)
-  t.match(judgeWebhooks(webhooks, { limits: { workMs: 60_000 }, senders: 1 }), [
+  matchExactly(t, judgeWebhooks(webhooks, { limits: { workMs: 60_000 }, senders: 1 }), [
     { kind: 'webhook_failing', subject: id, problem: /refuses every event: .* answered with 404/ },
   ])
   const before = stage.receiver.all.length
@@ -147,7 +148,7 @@ t.test('two senders share the webhooks, and each delivery is sent once', async (
   const { rows } = await stage.pool.query(
     `SELECT holder, count(*)::integer AS held FROM leases WHERE name LIKE 'webhook-whk%' GROUP BY holder ORDER BY holder`,
   )
-  t.match(rows, [{ holder: /first/ }, { holder: /second/ }])
+  matchExactly(t, rows, [{ holder: /first/ }, { holder: /second/ }])
   answer(204)
   await eventually(async () => (await attempted(stage, 1, 'delivered')).length === 60)
   t.equal(stage.receiver.all.length, 60)

@@ -13,6 +13,7 @@ import { removeOld } from '../../src/webhooks/retention.ts'
 import { type RunReplaysPorts, runReplays } from '../../src/webhooks/run-replays.ts'
 import { withAudit } from '../support/audit.ts'
 import { loginAs } from '../support/database-login.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { appendRaw, rawEvent } from '../support/raw-events.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -170,7 +171,7 @@ t.test('a replay waits while its webhook is disabled, and one that fails does no
     },
   }
   await t.rejects(runReplays(failing, NEVER), /cannot be rendered/)
-  t.match([await progressOf('rpl_a'), await progressOf('rpl_b')], [{ ended: false }, { ended: true }])
+  matchExactly(t, [await progressOf('rpl_a'), await progressOf('rpl_b')], [{ ended: false }, { ended: true }])
   await runReplays(ports, NEVER)
   t.match(await progressOf('rpl_a'), { ended: true })
 })

@@ -4,6 +4,7 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
 import { told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { as, withWebhooks } from '../support/webhook-stage.ts'
 
 const ATTEMPT = {
@@ -39,7 +40,7 @@ t.test('deliveries are listed with their attempts, and one is attempted again', 
     page.deliveries.map(({ delivery_id }) => delivery_id),
     [ids[2], ids[1]],
   )
-  t.match(await list(`limit=2&cursor=${page.next_cursor}`), {
+  matchExactly(t, await list(`limit=2&cursor=${page.next_cursor}`), {
     deliveries: [{ delivery_id: ids[0], next_attempt_at: null }],
   })
   for (const state of ['pending', 'delivered', 'failed'])
@@ -48,7 +49,7 @@ t.test('deliveries are listed with their attempts, and one is attempted again', 
       [state],
     )
   const failed = await stage.get(`/${id}/deliveries/${ids[1]}`)
-  t.match(failed.body.data, {
+  matchExactly(t, failed.body.data, {
     state: 'failed',
     attempt_list: [ATTEMPT],
   })
@@ -113,7 +114,7 @@ t.test('tests and replays are recorded once, and refused with the field and the 
     status: 'running',
     added: 0,
   }
-  t.match(first, { status: 202, body: { data: expected } })
+  matchExactly(t, first, { status: 202, body: { data: expected } })
   t.strictSame((await stage.post(`/${id}/replay`, body, key)).body.data, first.body.data)
   const { replay_id } = first.body.data as { replay_id: string }
   t.strictSame((await stage.get(`/${id}/replays/${replay_id}`)).body.data, first.body.data)
@@ -153,14 +154,14 @@ t.test('replays are listed, newest first, with what became of each', async (t) =
   const list = async (query: string) =>
     (await stage.get(`/${id}/replays?${query}`)).body.data as { replays: object[]; next_cursor: string }
   const page = await list('limit=2')
-  t.match(page, {
+  matchExactly(t, page, {
     replays: [
       { ...third, requested_at, status: 'expired', added: 0, completed_at: null },
       { ...second, requested_at, status: 'running', added: 2 },
     ],
     has_more: true,
   })
-  t.match(await list(`limit=2&cursor=${page.next_cursor}`), {
+  matchExactly(t, await list(`limit=2&cursor=${page.next_cursor}`), {
     replays: [{ ...first, requested_at, status: 'completed', added: 7, completed_at: String }],
     has_more: false,
   })

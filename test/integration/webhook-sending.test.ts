@@ -1,6 +1,7 @@
 /** Webhooks from the request to the receiver: the API, every worker and a receiver that verifies the signatures. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { matchExactly } from '../support/match-exactly.ts'
 import { reorganise } from '../support/reorganise.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { type Stage, withStage } from '../support/service-stage.ts'
@@ -143,7 +144,7 @@ t.test('a delivery that is given up is an event of the feed, and reaches another
   await service.pool.query('UPDATE webhook_health SET paused_until = NULL')
   await receiver.until((all) => all.some(({ path }) => path === '/watcher'))
   const events = await feedOf(stage, 'types=webhook.delivery_failed')
-  t.match(events, [
+  matchExactly(t, events, [
     { data: { webhook_id: broken.webhook_id, event_id: `evt_transaction-${id}.1`, last_attempt: { status: 500 } } },
   ])
   t.equal(events.length, 1)

@@ -8,6 +8,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { findDueLines, readOldestPending } from '../../src/webhooks/due-webhooks.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { told } from '../support/http.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
 import { as, HOOK, keysOf, type WebhookStage, withWebhooks } from '../support/webhook-stage.ts'
 
@@ -48,14 +49,14 @@ t.test('a webhook is created, listed, read, changed, disabled, enabled and delet
   const path = `/${created.webhook_id}`
   t.strictSame((await stage.get(path)).body.data, created)
   const other = await stage.create()
-  t.match(other, { types: null, wallet_ids: null, description: null, public_key: null, signatures: ['v1'] })
+  matchExactly(t, other, { types: null, wallet_ids: null, description: null, public_key: null, signatures: ['v1'] })
   const page = await stage.get('?limit=1')
-  t.match(page.body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: true })
+  matchExactly(t, page.body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: true })
   const next = await stage.get(`?limit=1&cursor=${page.body.data?.next_cursor}`)
   t.strictSame(next.body.data?.webhooks, [created])
 
   const changed = await stage.patch(path, { url: 'https://EXAMPLE.com:8443/new#x', types: null, payload: 'thin' })
-  t.match(changed.body.data, {
+  matchExactly(t, changed.body.data, {
     url: 'https://example.com:8443/new',
     types: null,
     wallet_ids: [walletId],
@@ -87,7 +88,7 @@ t.test('a webhook is created, listed, read, changed, disabled, enabled and delet
     await stage.post(`${path}/enable`),
   ])
     t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
-  t.match((await stage.get('')).body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: false })
+  matchExactly(t, (await stage.get('')).body.data, { webhooks: [{ webhook_id: other.webhook_id }], has_more: false })
   t.strictSame((await compareLive(stage.pool, ALL_AGGREGATES)).differences, [])
 })
 
@@ -99,7 +100,7 @@ t.test('a secret is returned once, and only the sender can open what is kept of 
   const { webhook_id, secret } = first.body.data as { webhook_id: string; secret: string }
   t.equal(repeated.status, 201)
   t.equal(repeated.headers['idempotency-replayed'], 'true')
-  t.match(repeated.body.data, {
+  matchExactly(t, repeated.body.data, {
     webhook_id,
     secret: null,
     warnings: [{ code: 'secret_already_returned', field: 'secret' }],
@@ -240,7 +241,7 @@ t.test('nobody learns of the webhooks of another tenant or environment', async (
       )),
     ]
     for (const answer of answers) t.strictSame([answer.status, ...told(answer)], [404, '- webhook_not_found'])
-    t.match((await stage.get('', undefined, as(key))).body.data, { webhooks: [] })
+    matchExactly(t, (await stage.get('', undefined, as(key))).body.data, { webhooks: [] })
   }
   t.match((await stage.get(`/${id}`)).body.data, { status: 'enabled', payload: 'full' })
   t.equal((await stage.get(UNKNOWN)).status, 404)
@@ -250,7 +251,7 @@ t.test('without a recipient of the senders no secret can be made', async (t) => 
   const stage = await withWebhooks(t, { WEBHOOK_RECIPIENT: '' })
   const answer = await stage.post('', { url: HOOK })
   t.strictSame([answer.status, ...told(answer)], [503, '- webhooks_not_configured'])
-  t.match((await stage.get('')).body.data, { webhooks: [] })
+  matchExactly(t, (await stage.get('')).body.data, { webhooks: [] })
   await t.rejects(withWebhooks(t, { WEBHOOK_RECIPIENT: `age1${'q'.repeat(58)}` }), InvalidSetting)
 })
 

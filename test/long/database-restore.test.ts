@@ -11,6 +11,7 @@ import type { DatabaseRole } from '../../src/core/database-roles.ts'
 import { type CliRun, runCommandLine } from '../support/cli.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
 import { withLosableServer } from '../support/postgres-copy.ts'
 import { makeIdentity, recoveryOf, runRecovery, scratch } from '../support/recovery.ts'
@@ -163,7 +164,7 @@ t.test('reconcile records what the chain has while no signer runs, and names wha
   const before = await reconcile('signer', '--json')
   t.equal(before.code, 1, before.err)
   const lanes = [payer, other, joint].toSorted((a, b) => (a.address < b.address ? -1 : 1))
-  t.match(JSON.parse(before.out).lanes, lanes.map(held))
+  matchExactly(t, JSON.parse(before.out).lanes, lanes.map(held))
   const one = await reconcile('signer', `ethereum ${payer.address.toLowerCase()}`)
   t.match(one, { code: 1, out: /held · ethereum 0x.*, 3 requests to be signed\n {3}nodes show .*\n {3}→ /i })
   await service.startWorker('chain-follower')

@@ -7,6 +7,7 @@ import { KIND } from '../../src/keys/mpc/protocol.ts'
 import { goldenShares } from '../support/golden-shares.ts'
 import { createTimer, mustNotGrow, type Sender } from '../support/hash-waits.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { changedChannel } from '../support/mpc-channel-faults.ts'
 import { type MpcWallet, withMpcStage } from '../support/mpc-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -127,7 +128,7 @@ t.test(`${POOR} lanes that wait for funds: another lane of their tenant is signe
   mustNotGrow(t, 'another lane', { alone, beside, ratio: RATIO })
   t.comment(`in ${seconds.toFixed(1)} s lanes that wait were read ${again} times`)
   t.ok(again <= POOR * (3 + seconds / 10), 'they are not read with the work of others')
-  t.match(await statesOf(stage, poor), ['awaiting_funds'])
+  matchExactly(t, await statesOf(stage, poor), ['awaiting_funds'])
 
   for (const { address } of poor) await rpc('anvil_setBalance', address, toQuantity(10n ** 21n))
   await stage.settle()

@@ -17,6 +17,7 @@ import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { TAG_KEY } from '../support/config.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { goldenShares } from '../support/golden-shares.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { changedChannel, type Outgoing, withFlippedBit } from '../support/mpc-channel-faults.ts'
 import { storeOf } from '../support/mpc-parties.ts'
 import { type MpcWallet, withMpcStage, withPuppeteer } from '../support/mpc-stage.ts'
@@ -91,11 +92,11 @@ t.test(
       t.strictSame(await eventsOf('MpcPartyBanned'), [], 'one accusation bans no party')
       await meetWithout(first as number)
     }
-    t.match(await eventsOf('MpcPartyAccused'), [
+    matchExactly(t, await eventsOf('MpcPartyAccused'), [
       { party: 3, epoch: 0, accusedBy: first, reason: /OTE/ },
       { party: 3, epoch: 0, accusedBy: 3 - (first as number) },
     ])
-    t.match(await eventsOf('MpcPartyBanned'), [{ party: 3, epoch: 0, reportedBy: 3 - (first as number) }])
+    matchExactly(t, await eventsOf('MpcPartyBanned'), [{ party: 3, epoch: 0, reportedBy: 3 - (first as number) }])
     // Counted and logged once the event is in the log.
     await eventually(async () => /^bursar_mpc_bans_total\{party="3",process="signer"\} 1$/m.test(await metricsOf()))
     const alarms = await eventually(() => {
@@ -103,7 +104,7 @@ t.test(
       return lines.length === 3 && lines
     })
     const fields = { level: 50, party: 3, key_id: ofThree.keyId }
-    t.match(alarms, [fields, fields, { ...fields, msg: /is banned from signing/ }])
+    matchExactly(t, alarms, [fields, fields, { ...fields, msg: /is banned from signing/ }])
     const ofBanned = () => service.lines.filter(({ msg, party }) => msg === 'a party did not sign' && party === 3)
     const refusals = ofBanned().length
     for (let index = 0; index < 4; index += 1) await send(ofThree, '0.1')
@@ -142,7 +143,7 @@ t.test('neither a coordinator nor a restart makes other parties sign with a bann
   ] as const
   const begin = { ceremony: 'sign', signers: [1, 3], finisher: 3, items } as const
   const answers = await puppeteer.ask([1, 3], begin, { timeoutMs: 60_000 })
-  t.match(answers.get(1), [{ ok: false, refusal: { kind: 'banned', party: 3 } }])
+  matchExactly(t, answers.get(1), [{ ok: false, refusal: { kind: 'banned', party: 3 } }])
   await service.startWorker('signer')
   await stage.connected(1, 2, 3)
 })
@@ -164,7 +165,7 @@ t.test('new shares lift the ban', async (t) => {
   })
   t.equal(asked.status, 202)
   await eventually(async () => (await service.api.insist({ path })).body.data.epoch === 1)
-  t.match((await service.api.insist({ path })).body.data, { banned: [], accusations: [] })
+  matchExactly(t, (await service.api.insist({ path })).body.data, { banned: [], accusations: [] })
   await parties.stop(2)
   await until(ofThree, await send(ofThree, '0.1'), 'submitted')
   await parties.start(2)

@@ -18,6 +18,7 @@ import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
 import { createHasSigner } from '../../src/wallets/signer-presence.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { TAG_KEY } from '../support/config.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { ALL_ALIVE, beatAs, differences, TERMS } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -117,7 +118,7 @@ t.test('real parties make a key, and repair the share that one of them lost', as
   ])
   t.strictSame(rows, [{ reason: 'recovery', party: 3, status: 'refreshed' }])
   t.equal((await readdir(service.sharesOf(3))).length, 1)
-  t.match(await service.keys(), [{ address: key?.address, public_key: key?.public_key, wallet_id: id }])
+  matchExactly(t, await service.keys(), [{ address: key?.address, public_key: key?.public_key, wallet_id: id }])
   t.strictSame(await differences(service.pool), [])
 })
 

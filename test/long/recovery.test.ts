@@ -10,6 +10,7 @@ import { createIdentity } from '../../src/keys/age.ts'
 import { findAge } from '../support/age.ts'
 import { told } from '../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, startSandbox } from '../support/e2e-sandbox.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const PAGE = fileURLToPath(new URL('../../docs/recovery.md', import.meta.url))
@@ -47,7 +48,11 @@ t.test('the drill restores every wallet from a kit, and two parts move the funds
   t.match(out, /0x\w{40} +mpc +ethereum mainnet +ok +party-1 party-2 party-3/)
   t.match(out, /(\d+) of \1 wallets can be restored from these parts/)
   const swept = JSON.parse(await readFile(join(directory, 'swept.json'), 'utf8'))
-  t.match(swept, { parts: ['party-1', 'party-3'], to: SINK, from: Transaction.from(swept.raw_transaction).from })
+  matchExactly(t, swept, {
+    parts: ['party-1', 'party-3'],
+    to: SINK,
+    from: Transaction.from(swept.raw_transaction).from,
+  })
   const arrived = await eventually(async () => {
     const balance = BigInt((await rpc('ethereum', 'eth_getBalance', [SINK, 'latest'])) as string)
     return balance > 0n && balance

@@ -7,6 +7,7 @@ import t from 'tap'
 import { auditChain } from '../support/chain-audit.ts'
 import { createTimer, mustNotGrow, summary } from '../support/hash-waits.ts'
 import type { LoadWallet } from '../support/load.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import type { RpcCall } from '../support/node-fates.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { withNodeProxyBefore } from '../support/service-node-proxy.ts'
@@ -97,7 +98,7 @@ for (const [what, methods] of [
     await stage.settle()
     for (const [id, wallet] of ids) t.match(await stage.read(wallet, id), { state: 'confirmed' })
     const audit = await auditChain({ places: stage.service.places, wallets: others, answers })
-    t.match(audit, { problems: [], accepted: answers.length, once: answers.length, lost: 0, doubled: 0 })
+    matchExactly(t, audit, { problems: [], accepted: answers.length, once: answers.length, lost: 0, doubled: 0 })
   })
 
 t.end()

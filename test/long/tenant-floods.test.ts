@@ -14,6 +14,7 @@ import { createTimer, mustNotGrow, type Sender, summary } from '../support/hash-
 import { createWallet, type LoadWallet, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { mineUntilSettled } from '../support/load-settle.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -121,7 +122,7 @@ t.test(`${FLOOD_LANES} lanes of one tenant beside ${OTHER_LANES * (TENANTS - 1)}
   await mineUntilSettled(() => service.places, url)
   const audit = await auditChain({ places: service.places, wallets, answers: [...flood, ...answers] })
   const accepted = flood.length + answers.length
-  t.match(audit, { problems: [], accepted, once: accepted, lost: 0, doubled: 0 })
+  matchExactly(t, audit, { problems: [], accepted, once: accepted, lost: 0, doubled: 0 })
 })
 
 t.end()

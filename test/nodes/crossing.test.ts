@@ -11,6 +11,7 @@ import t from 'tap'
 import type { Network } from '../../src/core/networks.ts'
 import { OWNER } from '../../src/sandbox/deploy.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, sendTransfer, startSandbox, type Transaction } from '../support/e2e-sandbox.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const BURSAR = fileURLToPath(new URL('../../dist/bin/bursar.js', import.meta.url))
@@ -91,7 +92,7 @@ t.test('after the fork it is shown and logged, and an old account still costs 21
     return (await forkOf('ethereum')) === 'amsterdam'
   })
   t.equal(await forkOf('polygon'), 'osaka')
-  t.match(await networks(), [
+  matchExactly(t, await networks(), [
     { network: 'ethereum', fork: 'amsterdam' },
     { network: 'polygon', fork: 'osaka' },
   ])

@@ -16,6 +16,7 @@ import { startSandbox } from '../support/e2e-sandbox.ts'
 import { makeWallets, planTransfers, sendTransfers } from '../support/load.ts'
 import { createRandom } from '../support/load-random.ts'
 import { untilSettled } from '../support/load-settle.ts'
+import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -90,7 +91,7 @@ if (isGeth)
     await restart(t, 'SIGKILL')
     await untilSettled(() => service.state())
     t.comment(`${TRANSFERS} transfers in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
-    t.match(await auditChain({ places: service.state(), wallets, answers }), {
+    matchExactly(t, await auditChain({ places: service.state(), wallets, answers }), {
       problems: [],
       accepted: TRANSFERS,
       once: TRANSFERS,

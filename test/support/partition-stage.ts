@@ -7,6 +7,7 @@ import { auditChain } from './chain-audit.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
 import { createRandom } from './load-random.ts'
 import { mineUntilSettled } from './load-settle.ts'
+import { matchExactly } from './match-exactly.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
 import { type LocalService, withLocalService } from './service-local.ts'
@@ -123,7 +124,8 @@ async function stageOn(
     },
     async mustBeWhole(t) {
       await mineUntilSettled(() => service.places, chainUrl)
-      t.match(
+      matchExactly(
+        t,
         await auditChain({ places: service.places, wallets, answers }),
         { problems: [], accepted: answers.length, once: answers.length, lost: 0, doubled: 0 },
         `each of ${answers.length} transfers is on chain once`,

@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { SCOPES } from '../../../src/declarations.ts'
 import { type Client, type E2eReply, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const UNKNOWN_WALLET = '/v1/wallets/wal_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
 const UNKNOWN_SIGNATURE = 'sig_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11'
@@ -123,7 +124,7 @@ async function scopes(t: Test, sandbox: Sandbox, wallet: string, transaction: st
     t.strictSame([answer.status, ...told(answer)], expected, name)
   }
   const create = await reader.post('/v1/wallets/create', { type: 'hd', network: 'ethereum' })
-  t.match([create.status, create.body.message], [403, /does not have the scope wallets:write/])
+  matchExactly(t, [create.status, create.body.message], [403, /does not have the scope wallets:write/])
 }
 
 async function environments(t: Test, sandbox: Sandbox, wallet: string, transaction: string): Promise<void> {

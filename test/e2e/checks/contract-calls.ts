@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'
 
 const ABI = [
@@ -27,18 +28,18 @@ async function tries(t: Test, { client, wallet, token }: Stage): Promise<void> {
     t.equal(answer.status, 200, answer.text)
     return answer.body.data
   }
-  t.match(await ask({ mode: 'read', function: 'balanceOf', args: [wallet.address] }), {
+  matchExactly(t, await ask({ mode: 'read', function: 'balanceOf', args: [wallet.address] }), {
     success: true,
     return_values: [{ name: 'balance', type: 'uint256', value: '5000000' }],
   })
   const to = newAddress()
-  t.match(await ask({ mode: 'simulate', function: 'transfer', args: [to, '1000000'] }), {
+  matchExactly(t, await ask({ mode: 'simulate', function: 'transfer', args: [to, '1000000'] }), {
     success: true,
     return_values: [{ value: true }],
     gas_estimate: /^\d{5,6}$/,
     balance_changes: [{ asset: 'USDC', change: '-1' }],
   })
-  t.match(await ask({ mode: 'simulate', function: 'transfer', args: [to, '5000001'] }), {
+  matchExactly(t, await ask({ mode: 'simulate', function: 'transfer', args: [to, '5000001'] }), {
     success: false,
     return_values: null,
     revert: {
@@ -64,7 +65,7 @@ async function sends(t: Test, { client, sandbox, wallet, token }: Stage): Promis
   t.strictSame([again.headers['idempotency-replayed'], again.body.data.transaction_id], ['true', transaction_id])
   const at = `${wallet.path}/transactions/${transaction_id}`
   await sandbox.until(client, at, ({ status }) => status === 'confirmed')
-  t.match((await client.get(at)).body.data, {
+  matchExactly(t, (await client.get(at)).body.data, {
     type: 'CONTRACT',
     to: token,
     call: { function: 'transfer', args: [{ value: to }, { name: 'amount', value: '1000000' }] },
@@ -77,7 +78,7 @@ async function sends(t: Test, { client, sandbox, wallet, token }: Stage): Promis
     ],
   })
   const read = { contract_address: token, abi: ABI, mode: 'read', function: 'balanceOf', args: [to] }
-  t.match((await client.post(path, read)).body.data.return_values, [{ value: '1000000' }], 'it happened once')
+  matchExactly(t, (await client.post(path, read)).body.data.return_values, [{ value: '1000000' }], 'it happened once')
   const refused = await client.post(path, { ...body, args: [to, '5000001'] })
   t.strictSame([refused.status, ...told(refused)], [422, 'contract_address call_reverts'])
 }
@@ -89,7 +90,7 @@ async function page(t: Test, { sandbox, client }: Stage): Promise<void> {
   const answers = await pastePage('contract-calls.md', { URL: url, KEY: key, WALLET: wallet.walletId, TOKEN: token })
   t.equal(answers.length, 2, 'each request has an answer')
   for (const { status, data } of answers) t.equal(status, 'success', JSON.stringify(data))
-  t.match(answers[0]?.data, { return_values: [{ value: '6' }] })
+  matchExactly(t, answers[0]?.data, { return_values: [{ value: '6' }] })
   const sent = `${wallet.path}/transactions/${answers[1]?.data.transaction_id}`
   await sandbox.until(sandbox.client, sent, ({ status }) => status === 'confirmed')
 }

@@ -9,6 +9,7 @@ import {
   sendTransfer,
   type Transaction,
 } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
@@ -49,7 +50,11 @@ async function walletRows(t: Test, { client }: Sandbox): Promise<void> {
 
   const wrong = await client.post('/v1/wallets/create', { ...create, network: 'solana' })
   t.equal(wrong.status, 422)
-  t.match(wrong.body, { status: 'error', message: String, errors: [{ type: 'validation_error', field: 'network' }] })
+  matchExactly(t, wrong.body, {
+    status: 'error',
+    message: String,
+    errors: [{ type: 'validation_error', field: 'network' }],
+  })
   for (const network of NETWORKS) t.match(wrong.body.errors?.[0]?.message, network)
 
   const { wallet_id: walletId } = created.body.data
@@ -62,7 +67,7 @@ async function walletRows(t: Test, { client }: Sandbox): Promise<void> {
   t.match(balance.body.data, { balance: '0', currency: 'ETH', usd_value: /^\d+\.\d\d$/, updated_at: ISO_UTC })
 
   const removed = await client.remove(`/v1/wallets/${walletId}`)
-  t.match([removed.status, removed.body.data.status], [200, 'archived'])
+  matchExactly(t, [removed.status, removed.body.data.status], [200, 'archived'])
   t.equal((await client.get(`/v1/wallets/${walletId}`)).status, 404)
 }
 
@@ -99,14 +104,22 @@ async function transferRows(t: Test, sandbox: Sandbox, network: Network): Promis
   const token = await sandbox.until(client, ofToken, confirmed)
 
   const receipts = await Promise.all([read, token].map((one) => rpc(network, 'eth_getTransactionReceipt', [one.hash])))
-  t.match(receipts, [{ status: '0x1', blockNumber: `0x${read.block_number?.toString(16)}` }, { status: '0x1' }])
+  matchExactly(t, receipts, [{ status: '0x1', blockNumber: `0x${read.block_number?.toString(16)}` }, { status: '0x1' }])
   t.equal(BigInt((await rpc(network, 'eth_getBalance', [to, 'latest'])) as string), 5n * 10n ** 17n)
   const watch = await client.post('/v1/wallets/watch', { address: to, network, label: 'Recipient' })
   const held = await client.get(`/v1/wallets/${watch.body.data.wallet_id}/balance?asset=USDC`)
   t.match(held.body.data, { balance: '12.25', currency: 'USDC', usd_value: '12.25' })
 
   const left = await client.get(`${wallet.path}/balance?include=tokens`)
-  t.match(left.body.data, { pending_out: '0', assets: [{ currency: native }, { currency: 'USDC', balance: '27.75' }] })
+  matchExactly(t, left.body.data, {
+    pending_out: '0',
+    assets: [
+      { currency: native },
+      { currency: 'USDC', balance: '27.75' },
+      { currency: 'USDT', balance: '0' },
+      { currency: `W${native}`, balance: '0' },
+    ],
+  })
   const kept = await client.remove(wallet.path)
   t.strictSame([kept.status, ...told(kept)], [409, '- wallet_has_balance'], 'a wallet with funds is not archived')
 }

@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, type Transaction } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const REQUESTS = 1_000
 const AMOUNT = '0.003'
@@ -21,7 +22,7 @@ export async function checkCrowd(t: Test, sandbox: Sandbox): Promise<void> {
     const refused = answers.filter(({ status }) => status !== 202)
     t.ok(accepted.length > 0 && BigInt(accepted.length) * WEI <= 10n ** 18n, `${accepted.length} of 1,000 are accepted`)
     t.ok(refused.every((answer) => answer.status === 422 && told(answer)[0] === 'amount insufficient_funds'))
-    t.match(refused[0]?.body.errors, [{ details: { asset: 'ETH', available: /^0\.00/, needed: /^0\.0030/ } }])
+    matchExactly(t, refused[0]?.body.errors, [{ details: { asset: 'ETH', available: /^0\.00/, needed: /^0\.0030/ } }])
 
     const last = accepted
       .map(({ body }) => body.data.transaction_id as string)

@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, sendBytes, told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { checkUnstorable } from './unstorable.ts'
 
 const CREATE = '/v1/wallets/create'
@@ -52,7 +53,7 @@ async function bodies(t: Test, client: Client): Promise<void> {
   for (const [what, body, status, expected] of BODIES) {
     const answer = await client.post(CREATE, body, { 'content-type': 'application/json' })
     t.equal(answer.status, status, what)
-    t.match(told(answer), [expected === 'too_deep' ? /^label(\[0\]){47} too_deep$/ : expected], what)
+    matchExactly(t, told(answer), [expected === 'too_deep' ? /^label(\[0\]){47} too_deep$/ : expected], what)
     t.ok(answer.text.length < 2_000, 'the answer is short')
   }
   const types = ['text/plain', 'application/x-www-form-urlencoded', 'application/vnd.api+json', 'json', ';', '']
@@ -138,7 +139,7 @@ async function largest(t: Test, client: Client): Promise<void> {
   )
   const types = { A: Array(2_600).fill({ name: 'a', type: 'b' }) }
   const typed = await client.post(`${wallet}/sign/typed-data`, { domain: { name: 'a' }, types, message: {} })
-  t.notMatch(told(typed), ['- too_many_values'], '2,600 type members are within the limit of values')
+  t.notOk(told(typed).includes('- too_many_values'), '2,600 type members are within the limit of values')
   t.not(typed.status, 413)
 }
 

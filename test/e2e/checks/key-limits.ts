@@ -1,6 +1,7 @@
 /** A key with a limit, by the commands of the README: shells that race for the limit, and what left the wallet on chain. */
 import type { Test } from 'tap'
 import type { Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'
 
 const SECTION = 'An API key that can spend only so much'
@@ -21,7 +22,7 @@ export async function checkKeyLimits(t: Test, sandbox: Sandbox): Promise<void> {
     const accepted = answers.filter(({ status }) => status === 'success')
     t.equal(accepted.length, FIT)
     for (const refused of answers.filter(({ status }) => status !== 'success'))
-      t.match(refused, {
+      matchExactly(t, refused, {
         errors: [
           {
             type: 'policy_error',

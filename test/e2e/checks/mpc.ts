@@ -12,6 +12,7 @@ import {
   type Transaction,
   type Wallet,
 } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const MESSAGE = 'any two of the three'
 
@@ -51,7 +52,7 @@ export async function checkMpc(t: Test, sandbox: Sandbox): Promise<void> {
   await sendBatch(t, sandbox, client, wallet)
 
   const before = (await client.get(`${path}/shares`)).body.data
-  t.match(before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
+  matchExactly(t, before, { threshold: 2, parties: 3, epoch: 0, banned: [] })
   const refresh = await client.post(`${path}/shares/refresh`, {}, AS_LONG_AS_MAY_BE)
   t.match(refresh.status, /20[02]/, refresh.text)
   await sandbox.until(client, `${path}/shares`, (data) => (data as unknown as { epoch: number }).epoch === 1)
@@ -76,7 +77,7 @@ async function callContract(t: Test, sandbox: Sandbox, client: Client, { path, a
     args: [address, spender],
   }
   const read = await client.post(`${path}/contract-call`, allowance)
-  t.match(read.body.data, { success: true, return_values: [{ value: '1000000' }] })
+  matchExactly(t, read.body.data, { success: true, return_values: [{ value: '1000000' }] })
 }
 
 async function sendBatch(t: Test, sandbox: Sandbox, client: Client, { path }: Wallet): Promise<void> {
@@ -88,5 +89,5 @@ async function sendBatch(t: Test, sandbox: Sandbox, client: Client, { path }: Wa
     sandbox.until(client, `${path}/transactions/${id}`, ({ status }) => status !== 'pending'),
   )
   const each = items.map(({ to, amount }) => ({ status: 'confirmed', to, amount }))
-  t.match(await Promise.all(ended), each, 'two of three parties sign each transfer of a batch')
+  matchExactly(t, await Promise.all(ended), each, 'two of three parties sign each transfer of a batch')
 }

@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
 import { told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const METADATA = { name: 'Lighthouse #1' }
 const FIELDS = ['tokenId uint256', 'recipient address', 'amount uint256', 'digest bytes32', 'validUntil uint256']
@@ -31,14 +32,14 @@ export async function checkVouchers(t: Test, sandbox: Sandbox): Promise<void> {
       { collection_id, minting_type: 'LAZY', metadata: METADATA },
       AS_LONG_AS_MAY_BE,
     )
-    t.match([answer.status, answer.body.data.status], [201, 'LAZY'], answer.text)
+    matchExactly(t, [answer.status, answer.body.data.status], [201, 'LAZY'], answer.text)
     return answer.body.data
   }
   const { mint_id, token_id, voucher } = await lazy()
   t.equal(verifyTypedData(voucher.domain, TYPES, voucher.message, voucher.signature), owner)
   const holder = newAddress()
   const redeemed = await client.post(`/v1/nft/mints/${mint_id}/redeem`, { recipient: holder }, AS_LONG_AS_MAY_BE)
-  t.match([redeemed.status, redeemed.body.data.status], [200, 'MINTED'], redeemed.text)
+  matchExactly(t, [redeemed.status, redeemed.body.data.status], [200, 'MINTED'], redeemed.text)
   t.equal(await read('ownerOf', BigInt(token_id)), holder)
   t.match(redeemed.body.data, { owner: holder, outcome: 'AS_REQUESTED' })
   const hash = redeemed.body.data.transaction_hash
@@ -54,7 +55,7 @@ export async function checkVouchers(t: Test, sandbox: Sandbox): Promise<void> {
 
   const second = await lazy()
   const revoked = await client.post(`/v1/nft/mints/${second.mint_id}/revoke`, {}, AS_LONG_AS_MAY_BE)
-  t.match([revoked.status, revoked.body.data.status], [200, 'REVOKED'], revoked.text)
+  matchExactly(t, [revoked.status, revoked.body.data.status], [200, 'REVOKED'], revoked.text)
   t.strictSame(told(await client.post(`/v1/nft/mints/${second.mint_id}/redeem`, { recipient: holder })), [
     '- voucher_revoked',
   ])
@@ -66,6 +67,6 @@ export async function checkVouchers(t: Test, sandbox: Sandbox): Promise<void> {
   t.equal(await read('tokenURI', BigInt(token_id)), changed.body.data.metadata_uri)
   t.not(changed.body.data.metadata_uri, redeemed.body.data.metadata_uri)
   const frozen = await patch({ freeze: true })
-  t.match([frozen.status, frozen.body.data.frozen], [200, true], frozen.text)
+  matchExactly(t, [frozen.status, frozen.body.data.frozen], [200, true], frozen.text)
   t.strictSame(told(await patch({ metadata: METADATA })), ['- metadata_frozen'])
 }

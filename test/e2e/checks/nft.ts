@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { COLLECTION_ABI } from '../../../src/chain/nft-artefact.ts'
 import { told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'
 
 const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -55,7 +56,7 @@ async function contractRows(t: Test, sandbox: Sandbox, client: Client): Promise<
   const request = { collection_id, recipient, metadata: METADATA, minting_type: 'DIRECT' }
   const minted = await client.post('/v1/nft/mint', request, AS_LONG_AS_MAY_BE)
   t.equal(minted.status, 201, minted.text)
-  t.match(minted.body.data, {
+  matchExactly(t, minted.body.data, {
     token_id: '1',
     transaction_hash: HASH,
     owner: recipient,
@@ -102,7 +103,7 @@ async function batches(t: Test, { query }: Sandbox, client: Client): Promise<voi
     }))
     const request = { collection_id, minting_type: 'BATCH', items }
     const minted = await client.post('/v1/nft/mint', request, AS_LONG_AS_MAY_BE)
-    t.match([minted.status, minted.body.data.status], [201, 'MINTED'], minted.text.slice(0, 500))
+    matchExactly(t, [minted.status, minted.body.data.status], [201, 'MINTED'], minted.text.slice(0, 500))
     const { tokens } = minted.body.data as { tokens: Record<string, unknown>[] }
     t.strictSame(
       tokens.map(({ token_id, owner, edition, status }) => ({ token_id, owner, edition, status })),

@@ -1,6 +1,7 @@
 /** A policy, by the commands of the README: it is drafted and published, and a transfer that it denies is refused. */
 import type { Test } from 'tap'
 import type { Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'
 
 const SECTION = 'A policy that says what wallets may do'
@@ -11,9 +12,9 @@ export async function checkPolicies(t: Test, sandbox: Sandbox): Promise<void> {
     const { walletId, path } = await sandbox.wallet(client, 'ethereum', { ETH: '10' })
     const env = { URL: state.base_url, KEY: state.api_key, WALLET: walletId }
     const [drafted, published, refused] = await pastePage('../README.md', env, SECTION)
-    t.match(drafted, { status: 'success', data: { draft: { revision: 1, warnings: [] } } })
+    matchExactly(t, drafted, { status: 'success', data: { draft: { revision: 1, warnings: [] } } })
     t.match(published, { status: 'success', data: { active: { version: 1, status: 'active' } } })
-    t.match(refused, {
+    matchExactly(t, refused, {
       status: 'error',
       errors: [
         {

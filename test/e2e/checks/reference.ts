@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { API_OPERATIONS, operationsOf } from '../../support/api-operations.ts'
 import type { Client } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, type Sandbox } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { openapiProblems } from '../../support/openapi.ts'
 
 type Node = { readonly [name: string]: unknown }
@@ -37,7 +38,7 @@ export async function checkReference(t: Test, { client, clientOf, tenant }: Sand
   )
   await t.test('the page and its resources are served by this service alone', async (t) => {
     const page = await clientOf().get('/docs/')
-    t.match([page.status, page.headers['content-security-policy']], [200, "connect-src 'self'"])
+    matchExactly(t, [page.status, page.headers['content-security-policy']], [200, "connect-src 'self'"])
     t.notMatch(page.text, /https?:\/\//)
     t.equal((await clientOf().get('/docs/js/scalar.js')).status, 200)
   })

@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, type Sandbox, type Wallet } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 const NATIVE = { ethereum: 'ETH', polygon: 'POL', binance: 'BNB' } as const
 
@@ -44,7 +45,7 @@ async function quoteEverywhere(t: Test, sandbox: Sandbox, client: Client): Promi
     const wallet = await sandbox.wallet(client, network, {})
     const wanted = { from_asset: NATIVE[network], to_asset: 'USDC', amount: '0.1' }
     const quoted = await client.post(`${wallet.path}/swap/quote`, wanted)
-    t.match(quoted.body.data, { route: [{}], issues: { balance: { actual: '0' } } }, quoted.text)
+    matchExactly(t, quoted.body.data, { route: [{}], issues: { balance: { actual: '0' } } }, quoted.text)
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { newAddress, type Sandbox, sendTransfer, type Transaction, type Wallet } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 import { pastePage } from '../../support/paste-page.ts'
 import { eventually } from '../../support/sandbox-eventually.ts'
 
@@ -50,7 +51,7 @@ async function preview(t: Test, { query }: Sandbox, client: Client, wallet: Wall
     balance_after: '0',
     gas_limit: /^\d{5,6}$/,
   })
-  t.match(await ask({ to: wallet.address }), { warnings: [{}, { code: 'recipient_is_sender' }] })
+  matchExactly(t, await ask({ to: wallet.address }), { warnings: [{}, { code: 'recipient_is_sender' }] })
   const { data } = (await client.get('/v1/assets?network=ethereum')).body
   const token = data.assets.find(({ symbol }: { symbol: string }) => symbol === 'USDC').contract_address
   // The node is asked for a second at most: on a slow machine the warning is left out.
@@ -58,7 +59,7 @@ async function preview(t: Test, { query }: Sandbox, client: Client, wallet: Wall
     const told = await ask({ to: token })
     return told.warnings.length === 2 && told
   })
-  t.match(toContract, { would_succeed: false, warnings: [{ code: 'recipient_is_contract' }, {}] })
+  matchExactly(t, toContract, { would_succeed: false, warnings: [{ code: 'recipient_is_contract' }, {}] })
   t.equal(await recorded(), before)
 }
 
@@ -105,7 +106,7 @@ async function batch(t: Test, sandbox: Sandbox): Promise<void> {
   const [first, again] = [await pastePage('transfer-batches.md', env), await pastePage('transfer-batches.md', env)]
   const idsOf = ([answer]: typeof first) =>
     ((answer?.data.transactions ?? []) as Transaction[]).map(({ transaction_id: id }) => id)
-  t.match(first, [
+  matchExactly(t, first, [
     {
       status: 'success',
       data: {
@@ -149,7 +150,7 @@ async function preferences(t: Test, client: Client, wallet: Wallet): Promise<voi
     { type: 'hd', network: 'polygon' },
     { prefer: 'respond-async' },
   )
-  t.match([wallets.status, wallets.body.data], [202, { address: null, status: 'requested' }])
+  matchExactly(t, [wallets.status, wallets.body.data], [202, { address: null, status: 'requested' }])
 }
 
 async function list(t: Test, client: Client, wallet: Wallet): Promise<void> {
@@ -212,7 +213,7 @@ async function changes(t: Test, sandbox: Sandbox, client: Client): Promise<void>
   releaseBlocks()
   const settled = (one: Transaction) => ['confirmed', 'cancelled'].includes(one.status) && one.confirmations >= 2
   const ends = await Promise.all([faster, cancelled, left].map((path) => sandbox.until(client, path, settled)))
-  t.match(ends, [
+  matchExactly(t, ends, [
     { status: 'confirmed', nonce: 0 },
     { status: 'cancelled', nonce: 1 },
     { status: 'confirmed', nonce: 2 },

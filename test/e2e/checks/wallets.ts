@@ -2,6 +2,7 @@
 import type { Test } from 'tap'
 import { type Client, told } from '../../support/e2e-client.ts'
 import { AS_LONG_AS_MAY_BE, newAddress, type Sandbox, sendTransfer } from '../../support/e2e-sandbox.ts'
+import { matchExactly } from '../../support/match-exactly.ts'
 
 export async function checkWallets(t: Test, sandbox: Sandbox): Promise<void> {
   const client = await sandbox.tenant('wallets')
@@ -112,7 +113,7 @@ async function archiving(t: Test, sandbox: Sandbox): Promise<void> {
   await sandbox.until(client, transaction, ({ status }) => status === 'confirmed')
   const full = await client.remove(wallet.path)
   t.strictSame([full.status, ...told(full)], [409, '- wallet_has_balance'])
-  t.match(full.body.errors?.[0], { details: { balances: [{ currency: 'POL', balance: /^0\.999/ }] } })
+  matchExactly(t, full.body.errors?.[0], { details: { balances: [{ currency: 'POL', balance: /^0\.999/ }] } })
 
   t.equal((await client.remove(`${wallet.path}?force=true`)).status, 200)
   t.equal((await client.remove(wallet.path)).status, 200, 'a second deletion changes nothing')
@@ -159,7 +160,7 @@ async function balances(t: Test, sandbox: Sandbox): Promise<void> {
   const wallet = await sandbox.wallet(client, 'ethereum', { ETH: '1.5', USDC: '7' })
   const read = async (query: string) => (await client.get(`${wallet.path}/balance?${query}`)).body
   const all = (await read('include=tokens')).data
-  t.match(all, {
+  matchExactly(t, all, {
     balance: '1.5',
     currency: 'ETH',
     decimals: 18,
@@ -170,6 +171,8 @@ async function balances(t: Test, sandbox: Sandbox): Promise<void> {
     assets: [
       { currency: 'ETH' },
       { currency: 'USDC', balance: '7', decimals: 6, usd_value: '7.00', contract_address: /^0x/ },
+      { currency: 'USDT', balance: '0' },
+      { currency: 'WETH', balance: '0' },
     ],
   })
   const token = all.assets[1] as { contract_address: string; updated_at: string }
