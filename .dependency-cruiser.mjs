@@ -5,8 +5,8 @@
 const KERNEL = 'event-log|chain|keys|jobs'
 /** The declarations of capabilities as data: every module may import them, except the core. */
 const DECLARATIONS = '^src/declarations\\.ts$'
-/** The type of what a capability exports, and the declarations. */
-const CAPABILITY_TYPES = '^src/(declarations|capability)\\.ts$'
+/** The type of what a capability exports, the contexts that its functions take, and the declarations. */
+const CAPABILITY_TYPES = '^src/(declarations|capability|context|api-context)\\.ts$'
 /** Folders that are neither kernel nor capability. Every other folder of src/ is a capability. */
 const GROUND = 'cli|core|compose|config|contracts|generated|http|sandbox'
 const CAPABILITY = `^src/(?!(?:${KERNEL}|${GROUND})/)([^/]+)/`
@@ -131,7 +131,9 @@ export default {
       name: 'http-is-for-routes',
       comment: 'Use cases do not know that HTTP asked, nor what its bodies look like.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', ROUTES, VIEWS, ROOTS, '^src/capability\\.ts$', '^scripts/'] },
+      from: {
+        pathNot: ['^src/http/', ROUTES, VIEWS, ROOTS, '^src/(capability|context|api-context)\\.ts$', '^scripts/'],
+      },
       to: { path: ['^src/http/', '^src/.*schemas\\.ts$', HTTP_PACKAGES] },
     },
     {

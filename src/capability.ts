@@ -5,58 +5,31 @@
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { Pool } from 'pg'
-import type { Logger } from 'pino'
+import type { ApiContext } from './api-context.ts'
 import type { CheckedModel } from './audit/verify/compare-rows.ts'
-import type { ChainClients } from './chain/client-set.ts'
 import type { Config } from './config.ts'
+import type { Context } from './context.ts'
 import type { Clock } from './core/ids.ts'
 import type { Event } from './core/messages.ts'
 import type { CountedQuota } from './core/quotas.ts'
 import type { ALL_SCOPES } from './core/scopes.ts'
-import type { IdKind, NewId, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
-import type { Accept } from './event-log/accept.ts'
+import type { IdKind, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
 import type { EventLog } from './event-log/log.ts'
-import type { WakeUps } from './event-log/wake-ups.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
-import type { Metrics, Reading } from './http/metrics.ts'
+import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
 import type { View } from './http/view.ts'
 import type { JobHandler } from './jobs/jobs.ts'
 import type { Work } from './jobs/work.ts'
 import type { Signer } from './keys/signer.ts'
 import type { VoucherProblem } from './nft/tokens/sign-voucher.ts'
-import type { Judge } from './policies/judge.ts'
 import type { FindOutside, PastSource, PastWords } from './policies/past.ts'
 import type { SignatureProblem } from './signatures/sign-recorded.ts'
 import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
-import type { PreparePorts } from './transactions/prepare-transaction.ts'
-import type { TransactionReads } from './transactions/read-transactions.ts'
-import type { FindWallet } from './wallets/find-wallet.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
-
-/** What routes need of the API process. */
-export type RouteNeeds = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly accept: Accept
-  readonly findWallet: FindWallet
-  /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
-  readonly judge: Judge
-  /** Whether this service sends the transactions of a contract; the address is EIP-55. */
-  readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-  /** For routes that send transactions: `prepareCall` takes the ports. */
-  readonly transactions: { readonly ports: PreparePorts; readonly reads: TransactionReads }
-  readonly newId: NewId
-  readonly clock: Clock
-  readonly wakeUps: WakeUps
-  readonly chains: ChainClients
-  readonly config: Config
-  readonly logger: Logger
-  readonly metrics: Metrics
-}
 
 /** What jobs need of their process. */
 export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
@@ -93,7 +66,7 @@ export type RepeatedTask = {
   readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
 }
 export type TaskNeeds = JobNeeds &
-  Pick<RouteNeeds, 'newId' | 'clock' | 'config' | 'metrics'> & {
+  Pick<Context, 'newId' | 'clock' | 'config' | 'metrics'> & {
     /** What the events of all capabilities say to policies. */
     readonly past: PastSource
     readonly findOutside: FindOutside
@@ -290,5 +263,5 @@ export type Capability = {
   /** What tenants are told of its events. Loaded by the processes that tell them. */
   readonly publishes?: () => Promise<readonly Published[]>
   /** Loaded by the API process alone. */
-  readonly routes?: () => Promise<(needs: RouteNeeds) => Routes>
+  readonly routes?: () => Promise<(ctx: ApiContext) => Routes>
 }

@@ -1,6 +1,6 @@
 /** The HTTP route of what came into a wallet and left it. */
 import { Type } from '@sinclair/typebox'
-import type { RouteNeeds } from '../capability.ts'
+import type { ApiContext } from '../api-context.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
 import type { Routes } from '../http/request.ts'
@@ -27,7 +27,7 @@ const list = {
   response: { 200: successOf(activityPageSchema, 'A page of the activity.') },
 }
 
-export function activityRoutes({ pool, findWallet }: RouteNeeds): Routes {
+export function activityRoutes({ pool, findWallet }: ApiContext): Routes {
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/activity',

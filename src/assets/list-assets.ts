@@ -1,5 +1,5 @@
 /** Lists the assets of a tenant, chain by chain: native currency, configured tokens, registered tokens. */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
 import { type AssetPrice, readAssetPrices } from './asset-prices.ts'
@@ -14,23 +14,23 @@ export type PricedAsset = {
 }
 
 /** In the order of the chains. */
-export type ListAssets = (tenantId: string, chains: readonly AssetChain[]) => Promise<readonly PricedAsset[]>
-
-export function createListAssets({ pool, books }: { readonly pool: Pool; readonly books: AssetBooks }): ListAssets {
-  return async (tenantId, chains) => {
-    const chainIds = chains.map(({ chainId }) => chainId)
-    const [priceOf, unreadableOf, indexes] = await Promise.all([
-      readAssetPrices(pool, chainIds),
-      readUnreadable(pool, chainIds),
-      Promise.all(chains.map(async (chain) => ({ chain, index: await books.open(tenantId, chain, { fresh: true }) }))),
-    ])
-    return indexes.flatMap(({ chain, index }) =>
-      index.all.map((asset) => ({
-        asset,
-        chain,
-        price: priceOf(chain.chainId, asset),
-        unreadable: unreadableOf(chain.chainId, asset),
-      })),
-    )
-  }
+export async function listAssets(
+  { pool, books }: Pick<Context, 'pool'> & { readonly books: AssetBooks },
+  tenantId: string,
+  chains: readonly AssetChain[],
+): Promise<readonly PricedAsset[]> {
+  const chainIds = chains.map(({ chainId }) => chainId)
+  const [priceOf, unreadableOf, indexes] = await Promise.all([
+    readAssetPrices(pool, chainIds),
+    readUnreadable(pool, chainIds),
+    Promise.all(chains.map(async (chain) => ({ chain, index: await books.open(tenantId, chain, { fresh: true }) }))),
+  ])
+  return indexes.flatMap(({ chain, index }) =>
+    index.all.map((asset) => ({
+      asset,
+      chain,
+      price: priceOf(chain.chainId, asset),
+      unreadable: unreadableOf(chain.chainId, asset),
+    })),
+  )
 }

@@ -2,28 +2,27 @@
  * Registers an ERC-20 contract for a tenant: its symbol and decimals are read on chain, never taken from the caller.
  */
 import { parseAddress } from '../chain/address.ts'
-import type { RpcReader } from '../chain/json-rpc.ts'
+import type { ChainClient } from '../chain/client-set.ts'
 import { describeToken } from '../chain/token-metadata.ts'
+import type { Context } from '../context.ts'
 import { tokenAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Accept, Accepted, AcceptUnchanged, AppendPrepared } from '../event-log/accept.ts'
 import { change } from '../event-log/aggregate.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
-import type { FindRemoved, RemovedAsset } from './find-removed.ts'
+import { findRemoved, type RemovedAsset } from './find-removed.ts'
 
 const FIELD = 'contract_address'
 
-export type RegisterAssetPorts = {
-  readonly log: EventLog
+/** What registering needs of the API process. */
+export type RegisterAssetContext = Pick<Context, 'log' | 'pool'> & {
   readonly accept: Accept
   readonly books: AssetBooks
-  /** Reads third-party contracts, separate from the service's own reads. */
-  readonly rpcOf: (chainId: number) => RpcReader
-  readonly findRemoved: FindRemoved
+  /** `foreign` reads third-party contracts, separate from the service's own reads. */
+  readonly chainOf: (chainId: number) => Pick<ChainClient, 'foreign'>
 }
 
 export type Registration = {
@@ -37,30 +36,26 @@ export type Registration = {
 }
 
 /** @throws ValidationFailed `not_a_token` or for the address; Unavailable when no node answers; IdempotencyKeyReused */
-export type RegisterAsset = (
+export async function registerAsset(
+  ctx: RegisterAssetContext,
   chain: AssetChain,
   contractAddress: string,
-  context: { readonly metadata: Metadata },
-) => Promise<Registration>
-
-export function createRegisterAsset(ports: RegisterAssetPorts): RegisterAsset {
-  const { accept, books, findRemoved } = ports
-  return async (chain, contractAddress, { metadata }) => {
-    const contract = parseAddress(contractAddress, FIELD)
-    const find = async () => (await books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
-    const known = await find()
-    const attempt = (append: AppendPrepared, unchanged: AcceptUnchanged) =>
-      known === undefined
-        ? record(ports, { chain, contract, metadata }, append, unchanged)
-        : unchanged({ id: known.assetId, environment: chain.environment }, null)
-    const { id, replayed } = await accept(metadata, attempt, { replayFirst: true })
-    const asset = known ?? (await find())
-    const found =
-      asset === undefined
-        ? removedSince(await findRemoved(metadata.tenantId, chain, contract))
-        : { asset, removedAt: null }
-    return { ...found, isNew: id === found.asset.assetId, replayed }
-  }
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Registration> {
+  const contract = parseAddress(contractAddress, FIELD)
+  const find = async () => (await ctx.books.open(metadata.tenantId, chain, { fresh: true })).byContract(contract)
+  const known = await find()
+  const attempt = (append: AppendPrepared, unchanged: AcceptUnchanged) =>
+    known === undefined
+      ? record(ctx, { chain, contract, metadata }, append, unchanged)
+      : unchanged({ id: known.assetId, environment: chain.environment }, null)
+  const { id, replayed } = await ctx.accept(metadata, attempt, { replayFirst: true })
+  const asset = known ?? (await find())
+  const found =
+    asset === undefined
+      ? removedSince(await findRemoved(ctx.pool, metadata.tenantId, chain, contract))
+      : { asset, removedAt: null }
+  return { ...found, isNew: id === found.asset.assetId, replayed }
 }
 
 /** The request was fulfilled once, and its asset was removed: it must not be registered again. */
@@ -71,14 +66,14 @@ function removedSince(removed: RemovedAsset | null): RemovedAsset {
 
 /** Registers it, unless a concurrent request has. */
 async function record(
-  { log, rpcOf }: RegisterAssetPorts,
+  { log, chainOf }: RegisterAssetContext,
   place: { readonly chain: AssetChain; readonly contract: string; readonly metadata: Metadata },
   append: AppendPrepared,
   unchanged: AcceptUnchanged,
 ): Promise<Accepted> {
   const { chain, contract, metadata } = place
   const { network, environment, chainId } = chain
-  const described = await describeToken(rpcOf(chainId), contract)
+  const described = await describeToken(chainOf(chainId).foreign, contract)
   if ('flaw' in described) {
     const message = `${FIELD} is not an ERC-20 token on ${network}: ${described.flaw}. Send the address of another contract.`
     throw ValidationFailed.field(FIELD, 'not_a_token', message)

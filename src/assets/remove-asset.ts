@@ -1,19 +1,18 @@
 /**
  * Removes a registered token of a tenant: it cannot be named any more, and its balances are not read for the tenant.
  */
-import type { Pool } from 'pg'
 import { parseAddress } from '../chain/address.ts'
+import type { Context } from '../context.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { TRANSACTION_TYPES } from '../declarations.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import { HOLDS, isInBlock, isUnmined, TRANSACTIONS } from '../transactions/sql.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain } from './asset-index.ts'
-import type { FindRemoved, RemovedAsset } from './find-removed.ts'
+import { findRemoved, type RemovedAsset } from './find-removed.ts'
 
 const FIELD = 'asset_id'
 const ERC20_ID = /^eip155:(\d{1,19})\/erc20:(0x[0-9a-fA-F]{40})$/
@@ -21,12 +20,7 @@ const NATIVE_ID = /^eip155:\d+\/slip44:\d+$/
 /** Maximum number of blocking transfers named in the response. */
 const MAX_NAMED = 20
 
-export type RemoveAssetPorts = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly books: AssetBooks
-  readonly findRemoved: FindRemoved
-}
+type RemoveAssetContext = Pick<Context, 'pool' | 'log'> & { readonly books: AssetBooks }
 
 export type Removal = RemovedAsset & { readonly chain: AssetChain }
 
@@ -39,29 +33,26 @@ export type Removal = RemovedAsset & { readonly chain: AssetChain }
  * @throws ValidationFailed `invalid_asset_id`; NotFound `asset_not_found`; Conflict `asset_not_registered` for an asset
  *   that the tenant did not register, or `asset_has_pending_transactions`
  */
-export type RemoveAsset = (
+export async function removeAsset(
+  ctx: RemoveAssetContext,
   chains: readonly AssetChain[],
   assetId: string,
-  context: { readonly metadata: Metadata },
-) => Promise<Removal>
-
-export function createRemoveAsset(ports: RemoveAssetPorts): RemoveAsset {
-  const { log, books, findRemoved } = ports
-  return async (chains, assetId, { metadata }) => {
-    const { tenantId } = metadata
-    const { chain, contract } = readId(chains, assetId)
-    const known = (await books.open(tenantId, chain, { fresh: true })).byContract(contract)
-    if (known !== undefined && known.source !== 'registered') throw notYours(known.symbol)
-    if (known !== undefined) {
-      await requireNothingPending(ports, tenantId, { chainId: chain.chainId, assetId: known.assetId })
-      const command = { type: 'RemoveAsset', now: log.now() } as const
-      await log.execute(assetAggregate, assetStreamId(tenantId, known.assetId), command, { metadata })
-      await books.open(tenantId, chain, { fresh: true })
-    }
-    const removed = await findRemoved(tenantId, chain, contract)
-    if (removed === null) throw new NotFound('asset')
-    return { ...removed, chain }
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Removal> {
+  const { log, books } = ctx
+  const { tenantId } = metadata
+  const { chain, contract } = readId(chains, assetId)
+  const known = (await books.open(tenantId, chain, { fresh: true })).byContract(contract)
+  if (known !== undefined && known.source !== 'registered') throw notYours(known.symbol)
+  if (known !== undefined) {
+    await requireNothingPending(ctx, tenantId, { chainId: chain.chainId, assetId: known.assetId })
+    const command = { type: 'RemoveAsset', now: log.now() } as const
+    await log.execute(assetAggregate, assetStreamId(tenantId, known.assetId), command, { metadata })
+    await books.open(tenantId, chain, { fresh: true })
   }
+  const removed = await findRemoved(ctx.pool, tenantId, chain, contract)
+  if (removed === null) throw new NotFound('asset')
+  return { ...removed, chain }
 }
 
 function readId(chains: readonly AssetChain[], assetId: string): { chain: AssetChain; contract: string } {
@@ -100,9 +91,9 @@ const PAGE = 64
 
 type Asset = { readonly chainId: number; readonly assetId: string }
 
-async function requireNothingPending(ports: RemoveAssetPorts, tenantId: string, asset: Asset): Promise<void> {
-  const own = await idsOf(ports, PENDING, [tenantId, asset.assetId])
-  const pending = own.length > 0 ? own : await callsTaking(ports, tenantId, asset)
+async function requireNothingPending(ctx: RemoveAssetContext, tenantId: string, asset: Asset): Promise<void> {
+  const own = await idsOf(ctx, PENDING, [tenantId, asset.assetId])
+  const pending = own.length > 0 ? own : await callsTaking(ctx, tenantId, asset)
   if (pending.length === 0) return
   throw new Conflict(
     'asset_has_pending_transactions',
@@ -111,7 +102,7 @@ async function requireNothingPending(ports: RemoveAssetPorts, tenantId: string, 
   )
 }
 
-async function callsTaking({ pool, log }: RemoveAssetPorts, tenantId: string, asset: Asset): Promise<string[]> {
+async function callsTaking({ pool, log }: RemoveAssetContext, tenantId: string, asset: Asset): Promise<string[]> {
   const { chainId, assetId } = asset
   const values = [tenantId, assetId, chainId, TRANSACTION_TYPES.ContractCallRequested]
   const calls = await idsOf({ pool }, OPEN_CALLS, values)
@@ -125,7 +116,7 @@ async function callsTaking({ pool, log }: RemoveAssetPorts, tenantId: string, as
   return taking.slice(0, MAX_NAMED)
 }
 
-async function idsOf({ pool }: Pick<RemoveAssetPorts, 'pool'>, text: string, values: unknown[]): Promise<string[]> {
+async function idsOf({ pool }: Pick<RemoveAssetContext, 'pool'>, text: string, values: unknown[]): Promise<string[]> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>(text, values)
   return rows.map(({ transaction_id }) => transaction_id)
 }

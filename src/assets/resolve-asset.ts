@@ -17,19 +17,21 @@ const CAIP_19 = /^eip155:/
  * @throws ValidationFailed `unknown_asset` naming the known ones, or what is wrong with the address;
  *   Conflict `ambiguous_asset` listing the candidates
  */
-export type ResolveAsset = (tenantId: string, chain: AssetChain, name: string, field?: string) => Promise<KnownAsset>
-
-export function createResolveAsset(books: AssetBooks): ResolveAsset {
-  return async (tenantId, chain, name, field = 'asset') => {
-    const remembered = await books.open(tenantId, chain)
-    const found = find(remembered, name, field)
-    if (found !== undefined) return found
-    // It may just have been registered through another process.
-    const index = await books.open(tenantId, chain, { fresh: true })
-    const foundNow = find(index, name, field)
-    if (foundNow === undefined) throw unknownAsset(index, chain, name, field)
-    return foundNow
-  }
+export async function resolveAsset(
+  { books }: { readonly books: AssetBooks },
+  tenantId: string,
+  chain: AssetChain,
+  name: string,
+  field = 'asset',
+): Promise<KnownAsset> {
+  const remembered = await books.open(tenantId, chain)
+  const found = find(remembered, name, field)
+  if (found !== undefined) return found
+  // It may just have been registered through another process.
+  const index = await books.open(tenantId, chain, { fresh: true })
+  const foundNow = find(index, name, field)
+  if (foundNow === undefined) throw unknownAsset(index, chain, name, field)
+  return foundNow
 }
 
 function find(index: AssetIndex, name: string, field: string): KnownAsset | undefined {

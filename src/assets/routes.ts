@@ -1,6 +1,7 @@
 /** HTTP routes that list, register and remove assets. */
 
 import { Type } from '@sinclair/typebox'
+import type { Context } from '../context.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { type ChainKey, type Environment, NETWORKS } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
@@ -21,21 +22,13 @@ import {
 } from '../http/schemas.ts'
 import type { View } from '../http/view.ts'
 import type { AssetChain } from './asset-index.ts'
-import type { ListAssets, PricedAsset } from './list-assets.ts'
-import type { RegisterAsset } from './register-asset.ts'
-import type { RemoveAsset } from './remove-asset.ts'
+import { listAssets, type PricedAsset } from './list-assets.ts'
+import { type RegisterAssetContext, registerAsset } from './register-asset.ts'
+import { removeAsset } from './remove-asset.ts'
 import { assetNames, assetPlace, TOKEN } from './schemas.ts'
 import { UNREADABLE_REASONS } from './unreadable.ts'
 
-export type AssetRoutePorts = {
-  /** The configured chains of an environment, in list order. */
-  readonly chainsOf: (environment: Environment) => readonly AssetChain[]
-  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
-  readonly chainOf: (key: ChainKey) => AssetChain
-  readonly listAssets: ListAssets
-  readonly registerAsset: RegisterAsset
-  readonly removeAsset: RemoveAsset
-}
+export type AssetContext = RegisterAssetContext & { readonly chains: Pick<Context['chains'], 'all' | 'get'> }
 
 const tags = ['Assets']
 
@@ -133,14 +126,17 @@ const remove = {
   response: { 200: successOf(assetSchema, 'The removed asset, with `removed_at`.') },
 }
 
-export function assetRoutes(ports: AssetRoutePorts): Routes {
-  const { chainsOf, chainOf, listAssets, registerAsset, removeAsset } = ports
+export function assetRoutes(ctx: AssetContext): Routes {
+  /** The configured chains of an environment, in list order. */
+  const chainsOf = (environment: Environment): readonly AssetChain[] =>
+    ctx.chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment)
+  const chainOf = (key: ChainKey): AssetChain => ctx.chains.get(key).settings
   return (app) => {
     app.get('/v1/assets', { schema: list, config: { scope: 'assets:read' } }, async (request) => {
       const { tenantId, environment } = request.caller
       const { network, limit, cursor } = request.query
       const chains = network === undefined ? chainsOf(environment) : [chainOf({ network, environment })]
-      const all = await listAssets(tenantId, chains)
+      const all = await listAssets(ctx, tenantId, chains)
       const first = cursor === undefined ? 0 : placeAfter(all, cursor)
       const found = all.slice(first, first + limit + 1)
       const keyOf = ({ asset }: PricedAsset) => [asset.assetId]
@@ -162,9 +158,9 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
         const { network, contract_address } = request.body
         const chain = chainOf({ network, environment: environmentOf(request.caller, request.body.environment) })
         return replyAccepted(request, reply, {
-          accept: (metadata) => registerAsset(chain, contract_address, { metadata }),
+          accept: (metadata) => registerAsset(ctx, chain, contract_address, { metadata }),
           async answer({ asset, isNew, removedAt }) {
-            const listed = await listAssets(request.caller.tenantId, [chain])
+            const listed = await listAssets(ctx, request.caller.tenantId, [chain])
             const priced = listed.find((known) => known.asset.assetId === asset.assetId)
             const view = toAnswer(priced ?? { asset, chain, ...NOT_LISTED }, removedAt)
             return { code: isNew ? 201 : 200, view }
@@ -180,7 +176,7 @@ export function assetRoutes(ports: AssetRoutePorts): Routes {
       async (request) => {
         const chains = chainsOf(request.caller.environment)
         const metadata = metadataOf(request)
-        const { asset, chain, removedAt } = await removeAsset(chains, request.params.asset_id, { metadata })
+        const { asset, chain, removedAt } = await removeAsset(ctx, chains, request.params.asset_id, { metadata })
         return success(toAnswer({ asset, chain, ...NOT_LISTED }, removedAt))
       },
     )

@@ -9,5 +9,5 @@ export const audit: Capability = {
   openingRules: anchorRules,
   aggregates: [anyAggregate(setAsideAggregate)],
   gauges: auditGauges,
-  routes: async () => (await import('./build.ts')).buildAudit,
+  routes: async () => (await import('./routes.ts')).auditRoutes,
 }

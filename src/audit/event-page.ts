@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import { ValidationFailed } from '../core/errors.ts'
 import { EVENT_COLUMNS, type EventRow } from '../event-log/rows.ts'
 import { LOG_START } from '../event-log/subscription.ts'
-import { createFindEvent } from './find-event.ts'
+import { findEvent } from './find-event.ts'
 import type { Reader } from './readers.ts'
 import { type EventPage, toView } from './view.ts'
 
@@ -20,41 +20,39 @@ export type EventFilter = {
  *
  * @throws ValidationFailed `unknown_event` when `after` is not an event of the tenant in this environment
  */
-export type ReadEvents = (reader: Reader, filter: EventFilter) => Promise<EventPage>
+export async function readEvents(
+  pool: Pool,
+  reader: Reader,
+  { after, stream, type, limit }: EventFilter,
+): Promise<EventPage> {
+  const place = after === undefined ? LOG_START : await placeOf(pool, reader, after)
+  const { rows } = await pool.query<EventRow>({
+    name: 'audit_events',
+    text: `SELECT ${EVENT_COLUMNS} FROM events
+            WHERE metadata->>'tenantId' = $1 AND environment = $7 AND (transaction_id, position) > ($2::xid8, $3::bigint)
+              AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+              AND ($4::text IS NULL OR stream_id = $4) AND ($5::text IS NULL OR type = $5)
+            ORDER BY events.transaction_id, position LIMIT $6`,
+    values: [
+      reader.tenantId,
+      place.transactionId.toString(),
+      place.position.toString(),
+      stream ?? null,
+      type ?? null,
+      limit + 1,
+      reader.environment,
+    ],
+  })
+  const events = rows.slice(0, limit).map((row) => toView(row, reader))
+  return { events, next_after: events.at(-1)?.event_id ?? after ?? null, has_more: rows.length > limit }
+}
 
-export function createReadEvents(pool: Pool): ReadEvents {
-  const findEvent = createFindEvent(pool)
-
-  async function placeOf(reader: Reader, eventId: string) {
-    const found = await findEvent(reader, eventId)
-    if (found !== undefined) return found.place
-    throw ValidationFailed.field(
-      'after',
-      'unknown_event',
-      'after must be the event_id of one of your events: omit it to start with the oldest event.',
-    )
-  }
-
-  return async (reader, { after, stream, type, limit }) => {
-    const place = after === undefined ? LOG_START : await placeOf(reader, after)
-    const { rows } = await pool.query<EventRow>({
-      name: 'audit_events',
-      text: `SELECT ${EVENT_COLUMNS} FROM events
-              WHERE metadata->>'tenantId' = $1 AND environment = $7 AND (transaction_id, position) > ($2::xid8, $3::bigint)
-                AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-                AND ($4::text IS NULL OR stream_id = $4) AND ($5::text IS NULL OR type = $5)
-              ORDER BY events.transaction_id, position LIMIT $6`,
-      values: [
-        reader.tenantId,
-        place.transactionId.toString(),
-        place.position.toString(),
-        stream ?? null,
-        type ?? null,
-        limit + 1,
-        reader.environment,
-      ],
-    })
-    const events = rows.slice(0, limit).map((row) => toView(row, reader))
-    return { events, next_after: events.at(-1)?.event_id ?? after ?? null, has_more: rows.length > limit }
-  }
+async function placeOf(pool: Pool, reader: Reader, eventId: string) {
+  const found = await findEvent(pool, reader, eventId)
+  if (found !== undefined) return found.place
+  throw ValidationFailed.field(
+    'after',
+    'unknown_event',
+    'after must be the event_id of one of your events: omit it to start with the oldest event.',
+  )
 }

@@ -1,20 +1,14 @@
 /** The HTTP routes of the audit: the events of the tenant, the newest checkpoint, and the proof of an event. */
+import type { Context } from '../context.ts'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
-import type { CheckpointRows } from './checkpoints/checkpoint-rows.ts'
-import type { ReadEvents } from './event-page.ts'
-import type { FindEvent } from './find-event.ts'
-import type { ProveEvent } from './proof/prove-event.ts'
+import { createCheckpointRows } from './checkpoints/checkpoint-rows.ts'
+import { readEvents } from './event-page.ts'
+import { findEvent } from './find-event.ts'
+import { createProveEvent } from './proof/prove-event.ts'
 import { missingScope, type Reader } from './readers.ts'
 import { checkpointSchema, eventPageSchema, eventsQuery, proofParams, proofSchema } from './schemas.ts'
-
-export type AuditRoutePorts = {
-  readonly readEvents: ReadEvents
-  readonly findEvent: FindEvent
-  readonly checkpoints: Pick<CheckpointRows, 'newest'>
-  readonly proveEvent: ProveEvent
-}
 
 const tags = ['Audit']
 const config = { scope: 'audit:read' } as const
@@ -53,10 +47,13 @@ const proof = {
   response: { 200: successOf(proofSchema, 'The proof.') },
 }
 
-export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: AuditRoutePorts): Routes {
+export function auditRoutes({ pool }: Pick<Context, 'pool'>): Routes {
+  const checkpoints = createCheckpointRows(pool)
+  const proveEvent = createProveEvent(pool)
+
   /** Checked before the proof is created. */
   async function requireReadable(reader: Reader, eventId: string): Promise<void> {
-    const found = await findEvent(reader, eventId)
+    const found = await findEvent(pool, reader, eventId)
     if (found === undefined) throw new NotFound('event')
     const scope = missingScope(reader, found)
     if (scope === null) return
@@ -66,7 +63,7 @@ export function auditRoutes({ readEvents, findEvent, checkpoints, proveEvent }: 
 
   return (app) => {
     app.get('/v1/audit/events', { schema: events, config }, async (request) =>
-      success(await readEvents(request.caller, request.query)),
+      success(await readEvents(pool, request.caller, request.query)),
     )
 
     app.get('/v1/audit/checkpoint', { schema: checkpoint, config }, async () => {

@@ -8,13 +8,12 @@ import { createReportApiKey } from '../access/report-api-key.ts'
 import { createCountRequest, createTakeRequests } from '../access/request-limits.ts'
 import { createRevokeApiKey } from '../access/revoke-api-key.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
-import { createDescribeAsset } from '../assets/describe-asset.ts'
 import type { KeyLimitReached } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
+import type { ComposedApi } from './api-context.ts'
+import { assetOfOwner } from './policy-assets.ts'
 
 export type ApiKeys = {
   readonly authenticator: ApiKeyAuthenticator
@@ -22,16 +21,8 @@ export type ApiKeys = {
   readonly routes: Routes
 }
 
-export function composeApiKeys(
-  { pool, log, logger, clock, newId, chains }: Pick<Kernel, 'pool' | 'log' | 'logger' | 'clock' | 'newId' | 'chains'>,
-  {
-    accept,
-    books,
-    limitsOfKeys,
-    limitReports,
-    policies,
-  }: Pick<ApiParts, 'accept' | 'books' | 'limitsOfKeys' | 'limitReports' | 'policies'>,
-): ApiKeys {
+export function composeApiKeys(ctx: ComposedApi): ApiKeys {
+  const { pool, log, logger, clock, newId, accept, limitsOfKeys, limitReports, policies } = ctx
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
   )
@@ -45,17 +36,13 @@ export function composeApiKeys(
     authenticator.forget(keyId)
     limitsOfKeys.forget(keyId)
   }
-  const describeAsset = createDescribeAsset(books)
   const revoke = createRevokeApiKey({ log, forget })
   const routes = apiKeyRoutes({
     manage: createManageApiKeys({ log, accept, newId, forget, judge: policies.judge.keyChange }),
     revoke,
     report: createReportApiKey({ keys, revoke }),
     reads: createApiKeyReads(pool, clock),
-    async assetOf({ tenantId, environment }, assetId) {
-      const settings = chains.byChainId(Number(/^eip155:(\d+)\//.exec(assetId)?.[1]))?.settings
-      return settings?.environment === environment ? describeAsset(tenantId, settings, assetId) : null
-    },
+    assetOf: (owner, assetId) => assetOfOwner(ctx, owner, assetId),
   })
   return {
     authenticator,

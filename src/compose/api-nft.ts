@@ -9,43 +9,34 @@ import { createOwnersOf } from '../nft/ownership/owners-of.ts'
 import { readWalletTokens } from '../nft/ownership/read-wallet-tokens.ts'
 import { walletTokenRoutes } from '../nft/ownership/routes.ts'
 import { createAllot } from '../nft/tokens/allot.ts'
+import { createChangeVoucher } from '../nft/tokens/change-voucher.ts'
+import { createFateOf } from '../nft/tokens/fate-of.ts'
 import { mintRoutes } from '../nft/tokens/mint-routes.ts'
 import { createMintTokens } from '../nft/tokens/mint-tokens.ts'
 import { createMintReads } from '../nft/tokens/read-mints.ts'
+import { type TokenRoutePorts, tokenRoutes } from '../nft/tokens/update-routes.ts'
+import { createUpdateToken, type UpdateTokenPorts } from '../nft/tokens/update-token.ts'
+import { createFactsOf } from '../nft/tokens/voucher-facts.ts'
+import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
 import { createUntilVoucherSigned } from '../nft/tokens/wait-for-signature.ts'
 import { createWarnOfRecipients } from '../nft/tokens/warn-of-recipients.ts'
 import { createNftTransferReads } from '../nft/transfers/read-transfers.ts'
 import { createRequestNftTransfer } from '../nft/transfers/request-transfer.ts'
 import { nftTransferRoutes } from '../nft/transfers/routes.ts'
-import { createRequestWallet } from '../wallets/request-wallet.ts'
-import { createHasSigner } from '../wallets/signer-presence.ts'
-import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
-import { composeTokenRoutes } from './api-nft-tokens.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
+import type { ComposedApi } from './api-context.ts'
 import type { MetadataParts } from './nft-metadata.ts'
-import type { TransactionParts } from './transaction-parts.ts'
 
 export function composeNftRoutes(
-  kernel: Kernel,
-  { accept, findWallet, policies }: ApiParts,
-  transactions: TransactionParts,
+  ctx: ComposedApi,
   { pinMetadata, metadataUri }: MetadataParts,
   fundIssuer: FundIssuer,
 ): Routes[] {
-  const { config, pool, log, newId, wakeUps, chains, chainOf } = kernel
-  const { ports, reads } = transactions
+  const { config, pool, wakeUps, chainOf, findWallet, policies, transactions: reads } = ctx
   const { untilMined } = reads
   const collections = createCollectionReads(pool)
-  const issuerWallet = createIssuerWallet({
-    pool,
-    requestWallet: createRequestWallet({ log, accept, newId, hasSigner: createHasSigner(pool), mpcTerms: null }),
-    waitForWallet: createWaitForWallet({ pool, wakeUps }),
-    chainIdOf: (key) => chains.get(key).settings.chainId,
-    fund: fundIssuer,
-  })
+  const issuerWallet = createIssuerWallet(ctx, fundIssuer)
   const requestCollection = createRequestCollection({
-    ...ports,
+    ...ctx,
     pool,
     issuerWallet,
     pinMetadata,
@@ -53,7 +44,7 @@ export function composeNftRoutes(
     codeOf: (chainId) => chainOf(chainId).code,
   })
   const mintTokens = createMintTokens({
-    ...ports,
+    ...ctx,
     ...{ collections, pinMetadata },
     judgeVoucher: policies.judge.voucher,
     allot: createAllot(pool),
@@ -64,7 +55,7 @@ export function composeNftRoutes(
   const mints = createMintReads(pool)
   const ownersOf = createOwnersOf(pool)
   const requestTransfer = createRequestNftTransfer({
-    ...ports,
+    ...ctx,
     pool,
     readCollection: collections.readHeld,
     // Receivers are third-party contracts.
@@ -82,7 +73,7 @@ export function composeNftRoutes(
       warnOfRecipients,
       ownersOf,
     }),
-    ...composeTokenRoutes(kernel, { ...ports, log, collections, mints, ownersOf, pinMetadata, untilMined }),
+    ...composeTokenRoutes(ctx, { ...ctx, collections, mints, ownersOf, pinMetadata, untilMined }),
     nftTransferRoutes({
       requestTransfer,
       reads: createNftTransferReads(pool),
@@ -91,5 +82,19 @@ export function composeNftRoutes(
       signWaitMs: config.signWaitMs,
     }),
     walletTokenRoutes({ findWallet, readTokens: (query) => readWalletTokens(pool, query) }),
+  ]
+}
+
+type TokenParts = Omit<UpdateTokenPorts, 'fateOf' | 'mints'> &
+  Pick<TokenRoutePorts, 'untilMined' | 'ownersOf'> & { readonly mints: TokenRoutePorts['reads'] }
+
+/** Operations on minted tokens and vouchers: redeem, revoke, change metadata. */
+export function composeTokenRoutes({ pool }: Pick<ComposedApi, 'pool'>, parts: TokenParts): Routes[] {
+  const { mints: reads, ownersOf, collections, untilMined } = parts
+  const changeVoucher = createChangeVoucher({ ...parts, factsOf: createFactsOf(pool) })
+  const updateToken = createUpdateToken({ ...parts, fateOf: createFateOf(pool) })
+  return [
+    voucherRoutes({ changeVoucher, reads, untilMined }),
+    tokenRoutes({ updateToken, reads, ownersOf, collections, untilMined }),
   ]
 }

@@ -10,23 +10,15 @@ import { createPolicyReads, type PolicyReads } from '../policies/read-policies.t
 import { readSentPolicy } from '../policies/read-policy.ts'
 import { policyRoutes } from '../policies/routes.ts'
 import { runBacktest } from '../policies/run-backtest.ts'
-import type { ApiParts } from './api-parts.ts'
+import type { ComposedApi } from './api-context.ts'
 import type { OwnSwapPorts } from './api-swaps.ts'
 import { PAST } from './capabilities.ts'
-import type { Kernel } from './kernel.ts'
-import { type AssetOfOwner, createAssetOfOwner } from './policy-assets.ts'
+import { assetOfOwner } from './policy-assets.ts'
 import { composeSimulation } from './policy-simulation.ts'
-import type { TransactionParts } from './transaction-parts.ts'
 
-export function composePolicyRoutes(
-  kernel: Kernel,
-  parts: ApiParts,
-  transactions: TransactionParts,
-  swaps: OwnSwapPorts,
-): readonly Routes[] {
-  const { pool, log, newId, clock, config } = kernel
-  const { accept, books, policies } = parts
-  const assetOf = createAssetOfOwner(kernel, books)
+export function composePolicyRoutes(ctx: ComposedApi, swaps: OwnSwapPorts): readonly Routes[] {
+  const { pool, log, newId, clock, config, accept, policies } = ctx
+  const assetOf = (owner: Owner, assetId: string) => assetOfOwner(ctx, owner, assetId)
   const reads = createPolicyReads(pool)
   const past = { pool, source: PAST, chains: config.chains }
   return [
@@ -43,7 +35,7 @@ export function composePolicyRoutes(
       reads,
     }),
     pastRoutes({
-      ...composeSimulation(kernel, parts, transactions, swaps),
+      ...composeSimulation(ctx, swaps),
       policyOf: createPolicyOf(reads, assetOf),
       backtest: (...test) => runBacktest(past, ...test),
       clock,
@@ -51,7 +43,10 @@ export function composePolicyRoutes(
   ]
 }
 
-function createPolicyOf(reads: PolicyReads, assetOf: AssetOfOwner): PastRoutePorts['policyOf'] {
+function createPolicyOf(
+  reads: PolicyReads,
+  assetOf: (owner: Owner, assetId: string) => ReturnType<typeof assetOfOwner>,
+): PastRoutePorts['policyOf'] {
   return async (owner, { policy, revision, version }) => {
     if (policy !== undefined) return readSentPolicy(policy, (assetId) => assetOf(owner, assetId))
     if (version !== undefined) return reads.policy(owner, version)

@@ -1,10 +1,12 @@
 /** The routes of swaps and their dependencies. */
 import { createAssetIndex } from '../assets/asset-index.ts'
 import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
-import { createResolveAsset } from '../assets/resolve-asset.ts'
+import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
+import { createHeldTokens } from '../balances/held-tokens.ts'
 import { createExactTokens } from '../chain/exact-tokens.ts'
 import type { ChainSettings } from '../chain/settings.ts'
+import { acceptedOrRepeated, counted } from '../http/counted.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import type { Routes } from '../http/request.ts'
 import { type Feeds, feedPrice } from '../swaps/feeds.ts'
@@ -20,27 +22,23 @@ import { swapRoutes } from '../swaps/routes.ts'
 import { requestSwapRoutes } from '../swaps/swap-routes.ts'
 import { createSwapRows } from '../swaps/swap-rows.ts'
 import { createZeroX } from '../swaps/zero-x.ts'
+import type { SendContext } from '../transactions/send-context.ts'
 import { createRequireActive } from '../wallets/require-active.ts'
-import type { BalanceReads } from './api-balances.ts'
-import type { ApiParts } from './api-parts.ts'
-import { acceptedOrRepeated, counted } from './counted.ts'
-import type { Kernel } from './kernel.ts'
-import type { TransactionParts } from './transaction-parts.ts'
+import type { ComposedApi } from './api-context.ts'
 
 /** What a swap needs beside the parts of every transaction. */
-export type OwnSwapPorts = Omit<SwapPorts, keyof TransactionParts['ports']>
+export type OwnSwapPorts = Omit<SwapPorts, keyof SendContext>
 
-export function composeSwapRoutes(
-  kernel: Kernel,
-  parts: ApiParts,
-  transactions: TransactionParts,
-  balances: BalanceReads,
-): { readonly routes: Routes; readonly readiness: ReadinessCheck; readonly ports: OwnSwapPorts } {
-  const { pool, metrics, chainOf } = kernel
+export function composeSwapRoutes(ctx: ComposedApi): {
+  readonly routes: Routes
+  readonly readiness: ReadinessCheck
+  readonly ports: OwnSwapPorts
+} {
+  const { pool, metrics, chainOf } = ctx
   const markets = createMarkets({ chainOf, now: () => performance.now() })
-  const guards = createGuards(hostedChains(kernel))
+  const guards = createGuards(hostedChains(ctx))
   const quoteSwap = createQuoteSwap({
-    ...quotePorts(kernel, parts, transactions, balances, guards),
+    ...quotePorts(ctx, guards),
     marketOf: markets.marketOf,
   })
   const counting = counted(quoteSwap, metrics.countSwapQuote, ({ network, route }) => {
@@ -49,16 +47,16 @@ export function composeSwapRoutes(
   })
   const quoting = { quoteSwap: counting, keepQuote: createKeepQuote(pool) }
   const rows = createSwapRows(pool)
-  const ports = { ...quoting, clock: kernel.clock, nodeOf: chainOf, readQuote: createReadQuote(pool), rows }
-  const requestSwap = createRequestSwap({ ...transactions.ports, ...ports })
+  const ports = { ...quoting, clock: ctx.clock, nodeOf: chainOf, readQuote: createReadQuote(pool), rows }
+  const requestSwap = createRequestSwap({ ...ctx, ...ports })
   const countSwap = (outcome: string) => metrics.countRequested({ kind: 'swap', outcome })
   const routes = [
-    swapRoutes({ ...quoting, requireRoom: createRequireQuoteRoom({ ...transactions.ports, ...transactions.room }) }),
+    swapRoutes({ ...quoting, requireRoom: createRequireQuoteRoom(ctx) }),
     requestSwapRoutes({
       requestSwap: counted(requestSwap, countSwap, acceptedOrRepeated),
       rows,
-      reads: transactions.reads,
-      signWaitMs: kernel.config.signWaitMs,
+      transactions: ctx.transactions,
+      config: ctx.config,
     }),
   ]
   return {
@@ -79,23 +77,16 @@ export function composeSwapRoutes(
 }
 
 /** The chains on which a hosted source may be used. */
-function hostedChains({ config, chains }: Kernel): Kernel['chains']['all'] {
+function hostedChains({ config, chains }: ComposedApi): ComposedApi['chains']['all'] {
   return config.swapSource === null ? [] : chains.all.filter(({ settings }) => settings.swaps?.source !== undefined)
 }
 
-function quotePorts(
-  kernel: Kernel,
-  { books }: ApiParts,
-  { ports }: TransactionParts,
-  { availableOf, heldTokens }: BalanceReads,
-  { hasGuard }: Guards,
-): Omit<QuotePorts, 'marketOf'> {
-  const { config, pool, clock, newId, chainOf, metrics } = kernel
-  const resolve = createResolveAsset(books)
+function quotePorts(ctx: ComposedApi, { hasGuard }: Guards): Omit<QuotePorts, 'marketOf'> {
+  const { config, pool, clock, newId, chainOf, metrics, availableOf, findSender, quoteOf } = ctx
   const requireReadable = createRequireReadable(pool)
   return {
-    findSender: ports.findSender,
-    quoteOf: ports.quoteOf,
+    findSender,
+    quoteOf,
     newId,
     clock,
     availableOf,
@@ -114,10 +105,10 @@ function quotePorts(
       source: createZeroX(config.swapSource),
       hasGuard,
       onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
-      tokensOf: heldTokens,
+      tokensOf: createHeldTokens(pool),
     },
     async resolveAsset(name, field, { chainId }, tenantId) {
-      const found = await resolve(tenantId, chainOf(chainId).settings, name, field)
+      const found = await resolveAsset(ctx, tenantId, chainOf(chainId).settings, name, field)
       const [priceOf] = await Promise.all([readAssetPrices(pool, [chainId]), requireReadable(chainId, found)])
       const { assetId, symbol, decimals, contract } = found
       return { assetId, symbol, decimals, contract, usd: priceOf(chainId, found)?.usd ?? null }

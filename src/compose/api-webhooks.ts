@@ -17,13 +17,19 @@ import { createSeal } from '../webhooks/seal.ts'
 import { createSecretStore } from '../webhooks/secrets.ts'
 import { createSendWaiting } from '../webhooks/send-waiting.ts'
 import { createUntilChanged } from '../webhooks/terms.ts'
-import type { ApiParts } from './api-parts.ts'
-import type { Kernel } from './kernel.ts'
+import type { ComposedApi } from './api-context.ts'
 
 /** @throws InvalidSetting for a recipient with a wrong checksum */
 export async function composeWebhookRoutes(
-  { pool, log, newId, config, clock }: Pick<Kernel, 'pool' | 'log' | 'newId' | 'config' | 'clock'>,
-  { accept, findWallet }: Pick<ApiParts, 'accept' | 'findWallet'>,
+  {
+    pool,
+    log,
+    newId,
+    config,
+    clock,
+    accept,
+    findWallet,
+  }: Pick<ComposedApi, 'pool' | 'log' | 'newId' | 'config' | 'clock' | 'accept' | 'findWallet'>,
   { types }: Pick<Catalogue, 'types'>,
 ): Promise<Routes[]> {
   const { recipient, allowsHttp, allowedNetworks } = config.webhooks

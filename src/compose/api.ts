@@ -1,37 +1,32 @@
 /** The API process: every route and its dependencies. It appends and reads; it holds no key and uses no queue. */
-import { createFindRemoved } from '../assets/find-removed.ts'
-import { createListAssets } from '../assets/list-assets.ts'
-import { createRegisterAsset } from '../assets/register-asset.ts'
-import { createRemoveAsset } from '../assets/remove-asset.ts'
+import type { ApiContext } from '../api-context.ts'
 import { assetRoutes } from '../assets/routes.ts'
 import { balanceRoutes } from '../balances/routes.ts'
-import type { RouteNeeds } from '../capability.ts'
+import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
-import { composeBalanceReads } from './api-balances.ts'
-import { composeContractCallRoutes } from './api-contract-calls.ts'
+import { transactionRoutes } from '../transactions/transaction-routes.ts'
+import { transferRoutes } from '../transactions/transfer-routes.ts'
+import { openingRoutes } from '../wallets/opening-routes.ts'
+import { walletRoutes } from '../wallets/routes.ts'
+import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
-import { type ApiParts, apiParts } from './api-parts.ts'
 import { composePolicyRoutes } from './api-policies.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
-import { composeTransactionRoutes } from './api-transactions.ts'
-import { composeWalletRoutes } from './api-wallets.ts'
 import { composeWebhookRoutes } from './api-webhooks.ts'
-import { addGauges, CAPABILITIES } from './capabilities.ts'
+import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { addKernelGauges } from './kernel-gauges.ts'
 import { composeMetadata } from './nft-metadata.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
-import { type TransactionParts, transactionParts } from './transaction-parts.ts'
 
 /** Additions of an installation to the API. */
 export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: FundIssuer }
-export type AddToApi = (kernel: Kernel, transactions: TransactionParts) => ApiAdditions
+export type AddToApi = (ctx: ApiContext) => ApiAdditions
 
 const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
 
@@ -44,33 +39,33 @@ export type Api = { readonly app: App; readonly problem: () => string | null }
  */
 export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
   const { config, logger, metrics, clock, newId } = kernel
-  const parts = apiParts(kernel)
-  const balances = composeBalanceReads(kernel, parts)
-  const transactions = transactionParts(kernel, parts)
-  const additions = add(kernel, transactions)
+  const ctx = createApiContext(kernel)
+  const additions = add(ctx)
   const metadata = composeMetadata(kernel)
-  const apiKeys = composeApiKeys(kernel, parts)
-  const { quotas, routes: quotaRoutes } = composeQuotas(kernel, parts)
-  const swaps = composeSwapRoutes(kernel, parts, transactions, balances)
+  const apiKeys = composeApiKeys(ctx)
+  const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
+  const swaps = composeSwapRoutes(ctx)
   const feed = await composeFeed(kernel, apiKeys.authenticator, { streams: config.eventStreams })
   void warnOfMulticalls(kernel)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
-    ...composeWalletRoutes(kernel, parts),
-    balanceRoutes({ readBalance: balances.readBalance }),
-    ...composeTransactionRoutes(kernel, parts, transactions, balances),
+    openingRoutes(ctx),
+    walletRoutes(ctx),
+    balanceRoutes(ctx),
+    transferRoutes(ctx),
+    transactionRoutes(ctx),
     swaps.routes,
-    composeContractCallRoutes(kernel, parts, transactions),
-    ...(await capabilityRoutes({ ...kernel, ...parts, judge: parts.policies.judge, transactions })),
-    composeAssetRoutes(kernel, parts),
+    contractCallRoutes(ctx),
+    ...(await capabilityRoutes(ctx)),
+    assetRoutes(ctx),
     feed.routes,
-    ...(await composeWebhookRoutes(kernel, parts, feed.catalogue)),
+    ...(await composeWebhookRoutes(ctx, feed.catalogue)),
     apiKeys.routes,
-    ...composePolicyRoutes(kernel, parts, transactions, swaps.ports),
+    ...composePolicyRoutes(ctx, swaps.ports),
     quotaRoutes,
     metadata.routes,
-    ...composeNftRoutes(kernel, parts, transactions, metadata, additions.fundIssuer),
+    ...composeNftRoutes(ctx, metadata, additions.fundIssuer),
     ...additions.routes,
   ]
   const app = await buildApp({
@@ -101,20 +96,7 @@ async function warnOfMulticalls({ chains, logger }: Kernel): Promise<void> {
 }
 
 /** Routes of capabilities that need no other one. */
-async function capabilityRoutes(needs: RouteNeeds): Promise<Routes[]> {
+async function capabilityRoutes(ctx: ApiContext): Promise<Routes[]> {
   const builds = await Promise.all(CAPABILITIES.flatMap(({ routes }) => routes?.() ?? []))
-  return builds.map((build) => build(needs))
-}
-
-function composeAssetRoutes({ chains, chainOf, pool, log }: Kernel, { accept, books }: ApiParts): Routes {
-  const findRemoved = createFindRemoved(pool)
-  const rpcOf = (chainId: number) => chainOf(chainId).foreign
-  return assetRoutes({
-    chainsOf: (environment) =>
-      chains.all.map(({ settings }) => settings).filter((settings) => settings.environment === environment),
-    chainOf: (key) => chains.get(key).settings,
-    listAssets: createListAssets({ pool, books }),
-    registerAsset: createRegisterAsset({ log, accept, findRemoved, books, rpcOf }),
-    removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
-  })
+  return builds.map((build) => build(ctx))
 }

@@ -11,12 +11,11 @@ import { createProveEvent } from '../audit/proof/prove-event.ts'
 import { judgeEvent } from '../audit/set-aside/judge-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
-import { apiParts } from './api-parts.ts'
+import { createApiContext } from './api-context.ts'
 import { composeRotateAuditKey, composeTakeCheckpoint } from './auditor.ts'
 import { ALL_AGGREGATES, CHECKED_MODELS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
-import { transactionParts } from './transaction-parts.ts'
 
 export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within =
@@ -60,6 +59,5 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
 }
 
 function composeRequestAnchor(kernel: Kernel): RequestAnchor {
-  const { ports } = transactionParts(kernel, apiParts(kernel))
-  return createRequestAnchor({ ...ports, factsOf: createWalletFacts(kernel.pool) })
+  return createRequestAnchor({ ...createApiContext(kernel), factsOf: createWalletFacts(kernel.pool) })
 }

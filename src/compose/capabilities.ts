@@ -10,6 +10,7 @@ import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import { mpcQueue, OPENINGS, type Opening, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
+import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
 import { mpcKeys } from '../mpc-wallets/capability.ts'
@@ -108,6 +109,25 @@ export function addGauges({ metrics, pool, clock }: Kernel, process: Gauge['proc
   for (const gauge of CAPABILITIES.flatMap(({ gauges = [] }) => gauges))
     if (gauge.process === process)
       metrics.addGauge(gauge.name, gauge.help, gauge.labels, () => gauge.read({ pool, clock }))
+}
+
+/** Adds the gauges of what no capability owns: jobs by state, and open transactions of the database. */
+export function addKernelGauges({ metrics, jobs, pool }: Kernel): void {
+  metrics.addGauge('bursar_jobs', 'Jobs by queue and state.', ['queue', 'state'], async () => {
+    const counts = await jobs.counts()
+    return Object.entries(counts).flatMap(([queue, states]) =>
+      Object.entries(states).map(([state, value]) => ({ labels: { queue, state }, value })),
+    )
+  })
+  metrics.addGauge(
+    'bursar_oldest_open_transaction_seconds',
+    'Age in seconds of the oldest open database transaction that delays readers of the event log. It can be in any database of the server. 0 if there is none.',
+    [],
+    async () => {
+      const [oldest] = openFor(await readOpenTransactions(pool), 0)
+      return [{ labels: {}, value: (oldest?.openMs ?? 0) / 1_000 }]
+    },
+  )
 }
 
 /** Does the jobs of capabilities that run in signers. */

@@ -5,20 +5,18 @@ import { hostname } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import type { Logger } from 'pino'
-import { type ChainClient, type ChainClients, createChainClients } from '../chain/client-set.ts'
+import { createChainClients } from '../chain/client-set.ts'
 import { type Config, ConfigError } from '../config.ts'
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
-import type { NewId } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
-import { createLeases, type Leases } from '../event-log/leases.ts'
-import { createEventLog, type EventLog } from '../event-log/log.ts'
+import { createLeases } from '../event-log/leases.ts'
+import { createEventLog } from '../event-log/log.ts'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
 import type { RecentSettings } from '../event-log/recent-states.ts'
-import { createWakeUps, type WakeUps } from '../event-log/wake-ups.ts'
-import { createMetrics, type Metrics } from '../http/metrics.ts'
+import { createWakeUps } from '../event-log/wake-ups.ts'
+import { createMetrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
-import type { Jobs } from '../jobs/jobs.ts'
 import { createLogger } from '../logging.ts'
 import { laneWork } from '../transactions/jobs.ts'
 import { createCountOutcomes } from './count-outcomes.ts'
@@ -42,25 +40,7 @@ const RECENT_STREAMS: Readonly<Record<string, RecentSettings>> = {
 /** Processes that hold keys or shares: they verify hash chains and refuse edited events. */
 const VERIFYING = /^(signer|mpc-party-\d+)$/
 
-export type Kernel = {
-  readonly config: Config
-  readonly processName: string
-  /** Identifies this process among those of its kind: `host:pid`. */
-  readonly instance: string
-  readonly logger: Logger
-  readonly metrics: Metrics
-  readonly pool: pg.Pool
-  readonly wakeUps: WakeUps
-  readonly log: EventLog
-  readonly leases: Leases
-  readonly chains: ChainClients
-  readonly jobs: Jobs
-  readonly clock: Clock
-  readonly newId: NewId
-  /** @throws Unavailable when the chain is no longer configured */
-  readonly chainOf: (chainId: number) => ChainClient
-  readonly close: () => Promise<void>
-}
+export type Kernel = Context & { readonly close: () => Promise<void> }
 
 /**
  * @param instance tells it from other processes of its name

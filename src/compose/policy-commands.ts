@@ -11,7 +11,7 @@ import { policyBody } from '../policies/schemas.ts'
 import type { SentPolicy } from '../policies/sent-policy.ts'
 import { policyTestCommand } from '../policies/test-command.ts'
 import { PAST } from './capabilities.ts'
-import { createAssetOfOwner } from './policy-assets.ts'
+import { assetOfOwner } from './policy-assets.ts'
 import { withKernel } from './run-command.ts'
 
 /** Ten thousand addresses, and room for spaces between them. */
@@ -22,10 +22,10 @@ export function composePolicyCommands(env: NodeJS.ProcessEnv): readonly CliComma
     policiesCommand((task) => withKernel(env, ({ pool }) => task({ pool }))),
     policyTestCommand((task) =>
       withKernel(env, (kernel) => {
-        const assetOf = createAssetOfOwner(kernel, createAssetBooks(kernel.pool))
+        const ctx = { ...kernel, books: createAssetBooks(kernel.pool) }
         const past = { pool: kernel.pool, source: PAST, chains: kernel.config.chains }
         const read = async (path: string, owner: Owner) =>
-          readSentPolicy(await readSent(path), (assetId) => assetOf(owner, assetId))
+          readSentPolicy(await readSent(path), (assetId) => assetOfOwner(ctx, owner, assetId))
         return task({ past, readFile: read })
       }),
     ),

@@ -4,14 +4,18 @@ import type { TenantQuotas } from '../http/tenant-quotas.ts'
 import { createAllowances } from '../quotas/allowances.ts'
 import { createCountUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
-import type { ApiParts } from './api-parts.ts'
+import type { ComposedApi } from './api-context.ts'
 import { usageCounts } from './capabilities.ts'
-import type { Kernel } from './kernel.ts'
 
-export function composeQuotas(
-  { pool, config, metrics }: Pick<Kernel, 'pool' | 'config' | 'metrics'>,
-  { findReplay }: Pick<ApiParts, 'findReplay'>,
-): { readonly quotas: TenantQuotas; readonly routes: Routes } {
+export function composeQuotas({
+  pool,
+  config,
+  metrics,
+  findReplay,
+}: Pick<ComposedApi, 'pool' | 'config' | 'metrics' | 'findReplay'>): {
+  readonly quotas: TenantQuotas
+  readonly routes: Routes
+} {
   // For ages and rates, never the time of day: setting the clock must not turn a second into an hour.
   const clock = () => performance.now()
   const limitsOf = config.quotasOf

@@ -5,10 +5,10 @@ import { CHECKPOINTS, EVENTS, HEARTBEATS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { CURSORS, STALLS } from '../follower/sql.ts'
 import type { ReadinessCheck } from '../http/health.ts'
-import { createHasSigner, FRESH_SECONDS } from '../wallets/signer-presence.ts'
+import { chainName } from '../operator/words.ts'
+import { FRESH_SECONDS, hasSigner } from '../wallets/signer-presence.ts'
 import { databaseReadiness } from './check-database.ts'
 import { DISPATCHER } from './dispatcher.ts'
-import { forkChecks } from './fork-readiness.ts'
 import type { Kernel } from './kernel.ts'
 import { STALLED_AFTER_MS, stalled } from './usable-networks.ts'
 
@@ -26,14 +26,13 @@ const LIMITS = {
 
 export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck[] {
   const { pool, jobs, chains } = kernel
-  const hasSigner = createHasSigner(pool)
   return [
     databaseReadiness(pool),
     { name: 'queue', check: () => jobs.ping() },
     {
       name: 'signer',
       async check() {
-        if (!(await hasSigner(null)))
+        if (!(await hasSigner(pool, null)))
           throw new Error('no signer process has sent a heartbeat recently: start workers/signer')
       },
     },
@@ -58,6 +57,21 @@ export function readinessChecks(kernel: Kernel, limits = LIMITS): ReadinessCheck
     })),
     ...forkChecks(kernel),
   ]
+}
+
+/** The rules that each chain runs, and a warning where they are unknown. */
+function forkChecks({ chains }: Pick<Kernel, 'chains'>): ReadinessCheck[] {
+  return chains.all.map(({ settings, forks }) => ({
+    name: `fork:${chainName(settings)}`,
+    check: async () => undefined,
+    state: async () => (await forks.status()).fork,
+    async warning() {
+      const { problem, source } = await forks.status()
+      return problem === null || source === 'nothing'
+        ? null
+        : `${problem}: gas is held as nodes estimate it; update Bursar`
+    },
+  }))
 }
 
 async function checkHead(pool: Kernel['pool'], chainId: number): Promise<void> {

@@ -13,14 +13,15 @@ import { smallest } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
 import type { SpendLimit } from '../core/spend-limits.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import type { Accepted } from '../event-log/accept.ts'
 import { GAS_MARGIN_PERCENT } from '../transactions/estimate-gas.ts'
 import type { GasPriority } from '../transactions/events.ts'
 import { type CallToSend, prepareCall } from '../transactions/prepare-call.ts'
-import { findPayer, type Requester, type Sender } from '../transactions/prepare-transaction.ts'
+import { findPayer, type Requester } from '../transactions/prepare-transaction.ts'
+import type { Sender } from '../transactions/send-context.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
+import type { CallContext, TokenInTransfer } from './call-context.ts'
 import { describeCall } from './describe-call.ts'
-import type { CallPorts, TokenInTransfer } from './ports.ts'
 import { type CallFields, type DescribedCall, readCall } from './read-call.ts'
 import { outflowsOf, type RehearsedCall, rehearseCall } from './rehearse-call.ts'
 import { requireContract } from './require-contract.ts'
@@ -40,39 +41,34 @@ export type CallRequest = CallFields & {
  *   `call_reverts`, `watch_only`, `expired`), Conflict `managed_contract`, `token_in_transfer`, `wallet_archived` or
  *   `wallet_not_ready`, InsufficientFunds, IdempotencyKeyReused, ChainRefused, Unavailable
  */
-export type RequestCall = (
+export function requestCall(
+  ctx: CallContext,
   request: CallRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Accepted<TransactionView>>
-
-export function createRequestCall(ports: CallPorts & { readonly accept: Accept }): RequestCall {
-  return (request, metadata, environment) =>
-    ports.accept(metadata, async (append) => {
-      const owner = { tenantId: metadata.tenantId, environment }
-      const sender = await findPayer(ports, owner, request.walletId)
-      const call = readCall(request, sender.address)
-      requireWriting(call)
-      await Promise.all([
-        requireContract(ports.nodeOf(sender.chainId).code, call.to),
-        requireUnmanaged(ports, sender, call),
-      ])
-      const [gasLimit, taken] = await Promise.all([
-        gasOf(ports, sender, call, request),
-        takenBy(ports, { ...owner, actor: metadata.actor }, sender, call),
-      ])
-      const {
-        transactionId: id,
-        change,
-        guards,
-        explain,
-      } = await prepareCall(
-        ports,
-        { owner, walletId: sender.walletId, ...callToSend(request, { sender, call, ...taken, gasLimit }) },
-        metadata,
-      )
-      return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
-    })
+): Promise<Accepted<TransactionView>> {
+  return ctx.accept(metadata, async (append) => {
+    const owner = { tenantId: metadata.tenantId, environment }
+    const sender = await findPayer(ctx, owner, request.walletId)
+    const call = readCall(request, sender.address)
+    requireWriting(call)
+    await Promise.all([requireContract(ctx.chainOf(sender.chainId).code, call.to), requireUnmanaged(ctx, sender, call)])
+    const [gasLimit, taken] = await Promise.all([
+      gasOf(ctx, sender, call, request),
+      takenBy(ctx, { ...owner, actor: metadata.actor }, sender, call),
+    ])
+    const {
+      transactionId: id,
+      change,
+      guards,
+      explain,
+    } = await prepareCall(
+      ctx,
+      { owner, walletId: sender.walletId, ...callToSend(request, { sender, call, ...taken, gasLimit }) },
+      metadata,
+    )
+    return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
+  })
 }
 
 /** ERC-1155, whose balances are by id: `safeTransferFrom`, `safeBatchTransferFrom`, `burn` and `burnBatch`. */
@@ -84,8 +80,12 @@ function requireWriting({ called }: DescribedCall): void {
   throw ValidationFailed.field('mode', 'view_function', rule)
 }
 
-async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, call: DescribedCall): Promise<void> {
-  if (!(await isManaged(chainId, call))) return
+async function requireUnmanaged(
+  { isManagedCall }: CallContext,
+  { chainId }: Sender,
+  call: DescribedCall,
+): Promise<void> {
+  if (!(await isManagedCall(chainId, call))) return
   const rule =
     'contract_address is a contract that this service manages, and only its routes for NFTs make this call: use them, or mode read or simulate. Any holder can approve, transfer and burn tokens.'
   throw new Conflict('managed_contract', rule)
@@ -93,17 +93,17 @@ async function requireUnmanaged({ isManaged }: CallPorts, { chainId }: Sender, c
 
 /** @throws ValidationFailed `call_reverts`, unless the caller states the gas: the state may change before it is signed */
 async function gasOf(
-  ports: CallPorts,
+  ctx: CallContext,
   sender: Sender,
   call: DescribedCall,
   { gasLimit }: CallRequest,
 ): Promise<bigint> {
-  const { transaction: most } = await ports.gasRules(sender.chainId)
+  const { transaction: most } = await ctx.gasRules(sender.chainId)
   if (gasLimit !== null) {
     requireSendable(gasLimit, most)
     return gasLimit
   }
-  const { client } = ports.nodeOf(sender.chainId)
+  const { foreign: client } = ctx.chainOf(sender.chainId)
   const simulation = await simulateCall(client, sender.address, call, { gas: most, estimates: true })
   if (simulation.outcome === 'insufficient_funds') return GAS_BOUNDS.unestimatedCall
   if (simulation.outcome === 'returned') return gasFor(simulation, most)
@@ -126,15 +126,15 @@ export function requireSendable(gasLimit: bigint, most: bigint): void {
 }
 
 /** What the call takes, as far as its rehearsal shows. */
-async function takenBy(ports: CallPorts, owner: Owner & Requester, sender: Sender, call: DescribedCall) {
+async function takenBy(ctx: CallContext, owner: Owner & Requester, sender: Sender, call: DescribedCall) {
   const [tokens, inTransfer, limits, isJudged] = await Promise.all([
-    ports.tokensOf(owner.tenantId, sender),
-    ports.tokensInTransfer(sender),
-    ports.limitsOf(owner.actor),
-    ports.isJudged(owner),
+    ctx.tokensOf(owner.tenantId, sender),
+    ctx.tokensInTransfer(sender),
+    ctx.limitsOf(owner.actor),
+    ctx.isJudged(owner),
   ])
   const watched = watchedFor({ limits, isJudged }, call, sender)
-  const rehearsed = await rehearseCall(ports.nodeOf(sender.chainId).client, sender.address, call, {
+  const rehearsed = await rehearseCall(ctx.chainOf(sender.chainId).foreign, sender.address, call, {
     native: nativeAsset(sender.network, sender.chainId),
     tokens,
     watched: [

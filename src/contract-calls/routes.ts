@@ -3,20 +3,17 @@ import type { Static } from '@sinclair/typebox'
 import { PermissionDenied } from '../core/errors.ts'
 import { allows } from '../core/scopes.ts'
 import { CALL_BODY } from '../http/body-limits.ts'
+import { acceptedOrRepeated, counted } from '../http/counted.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { type AnswerPorts, answerAccepted } from '../transactions/answer-accepted.ts'
 import { acceptedSchema, walletParams } from '../transactions/schemas.ts'
-import type { CallRequest, RequestCall } from './request-call.ts'
+import { answerAccepted } from '../transactions/transfer-routes.ts'
+import type { CallContext } from './call-context.ts'
+import { type CallRequest, requestCall } from './request-call.ts'
 import { contractCallBody, triedCallSchema } from './schemas.ts'
-import type { TryCall } from './try-call.ts'
-
-export type CallRoutePorts = AnswerPorts & {
-  readonly requestCall: RequestCall
-  readonly tryCall: TryCall
-}
+import { tryCall } from './try-call.ts'
 
 const SEND_SCOPE = 'transactions:write'
 
@@ -37,8 +34,9 @@ const schema = {
   },
 }
 
-export function contractCallRoutes(ports: CallRoutePorts): Routes {
-  const { requestCall, tryCall } = ports
+export function contractCallRoutes(ctx: CallContext): Routes {
+  const count = (outcome: string) => ctx.metrics.countRequested({ kind: 'contract_call', outcome })
+  const send = counted(requestCall, count, acceptedOrRepeated)
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/contract-call',
@@ -63,12 +61,12 @@ export function contractCallRoutes(ports: CallRoutePorts): Routes {
         const call = toCall(request.params.wallet_id, request.body)
         const { mode = 'send' } = request.body
         if (mode !== 'send')
-          return success(await tryCall(call, mode, { tenantId, environment, actor: metadataOf(request).actor }))
+          return success(await tryCall(ctx, call, mode, { tenantId, environment, actor: metadataOf(request).actor }))
         if (!allows(scopes, SEND_SCOPE))
           throw new PermissionDenied('insufficient_scope', `mode send requires the scope ${SEND_SCOPE}.`)
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestCall(call, metadata, environment),
-          answer: (accepted, waitMs, over) => answerAccepted(ports, tenantId, accepted, waitMs, over),
+          accept: (metadata) => send(ctx, call, metadata, environment),
+          answer: (accepted, waitMs, over) => answerAccepted(ctx, tenantId, accepted, waitMs, over),
         })
       },
     )

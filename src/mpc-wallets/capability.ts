@@ -47,5 +47,5 @@ export const mpcKeys: Capability = {
   work: [refreshWork],
   tasks: [refreshTask],
   usage: { ceremonies: OPEN_OF_TENANT },
-  routes: async () => (await import('./build.ts')).buildShares,
+  routes: async () => (await import('./routes.ts')).shareRoutes,
 }

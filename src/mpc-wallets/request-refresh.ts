@@ -2,21 +2,14 @@
  * Accepts the request to refresh the shares of a wallet's key. A signer process carries it out; the address does not
  * change.
  */
-
+import type { Context } from '../context.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import { keyIdOf } from './key-of-wallet.ts'
-
-export type RequestRefreshPorts = {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
-  readonly newId: NewId
-}
 
 /**
  * Opens the refresh; returns its id.
@@ -25,23 +18,24 @@ export type RequestRefreshPorts = {
  * @throws ValidationFailed `mpc_only`, or for `party`; Conflict `wallet_not_ready`, `refresh_in_progress`;
  *   IdempotencyKeyReused
  */
-export type RequestRefresh = (
+export async function requestRefresh(
+  {
+    log,
+    accept,
+    newId,
+  }: Pick<Context, 'newId'> & { readonly accept: Accept; readonly log: Pick<EventLog, 'load' | 'now'> },
   wallet: WalletFacts,
   lostBy: number | null,
-  context: { readonly metadata: Metadata },
-) => Promise<Accepted>
-
-export function createRequestRefresh({ log, accept, newId }: RequestRefreshPorts): RequestRefresh {
-  return async (wallet, lostBy, { metadata }) => {
-    const keyId = keyIdOf(wallet)
-    const reason = lostBy === null ? 'requested' : 'recovery'
-    return accept(metadata, async (append) => {
-      const loaded = await log.load(mpcKeyAggregate, keyId)
-      const refreshId = newId('refresh')
-      const now = log.now()
-      const command = { type: 'RequestRefresh', refreshId, reason, party: lostBy, now } as const
-      const changes = [certainChange(mpcKeyAggregate, loaded, command, { metadata, now })]
-      return append({ id: refreshId, commit: { changes }, made: null })
-    })
-  }
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Accepted> {
+  const keyId = keyIdOf(wallet)
+  const reason = lostBy === null ? 'requested' : 'recovery'
+  return accept(metadata, async (append) => {
+    const loaded = await log.load(mpcKeyAggregate, keyId)
+    const refreshId = newId('refresh')
+    const now = log.now()
+    const command = { type: 'RequestRefresh', refreshId, reason, party: lostBy, now } as const
+    const changes = [certainChange(mpcKeyAggregate, loaded, command, { metadata, now })]
+    return append({ id: refreshId, commit: { changes }, made: null })
+  })
 }

@@ -1,22 +1,17 @@
 /** HTTP routes that read, refresh and recover the key shares of mpc wallets. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ApiContext } from '../api-context.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import type { FindWallet } from '../wallets/find-wallet.ts'
 import { walletParams } from '../wallets/schemas.ts'
 import { keyIdOf } from './key-of-wallet.ts'
-import type { SharesReads } from './read-shares.ts'
-import type { RequestRefresh } from './request-refresh.ts'
+import { createSharesReads } from './read-shares.ts'
+import { requestRefresh } from './request-refresh.ts'
 import { recoverBody, refreshSchema, sharesSchema } from './schemas.ts'
-import { DEFAULT_REFRESH_WAIT_MS, type UntilRefreshed } from './wait-for-refresh.ts'
+import { createUntilRefreshed, DEFAULT_REFRESH_WAIT_MS } from './wait-for-refresh.ts'
 
-export type ShareRoutePorts = {
-  readonly findWallet: FindWallet
-  readonly requestRefresh: RequestRefresh
-  readonly reads: SharesReads
-  readonly untilRefreshed: UntilRefreshed
-}
+type ShareContext = Parameters<typeof requestRefresh>[0] & Pick<ApiContext, 'findWallet' | 'pool' | 'wakeUps'>
 
 const tags = ['Recovery']
 const params = walletParams
@@ -72,8 +67,25 @@ const changing = {
   },
 } as const
 
-export function shareRoutes(ports: ShareRoutePorts): Routes {
-  const { reads } = ports
+export function shareRoutes(ctx: ShareContext): Routes {
+  const reads = createSharesReads(ctx.pool)
+  const untilRefreshed = createUntilRefreshed(ctx.pool, ctx.wakeUps)
+  const begin = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { walletId, lostBy }: { readonly walletId: string; readonly lostBy: number | null },
+  ) => {
+    const wallet = await ctx.findWallet(request.caller, walletId)
+    return replyAccepted(request, reply, {
+      accept: (metadata) => requestRefresh(ctx, wallet, lostBy, { metadata }),
+      async answer({ id }, waitMs, over) {
+        const limitMs = waitMs ?? DEFAULT_REFRESH_WAIT_MS
+        if (limitMs > 0) await untilRefreshed(id, limitMs, over)
+        const view = await reads.readRefresh(id)
+        return { code: view.status === 'pending' ? 202 : 200, view }
+      },
+    })
+  }
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/shares',
@@ -85,36 +97,18 @@ export function shareRoutes(ports: ShareRoutePorts): Routes {
         },
       },
       async (request) => {
-        const wallet = await ports.findWallet(request.caller, request.params.wallet_id)
+        const wallet = await ctx.findWallet(request.caller, request.params.wallet_id)
         keyIdOf(wallet)
         return success(await reads.read(wallet.walletId))
       },
     )
 
     app.post('/v1/wallets/:wallet_id/shares/refresh', { schema: refresh, config: changing }, async (request, reply) =>
-      begin(ports, request, reply, { walletId: request.params.wallet_id, lostBy: null }),
+      begin(request, reply, { walletId: request.params.wallet_id, lostBy: null }),
     )
 
     app.post('/v1/wallets/:wallet_id/shares/recover', { schema: recover, config: changing }, async (request, reply) =>
-      begin(ports, request, reply, { walletId: request.params.wallet_id, lostBy: request.body.party }),
+      begin(request, reply, { walletId: request.params.wallet_id, lostBy: request.body.party }),
     )
   }
-}
-
-async function begin(
-  { findWallet, requestRefresh, reads, untilRefreshed }: ShareRoutePorts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { walletId, lostBy }: { readonly walletId: string; readonly lostBy: number | null },
-) {
-  const wallet = await findWallet(request.caller, walletId)
-  return replyAccepted(request, reply, {
-    accept: (metadata) => requestRefresh(wallet, lostBy, { metadata }),
-    async answer({ id }, waitMs, over) {
-      const limitMs = waitMs ?? DEFAULT_REFRESH_WAIT_MS
-      if (limitMs > 0) await untilRefreshed(id, limitMs, over)
-      const view = await reads.readRefresh(id)
-      return { code: view.status === 'pending' ? 202 : 200, view }
-    },
-  })
 }

@@ -32,5 +32,5 @@ export const recovery: Capability = {
   work: [exportWork],
   tasks: [expiryTask],
   usage: { ceremonies: REQUESTED_OF_TENANT },
-  routes: async () => (await import('./build.ts')).buildRecovery,
+  routes: async () => (await import('./routes.ts')).recoveryRoutes,
 }

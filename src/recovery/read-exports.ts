@@ -3,14 +3,12 @@
  * it is not deleted yet, and only if its hash is the one in the log.
  */
 import { hash } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
-import type { WakeUps } from '../event-log/wake-ups.ts'
 import { exportAggregate } from './aggregate.ts'
 import type { WalletExported } from './events.ts'
 import { REQUESTED } from './sql.ts'
@@ -23,13 +21,11 @@ export type ExportReads = {
   readonly untilEnded: WaitUntil<unknown>
 }
 
-export type ExportReadPorts = { readonly pool: Pool; readonly wakeUps: WakeUps; readonly clock: Clock }
-
 /** The hash in the log of the file of an export `e`. */
 const RECORDED = `(SELECT x.data->>'ciphertextSha256' FROM ${EVENTS} AS x WHERE x.stream_id = '${exportAggregate.category}-' || e.export_id
   AND x.type = '${'WalletExported' satisfies WalletExported['type']}' ORDER BY x.stream_version LIMIT 1)`
 
-export function createExportReads({ pool, wakeUps, clock }: ExportReadPorts): ExportReads {
+export function createExportReads({ pool, wakeUps, clock }: Pick<Context, 'pool' | 'wakeUps' | 'clock'>): ExportReads {
   return {
     async read({ tenantId, environment }, walletId, exportId) {
       const { rows } = await pool.query<ExportRow & { readonly recorded: string | null }>({

@@ -2,11 +2,11 @@
  * Accepts the request to export a wallet's key. This code never has the key: a signer seals it, once, to the recipient
  * of the request.
  */
+import type { Context } from '../context.ts'
 import { Conflict, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import { recorded } from '../core/recorded.ts'
-import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
@@ -18,21 +18,23 @@ import { exportAggregate } from './aggregate.ts'
 import { isAllowed } from './decider.ts'
 import type { WalletExportRequested } from './events.ts'
 
-export type RequestExportPorts = {
+/** What the request of an export needs of its process. */
+export type ExportContext = Pick<Context, 'newId'> & {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
-  readonly newId: NewId
   /** The recipients in the settings; exports are off when empty; `null` for any. */
-  readonly allowedRecipients: readonly string[] | null
-  /** What the policy says, for the event. @throws PolicyRefused */
-  readonly judge: (
-    requested: Pick<WalletFacts, 'tenantId' | 'environment' | 'walletId' | 'network' | 'chainId'> & {
-      readonly requestedAt: string
-    },
-    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
-  ) => Promise<JudgedParts>
-  /** Called for each accepted request, for logs and metrics. */
-  readonly onRequested: (exportId: string, request: WalletExportRequested['data'], metadata: Metadata) => void
+  readonly config: Pick<Context['config'], 'exportRecipients'>
+  readonly judge: {
+    /** What the policy says, for the event. @throws PolicyRefused */
+    readonly export: (
+      requested: Pick<WalletFacts, 'tenantId' | 'environment' | 'walletId' | 'network' | 'chainId'> & {
+        readonly requestedAt: string
+      },
+      asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+    ) => Promise<JudgedParts>
+  }
+  readonly logger: { readonly warn: (fields: object, message: string) => void }
+  readonly metrics: Pick<Context['metrics'], 'countExport'>
 }
 
 /**
@@ -40,34 +42,46 @@ export type RequestExportPorts = {
  *   `export_not_configured`, `recipient_not_allowed`; Conflict `wallet_not_ready`, `wallet_archived`; IdempotencyKeyReused;
  *   PolicyRefused
  */
-export type RequestExport = (
+export async function requestExport(
+  ctx: ExportContext,
   wallet: WalletFacts,
   recipient: string,
-  context: { readonly metadata: Metadata },
-) => Promise<Accepted>
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Accepted> {
+  const allowedRecipients = ctx.config.exportRecipients
+  const accepted = await ctx.accept(metadata, async (append) => {
+    requireHd(wallet)
+    if (allowedRecipients?.length === 0) throw notConfigured()
+    await requireRecipient(recipient, 'recipient')
+    if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
+    const { walletId, tenantId, environment, network, chainId } = withAddress(wallet)
+    const id = ctx.newId('export')
+    const now = ctx.log.now()
+    const place = { tenantId, walletId, environment, requestedAt: now }
+    const judged = await ctx.judge.export(
+      { ...place, network, chainId },
+      { actor: metadata.actor, accepting: metadata },
+    )
+    const request = { ...place, recipient, ...recorded(judged) }
+    const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
+    const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
+    const guards = { wallet: { walletId, require: 'active' } } as const
+    return append({ id, commit: { changes, guards }, explain, made: request })
+  })
+  if (!accepted.replayed) reportRequest(ctx, accepted.id, accepted.made, metadata)
+  return accepted
+}
 
-export function createRequestExport(ports: RequestExportPorts): RequestExport {
-  const { log, accept, newId, allowedRecipients, judge, onRequested } = ports
-  return async (wallet, recipient, { metadata }) => {
-    const accepted = await accept(metadata, async (append) => {
-      requireHd(wallet)
-      if (allowedRecipients?.length === 0) throw notConfigured()
-      await requireRecipient(recipient, 'recipient')
-      if (!isAllowed(recipient, allowedRecipients)) throw notAllowed()
-      const { walletId, tenantId, environment, network, chainId } = withAddress(wallet)
-      const id = newId('export')
-      const now = log.now()
-      const place = { tenantId, walletId, environment, requestedAt: now }
-      const judged = await judge({ ...place, network, chainId }, { actor: metadata.actor, accepting: metadata })
-      const request = { ...place, recipient, ...recorded(judged) }
-      const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
-      const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
-      const guards = { wallet: { walletId, require: 'active' } } as const
-      return append({ id, commit: { changes, guards }, explain, made: request })
-    })
-    if (!accepted.replayed) onRequested(accepted.id, accepted.made, metadata)
-    return accepted
-  }
+/** Each accepted request, in the log of the process and in the metrics. */
+function reportRequest(
+  { logger, metrics }: ExportContext,
+  exportId: string,
+  { tenantId, walletId, recipient }: WalletExportRequested['data'],
+  { actor }: Metadata,
+): void {
+  const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, actor }
+  logger.warn(fields, 'export of a wallet key requested')
+  metrics.countExport('requested')
 }
 
 function explainRefusal(refusal: unknown, requested: Reserving): unknown {

@@ -1,17 +1,12 @@
 /** HTTP routes that export the key of a wallet. */
+import type { Context } from '../context.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
-import type { ExportReads } from './read-exports.ts'
-import type { RequestExport } from './request-export.ts'
+import { createExportReads } from './read-exports.ts'
+import { type ExportContext, requestExport } from './request-export.ts'
 import { exportBody, exportDetailParams, exportParams, exportSchema } from './schemas.ts'
-
-export type RecoveryRoutePorts = {
-  readonly findWallet: FindWallet
-  readonly requestExport: RequestExport
-  readonly reads: ExportReads
-}
 
 /** Default wait, ms: a signer that is busy with transfers is done by then. */
 const EXPORT_WAIT_MS = 10_000
@@ -46,8 +41,11 @@ const detail = {
 
 const gone = { 410: 'The file was deleted an hour after it was created: request a new export.' }
 
-export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
-  const { findWallet, requestExport, reads } = ports
+export function recoveryRoutes(
+  ctx: ExportContext & Pick<Context, 'pool' | 'wakeUps' | 'clock'> & { readonly findWallet: FindWallet },
+): Routes {
+  const { findWallet } = ctx
+  const reads = createExportReads(ctx)
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/export',
@@ -69,7 +67,7 @@ export function recoveryRoutes(ports: RecoveryRoutePorts): Routes {
         const owner = request.caller
         const wallet = await findWallet(owner, request.params.wallet_id)
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestExport(wallet, request.body.recipient, { metadata }),
+          accept: (metadata) => requestExport(ctx, wallet, request.body.recipient, { metadata }),
           async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? EXPORT_WAIT_MS
             if (limitMs > 0) await reads.untilEnded(id, limitMs, over)

@@ -64,5 +64,5 @@ export const signatures: Capability = {
       },
     },
   ],
-  routes: async () => (await import('./build.ts')).buildSignatures,
+  routes: async () => (await import('./routes.ts')).signatureRoutes,
 }

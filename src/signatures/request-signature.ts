@@ -3,6 +3,7 @@
  * append. A refused request leaves no trace. No key is needed or available here.
  */
 import { isCollectionDomain } from '../chain/nft-voucher.ts'
+import type { Context } from '../context.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { fieldPath } from '../core/field-path.ts'
 import type { Metadata } from '../core/messages.ts'
@@ -11,7 +12,6 @@ import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-
 import { recorded } from '../core/recorded.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
@@ -34,20 +34,23 @@ export type SignatureRequest = {
   readonly wanted: Wanted
 }
 
-export type RequestSignaturePorts = {
+/** What the request of a signature needs of its process. */
+export type SignatureContext = Pick<Context, 'newId'> & {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
-  readonly newId: NewId
   readonly findWallet: FindWallet
   /** Whether this service sends the transactions of a contract. */
   readonly isManaged: (chainId: number, address: string) => Promise<boolean>
-  /** Whether typed data that lets somebody else spend is refused without being judged. */
-  readonly refusesSpending: (owner: Owner) => Promise<boolean>
-  /** What the policy says, for the event. @throws PolicyRefused */
-  readonly judge: (
-    requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
-    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
-  ) => Promise<JudgedParts>
+  readonly config: Pick<Context['config'], 'spendingTypedData' | 'sandbox'>
+  readonly judge: {
+    /** What the policy says, for the event. @throws PolicyRefused */
+    readonly signature: (
+      requested: Place & ({ readonly message: string } | { readonly typedData: SignedTypedData }),
+      asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
+    ) => Promise<JudgedParts>
+    /** Whether a policy is in force that says which typed data is signed. */
+    readonly rulesTypedData: (owner: Owner) => Promise<boolean>
+  }
 }
 
 /**
@@ -55,32 +58,32 @@ export type RequestSignaturePorts = {
  *   `typed_data_spends`),
  *   Conflict `managed_contract`, `wallet_not_ready` or `wallet_archived`, IdempotencyKeyReused, PolicyRefused
  */
-export type RequestSignature = (request: SignatureRequest, metadata: Metadata) => Promise<Accepted>
-
-export function createRequestSignature(ports: RequestSignaturePorts): RequestSignature {
-  const { log, accept, newId, findWallet } = ports
-  return ({ environment, walletId, wanted }, metadata) =>
-    accept(metadata, async (append) => {
-      const { tenantId } = metadata
-      const found = await findWallet({ tenantId, environment }, walletId)
-      if (found.type === 'watch') {
-        const rule = 'A watch wallet has no key and cannot sign: use an hd or mpc wallet.'
-        throw ValidationFailed.field('wallet_id', 'watch_only', rule)
-      }
-      const { network, chainId, address } = withAddress(found)
-      const now = log.now()
-      const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
-      const read = readWanted(wanted, place)
-      if (read.type === 'TypedDataSignatureRequested') await requireHarmless(ports, read.data)
-      const judged = await ports.judge(read.data, { actor: metadata.actor, accepting: metadata })
-      const requested = { ...read, data: { ...read.data, ...recorded(judged) } } as SignatureRequested
-      const command = { type: 'RequestSignature', requested } as const
-      const id = newId('signature')
-      const changes = [opened(signatureAggregate, id, command, { metadata, now })]
-      const guards = { wallet: { walletId, require: 'active' } } as const
-      const explain = (refusal: unknown) => explainRefusal(refusal, { environment, walletId, ...judged })
-      return append({ id, commit: { changes, guards }, explain, made: null })
-    })
+export function requestSignature(
+  ctx: SignatureContext,
+  { environment, walletId, wanted }: SignatureRequest,
+  metadata: Metadata,
+): Promise<Accepted> {
+  return ctx.accept(metadata, async (append) => {
+    const { tenantId } = metadata
+    const found = await ctx.findWallet({ tenantId, environment }, walletId)
+    if (found.type === 'watch') {
+      const rule = 'A watch wallet has no key and cannot sign: use an hd or mpc wallet.'
+      throw ValidationFailed.field('wallet_id', 'watch_only', rule)
+    }
+    const { network, chainId, address } = withAddress(found)
+    const now = ctx.log.now()
+    const place = { tenantId, walletId, network, environment, chainId, address, requestedAt: now }
+    const read = readWanted(wanted, place)
+    if (read.type === 'TypedDataSignatureRequested') await requireHarmless(ctx, read.data)
+    const judged = await ctx.judge.signature(read.data, { actor: metadata.actor, accepting: metadata })
+    const requested = { ...read, data: { ...read.data, ...recorded(judged) } } as SignatureRequested
+    const command = { type: 'RequestSignature', requested } as const
+    const id = ctx.newId('signature')
+    const changes = [opened(signatureAggregate, id, command, { metadata, now })]
+    const guards = { wallet: { walletId, require: 'active' } } as const
+    const explain = (refusal: unknown) => explainRefusal(refusal, { environment, walletId, ...judged })
+    return append({ id, commit: { changes, guards }, explain, made: null })
+  })
 }
 
 function explainRefusal(refusal: unknown, requested: Reserving): unknown {
@@ -91,18 +94,26 @@ function explainRefusal(refusal: unknown, requested: Reserving): unknown {
 
 /** @throws Conflict `managed_contract`; ValidationFailed `typed_data_spends` */
 async function requireHarmless(
-  { isManaged, refusesSpending }: RequestSignaturePorts,
+  ctx: SignatureContext,
   { typedData, chainId, tenantId, environment }: TypedDataSignatureRequested['data'],
 ): Promise<void> {
   const { verifyingContract } = typedData.domain
   const isForCollection =
     isCollectionDomain(typedData.domain) ||
-    (verifyingContract !== undefined && (await isManaged(chainId, verifyingContract)))
+    (verifyingContract !== undefined && (await ctx.isManaged(chainId, verifyingContract)))
   if (isForCollection) {
     const rule = `The domain is that of a collection${verifyingContract === undefined ? '' : `, ${verifyingContract}`}: create, redeem and revoke vouchers with the NFT routes.`
     throw new Conflict('managed_contract', rule)
   }
-  if (await refusesSpending({ tenantId, environment })) refuseSpending(typedData)
+  if (await refusesSpending(ctx, { tenantId, environment })) refuseSpending(typedData)
+}
+
+/** Whether typed data that lets somebody else spend is refused without being judged. */
+async function refusesSpending({ config, judge }: SignatureContext, owner: Owner): Promise<boolean> {
+  const { spendingTypedData, sandbox } = config
+  if (spendingTypedData !== null) return spendingTypedData === 'refuse'
+  // Such a signature is worth a transfer, which `signatures:write` does not allow. The sandbox has nothing to lose.
+  return !sandbox && !(await judge.rulesTypedData(owner))
 }
 
 /** @throws ValidationFailed `typed_data_spends` */

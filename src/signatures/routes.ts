@@ -1,22 +1,17 @@
 /** HTTP routes that sign messages and typed data, and read signatures. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
 import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import type { FindWallet } from '../wallets/find-wallet.ts'
-import type { SignatureReads } from './read-signatures.ts'
-import type { RequestSignature, Wanted } from './request-signature.ts'
+import { readSignature } from './read-signatures.ts'
+import { requestSignature, type SignatureContext, type SignatureRequest, type Wanted } from './request-signature.ts'
 import { messageBody, signatureParams, signatureSchema, typedDataBody, walletParams } from './schemas.ts'
-import { DEFAULT_SIGNATURE_WAIT_MS, type WaitForSignature } from './wait-for-signature.ts'
+import { createWaitForSignature, DEFAULT_SIGNATURE_WAIT_MS } from './wait-for-signature.ts'
 
-export type SignatureRoutePorts = {
-  readonly requestSignature: RequestSignature
-  readonly findWallet: FindWallet
-  readonly reads: SignatureReads
-  readonly waitForSignature: WaitForSignature
-}
+type RouteContext = SignatureContext & Pick<Context, 'pool' | 'wakeUps'>
 
 const tags = ['Signing']
 const asked = {
@@ -71,15 +66,36 @@ const config = {
   },
 } as const
 
-export function signatureRoutes(ports: SignatureRoutePorts): Routes {
-  const { findWallet, reads } = ports
-  return (app) => {
-    app.post('/v1/wallets/:wallet_id/sign/message', { schema: message, config }, (request, reply) => {
-      return sign(ports, request, reply, request.params.wallet_id, toMessage(request.body))
+export function signatureRoutes(ctx: RouteContext & Pick<Context, 'logger'>): Routes {
+  if (ctx.config.spendingTypedData !== null)
+    ctx.logger.warn(
+      { setting: 'SIGN_SPENDING_TYPED_DATA' },
+      'this setting goes away: a policy says what typed data is signed, and without one what lets others spend is refused',
+    )
+  const waitForSignature = createWaitForSignature(ctx)
+  const sign = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { walletId, wanted }: Pick<SignatureRequest, 'walletId' | 'wanted'>,
+  ) => {
+    const { tenantId, environment } = request.caller
+    return replyAccepted(request, reply, {
+      accept: (metadata) => requestSignature(ctx, { environment, walletId, wanted }, metadata),
+      async answer({ id }, waitMs, over) {
+        const limitMs = waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
+        if (limitMs > 0) await waitForSignature(id, limitMs, over)
+        const view = await readSignature(ctx.pool, tenantId, walletId, id)
+        return { code: view.status === 'signed' ? 201 : 202, view }
+      },
     })
+  }
+  return (app) => {
+    app.post('/v1/wallets/:wallet_id/sign/message', { schema: message, config }, (request, reply) =>
+      sign(request, reply, { walletId: request.params.wallet_id, wanted: toMessage(request.body) }),
+    )
 
     app.post('/v1/wallets/:wallet_id/sign/typed-data', { schema: typedData, config }, (request, reply) =>
-      sign(ports, request, reply, request.params.wallet_id, toTypedData(request.body)),
+      sign(request, reply, { walletId: request.params.wallet_id, wanted: toTypedData(request.body) }),
     )
 
     app.get(
@@ -88,8 +104,8 @@ export function signatureRoutes(ports: SignatureRoutePorts): Routes {
       async (request) => {
         const { tenantId, environment } = request.caller
         const { wallet_id, signature_id } = request.params
-        await findWallet({ tenantId, environment }, wallet_id)
-        return success(await reads.read(tenantId, wallet_id, signature_id))
+        await ctx.findWallet({ tenantId, environment }, wallet_id)
+        return success(await readSignature(ctx.pool, tenantId, wallet_id, signature_id))
       },
     )
   }
@@ -101,23 +117,4 @@ export function toMessage({ message: text, encoding = 'utf8' }: Static<typeof me
 
 export function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
-}
-
-function sign(
-  { requestSignature, reads, waitForSignature }: SignatureRoutePorts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  walletId: string,
-  wanted: Wanted,
-) {
-  const { tenantId, environment } = request.caller
-  return replyAccepted(request, reply, {
-    accept: (metadata) => requestSignature({ environment, walletId, wanted }, metadata),
-    async answer({ id }, waitMs, over) {
-      const limitMs = waitMs ?? DEFAULT_SIGNATURE_WAIT_MS
-      if (limitMs > 0) await waitForSignature(id, limitMs, over)
-      const view = await reads.read(tenantId, walletId, id)
-      return { code: view.status === 'signed' ? 201 : 202, view }
-    },
-  })
 }

@@ -11,12 +11,12 @@ import { ChainRefused, NotFound } from '../core/errors.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
-import type { PreparePorts } from '../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../transactions/send-context.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 
-export type DeployGuardPorts = PreparePorts & {
+export type DeployGuardPorts = PrepareContext & {
   readonly pool: Pool
   readonly accept: Accept
   readonly factsOf: WalletFactsOf

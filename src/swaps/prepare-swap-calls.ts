@@ -5,7 +5,8 @@ import type { GasRules } from '../chain/forks.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { GasPriority, SwapIntent } from '../transactions/events.ts'
 import { prepareCall } from '../transactions/prepare-call.ts'
-import type { PreparedTransaction, PreparePorts, Sender } from '../transactions/prepare-transaction.ts'
+import type { PreparedTransaction } from '../transactions/prepare-transaction.ts'
+import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import type { ConfirmedQuote } from './confirm-quote.ts'
 import { gasReserve, type SwapQuote } from './quote.ts'
 import { amountsOf, mostIn, wrappedOf } from './route.ts'
@@ -31,7 +32,7 @@ export type SwapToPrepare = {
 export type PreparedSwap = { readonly approvals: readonly PreparedTransaction[]; readonly swap: PreparedTransaction }
 
 /** Appends nothing. @throws errors of `prepareCall` */
-export async function prepareSwapCalls(ports: PreparePorts, plan: SwapToPrepare): Promise<PreparedSwap> {
+export async function prepareSwapCalls(ports: PrepareContext, plan: SwapToPrepare): Promise<PreparedSwap> {
   const { swapId, order, metadata, sender, quote, confirmed } = plan
   const { approval, call, deadline } = confirmed
   const shared = {

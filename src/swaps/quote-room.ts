@@ -5,9 +5,9 @@
 import { encodeApprove } from '../chain/erc20.ts'
 import { nativeAsset } from '../core/assets.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Requester } from '../transactions/prepare-transaction.ts'
-import { completeIntent, findPayer, type PreparePorts } from '../transactions/prepare-transaction.ts'
-import { type RoomPorts, requireRoom } from '../transactions/spends.ts'
+import { completeIntent, findPayer, type Requester } from '../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../transactions/send-context.ts'
+import { type RoomContext, requireRoom } from '../transactions/spends.ts'
 import { swapIntentOf } from './prepare-swap-calls.ts'
 import { gasReserve, type SwapQuote } from './quote.ts'
 import { mostIn, spenderOf, targetOf } from './route.ts'
@@ -15,7 +15,7 @@ import { mostIn, spenderOf, targetOf } from './route.ts'
 /** @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown` */
 export type RequireQuoteRoom = (quote: SwapQuote, requester: Owner & Requester) => Promise<void>
 
-export function createRequireQuoteRoom(ports: PreparePorts & RoomPorts): RequireQuoteRoom {
+export function createRequireQuoteRoom(ports: PrepareContext & RoomContext): RequireQuoteRoom {
   return async (quote, requester) => {
     const { limitsOf, isJudged } = ports
     if ((await limitsOf(requester.actor)).length === 0 && !(await isJudged(requester))) return

@@ -8,7 +8,8 @@ import type { ExactTokens } from '../chain/exact-tokens.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
-import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import { findPayer } from '../transactions/prepare-transaction.ts'
+import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import type { RequireActive } from '../wallets/require-active.ts'
 import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
@@ -38,7 +39,7 @@ export type SwapRequest = {
 /** US dollars for a whole unit; `null` when unknown. */
 type PricedAsset = Asset & { readonly usd: string | null }
 
-export type QuotePorts = Pick<PreparePorts, 'findSender' | 'newId' | 'quoteOf'> & {
+export type QuotePorts = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> & {
   readonly clock: Clock
   readonly requireActive: RequireActive
   /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */

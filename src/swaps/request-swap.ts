@@ -17,7 +17,8 @@ import type { Environment } from '../core/networks.ts'
 import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
-import { findPayer, type PreparePorts, type Sender } from '../transactions/prepare-transaction.ts'
+import { findPayer } from '../transactions/prepare-transaction.ts'
+import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import { swapSpenders, swapTargets } from '../transactions/swap-target.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { swapAggregate } from './aggregate.ts'
@@ -37,7 +38,7 @@ export type SwapOrder = SwapExtras & {
   readonly quote: { readonly quoteId: string } | { readonly request: SwapRequest }
 }
 
-export type SwapPorts = PreparePorts & {
+export type SwapPorts = PrepareContext & {
   readonly accept: Accept
   readonly clock: Clock
   readonly nodeOf: (chainId: number) => {

@@ -4,14 +4,14 @@ import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { type AnswerPorts, answerAccepted } from '../transactions/answer-accepted.ts'
 import { acceptedSchema } from '../transactions/schemas.ts'
+import { type AnswerContext, answerAccepted } from '../transactions/transfer-routes.ts'
 import type { RequestSwap, SwapOrder } from './request-swap.ts'
 import { toSwap } from './routes.ts'
 import { quoteBody, swapBody, walletParams } from './schemas.ts'
 import type { SwapRows } from './swap-rows.ts'
 
-export type RequestSwapRoutePorts = AnswerPorts & {
+export type RequestSwapRoutePorts = AnswerContext & {
   readonly requestSwap: RequestSwap
   readonly rows: SwapRows
 }

@@ -12,11 +12,10 @@ import {
   findPayer,
   openTransaction,
   type PreparedTransaction,
-  type PreparePorts,
   type Requester,
   requireFuture,
-  type Sender,
 } from './prepare-transaction.ts'
+import type { PrepareContext, Sender } from './send-context.ts'
 
 /** The opening events with call data. */
 export type CallKind = Exclude<Opening, 'TransferRequested' | 'NonceFillRequested'>
@@ -74,16 +73,16 @@ export type CallToSend = {
  *   needs of the wallet
  */
 export async function prepareCall(
-  ports: PreparePorts,
+  ctx: PrepareContext,
   request: CallRequest,
   metadata: Metadata,
 ): Promise<PreparedTransaction> {
   const { owner, walletId, kind, part } = request
-  const sender = await findPayer(ports, owner, walletId)
-  const now = ports.log.now()
+  const sender = await findPayer(ctx, owner, walletId)
+  const now = ctx.log.now()
   requireFuture(request.validUntil ?? null, now)
   const requester = { ...owner, actor: metadata.actor, accepting: metadata }
-  return openTransaction(ports.newId, kind, await intentOfCall(ports, request, requester, sender, now), metadata, part)
+  return openTransaction(ctx.newId, kind, await intentOfCall(ctx, request, requester, sender, now), metadata, part)
 }
 
 /**
@@ -93,7 +92,7 @@ export async function prepareCall(
  * @throws Unavailable, KeyLimitReached, PolicyRefused
  */
 export function intentOfCall(
-  ports: PreparePorts,
+  ctx: PrepareContext,
   request: CallToSend,
   requester: Requester,
   sender: Sender,
@@ -119,5 +118,5 @@ export function intentOfCall(
     memo: request.memo ?? null,
     validUntil: request.validUntil ?? null,
   }
-  return completeIntent(ports, requester, sender, wanted, now)
+  return completeIntent(ctx, requester, sender, wanted, now)
 }

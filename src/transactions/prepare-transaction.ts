@@ -2,49 +2,21 @@
  * The common part of every request for a transaction: payer, hold, and opening change. It appends nothing, so that a
  * caller records its own changes in the same commit.
  */
-import type { FeeQuote } from '../chain/fees.ts'
-import type { GasRules } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
-import type { Environment, Network } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId, Opening } from '../declarations.ts'
 import { type Change, opened } from '../event-log/aggregate.ts'
 import { type Guards, HoldRefused, LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
 import { costOfNewAccount } from './new-account.ts'
 import { quoteAt } from './quote-at.ts'
-import { type LimitPorts, limitRefusal, reservationsFor } from './spends.ts'
+import type { PrepareContext, Sender } from './send-context.ts'
+import { limitRefusal, reservationsFor } from './spends.ts'
 import type { TransactionState } from './state.ts'
-
-/** The fields of a wallet that sending uses. */
-export type Sender = {
-  readonly walletId: string
-  readonly type: 'mpc' | 'hd' | 'watch'
-  readonly network: Network
-  readonly environment: Environment
-  readonly chainId: number
-  readonly address: string
-}
-
-/** @throws NotFound when the owner has no such wallet, Conflict when it has no address yet */
-export type FindSender = (owner: Owner, walletId: string) => Promise<Sender>
-
-export type PreparePorts = LimitPorts & {
-  readonly log: Pick<EventLog, 'now'>
-  readonly newId: NewId
-  readonly findSender: FindSender
-  /** The cached fee quote of a chain. @throws Unavailable when no node has answered recently */
-  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** What calls cost on a chain. */
-  readonly gasRules: (chainId: number) => Promise<GasRules>
-  /** Estimated time until a transaction is settled on a chain, in milliseconds; returned to the caller. */
-  readonly completionMs: (chainId: number) => number
-}
 
 export type PreparedTransaction = {
   readonly transactionId: string
@@ -90,7 +62,7 @@ export type Requester = Pick<Owner, 'tenantId'> & Pick<Metadata, 'actor'> & { re
 
 /** The wallet that sends and pays. @throws errors of `findSender`, ValidationFailed `watch_only` */
 export async function findPayer(
-  { findSender }: Pick<PreparePorts, 'findSender'>,
+  { findSender }: Pick<PrepareContext, 'findSender'>,
   owner: Owner,
   walletId: string,
 ): Promise<Sender> {
@@ -120,13 +92,13 @@ export function requireFuture(validUntil: string | null, now: string, field = 'v
  * @throws Unavailable, KeyLimitReached, PolicyRefused
  */
 export async function completeIntent(
-  ports: PreparePorts,
+  ctx: PrepareContext,
   { tenantId, ...asking }: Requester,
   sender: Sender,
   { opening, gasLimit, newAccount = 0n, uncounted, ...wanted }: Wanted,
   now: string,
 ): Promise<Intent> {
-  const quote = quoteAt(await ports.quoteOf(sender.chainId), wanted.gasPriority)
+  const quote = quoteAt(await ctx.quoteOf(sender.chainId), wanted.gasPriority)
   const intent = {
     tenantId,
     walletId: sender.walletId,
@@ -141,11 +113,11 @@ export async function completeIntent(
       ...(newAccount === 0n ? {} : { newAccountGas: newAccount }),
     },
     quote,
-    estimatedCompletionAt: new Date(Date.parse(now) + ports.completionMs(sender.chainId)).toISOString(),
+    estimatedCompletionAt: new Date(Date.parse(now) + ctx.completionMs(sender.chainId)).toISOString(),
     requestedAt: now,
   }
-  const ofKey = await reservationsFor(ports, asking.actor, intent, uncounted)
-  const { policy, reservations: ofPolicy = [] } = await ports.judgeTransaction(opening, intent, asking)
+  const ofKey = await reservationsFor(ctx, asking.actor, intent, uncounted)
+  const { policy, reservations: ofPolicy = [] } = await ctx.judgeTransaction(opening, intent, asking)
   const reservations = ofPolicy.length === 0 ? ofKey : [...ofKey, ...ofPolicy]
   if (reservations.length > 0)
     return policy === undefined ? { ...intent, reservations } : { ...intent, reservations, policy }

@@ -1,4 +1,5 @@
 /** What a transfer would cost and whether it would succeed. Sends and records nothing. */
+import type { Pool } from 'pg'
 import type { FeeQuote } from '../chain/fees.ts'
 import type { GasRules } from '../chain/forks.ts'
 import { nativeAsset } from '../core/assets.ts'
@@ -6,14 +7,16 @@ import { Unavailable } from '../core/errors.ts'
 import { formatAmount, largest, smallest } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
 import { buildCall } from './build-call.ts'
-import type { GasEstimate, GasRequest } from './estimate-gas.ts'
+import { createEstimateGas, type GasEstimate, type GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
 import { costOfNewAccount } from './new-account.ts'
+import { createPlainGas } from './plain-gas.ts'
 import type { Requester } from './prepare-transaction.ts'
-import { isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
-import { prepareIntent, type TransferPorts, type TransferRequest } from './request-transfer.ts'
+import { createRefusedByToken, isTokenTransfer, REFUSED_BY_TOKEN } from './refused-by-token.ts'
+import { prepareIntent, type TransferRequest } from './request-transfer.ts'
+import type { SendContext } from './send-context.ts'
 import { mostSignable } from './spend-bounds.ts'
-import { type RoomPorts, requireRoom } from './spends.ts'
+import { requireRoom } from './spends.ts'
 
 export type FeePreview = {
   readonly native: string
@@ -31,45 +34,34 @@ export type TransferPreview = {
   readonly warnings: { code: string; message: string }[]
 }
 
-export type PreviewPorts = TransferPorts &
-  RoomPorts & {
-    readonly estimateGas: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly GasEstimate[]>
-    readonly refusedByToken: (chainId: number, requests: readonly GasRequest[]) => Promise<readonly boolean[]>
-    readonly hasSentTo: (walletId: string, to: string) => Promise<boolean>
-    /** Base units that the wallet may spend: its balance minus the holds of pending transactions. */
-    readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
-    /** The value of an amount of the native currency in US dollars, or `null`. */
-    readonly usdOf: (intent: Intent, wei: bigint) => Promise<string | null>
-  }
-
 /** @throws the errors of a transfer request when it is malformed; KeyLimitReached */
-export type PreviewTransfer = (request: TransferRequest, requester: Owner & Requester) => Promise<TransferPreview>
-
-export function createPreviewTransfer(ports: PreviewPorts): PreviewTransfer {
-  return async (request, requester) => {
-    const intent = await prepareIntent(ports, request, requester)
-    await requireRoom(ports, [intent])
-    const rules = await ports.gasRules(intent.chainId)
-    const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
-      ports.quoteOf(intent.chainId),
-      estimateCall(ports, intent, rules),
-      refusalOf(ports, intent, rules),
-      warningsOf(ports, intent),
-      fundsOf(ports, intent),
-    ])
-    const gasLimit = estimate.ok
-      ? smallest(estimate.gasLimit, mostSignable(intent, { rules, since: null }))
-      : intent.reserved.gasLimit
-    const { left, isShort } = payment(intent, quote, gasLimit, funds)
-    const reason = isShort ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
-    return {
-      would_succeed: reason === null,
-      reason,
-      gas_limit: estimate.ok ? gasLimit.toString() : null,
-      fee: await feesOf(ports, intent, quote, gasLimit),
-      balance_after: left < 0n ? null : formatAmount(left, intent.asset.decimals),
-      warnings,
-    }
+export async function previewTransfer(
+  ctx: SendContext,
+  request: TransferRequest,
+  requester: Owner & Requester,
+): Promise<TransferPreview> {
+  const intent = await prepareIntent(ctx, request, requester)
+  await requireRoom(ctx, [intent])
+  const rules = await ctx.gasRules(intent.chainId)
+  const [quote, estimate, unmoved, warnings, funds] = await Promise.all([
+    ctx.quoteOf(intent.chainId),
+    estimateCall(ctx, intent, rules),
+    refusalOf(ctx, intent, rules),
+    warningsOf(ctx, intent),
+    fundsOf(ctx, intent),
+  ])
+  const gasLimit = estimate.ok
+    ? smallest(estimate.gasLimit, mostSignable(intent, { rules, since: null }))
+    : intent.reserved.gasLimit
+  const { left, isShort } = payment(intent, quote, gasLimit, funds)
+  const reason = isShort ? 'insufficient_funds' : estimate.ok ? unmoved : estimate.reason
+  return {
+    would_succeed: reason === null,
+    reason,
+    gas_limit: estimate.ok ? gasLimit.toString() : null,
+    fee: await feesOf(ctx, intent, quote, gasLimit),
+    balance_after: left < 0n ? null : formatAmount(left, intent.asset.decimals),
+    warnings,
   }
 }
 
@@ -93,8 +85,10 @@ function payment(
   return { left, isShort: left < 0n || payable < held || price < quote.baseFeePerGas }
 }
 
-async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent, rules: GasRules): Promise<GasEstimate> {
-  const [estimate] = await estimateGas(intent.chainId, [requestOf(intent, rules)])
+async function estimateCall({ chainOf }: SendContext, intent: Intent, rules: GasRules): Promise<GasEstimate> {
+  const chain = chainOf(intent.chainId)
+  const estimateGas = createEstimateGas(chain.foreign, chain.code, createPlainGas(chain))
+  const [estimate] = await estimateGas([requestOf(intent, rules)])
   if (estimate === undefined) throw new Error('one call must return one estimate')
   if (!estimate.ok && estimate.code === 'could_not_simulate')
     throw new Unavailable('rpc_unavailable', `No node could simulate the transfer: ${estimate.reason}.`)
@@ -102,9 +96,9 @@ async function estimateCall({ estimateGas }: PreviewPorts, intent: Intent, rules
 }
 
 /** Why the token would refuse it, or `null`. */
-async function refusalOf({ refusedByToken }: PreviewPorts, intent: Intent, rules: GasRules): Promise<string | null> {
+async function refusalOf({ chainOf }: SendContext, intent: Intent, rules: GasRules): Promise<string | null> {
   if (!isTokenTransfer(intent)) return null
-  const [refused] = await refusedByToken(intent.chainId, [requestOf(intent, rules)])
+  const [refused] = await createRefusedByToken(chainOf(intent.chainId).foreign)([requestOf(intent, rules)])
   return refused ? REFUSED_BY_TOKEN : null
 }
 
@@ -114,7 +108,7 @@ function requestOf(intent: Intent, rules: GasRules): GasRequest {
 
 type Funds = { readonly asset: bigint; readonly native: bigint }
 
-async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<Funds> {
+async function fundsOf({ availableOf }: SendContext, intent: Intent): Promise<Funds> {
   const [asset, native] = await Promise.all([
     availableOf(intent.walletId, intent.asset.assetId),
     availableOf(intent.walletId, nativeAsset(intent.network, intent.chainId).assetId),
@@ -122,10 +116,10 @@ async function fundsOf({ availableOf }: PreviewPorts, intent: Intent): Promise<F
   return { asset, native }
 }
 
-async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, intent: Intent) {
+async function warningsOf({ chainOf, pool }: SendContext, intent: Intent) {
   const { walletId, chainId, from, to } = intent
   const creation = costOfNewAccount(intent)
-  const [contract, known] = await Promise.all([hasCode(chainId, to), hasSentTo(walletId, to)])
+  const [[contract], known] = await Promise.all([chainOf(chainId).code.haveCode([to]), hasSentTo(pool, walletId, to)])
   return [
     ...(contract
       ? [
@@ -150,8 +144,17 @@ async function warningsOf({ hasCode, hasSentTo }: PreviewPorts, intent: Intent) 
   ]
 }
 
+async function hasSentTo(pool: Pool, walletId: string, to: string): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'has_sent_to',
+    text: 'SELECT FROM transactions WHERE wallet_id = $1 AND to_address = $2 LIMIT 1',
+    values: [walletId, to],
+  })
+  return rowCount === 1
+}
+
 async function feesOf(
-  { usdOf }: PreviewPorts,
+  { usdOf }: SendContext,
   intent: Intent,
   quote: FeeQuote,
   gasLimit: bigint,

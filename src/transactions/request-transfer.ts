@@ -1,27 +1,28 @@
 /**
- * Accepts a transfer: checks everything that can be known now, then records the request and holds its maximum cost, in
- * one append. A refused request leaves no trace.
+ * Accepts a transfer, or a batch of them, all or none: checks everything that can be known now, then records the request and
+ * holds its maximum cost, in one append. From then on each transfer of a batch is a transaction of its own. A refused request
+ * leaves no trace.
  */
 import { parseRecipient } from '../chain/address.ts'
 import type { Asset } from '../core/assets.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
+import { fieldPath } from '../core/field-path.ts'
+import { forResource, type Metadata } from '../core/messages.ts'
 import { parseAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
+import { onceEach } from '../core/once-each.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import type { Accepted } from '../event-log/accept.ts'
 import type { GasPriority, Intent } from './events.ts'
-import type { PlainGas } from './plain-gas.ts'
 import {
   completeIntent,
+  explainRefusal,
   findPayer,
   openTransaction,
-  type PreparePorts,
   type Requester,
   requireFuture,
-  type Sender,
 } from './prepare-transaction.ts'
-import type { WantedTransfer } from './transfer-gas.ts'
+import type { SendContext } from './send-context.ts'
 import { type TransactionView, viewOf } from './view.ts'
 
 export type TransferRequest = {
@@ -36,56 +37,41 @@ export type TransferRequest = {
   readonly validUntil: string | null
 }
 
-export type TransferPorts = PreparePorts & {
-  readonly accept: Accept
-  /**
-   * @throws ValidationFailed when the chain has no such asset; Conflict `token_unreadable` while its balance cannot be
-   *   read
-   */
-  readonly resolveAsset: (asset: string, sender: Sender, tenantId: string, field?: string) => Promise<Asset>
-  readonly transferGas: (chainId: number, transfer: WantedTransfer) => Promise<PlainGas>
-  /** Whether the address has code that runs when it is paid. @throws Unavailable */
-  readonly hasCode: (chainId: number, address: string) => Promise<boolean>
-}
-
-export type RequestTransfer = (
-  request: TransferRequest,
-  metadata: Metadata,
-  environment: Environment,
-) => Promise<Accepted<TransactionView>>
-
 /**
  * @throws NotFound, ValidationFailed (bad address, amount or asset, `watch_only`, `expired`), Conflict `wallet_archived` or
  *   `token_unreadable`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export function createRequestTransfer(ports: TransferPorts): RequestTransfer {
-  const { accept, newId } = ports
-  return (request, metadata, environment) =>
-    accept(metadata, async (append) => {
-      const { tenantId, actor } = metadata
-      const intent = await prepareIntent(ports, request, { tenantId, actor, environment, accepting: metadata })
-      const opening = openTransaction(newId, 'TransferRequested', intent, metadata)
-      const { transactionId: id, change, guards, explain } = opening
-      return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
-    })
+export function requestTransfer(
+  ctx: SendContext,
+  request: TransferRequest,
+  metadata: Metadata,
+  environment: Environment,
+): Promise<Accepted<TransactionView>> {
+  return ctx.accept(metadata, async (append) => {
+    const { tenantId, actor } = metadata
+    const intent = await prepareIntent(ctx, request, { tenantId, actor, environment, accepting: metadata })
+    const opening = openTransaction(ctx.newId, 'TransferRequested', intent, metadata)
+    const { transactionId: id, change, guards, explain } = opening
+    return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
+  })
 }
 
 /** Everything about a transfer that can be decided before it is recorded. */
 export async function prepareIntent(
-  ports: TransferPorts,
+  ctx: SendContext,
   request: TransferRequest,
   owner: Owner & Requester,
 ): Promise<Intent> {
-  const sender = await findPayer(ports, owner, request.walletId)
-  const now = ports.log.now()
-  const assetOf = (name: string) => ports.resolveAsset(name, sender, owner.tenantId)
+  const sender = await findPayer(ctx, owner, request.walletId)
+  const now = ctx.log.now()
+  const assetOf = (name: string) => ctx.resolveAsset(name, sender, owner.tenantId)
   const { asset, to, amount } = await readFields(request, { assetOf, now })
-  const gas = await ports.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
+  const gas = await ctx.transferGas(sender.chainId, { from: sender.address, to, contract: asset.contract, amount })
   const { gasPriority, referenceId, memo, validUntil } = request
   const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject: null } as const
   const wanted = { to, asset, amount, ...gas, gasPriority, referenceId, memo, validUntil, ...call }
   const { environment: _, ...requester } = owner
-  return completeIntent(ports, requester, sender, wanted, now)
+  return completeIntent(ctx, requester, sender, wanted, now)
 }
 
 /** What a transfer takes from its request. */
@@ -135,4 +121,96 @@ function parsePositive(text: string, { decimals }: Asset, field: string): bigint
   const amount = parseAmount(text, decimals, field)
   if (amount === 0n) throw ValidationFailed.field(field, 'amount_zero', `${field} must be greater than 0.`)
   return amount
+}
+
+/** What an item leaves out, the batch has. */
+export type BatchItem = Pick<TransferRequest, 'to' | 'amount' | 'asset' | 'referenceId' | 'memo' | 'validUntil'> & {
+  readonly gasPriority: GasPriority | null
+}
+
+export type BatchRequest = {
+  readonly walletId: string
+  /** 1 to 100. */
+  readonly items: readonly BatchItem[]
+  readonly gasPriority: GasPriority
+  readonly validUntil: string | null
+}
+
+/**
+ * The wallet is looked up once, each asset once, and the code of all recipients in one body to a node. It returns the
+ * transactions in the order of the items.
+ *
+ * @throws NotFound, ValidationFailed (fields of items, `watch_only`), Conflict `wallet_archived`, `ambiguous_asset` or
+ *   `token_unreadable`, InsufficientFunds with the total of an asset, IdempotencyKeyReused, Unavailable
+ */
+export function requestTransfers(
+  ctx: SendContext,
+  request: BatchRequest,
+  metadata: Metadata,
+  environment: Environment,
+): Promise<Accepted<readonly TransactionView[]>> {
+  return ctx.accept(metadata, async (append) => {
+    const { tenantId, actor } = metadata
+    const owner = { tenantId, environment }
+    const sender = await findPayer(ctx, owner, request.walletId)
+    const now = ctx.log.now()
+    const assetOf = onceEach((name) => {
+      const first = request.items.findIndex(({ asset }) => asset === name)
+      return ctx.resolveAsset(name, sender, tenantId, fieldPath(['items', first, 'asset']))
+    })
+    const fields = await readItems(request, assetOf, now)
+    const id = ctx.newId('transferBatch')
+    const intents = await Promise.all(
+      fields.map(async ({ item, asset, to, amount }) => {
+        const wanted = { from: sender.address, to, contract: asset.contract, amount }
+        const gas = await ctx.transferGas(sender.chainId, wanted)
+        const { referenceId, memo, gasPriority, validUntil } = item
+        const own = { gasPriority: gasPriority ?? request.gasPriority, validUntil: validUntil ?? request.validUntil }
+        const subject = { type: 'transfer_batch', id }
+        const call = { opening: 'TransferRequested', data: null, dependsOn: null, subject } as const
+        return completeIntent(
+          ctx,
+          { tenantId, actor, accepting: metadata },
+          sender,
+          { to, asset, amount, ...gas, referenceId, memo, ...own, ...call },
+          now,
+        )
+      }),
+    )
+    const recorded = forResource(metadata, id)
+    // In order: a lane signs in the order of ids.
+    const opened = intents.map((intent, part) =>
+      openTransaction(ctx.newId, 'TransferRequested', intent, recorded, part),
+    )
+    const changes = opened.map(({ change }) => change)
+    return append({
+      id,
+      commit: { changes, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
+      explain: (error) => explainRefusal(error, intents, { isTransfer: false }),
+      made: changes.map((change) => viewOf(change)),
+    })
+  })
+}
+
+/** @throws ValidationFailed with every invalid field; an unknown asset is reported for the first item that names it */
+async function readItems({ items, validUntil }: BatchRequest, assetOf: (name: string) => Promise<Asset>, now: string) {
+  const mistakes = new Map<string, ErrorItem>()
+  const noted = (error: unknown): null => {
+    if (!(error instanceof ValidationFailed)) throw error
+    for (const item of error.items) mistakes.set(`${item.field} ${item.code}`, item)
+    return null
+  }
+  try {
+    requireFuture(validUntil, now)
+  } catch (error) {
+    noted(error)
+  }
+  const fields = await Promise.all(
+    items.map(async (item, n) => {
+      const fieldOf = (name: string) => fieldPath(['items', n, name])
+      return readFields(item, { assetOf, now, fieldOf }).then((read) => ({ item, ...read }), noted)
+    }),
+  )
+  if (mistakes.size > 0) throw new ValidationFailed([...mistakes.values()])
+  return fields.filter((one) => one !== null)
 }

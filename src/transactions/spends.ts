@@ -1,31 +1,21 @@
 /** What a transaction counts towards limits of the API key that requests it, and of the policy: from the request to its outcome. */
 import { nativeAsset } from '../core/assets.ts'
 import { KeyLimitReached, type PolicyRefused } from '../core/errors.ts'
-import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
-import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
+import { policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
-import type { Owner } from '../core/tenants.ts'
-import type { Opening } from '../declarations.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
 import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
 import type { AssetRef, Intent } from './events.ts'
 import type { TransactionState } from './state.ts'
 
-export type LimitPorts = {
+/** The part of the context that limits are read from. */
+export type LimitContext = {
   /** The limits of whoever requests it; none for a process of this installation. */
   readonly limitsOf: (actor: string) => Promise<readonly SpendLimit[]>
   /** US dollars for a whole unit; `null` when unknown. */
   readonly usdPriceOf: (tenantId: string, chainId: number, assetId: string) => Promise<string | null>
-  /** What the policy of its tenant says, for the opening event. @throws PolicyRefused */
-  readonly judgeTransaction: (
-    opening: Opening,
-    intent: Intent,
-    asking: Pick<Metadata, 'actor'> & { readonly accepting?: Metadata },
-  ) => Promise<JudgedParts>
-  /** Whether a policy is in force that refuses. */
-  readonly isJudged: (owner: Owner) => Promise<boolean>
 }
 
 type Spending = Pick<
@@ -40,7 +30,7 @@ type Spending = Pick<
  * @throws KeyLimitReached for what no limit is about, as soon as amounts are limited
  */
 export async function reservationsFor(
-  { limitsOf, usdPriceOf }: LimitPorts,
+  { limitsOf, usdPriceOf }: LimitContext,
   actor: string,
   intent: Spending,
   uncountedFor: string | undefined,
@@ -74,8 +64,8 @@ function uncounted(why: string): KeyLimitReached {
   return new KeyLimitReached(null, message, {})
 }
 
-/** What the append compares limits with. */
-export type RoomPorts = {
+/** The part of the context that says what the append compares limits with. For requests that are not appended. */
+export type RoomContext = {
   readonly readSpent: (counters: readonly Reservation[], now: string) => Promise<SpentBy>
   /** The time of the newest block that the follower of a chain has recorded, ms; `null` if it has recorded none. */
   readonly newestBlockMs: (chainId: number) => Promise<number | null>
@@ -91,7 +81,7 @@ const AHEAD_OF_BLOCKS_MS = 300_000
  * @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown`
  */
 export async function requireRoom(
-  { readSpent, newestBlockMs }: RoomPorts,
+  { readSpent, newestBlockMs }: RoomContext,
   intents: readonly (Reserving & Pick<Intent, 'chainId' | 'requestedAt'>)[],
 ): Promise<void> {
   const [first] = intents

@@ -7,10 +7,8 @@ import { decodeCursor, pageOf, pageQuery, pageThatEnds } from '../http/paging.ts
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { closedObject, instant } from '../http/schemas.ts'
-import type { ChangeTransaction, Target } from './change-transaction.ts'
-import type { FindSender } from './prepare-transaction.ts'
-import type { TransactionReads } from './read-transactions.ts'
-import type { TransactionReadsAt } from './read-transactions-at.ts'
+import { cancelTransaction, speedUpTransaction, type Target } from './change-transaction.ts'
+import { listTransactionsAt, readTransactionAt } from './read-transactions-at.ts'
 import {
   changedSchema,
   listQuery,
@@ -20,13 +18,7 @@ import {
   transactionSchema,
   walletParams,
 } from './schemas.ts'
-
-export type TransactionRoutePorts = {
-  readonly reads: TransactionReads
-  readonly readsAt: TransactionReadsAt
-  readonly changeTransaction: ChangeTransaction
-  readonly findSender: FindSender
-}
+import type { SendContext } from './send-context.ts'
 
 const tags = ['Transactions']
 const found = { 200: successOf(transactionSchema, 'The transaction.') }
@@ -84,8 +76,7 @@ const speedUp = {
   response: asked,
 }
 
-export function transactionRoutes(ports: TransactionRoutePorts): Routes {
-  const { reads, readsAt, changeTransaction, findSender } = ports
+export function transactionRoutes(ctx: SendContext): Routes {
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/transactions/:transaction_id',
@@ -95,8 +86,8 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         const { at } = request.query
         return success(
           at === undefined
-            ? await reads.read(request.caller, wallet_id, transaction_id)
-            : await readsAt.read(request.caller, wallet_id, transaction_id, at),
+            ? await ctx.transactions.read(request.caller, wallet_id, transaction_id)
+            : await readTransactionAt(ctx, request.caller, wallet_id, transaction_id, at),
         )
       },
     )
@@ -108,7 +99,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         const { wallet_id: walletId } = request.params
         const { limit, cursor, at, reference_id, ...named } = request.query
-        await findSender({ tenantId, environment }, walletId)
+        await ctx.findSender({ tenantId, environment }, walletId)
         const [before] = cursor === undefined ? [] : decodeCursor('transactions', 1, cursor)
         const filter = {
           ...named,
@@ -116,10 +107,10 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
           ...(before === undefined ? {} : { before }),
         }
         if (at !== undefined) {
-          const { views, goesOnAfter } = await readsAt.list(tenantId, walletId, { ...filter, limit }, at)
+          const { views, goesOnAfter } = await listTransactionsAt(ctx, tenantId, walletId, { ...filter, limit }, at)
           return success(pageThatEnds('transactions', views, goesOnAfter === null ? null : [goesOnAfter]))
         }
-        const found = await reads.list(tenantId, walletId, { ...filter, limit: limit + 1 })
+        const found = await ctx.transactions.list(tenantId, walletId, { ...filter, limit: limit + 1 })
         return success(
           pageOf('transactions', { found, limit, keyOf: (view) => [view.transaction_id], present: (view) => view }),
         )
@@ -135,7 +126,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       },
       (request, reply) =>
         replyAccepted(request, reply, {
-          accept: (metadata) => changeTransaction.cancel(targetOf(request, request.params, metadata)),
+          accept: (metadata) => cancelTransaction(ctx, targetOf(request, request.params, metadata)),
           answer: async ({ view, warnings }) => ({ code: 202, view: { ...view, warnings: [...warnings] } }),
         }),
     )
@@ -149,7 +140,7 @@ export function transactionRoutes(ports: TransactionRoutePorts): Routes {
       (request, reply) =>
         replyAccepted(request, reply, {
           accept: (metadata) =>
-            changeTransaction.speedUp(targetOf(request, request.params, metadata), request.body.gas_priority ?? 'high'),
+            speedUpTransaction(ctx, targetOf(request, request.params, metadata), request.body.gas_priority ?? 'high'),
           answer: async ({ view, warnings }) => ({ code: 202, view: { ...view, warnings: [...warnings] } }),
         }),
     )

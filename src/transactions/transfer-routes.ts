@@ -1,4 +1,4 @@
-/** HTTP routes that send and preview transfers. */
+/** HTTP routes that send and preview transfers, and the response to every request that became transactions. */
 
 import type { Static } from '@sinclair/typebox'
 import { TRANSFERS_BODY } from '../http/body-limits.ts'
@@ -6,18 +6,12 @@ import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { type AnswerPorts, answerAccepted, answerBatch } from './answer-accepted.ts'
 import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
-import type { PreviewTransfer } from './preview-transfer.ts'
-import type { RequestTransfer, TransferRequest } from './request-transfer.ts'
-import type { BatchRequest, RequestTransfers } from './request-transfers.ts'
+import { previewTransfer } from './preview-transfer.ts'
+import { type BatchRequest, requestTransfer, requestTransfers, type TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
-
-export type TransferRoutePorts = AnswerPorts & {
-  readonly requestTransfer: RequestTransfer
-  readonly requestTransfers: RequestTransfers
-  readonly previewTransfer: PreviewTransfer
-}
+import type { SendContext } from './send-context.ts'
+import { type TransactionView, toAccepted, toAcceptedBatch } from './view.ts'
 
 const tags = ['Transactions']
 
@@ -68,8 +62,7 @@ const SENDS = {
   },
 } as const
 
-export function transferRoutes(ports: TransferRoutePorts): Routes {
-  const { requestTransfer, requestTransfers, previewTransfer } = ports
+export function transferRoutes(ctx: SendContext): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/transfer',
@@ -85,8 +78,8 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) =>
-            requestTransfer(toTransfer(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs, over) => answerAccepted(ports, tenantId, accepted, waitMs, over),
+            requestTransfer(ctx, toTransfer(request.params.wallet_id, request.body), metadata, environment),
+          answer: (accepted, waitMs, over) => answerAccepted(ctx, tenantId, accepted, waitMs, over),
         })
       },
     )
@@ -106,8 +99,8 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
           accept: (metadata) =>
-            requestTransfers(toBatch(request.params.wallet_id, request.body), metadata, environment),
-          answer: (accepted, waitMs, over) => answerBatch(ports, tenantId, accepted, waitMs, over),
+            requestTransfers(ctx, toBatch(request.params.wallet_id, request.body), metadata, environment),
+          answer: (accepted, waitMs, over) => answerBatch(ctx, tenantId, accepted, waitMs, over),
         })
       },
     )
@@ -120,7 +113,7 @@ export function transferRoutes(ports: TransferRoutePorts): Routes {
       },
       async (request) => {
         const requester = { ...request.caller, actor: metadataOf(request).actor }
-        return success(await previewTransfer(toTransfer(request.params.wallet_id, request.body), requester))
+        return success(await previewTransfer(ctx, toTransfer(request.params.wallet_id, request.body), requester))
       },
     )
   }
@@ -158,4 +151,48 @@ export function toBatch(walletId: string, body: Static<typeof transfersBody>): B
 
 function toInstant(time: string | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
+}
+
+export type AnswerContext = Pick<SendContext, 'transactions'> & {
+  /** `signWaitMs`: default time that a response waits for the hash, ms. */
+  readonly config: Pick<SendContext['config'], 'signWaitMs'>
+}
+
+/**
+ * The response to a request that became a transaction: with its hash, if it is signed soon enough.
+ *
+ * @param waitMs what the request asked for; `null` for the default
+ * @param over ends the wait
+ */
+export async function answerAccepted(
+  { transactions, config }: AnswerContext,
+  tenantId: string,
+  { id, made }: { readonly id: string; readonly made: TransactionView | null },
+  waitMs: number | null,
+  over: AbortSignal,
+) {
+  const view = made ?? (await transactions.readById(tenantId, id))
+  const limitMs = waitMs ?? config.signWaitMs
+  const waits = view.state === 'requested' && limitMs > 0
+  const signed = waits ? await transactions.untilSigned(id, limitMs, over) : null
+  return { code: 202 as const, view: toAccepted(signed ?? view) }
+}
+
+/** The same for a batch: one wait for all, and the hashes that are known after it. */
+export async function answerBatch(
+  { transactions, config }: AnswerContext,
+  tenantId: string,
+  { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
+  waitMs: number | null,
+  over: AbortSignal,
+) {
+  const views = made ?? (await transactions.readBatch(tenantId, id))
+  const limitMs = waitMs ?? config.signWaitMs
+  const newest = await Promise.all(
+    views.map(async (view) => {
+      const waits = view.state === 'requested' && limitMs > 0
+      return (waits && (await transactions.untilSigned(view.transaction_id, limitMs, over))) || view
+    }),
+  )
+  return { code: 202 as const, view: toAcceptedBatch(id, newest) }
 }

@@ -5,12 +5,12 @@
  * the zero hold here waits for such an append, or makes it wait and find an archived wallet.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import { change } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { walletAggregate } from './aggregate.ts'
@@ -19,9 +19,8 @@ import type { WalletFacts } from './wallet-facts.ts'
 
 export type PositiveBalance = Pick<Row<'balances'>, 'asset_id' | 'balance'>
 
-export type ArchiveWalletPorts = {
-  readonly log: EventLog
-  readonly pool: Pool
+/** What archiving needs of its process. */
+export type ArchiveWalletContext = Pick<Context, 'log' | 'pool'> & {
   /** Its recorded balances above zero, in base units. */
   readonly positiveBalances: (walletId: string) => Promise<readonly PositiveBalance[]>
   /** The symbol and decimals of a wallet's asset. `null` when nothing is known about it. */
@@ -34,35 +33,32 @@ export type ArchiveWalletPorts = {
  * @param options.force archive although assets remain in the account
  * @throws Conflict `wallet_has_pending_transactions`, `wallet_has_balance` with the balances, or `wallet_not_ready`
  */
-export type ArchiveWallet = (
+export async function archiveWallet(
+  ctx: ArchiveWalletContext,
   wallet: WalletFacts,
-  options: { readonly force: boolean; readonly metadata: Metadata },
-) => Promise<void>
-
-export function createArchiveWallet(ports: ArchiveWalletPorts): ArchiveWallet {
-  return async (wallet, { force, metadata }) => {
-    const { log, pool } = ports
-    const { walletId, network, chainId } = wallet
-    try {
-      await log.commit(
-        async () => {
-          const [loaded, pending, remainders] = await Promise.all([
-            log.load(walletAggregate, walletId),
-            countPending(pool, walletId),
-            remaindersOf(ports, wallet),
-          ])
-          const now = log.now()
-          const command = { type: 'Archive', pending, remainders, force, now } as const
-          return [change(walletAggregate, loaded, command, { metadata, now })]
-        },
-        {
-          wallet: { walletId, require: 'idle' },
-          holds: [{ walletId, assetId: nativeAsset(network, chainId).assetId, delta: 0n, mustFit: false }],
-        },
-      )
-    } catch (error) {
-      throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
-    }
+  { force, metadata }: { readonly force: boolean; readonly metadata: Metadata },
+): Promise<void> {
+  const { log, pool } = ctx
+  const { walletId, network, chainId } = wallet
+  try {
+    await log.commit(
+      async () => {
+        const [loaded, pending, remainders] = await Promise.all([
+          log.load(walletAggregate, walletId),
+          countPending(pool, walletId),
+          remaindersOf(ctx, wallet),
+        ])
+        const now = log.now()
+        const command = { type: 'Archive', pending, remainders, force, now } as const
+        return [change(walletAggregate, loaded, command, { metadata, now })]
+      },
+      {
+        wallet: { walletId, require: 'idle' },
+        holds: [{ walletId, assetId: nativeAsset(network, chainId).assetId, delta: 0n, mustFit: false }],
+      },
+    )
+  } catch (error) {
+    throw error instanceof WalletGuardRefused ? pendingTransactions(null) : error
   }
 }
 
@@ -76,7 +72,7 @@ async function countPending(pool: Pool, walletId: string): Promise<number> {
 }
 
 async function remaindersOf(
-  { positiveBalances, describeAsset }: ArchiveWalletPorts,
+  { positiveBalances, describeAsset }: ArchiveWalletContext,
   wallet: WalletFacts,
 ): Promise<Remainder[]> {
   const balances = await positiveBalances(wallet.walletId)

@@ -1,26 +1,16 @@
 /** HTTP routes that create wallets and watch addresses. */
 import { parseAddress } from '../chain/address.ts'
-import type { ChainKey } from '../core/networks.ts'
 import { environmentOf } from '../http/caller.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { askedTags } from './asked-tags.ts'
-import type { WalletReads } from './read-wallets.ts'
-import type { RequestWallet } from './request-wallet.ts'
+import { readWallet } from './read-wallets.ts'
+import { type OpeningContext, requestWallet } from './request-wallet.ts'
 import { createBody, createdSchema, notificationsOf, watchBody, watchedSchema } from './schemas.ts'
 import { toCreated, toWatched } from './view.ts'
-import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from './wait-for-wallet.ts'
-import type { WatchWallet } from './watch-wallet.ts'
-
-export type OpeningRoutePorts = {
-  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
-  readonly chainIdOf: (key: ChainKey) => number
-  readonly requestWallet: RequestWallet
-  readonly watchWallet: WatchWallet
-  readonly waitForWallet: WaitForWallet
-  readonly reads: WalletReads
-}
+import { DEFAULT_ADDRESS_WAIT_MS } from './wait-for-wallet.ts'
+import { watchWallet } from './watch-wallet.ts'
 
 const tags = ['Wallets']
 
@@ -50,8 +40,7 @@ const watch = {
   response: { 201: successOf(watchedSchema, 'The address is watched.') },
 }
 
-export function openingRoutes(ports: OpeningRoutePorts): Routes {
-  const { chainIdOf, requestWallet, watchWallet, waitForWallet, reads } = ports
+export function openingRoutes(ctx: OpeningContext): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/create',
@@ -72,15 +61,15 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
       (request, reply) => {
         const { type, network, label = '', external_id: externalId = null, mpc = null } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
-        const chainId = chainIdOf({ network, environment })
+        const chainId = ctx.chains.get({ network, environment }).settings.chainId
         const tags = askedTags(request.caller.scopes, request.body.tags)
         const wanted = { type, network, environment, chainId, label, externalId, mpc, ...tags }
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestWallet(wanted, { metadata }),
+          accept: (metadata) => requestWallet(ctx, wanted, { metadata }),
           async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? DEFAULT_ADDRESS_WAIT_MS[type]
-            if (limitMs > 0) await waitForWallet(id, limitMs, over)
-            const view = await reads.read(request.caller, id)
+            if (limitMs > 0) await ctx.waitForWallet(id, limitMs, over)
+            const view = await readWallet(ctx, request.caller, id)
             return { code: view.address === null ? 202 : 201, view: toCreated(view) }
           },
         })
@@ -101,12 +90,12 @@ export function openingRoutes(ports: OpeningRoutePorts): Routes {
       (request, reply) => {
         const { network, label = '', notifications = {} } = request.body
         const environment = environmentOf(request.caller, request.body.environment)
-        const chainId = chainIdOf({ network, environment })
+        const chainId = ctx.chains.get({ network, environment }).settings.chainId
         const address = parseAddress(request.body.address, 'address')
         const wanted = { address, network, environment, chainId, label, notifications: notificationsOf(notifications) }
         return replyAccepted(request, reply, {
-          accept: (metadata) => watchWallet(wanted, { metadata }),
-          answer: async ({ id }) => ({ code: 201, view: toWatched(await reads.read(request.caller, id)) }),
+          accept: (metadata) => watchWallet(ctx, wanted, { metadata }),
+          answer: async ({ id }) => ({ code: 201, view: toWatched(await readWallet(ctx, request.caller, id)) }),
         })
       },
     )

@@ -1,5 +1,5 @@
 /** Reads wallets for their owner. Access is restricted in the query, not by filtering its result. */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Network } from '../core/networks.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -23,50 +23,47 @@ export type WalletFilter = {
   readonly limit: number
 }
 
-export type WalletReads = {
-  /** @throws NotFound `wallet_not_found` */
-  readonly read: (owner: Owner, walletId: string) => Promise<WalletView>
-  /** Newest first: ids sort by creation time. */
-  readonly list: (owner: Owner, filter: WalletFilter) => Promise<WalletView[]>
+/** @throws NotFound `wallet_not_found` */
+export async function readWallet(
+  { pool }: Pick<Context, 'pool'>,
+  { tenantId, environment }: Owner,
+  walletId: string,
+): Promise<WalletView> {
+  const { rows } = await pool.query<WalletRow>({
+    name: 'read_wallet',
+    text: 'SELECT * FROM wallets WHERE wallet_id = $1 AND tenant_id = $2 AND environment = $3',
+    values: [walletId, tenantId, environment],
+  })
+  const [row] = rows
+  if (row === undefined) throw new NotFound('wallet')
+  return toView(row)
 }
 
-export function createWalletReads({
-  pool,
-  prisma,
-}: {
-  readonly pool: Pool
-  /** Only for lists: its query compiler is loaded with the first one. */
-  readonly prisma: Pick<PrismaClient, 'wallets'>
-}): WalletReads {
-  return {
-    async read({ tenantId, environment }, walletId) {
-      const { rows } = await pool.query<WalletRow>({
-        name: 'read_wallet',
-        text: 'SELECT * FROM wallets WHERE wallet_id = $1 AND tenant_id = $2 AND environment = $3',
-        values: [walletId, tenantId, environment],
-      })
-      const [row] = rows
-      if (row === undefined) throw new NotFound('wallet')
-      return toView(row)
+/**
+ * Newest first: ids sort by creation time.
+ *
+ * @param ctx `prisma`, only for lists: its query compiler is loaded with the first one
+ */
+export async function listWallets(
+  { prisma }: { readonly prisma: Pick<PrismaClient, 'wallets'> },
+  { tenantId, environment }: Owner,
+  filter: WalletFilter,
+): Promise<WalletView[]> {
+  const { type, network, label, address, externalId, status, before, limit } = filter
+  const rows = await prisma.wallets.findMany({
+    where: {
+      tenant_id: tenantId,
+      environment,
+      status: status ?? { not: 'archived' },
+      ...(type === undefined ? {} : { type }),
+      ...(network === undefined ? {} : { network }),
+      ...(label === undefined ? {} : { label }),
+      ...(address === undefined ? {} : { address }),
+      ...(externalId === undefined ? {} : { external_id: externalId }),
+      ...(before === undefined ? {} : { wallet_id: { lt: before } }),
     },
-    async list({ tenantId, environment }, filter) {
-      const { type, network, label, address, externalId, status, before, limit } = filter
-      const rows = await prisma.wallets.findMany({
-        where: {
-          tenant_id: tenantId,
-          environment,
-          status: status ?? { not: 'archived' },
-          ...(type === undefined ? {} : { type }),
-          ...(network === undefined ? {} : { network }),
-          ...(label === undefined ? {} : { label }),
-          ...(address === undefined ? {} : { address }),
-          ...(externalId === undefined ? {} : { external_id: externalId }),
-          ...(before === undefined ? {} : { wallet_id: { lt: before } }),
-        },
-        orderBy: { wallet_id: 'desc' },
-        take: limit,
-      })
-      return rows.map((row) => toView(row as WalletRow))
-    },
-  }
+    orderBy: { wallet_id: 'desc' },
+    take: limit,
+  })
+  return rows.map((row) => toView(row as WalletRow))
 }

@@ -2,10 +2,10 @@
  * Accepts the request for a new wallet. A signer creates its key later; a request that cannot be served now is refused
  * and leaves no trace.
  */
+import type { Context } from '../context.ts'
 import { Conflict, Unavailable } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { Environment, Network } from '../core/networks.ts'
-import type { NewId } from '../declarations.ts'
+import type { ChainKey, Environment, Network } from '../core/networks.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
@@ -13,7 +13,8 @@ import type { EventLog } from '../event-log/log.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { KeyedType, MpcTerms } from './events.ts'
 import { noMpcSigner, termsOf } from './mpc-terms.ts'
-import type { HasSigner } from './signer-presence.ts'
+import { hasSigner } from './signer-presence.ts'
+import type { WaitForWallet } from './wait-for-wallet.ts'
 
 export type WalletRequest = {
   readonly type: KeyedType
@@ -29,41 +30,47 @@ export type WalletRequest = {
   readonly mpc: MpcTerms | null
 }
 
-export type RequestWalletPorts = {
+/** What the request of a wallet needs of its process. */
+export type RequestWalletContext = Pick<Context, 'newId' | 'pool'> & {
   readonly log: Pick<EventLog, 'now'>
   readonly accept: Accept
-  readonly newId: NewId
-  readonly hasSigner: HasSigner
-  /** The default terms of mpc wallets; `null` when mpc is off. */
-  readonly mpcTerms: MpcTerms | null
+  /** `mpc`: the default terms of mpc wallets; `null` when mpc is off. */
+  readonly config: { readonly mpc: MpcTerms | null }
+}
+
+/** What creating and watching wallets needs of the API process. */
+export type OpeningContext = RequestWalletContext & {
+  readonly waitForWallet: WaitForWallet
+  /** @throws ValidationFailed `network_not_configured`, with the name of the setting */
+  readonly chains: { readonly get: (key: ChainKey) => { readonly settings: { readonly chainId: number } } }
 }
 
 /**
  * @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable`; Conflict `external_id_taken`;
  *   IdempotencyKeyReused
  */
-export type RequestWallet = (request: WalletRequest, context: { readonly metadata: Metadata }) => Promise<Accepted>
-
-export function createRequestWallet(ports: RequestWalletPorts): RequestWallet {
-  const { log, accept, newId } = ports
-  return ({ tags = [], ...wanted }, { metadata }) =>
-    accept(metadata, async (append) => {
-      const mpc = await requireSigner(ports, wanted)
-      const walletId = newId('wallet')
-      const now = log.now()
-      const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now }, tags }
-      const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
-      return append({ id: walletId, commit: { changes }, explain, made: null })
-    })
+export function requestWallet(
+  ctx: RequestWalletContext,
+  { tags = [], ...wanted }: WalletRequest,
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Accepted> {
+  return ctx.accept(metadata, async (append) => {
+    const mpc = await requireSigner(ctx, wanted)
+    const walletId = ctx.newId('wallet')
+    const now = ctx.log.now()
+    const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now }, tags }
+    const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
+    return append({ id: walletId, commit: { changes }, explain, made: null })
+  })
 }
 
 /** The terms of the wallet's key. @throws ValidationFailed for `mpc`; Unavailable `signer_unavailable` */
 async function requireSigner(
-  { hasSigner, mpcTerms }: RequestWalletPorts,
+  { pool, config }: RequestWalletContext,
   { type, mpc: requested }: WalletRequest,
 ): Promise<MpcTerms | null> {
-  const mpc = termsOf(type, requested, mpcTerms)
-  if (await hasSigner(mpc)) return mpc
+  const mpc = termsOf(type, requested, config.mpc)
+  if (await hasSigner(pool, mpc)) return mpc
   throw mpc === null ? noSigner() : noMpcSigner()
 }
 

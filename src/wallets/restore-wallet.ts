@@ -1,5 +1,5 @@
 /** Restores an archived wallet. */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import { type AcceptChangePorts, type Accepted, acceptChange } from '../event-log/accept.ts'
@@ -14,24 +14,23 @@ import type { WalletFacts } from './wallet-facts.ts'
  * @throws Conflict `address_in_use` when the address is watched again by another wallet, which the error names;
  *   IdempotencyKeyReused
  */
-export type RestoreWallet = (wallet: WalletFacts, context: { readonly metadata: Metadata }) => Promise<Accepted>
-
-export function createRestoreWallet(ports: AcceptChangePorts & { readonly pool: Pool }): RestoreWallet {
-  const { log, pool } = ports
-  return async (wallet, { metadata }) => {
-    try {
-      const command = { type: 'Restore', now: log.now() } as const
-      const target = { id: wallet.walletId, environment: wallet.environment }
-      return await acceptChange(ports, walletAggregate, target, command, metadata)
-    } catch (error) {
-      if (!(error instanceof UniqueRuleBroken) || wallet.address === null) throw error
-      const { tenantId, chainId, address } = wallet
-      const holder = await findByAddress(pool, { tenantId, chainId, address })
-      throw new Conflict(
-        'address_in_use',
-        'Another active wallet has this address: archive that wallet first.',
-        holder === null ? {} : { wallet_id: holder.walletId },
-      )
-    }
+export async function restoreWallet(
+  ctx: AcceptChangePorts & Pick<Context, 'pool'>,
+  wallet: WalletFacts,
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Accepted> {
+  try {
+    const command = { type: 'Restore', now: ctx.log.now() } as const
+    const target = { id: wallet.walletId, environment: wallet.environment }
+    return await acceptChange(ctx, walletAggregate, target, command, metadata)
+  } catch (error) {
+    if (!(error instanceof UniqueRuleBroken) || wallet.address === null) throw error
+    const { tenantId, chainId, address } = wallet
+    const holder = await findByAddress(ctx.pool, { tenantId, chainId, address })
+    throw new Conflict(
+      'address_in_use',
+      'Another active wallet has this address: archive that wallet first.',
+      holder === null ? {} : { wallet_id: holder.walletId },
+    )
   }
 }

@@ -1,6 +1,6 @@
 /** Changes what an owner may change of a wallet: its label, its tags, and the notifications of a watched one. */
+import type { Context } from '../context.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { walletAggregate } from './aggregate.ts'
 import type { Revision } from './decider.ts'
 
@@ -9,14 +9,11 @@ import type { Revision } from './decider.ts'
  *
  * @throws Conflict `wallet_archived`; ValidationFailed `watch_wallets_only`
  */
-export type ReviseWallet = (
+export async function reviseWallet(
+  { log }: Pick<Context, 'log'>,
   walletId: string,
   revision: Revision,
-  context: { readonly metadata: Metadata },
-) => Promise<void>
-
-export function createReviseWallet(log: EventLog): ReviseWallet {
-  return async (walletId, revision, { metadata }) => {
-    await log.execute(walletAggregate, walletId, { type: 'Revise', revision, now: log.now() }, { metadata })
-  }
+  { metadata }: { readonly metadata: Metadata },
+): Promise<void> {
+  await log.execute(walletAggregate, walletId, { type: 'Revise', revision, now: log.now() }, { metadata })
 }

@@ -8,22 +8,19 @@ import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, oneOf } from '../http/schemas.ts'
-import type { ArchiveWallet } from './archive-wallet.ts'
+import { type ArchiveWalletContext, archiveWallet } from './archive-wallet.ts'
 import { askedTags } from './asked-tags.ts'
 import type { FindWallet } from './find-wallet.ts'
-import type { WalletReads } from './read-wallets.ts'
-import type { RestoreWallet } from './restore-wallet.ts'
-import type { ReviseWallet } from './revise-wallet.ts'
+import { listWallets, readWallet } from './read-wallets.ts'
+import { restoreWallet } from './restore-wallet.ts'
+import { reviseWallet } from './revise-wallet.ts'
 import { listQuery, notificationsOf, reviseBody, walletPageSchema, walletParams, walletSchema } from './schemas.ts'
 import type { WalletView } from './view.ts'
 
-export type WalletRoutePorts = {
-  readonly findWallet: FindWallet
-  readonly reads: WalletReads
-  readonly reviseWallet: ReviseWallet
-  readonly archiveWallet: ArchiveWallet
-  readonly restoreWallet: RestoreWallet
-}
+/** What reading and changing wallets needs of the API process. */
+export type WalletContext = ArchiveWalletContext &
+  Parameters<typeof restoreWallet>[0] &
+  Parameters<typeof listWallets>[0] & { readonly findWallet: FindWallet }
 
 const tags = ['Wallets']
 const answer = { 200: successOf(walletSchema, 'The wallet.') }
@@ -83,14 +80,14 @@ const restore = {
   response: answer,
 }
 
-export function walletRoutes(ports: WalletRoutePorts): Routes {
-  const { findWallet, reads, reviseWallet, archiveWallet, restoreWallet } = ports
+export function walletRoutes(ctx: WalletContext): Routes {
+  const { findWallet } = ctx
   return (app) => {
     const readAccess = { scope: 'wallets:read' } as const
     app.get('/v1/wallets', { schema: list, config: readAccess }, async (request) => {
       const { limit, cursor, external_id: externalId, address, ...filter } = request.query
       const [before] = cursor === undefined ? [] : decodeCursor('wallets', 1, cursor)
-      const found = await reads.list(request.caller, {
+      const found = await listWallets(ctx, request.caller, {
         ...filter,
         externalId,
         address: address === undefined ? undefined : parseAddress(address, 'address'),
@@ -103,7 +100,7 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
 
     app.get('/v1/wallets/:wallet_id', { schema: detail, config: readAccess }, async (request) => {
       const { walletId } = await findWallet(request.caller, request.params.wallet_id)
-      const view = await reads.read(request.caller, walletId)
+      const view = await readWallet(ctx, request.caller, walletId)
       if (view.status === 'archived' && request.query.include !== 'archived') {
         throw new NotFound(
           'wallet',
@@ -129,8 +126,8 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
           ...askedTags(request.caller.scopes, tags),
           notifications: notifications && notificationsOf(notifications),
         }
-        await reviseWallet(walletId, revision, { metadata: metadataOf(request) })
-        return success(await reads.read(request.caller, walletId))
+        await reviseWallet(ctx, walletId, revision, { metadata: metadataOf(request) })
+        return success(await readWallet(ctx, request.caller, walletId))
       },
     )
 
@@ -140,8 +137,8 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       { schema: archive, config: { scope: 'wallets:write', refusals: archiveRefusals } },
       async (request) => {
         const wallet = await findWallet(request.caller, request.params.wallet_id)
-        await archiveWallet(wallet, { force: request.query.force, metadata: metadataOf(request) })
-        return success(await reads.read(request.caller, wallet.walletId))
+        await archiveWallet(ctx, wallet, { force: request.query.force, metadata: metadataOf(request) })
+        return success(await readWallet(ctx, request.caller, wallet.walletId))
       },
     )
 
@@ -155,8 +152,8 @@ export function walletRoutes(ports: WalletRoutePorts): Routes {
       async (request, reply) => {
         const wallet = await findWallet(request.caller, request.params.wallet_id)
         return replyAccepted(request, reply, {
-          accept: (metadata) => restoreWallet(wallet, { metadata }),
-          answer: async () => ({ code: 200, view: await reads.read(request.caller, wallet.walletId) }),
+          accept: (metadata) => restoreWallet(ctx, wallet, { metadata }),
+          answer: async () => ({ code: 200, view: await readWallet(ctx, request.caller, wallet.walletId) }),
         })
       },
     )

@@ -18,17 +18,13 @@ export const LIVE_MPC_PARTIES = `(SELECT count(*) FROM ${HEARTBEATS} AS heartbea
  *
  * @param mpc `null` for an hd key. An mpc key can be created when all its parties are alive, or the pool has one.
  */
-export type HasSigner = (mpc: MpcTerms | null) => Promise<boolean>
-
-export function createHasSigner(pool: Pool): HasSigner {
-  return async (mpc) => {
-    const { rows } = await pool.query<{ signer: boolean; shareholders: boolean }>({
-      name: 'has_signer',
-      text: `SELECT EXISTS (SELECT 1 FROM ${HEARTBEATS} AS heartbeats WHERE process = 'signer' AND ${FRESH}) AS signer,
-                    ${LIVE_MPC_PARTIES} >= $2
-                    OR EXISTS (SELECT 1 FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) AS shareholders`,
-      values: [mpc?.threshold ?? 0, mpc?.parties ?? 0],
-    })
-    return rows[0]?.signer === true && (mpc === null || rows[0].shareholders)
-  }
+export async function hasSigner(pool: Pool, mpc: MpcTerms | null): Promise<boolean> {
+  const { rows } = await pool.query<{ signer: boolean; shareholders: boolean }>({
+    name: 'has_signer',
+    text: `SELECT EXISTS (SELECT 1 FROM ${HEARTBEATS} AS heartbeats WHERE process = 'signer' AND ${FRESH}) AS signer,
+                  ${LIVE_MPC_PARTIES} >= $2
+                  OR EXISTS (SELECT 1 FROM mpc_keys WHERE wallet_id IS NULL AND threshold = $1 AND parties = $2) AS shareholders`,
+    values: [mpc?.threshold ?? 0, mpc?.parties ?? 0],
+  })
+  return rows[0]?.signer === true && (mpc === null || rows[0].shareholders)
 }

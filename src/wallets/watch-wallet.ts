@@ -1,9 +1,9 @@
 /** Begins to watch an address: once per tenant and chain, and never the tenant's own address. */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
-import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -30,28 +30,30 @@ export type WatchRequest = {
 }
 
 /** @throws Conflict `watch_exists` or `address_is_own_wallet`, naming the wallet; IdempotencyKeyReused */
-export type WatchWallet = (request: WatchRequest, context: { readonly metadata: Metadata }) => Promise<Accepted>
-
-export function createWatchWallet(ports: {
-  readonly log: Pick<EventLog, 'now'>
-  readonly accept: Accept
-  readonly pool: Pool
-  readonly newId: NewId
-}): WatchWallet {
-  const { log, accept, pool, newId } = ports
-  return async (request, { metadata }) => {
-    const notifications = { ...DEFAULT_NOTIFICATIONS, ...request.notifications }
-    const watching = accept(metadata, (append) => {
-      const walletId = newId('wallet')
-      const now = log.now()
-      const command = { type: 'StartWatch' as const, watch: { ...request, notifications, startedAt: now } }
-      const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
-      return append({ id: walletId, commit: { changes }, made: null })
-    })
-    return watching.catch(async (error) => {
-      throw isAddressTaken(error) ? await addressTaken(pool, metadata.tenantId, request) : error
-    })
-  }
+export async function watchWallet(
+  {
+    log,
+    accept,
+    pool,
+    newId,
+  }: Pick<Context, 'newId' | 'pool'> & {
+    readonly log: Pick<EventLog, 'now'>
+    readonly accept: Accept
+  },
+  request: WatchRequest,
+  { metadata }: { readonly metadata: Metadata },
+): Promise<Accepted> {
+  const notifications = { ...DEFAULT_NOTIFICATIONS, ...request.notifications }
+  const watching = accept(metadata, (append) => {
+    const walletId = newId('wallet')
+    const now = log.now()
+    const command = { type: 'StartWatch' as const, watch: { ...request, notifications, startedAt: now } }
+    const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
+    return append({ id: walletId, commit: { changes }, made: null })
+  })
+  return watching.catch(async (error) => {
+    throw isAddressTaken(error) ? await addressTaken(pool, metadata.tenantId, request) : error
+  })
 }
 
 async function addressTaken(pool: Pool, tenantId: string, { chainId, address }: WatchRequest): Promise<Conflict> {

@@ -9,9 +9,8 @@ import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-fil
 import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoint.ts'
 import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.ts'
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
-import { apiParts } from '../../src/compose/api-parts.ts'
+import { createApiContext } from '../../src/compose/api-context.ts'
 import { ALL_AGGREGATES, CHECKED_MODELS } from '../../src/compose/capabilities.ts'
-import { transactionParts } from '../../src/compose/transaction-parts.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
@@ -30,7 +29,7 @@ t.test('anchors', async (t) => {
   const signer = await openAuditKey({ keyFile, origin: 'example.com/test' }, async () => false)
   const file = createCheckpointFile(checkpointFile)
   const takeCheckpoint = createTakeCheckpoint({ pool, signer, file, clock: kernel.clock })
-  const { ports } = transactionParts(kernel, apiParts(kernel))
+  const ports = createApiContext(kernel)
   const requestAnchor = createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(pool) })
   const chains = kernel.chains.all.map(({ settings, agreed }) => ({ ...settings, agreed }))
   const files = { publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }

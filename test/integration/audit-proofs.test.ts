@@ -2,7 +2,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { buildAudit } from '../../src/audit/build.ts'
 import { openAuditKey, readVerifier } from '../../src/audit/checkpoints/audit-key.ts'
 import { createCheckpointFile, notesIn } from '../../src/audit/checkpoints/checkpoint-file.ts'
 import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoint.ts'
@@ -11,6 +10,7 @@ import { checkCommand, proveCommand } from '../../src/audit/commands/proof-comma
 import { openCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { checkProof } from '../../src/audit/proof/check-proof.ts'
 import { createProveEvent } from '../../src/audit/proof/prove-event.ts'
+import { auditRoutes } from '../../src/audit/routes.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
@@ -18,7 +18,7 @@ import { KEYS, startTestApp, told } from '../support/http.ts'
 const stage = await withAudit(t)
 const { pool, keyFile, checkpointFile, signer, takeCheckpoint, transfers, directory } = stage
 const publicKey = `${keyFile}.pub`
-const { send } = await startTestApp({ routes: buildAudit({ pool }) })
+const { send } = await startTestApp({ routes: auditRoutes({ pool }) })
 const get = (url: string, key: string = KEYS.full) => send({ url, headers: { authorization: `Bearer ${key}` } })
 const commands = [
   checkpointCommand((task) =>

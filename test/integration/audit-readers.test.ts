@@ -3,13 +3,13 @@
  * elsewhere.
  */
 import t from 'tap'
-import { buildAudit } from '../../src/audit/build.ts'
+import { auditRoutes } from '../../src/audit/routes.ts'
 import { withAudit } from '../support/audit.ts'
 import { historyOf, insertEvent } from '../support/event-history.ts'
 import { KEYS, startTestApp, told } from '../support/http.ts'
 
 const { pool, takeCheckpoint, transfers } = await withAudit(t)
-const { send } = await startTestApp({ routes: buildAudit({ pool }) })
+const { send } = await startTestApp({ routes: auditRoutes({ pool }) })
 const get = (url: string, key: string) => send({ url, headers: { authorization: `Bearer ${key}` } })
 
 type Shown = {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { assetAggregate, assetStreamId } from '../../src/assets/aggregate.ts'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
 import type { AssetCommand } from '../../src/assets/decider.ts'
-import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
+import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { Observation } from '../../src/balances/events.ts'
 import { createReadBalance } from '../../src/balances/read-balance.ts'
@@ -36,13 +36,12 @@ async function withReads(t: Test) {
   const { pool, log, settings, ports } = chain
   const clock = { now: Date.parse('2026-11-21T12:00:00.000Z') }
   const books = createAssetBooks(pool)
-  const resolve = createResolveAsset(books)
   const readBalance = createReadBalance({
     pool,
     clock: () => clock.now,
     findWallet: createFindWallet(createWalletFacts(pool)),
     chainOf: ports.chainOf,
-    resolveAsset: ({ tenantId }, name) => resolve(tenantId, settings, name),
+    resolveAsset: ({ tenantId }, name) => resolveAsset({ books }, tenantId, settings, name),
     assetsOf: async ({ tenantId }) => (await books.open(tenantId, settings)).all,
   })
   const { send } = await startTestApp({ routes: balanceRoutes({ readBalance }) })

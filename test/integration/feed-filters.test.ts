@@ -168,10 +168,12 @@ t.test(
     const log = await withManyEvents(t)
     const settings = { QUOTA_SKIPPED_EVENTS_PER_SECOND: '1', QUOTA_OVERRIDES: 'globex:skipped_events_per_second=1000' }
     const config = loadConfig({ DATABASE_URL: log.url, ...settings })
-    const { quotas } = composeQuotas(
-      { ...log, config, metrics: createMetrics('test') },
-      { findReplay: async () => null },
-    )
+    const { quotas } = composeQuotas({
+      ...log,
+      config,
+      metrics: createMetrics('test'),
+      findReplay: async () => null,
+    })
     const api = await serveFeed(t, log, {}, { quotas })
     const get = (query: string, key: string = KEYS.full) =>
       api.send({ url: `/v1/events?${query}`, headers: { authorization: `Bearer ${key}` } })

@@ -7,8 +7,7 @@ import { composeRecordAccusation } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
-import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
-import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
 import { withDatabase } from '../support/postgres.ts'
@@ -51,10 +50,9 @@ async function withProcesses(t: Test, env: Record<string, string>) {
 }
 
 async function requestMpc({ log, api: { pool, newId } }: { log: Kernel['log']; api: Kernel }): Promise<string> {
-  const hasSigner = createHasSigner(pool)
   const accept = createAccept({ log, pool, newId })
-  const request = createRequestWallet({ log, accept, newId, hasSigner, mpcTerms: TERMS })
-  return (await request(hdRequest({ type: 'mpc' }), { metadata: ACME })).id
+  const ctx = { log, accept, newId, pool, config: { mpc: TERMS } }
+  return (await requestWallet(ctx, hdRequest({ type: 'mpc' }), { metadata: ACME })).id
 }
 
 t.test('wallets get keys that were made ahead, and the pool is filled again', async (t: Test) => {
@@ -114,10 +112,9 @@ t.test('while parties are slow, wallets of type mpc wait and hd wallets do not',
   service.parties.onStep = () => slow
   const mpc = await Promise.all([0, 1, 2].map(() => requestMpc(service)))
   const { newId, pool } = service.api
-  const hasSigner = createHasSigner(pool)
   const accept = createAccept({ log: service.log, pool, newId })
-  const request = createRequestWallet({ log: service.log, accept, newId, hasSigner, mpcTerms: null })
-  const hd = await request(hdRequest(), { metadata: ACME })
+  const ctx = { log: service.log, accept, newId, pool, config: { mpc: null } }
+  const hd = await requestWallet(ctx, hdRequest(), { metadata: ACME })
   const active = async () => {
     const query = `SELECT wallet_id FROM wallets WHERE status = 'active' ORDER BY wallet_id`
     return (await pool.query<{ wallet_id: string }>(query)).rows.map(({ wallet_id }) => wallet_id)

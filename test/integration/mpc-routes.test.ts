@@ -1,10 +1,8 @@
 /** Mpc wallets and their shares over HTTP: requests, responses, and every refusal. */
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createSharesReads } from '../../src/mpc-wallets/read-shares.ts'
 import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { shareRoutes } from '../../src/mpc-wallets/routes.ts'
-import { createUntilRefreshed } from '../../src/mpc-wallets/wait-for-refresh.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
@@ -17,13 +15,11 @@ const CREATE = { type: 'mpc', network: 'ethereum', label: 'Main', environment: '
 
 async function withShares(t: Test) {
   const parts = await withMpcKeys(t)
-  const { pool, wakeUps } = parts
-  const ports = { ...parts, reads: createSharesReads(pool), untilRefreshed: createUntilRefreshed(pool, wakeUps) }
   const { send } = await startTestApp({
     routes: (app) => {
       openingRoutes(parts)(app)
       walletRoutes(parts)(app)
-      shareRoutes(ports)(app)
+      shareRoutes({ ...parts, newId })(app)
     },
   })
   const post = (url: string, payload?: object, headers: Record<string, string> = {}) =>

@@ -46,7 +46,7 @@ async function withService(t: Test): Promise<Stage> {
   const settings = { QUOTA_REQUESTS_IN_FLIGHT: String(IN_FLIGHT), QUOTA_BYTES_PER_SECOND: '0' }
   const config = loadConfig({ DATABASE_URL: parts.url, ...settings })
   const metrics = createMetrics('test')
-  const { quotas } = composeQuotas({ pool: parts.pool, config, metrics }, { findReplay: createFindReplay(parts.pool) })
+  const { quotas } = composeQuotas({ pool: parts.pool, config, metrics, findReplay: createFindReplay(parts.pool) })
   const gate = createGate()
   const routes: Routes = (app) => {
     openingRoutes(parts)(app)

@@ -10,8 +10,6 @@ import { loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/keys/age.ts'
 import { deleteExpiredFiles, exportWork } from '../../src/recovery/jobs.ts'
-import { createExportReads } from '../../src/recovery/read-exports.ts'
-import { createRequestExport } from '../../src/recovery/request-export.ts'
 import { recoveryRoutes } from '../../src/recovery/routes.ts'
 import { createSealExport, type SealExportPorts } from '../../src/recovery/seal-export.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
@@ -35,16 +33,12 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
   const told: string[] = []
   const { send, logged } = await startTestApp({
     routes: recoveryRoutes({
-      findWallet,
-      reads: createExportReads({ pool, wakeUps, clock: () => clock.ms }),
-      requestExport: createRequestExport({
-        log,
-        accept,
-        newId,
-        allowedRecipients,
-        judge: async () => ({}),
-        onRequested: (exportId) => told.push(`requested ${exportId}`),
-      }),
+      ...{ findWallet, pool, wakeUps, log, accept, newId },
+      clock: () => clock.ms,
+      config: { exportRecipients: allowedRecipients },
+      judge: { export: async () => ({}) },
+      logger: { warn: (fields: object) => told.push(`requested ${(fields as { export_id: string }).export_id}`) },
+      metrics: { countExport: () => undefined },
     }),
   })
   const signer = (overrides: Partial<SealExportPorts> = {}) =>

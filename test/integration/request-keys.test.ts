@@ -1,13 +1,11 @@
 /** Keys of requests that change nothing: recorded in one append with an event of their own, and rebuilt from it. */
 import t, { type Test } from 'tap'
-import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import { createChangeTransaction } from '../../src/transactions/change-transaction.ts'
-import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { speedUpTransaction } from '../../src/transactions/change-transaction.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -69,19 +67,25 @@ t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds u
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
   const metadata = { tenantId: 'acme', actor: 'test' }
   await log.append({ changes: [opened(transactionAggregate, id, command, { metadata, now: NOW })] })
-  const { speedUp } = createChangeTransaction({
-    log,
-    accept,
-    newId,
-    reads: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
-    quoteOf: () => Promise.reject(new Error('no node answers')),
-    capOf: () => 10n ** 12n,
-    emptyGas: async () => EMPTY_TRANSFER_GAS,
-    lanes: createLaneReads(pool),
-  })
+  const noNode = () => Promise.reject(new Error('no node answers'))
+  const ctx = {
+    ...{ log, accept, newId, pool },
+    transactions: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
+    quoteOf: noNode,
+    chainOf: () => ({
+      settings: { maxFeePerGasWei: 10n ** 12n },
+      agreed: { batch: noNode },
+      forks: { fork: async () => 'osaka' as const },
+      exists: noNode,
+    }),
+  }
   const keys = Array.from({ length: 12 }, (_, n) => `speed-up-${n}`)
   const ask = (key: string) =>
-    speedUp({ environment: 'mainnet', walletId: 'wal_1', transactionId: id, metadata: metadataOf(key) }, 'high')
+    speedUpTransaction(
+      ctx,
+      { environment: 'mainnet', walletId: 'wal_1', transactionId: id, metadata: metadataOf(key) },
+      'high',
+    )
   const first = await Promise.all(keys.map(ask))
   t.strictSame(new Set(first.map(({ replayed }) => replayed)), new Set([false]))
   const wishes = async () => (await typesOf(test, `transaction-${id}`)).filter((type) => type === 'SpeedUpRequested')

@@ -3,9 +3,8 @@ import { keccak256 } from 'ethers/crypto'
 import t from 'tap'
 import { DEPLOYMENT_PROXY } from '../../src/chain/nft-collection.ts'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS, readGuardProblem } from '../../src/chain/swap-guard.ts'
-import { apiParts } from '../../src/compose/api-parts.ts'
+import { createApiContext } from '../../src/compose/api-context.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { transactionParts } from '../../src/compose/transaction-parts.ts'
 import { createDeployGuard } from '../../src/swaps/deploy-guard.ts'
 import { deployGuardCommand } from '../../src/swaps/guard-command.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
@@ -20,7 +19,7 @@ t.test('the command deploys the guard and its executor once, paid by a wallet', 
   // With the database login of commands.
   const kernel: Kernel = composeKernel({ ...service.kernel.config, databaseUrl: service.urlAs('operator') }, 'command')
   t.after(() => kernel.close())
-  const { ports } = transactionParts(kernel, apiParts(kernel))
+  const ports = createApiContext(kernel)
   const clientOf = (chainId: number) => kernel.chainOf(chainId).client
   const deployGuard = createDeployGuard({
     ...ports,

@@ -14,10 +14,9 @@ import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
 import type { Ceremonies } from '../../src/keys/mpc/ceremonies.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { createRequestSignature } from '../../src/signatures/request-signature.ts'
+import { requestSignature } from '../../src/signatures/request-signature.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
-import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
@@ -106,32 +105,22 @@ async function withProcesses(t: Test, place: JobPlace) {
 
 function useCases({ log, pool, newId }: Kernel) {
   const accept = createAccept({ log, pool, newId })
-  const requestWallet = createRequestWallet({
-    log,
-    accept,
-    newId,
-    hasSigner: createHasSigner(pool),
-    mpcTerms: QUICK,
-  })
   const findWallet = createFindWallet(createWalletFacts(pool))
-  const requestSignature = createRequestSignature({
-    log,
-    accept,
-    newId,
-    findWallet,
+  const ctx = {
+    ...{ log, accept, newId, pool, findWallet },
     isManaged: async () => false,
-    refusesSpending: async () => true,
-    judge: async () => ({}),
-  })
+    config: { spendingTypedData: 'refuse', sandbox: false, mpc: QUICK } as const,
+    judge: { signature: async () => ({}), rulesTypedData: async () => false },
+  }
   const metadata = (tenantId: string) => ({ tenantId, actor: 'test' })
   const done = async (text: string, ids: readonly string[]) =>
     Number((await pool.query<{ n: string }>(text, [ids])).rows[0]?.n)
   return {
     askWallet: async (tenantId: string, mpc: typeof QUICK | null) =>
-      (await requestWallet(hdRequest({ type: mpc ? 'mpc' : 'hd', mpc }), { metadata: metadata(tenantId) })).id,
+      (await requestWallet(ctx, hdRequest({ type: mpc ? 'mpc' : 'hd', mpc }), { metadata: metadata(tenantId) })).id,
     async askSignature(tenantId: string, walletId: string, text: string) {
       const wanted = { type: 'message', text, encoding: 'utf8' } as const
-      return (await requestSignature({ environment: 'mainnet', walletId, wanted }, metadata(tenantId))).id
+      return (await requestSignature(ctx, { environment: 'mainnet', walletId, wanted }, metadata(tenantId))).id
     },
     active: (ids: readonly string[]) =>
       done(`SELECT count(*) AS n FROM wallets WHERE wallet_id = ANY ($1) AND status = 'active'`, ids),

@@ -4,7 +4,7 @@ import { change, type Loaded } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { createTransactionReads, type TransactionFilter } from '../../src/transactions/read-transactions.ts'
-import { createTransactionReadsAt } from '../../src/transactions/read-transactions-at.ts'
+import { listTransactionsAt, readTransactionAt } from '../../src/transactions/read-transactions-at.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 
@@ -14,8 +14,8 @@ const MINUTE = (n: number) => `2026-01-01T00:0${n}:00.000Z`
 async function withStory(t: Test) {
   const { pool, log, wakeUps } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
-  const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 3 })
-  const readsAt = createTransactionReadsAt({ log, reads, clock: () => Date.parse(MINUTE(9)) })
+  const transactions = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 3 })
+  const ctx = { log, transactions, clock: () => Date.parse(MINUTE(9)) }
   const id = newTransactionId()
   let loaded: Loaded<TransactionState> = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const at = async (minute: number, command: TransactionCommand) => {
@@ -36,7 +36,8 @@ async function withStory(t: Test) {
   await at(4, { type: 'RecordReorg', head: 5, now: MINUTE(4) })
   await at(5, { type: 'RecordInclusion', inclusion: { ...inclusion, blockNumber: 6, blockHash: '0xb6' } })
   await at(6, { type: 'Settle', confirmations: 4, revertReason: '', now: MINUTE(6) })
-  return { id, pool, reads, look: (time: string) => readsAt.read(OWNER, 'wal_1', id, time), readsAt, log }
+  const look = (time: string) => readTransactionAt(ctx, OWNER, 'wal_1', id, time)
+  return { id, pool, reads: transactions, look, ctx, log }
 }
 
 t.test('each time returns the state of that time', async (t: Test) => {
@@ -90,18 +91,18 @@ t.test('reads at the same time get each its transaction, exact in every digit, i
 })
 
 t.test('before its request a transaction does not exist; a future or invalid time is refused', async (t: Test) => {
-  const { id, look, readsAt } = await withStory(t)
+  const { id, look, ctx } = await withStory(t)
   await t.rejects(look('2026-01-01T00:00:59.999Z'), { type: 'not_found', code: 'transaction_not_requested_yet' })
   await t.rejects(look('2026-01-01T00:09:00.001Z'), { message: /^at is in the future/ })
   await t.rejects(look('noon'), { message: /^at must be an ISO 8601 time/ })
-  await t.rejects(readsAt.read({ ...OWNER, tenantId: 'other' }, 'wal_1', id, MINUTE(8)), {
+  await t.rejects(readTransactionAt(ctx, { ...OWNER, tenantId: 'other' }, 'wal_1', id, MINUTE(8)), {
     code: 'transaction_not_found',
   })
-  await t.rejects(readsAt.read(OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
+  await t.rejects(readTransactionAt(ctx, OWNER, 'wal_2', id, MINUTE(8)), { code: 'transaction_not_found' })
 })
 
 t.test('a list returns what existed at that time, in its state of that time, page by page', async (t: Test) => {
-  const { id: first, log, readsAt } = await withStory(t)
+  const { id: first, log, ctx } = await withStory(t)
   let second = newTransactionId()
   while (second < first) second = newTransactionId() // Within one millisecond their order is undefined.
   const opened = change(
@@ -116,7 +117,13 @@ t.test('a list returns what existed at that time, in its state of that time, pag
   )
   await log.commit([opened])
   const list = async (minute: number, filter: Partial<TransactionFilter> = {}, tenant = 'acme') => {
-    const { views, goesOnAfter } = await readsAt.list(tenant, 'wal_1', { limit: 2, ...filter }, MINUTE(minute))
+    const { views, goesOnAfter } = await listTransactionsAt(
+      ctx,
+      tenant,
+      'wal_1',
+      { limit: 2, ...filter },
+      MINUTE(minute),
+    )
     return { told: views.map(({ transaction_id: id, state }) => [id, state]), goesOnAfter }
   }
 
@@ -139,5 +146,7 @@ t.test('a list returns what existed at that time, in its state of that time, pag
   t.strictSame(await list(7, { status: 'confirmed' }), { told: [[first, 'confirmed']], goesOnAfter: null })
   t.strictSame(await list(7, { referenceId: 'second' }), { told: [[second, 'requested']], goesOnAfter: null })
   t.strictSame(await list(7, {}, 'other'), { told: [], goesOnAfter: null }, 'another tenant sees nothing')
-  await t.rejects(readsAt.list('acme', 'wal_1', { limit: 2 }, 'noon'), { message: /^at must be an ISO 8601 time/ })
+  await t.rejects(listTransactionsAt(ctx, 'acme', 'wal_1', { limit: 2 }, 'noon'), {
+    message: /^at must be an ISO 8601 time/,
+  })
 })

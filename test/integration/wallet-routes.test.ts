@@ -5,7 +5,6 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { createWalletReads } from '../../src/wallets/read-wallets.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { KEYS, startTestApp } from '../support/http.ts'
@@ -175,7 +174,8 @@ t.test('a database that does not answer is reported as 503 by every read', async
   const lost = {
     ...parts,
     findWallet: createFindWallet(createWalletFacts(pool)),
-    reads: createWalletReads({ pool, prisma: new PrismaClient({ adapter: new PrismaPg(pool) }) }),
+    pool,
+    prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }
   const { send } = await startTestApp({ routes: walletRoutes(lost) })
   for (const url of ['/v1/wallets', `/v1/wallets/${UNKNOWN_ID}`]) {

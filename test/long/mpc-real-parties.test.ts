@@ -10,13 +10,13 @@ import { startMpcParty } from '../../src/compose/mpc-party.ts'
 import type { Work } from '../../src/compose/run-process.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { loadConfig } from '../../src/config.ts'
+import type { Metadata } from '../../src/core/messages.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
-import { createRequestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
+import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import { keptPort } from '../../src/sandbox/ports.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { createRequestWallet } from '../../src/wallets/request-wallet.ts'
-import { createHasSigner } from '../../src/wallets/signer-presence.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
+import { createWalletFacts, type WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { TAG_KEY } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ALL_ALIVE, beatAs, differences, TERMS } from '../support/mpc-log-side.ts'
@@ -86,16 +86,11 @@ async function withProcesses(t: Test) {
 
 function useCases({ log, pool, newId }: Kernel) {
   const accept = createAccept({ log, pool, newId })
-  const requestWallet = createRequestWallet({
-    log,
-    newId,
-    accept,
-    hasSigner: createHasSigner(pool),
-    mpcTerms: TERMS,
-  })
+  const ctx = { log, newId, accept, pool, config: { mpc: TERMS } }
   return {
-    requestMpc: async () => (await requestWallet(hdRequest({ type: 'mpc' }), { metadata: ACME })).id,
-    requestRefresh: createRequestRefresh({ log, newId, accept }),
+    requestMpc: async () => (await requestWallet(ctx, hdRequest({ type: 'mpc' }), { metadata: ACME })).id,
+    requestRefresh: (wallet: WalletFacts, lostBy: number | null, context: { readonly metadata: Metadata }) =>
+      requestRefresh(ctx, wallet, lostBy, context),
     findWallet: (id: string) =>
       createFindWallet(createWalletFacts(pool))({ tenantId: 'acme', environment: 'mainnet' }, id),
   }

@@ -2,12 +2,9 @@
 import { AbiCoder } from 'ethers/abi'
 import type { Test } from 'tap'
 import { createAssetBooks } from '../../src/assets/asset-books.ts'
-import { createDescribeAsset } from '../../src/assets/describe-asset.ts'
-import { createFindRemoved } from '../../src/assets/find-removed.ts'
-import { createListAssets } from '../../src/assets/list-assets.ts'
-import { createRegisterAsset } from '../../src/assets/register-asset.ts'
-import { createRemoveAsset } from '../../src/assets/remove-asset.ts'
-import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
+import type { AssetChain } from '../../src/assets/asset-index.ts'
+import { describeAsset } from '../../src/assets/describe-asset.ts'
+import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { assetRoutes } from '../../src/assets/routes.ts'
 import { toChecksumAddress } from '../../src/chain/address.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
@@ -50,28 +47,15 @@ export async function withAssets(t: Test) {
   t.after(() => chains.close())
   const compose = () => {
     const books = createAssetBooks(pool)
-    const findRemoved = createFindRemoved(pool)
+    const chainOf = (chainId: number) => {
+      const chain = chains.byChainId(chainId)
+      if (chain === undefined) throw new Error('the chain is configured')
+      return chain
+    }
     return {
-      resolve: createResolveAsset(books),
-      describe: createDescribeAsset(books),
-      routes: assetRoutes({
-        chainsOf: (environment) =>
-          chains.all.map((chain) => chain.settings).filter((chain) => chain.environment === environment),
-        chainOf: (key) => chains.get(key).settings,
-        listAssets: createListAssets({ pool, books }),
-        registerAsset: createRegisterAsset({
-          log,
-          books,
-          accept,
-          findRemoved,
-          rpcOf: (chainId) => {
-            const chain = chains.byChainId(chainId)
-            if (chain === undefined) throw new Error('the chain is configured')
-            return chain.foreign
-          },
-        }),
-        removeAsset: createRemoveAsset({ pool, log, books, findRemoved }),
-      }),
+      resolve: (tenantId: string, chain: AssetChain, name: string) => resolveAsset({ books }, tenantId, chain, name),
+      describe: (tenantId: string, chain: AssetChain, id: string) => describeAsset({ books }, tenantId, chain, id),
+      routes: assetRoutes({ pool, log, accept, books, chains, chainOf }),
     }
   }
   const { routes, ...rest } = compose()

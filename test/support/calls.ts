@@ -7,7 +7,7 @@ import type { Network } from '../../src/core/networks.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { type CallRequest, prepareCall } from '../../src/transactions/prepare-call.ts'
-import type { PreparePorts } from '../../src/transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../src/transactions/send-context.ts'
 import { withAddress } from '../../src/wallets/find-wallet.ts'
 import { osakaRules } from './gas.ts'
 import { TEST_CHAIN } from './log.ts'
@@ -25,7 +25,7 @@ export const NOW = '2026-01-01T00:00:00.000Z'
 export async function withCalls(t: Test) {
   const parts = await withWallets(t)
   const { pool, log, findWallet } = parts
-  const ports: PreparePorts = {
+  const ports: PrepareContext = {
     log,
     newId,
     findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),

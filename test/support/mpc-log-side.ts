@@ -9,6 +9,7 @@ import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import type { Metadata } from '../../src/core/messages.ts'
 import { ID_PREFIXES, type NewId } from '../../src/declarations.ts'
 import type { Difference } from '../../src/event-log/compare-shadow.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
@@ -18,7 +19,7 @@ import { createGenerateKey } from '../../src/mpc-wallets/generate-key.ts'
 import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
 import { createMakeMpcWallet } from '../../src/mpc-wallets/make-mpc-wallet.ts'
 import { createRefreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
-import { createRequestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
+import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { ACME, FRESH_FOR_THE_TEST, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -112,7 +113,8 @@ export async function withMpcKeys(t: Test) {
     ...wallets,
     parties,
     ...signerOn(log, pool, parties),
-    requestRefresh: createRequestRefresh({ log, newId, accept }),
+    requestRefresh: (wallet: WalletFacts, lostBy: number | null, context: { readonly metadata: Metadata }) =>
+      requestRefresh({ log, newId, accept }, wallet, lostBy, context),
     jointKeysOf: createJointKeysOf(log),
   }
 }

@@ -5,7 +5,7 @@
 import type { Test } from 'tap'
 import { type Fork, rulesOf } from '../../src/chain/forks.ts'
 import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { composeTokenRoutes } from '../../src/compose/api-nft-tokens.ts'
+import { composeTokenRoutes } from '../../src/compose/api-nft.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
@@ -86,19 +86,13 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
 
 /** One API process. Another one on the same database shares nothing else with it. */
 export function routesOf(calls: Calls, options: NftApiOptions) {
-  const { pool, log, wakeUps, ports, requestWallet, waitForWallet, chainIdOf } = calls
+  const { pool, log, wakeUps, ports } = calls
   const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
   const { standing = new Set(), fork = 'osaka' } = options
   const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
   const collections = createCollectionReads(pool)
   const accept = createAccept({ log, pool, newId })
-  const issuerWallet = createIssuerWallet({
-    pool,
-    requestWallet,
-    waitForWallet,
-    chainIdOf,
-    fund: ({ walletId, network }) => calls.fund(walletId, network, issuerFunds),
-  })
+  const issuerWallet = createIssuerWallet(calls, ({ walletId, network }) => calls.fund(walletId, network, issuerFunds))
   const requestCollection = createRequestCollection({
     ...ports,
     gasRules: async () => rulesOf(fork),

@@ -2,7 +2,8 @@
 import type { Kernel } from '../../src/compose/kernel.ts'
 import type { CallRecord } from '../../src/transactions/events.ts'
 import { prepareCall } from '../../src/transactions/prepare-call.ts'
-import type { PreparedTransaction, PreparePorts } from '../../src/transactions/prepare-transaction.ts'
+import type { PreparedTransaction } from '../../src/transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../src/transactions/send-context.ts'
 import { createFindWallet, withAddress } from '../../src/wallets/find-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import type { LoadWallet } from './load.ts'
@@ -27,7 +28,7 @@ export async function openCalls(
   ...calls: readonly OpenCall[]
 ): Promise<string[]> {
   const findWallet = createFindWallet(createWalletFacts(pool))
-  const ports: PreparePorts = {
+  const ports: PrepareContext = {
     log,
     newId,
     findSender: async (owner, id) => withAddress(await findWallet(owner, id)),

@@ -1,7 +1,7 @@
 /** API processes with one database, without their HTTP and nodes: what they accept, judge and append is theirs. */
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
-import { apiParts } from '../../src/compose/api-parts.ts'
+import { type ComposedApi, createApiContext } from '../../src/compose/api-context.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { loadConfig } from '../../src/config.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
@@ -113,8 +113,8 @@ export async function shadow(log: EventLog, sent: SentPolicy): Promise<number> {
 
 export type ApiProcess = {
   readonly kernel: Kernel
-  readonly parts: ReturnType<typeof apiParts>
-  /** Accepts a transfer, as `createRequestTransfer` does with what its node says. @returns its id */
+  readonly parts: ComposedApi
+  /** Accepts a transfer, as `requestTransfer` does with what its node says. @returns its id */
   readonly pay: (intent?: Partial<Intent>, metadata?: Partial<Metadata>) => Promise<string>
 }
 
@@ -124,7 +124,7 @@ export async function startProcess(t: Test, url: string, n = 0): Promise<ApiProc
   const kernel = composeKernel(config, 'api', `test:${n}`)
   t.after(() => kernel.close())
   await Promise.all([1, 2].map(() => kernel.pool.query('SELECT pg_sleep(0.01)')))
-  const parts = apiParts(kernel)
+  const parts = createApiContext(kernel)
   return {
     kernel,
     parts,

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/compose/new-id.ts'
 import { type Environ, loadConfig } from '../../src/config.ts'
 import { isManagedContract } from '../../src/nft/collections/is-managed.ts'
-import { buildSignatures } from '../../src/signatures/build.ts'
+import { signatureRoutes } from '../../src/signatures/routes.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { PRODUCTION } from './config.ts'
@@ -30,7 +30,7 @@ export async function withSigning(t: Test, { signer = true, env = {} as Environ 
   const routes = [
     openingRoutes(parts),
     walletRoutes(parts),
-    buildSignatures({ ...parts, newId, config, isManaged, judge: JUDGES_NOTHING, logger }),
+    signatureRoutes({ ...parts, newId, config, isManaged, judge: JUDGES_NOTHING, logger }),
   ]
   const { send } = await startTestApp({
     routes: (app) => {

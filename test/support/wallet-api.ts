@@ -44,7 +44,7 @@ export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<str
   const metrics = createMetrics('test')
   const config = quotas && loadConfig({ DATABASE_URL: parts.url, ...quotas })
   const findReplay = createFindReplay(parts.pool)
-  const held = config && composeQuotas({ pool: parts.pool, config, metrics }, { findReplay })
+  const held = config && composeQuotas({ pool: parts.pool, config, metrics, findReplay })
   const { send } = await startTestApp({
     metrics,
     ...(held ? { quotas: held.quotas } : {}),

@@ -19,19 +19,18 @@ import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { signatureWork } from '../../src/signatures/capability.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
-import { createArchiveWallet } from '../../src/wallets/archive-wallet.ts'
+import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
-import { createWalletReads } from '../../src/wallets/read-wallets.ts'
-import { createRequestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
-import { createRestoreWallet } from '../../src/wallets/restore-wallet.ts'
-import { createReviseWallet } from '../../src/wallets/revise-wallet.ts'
-import { createHasSigner } from '../../src/wallets/signer-presence.ts'
+import { listWallets, readWallet } from '../../src/wallets/read-wallets.ts'
+import { requestWallet, type WalletRequest } from '../../src/wallets/request-wallet.ts'
+import { restoreWallet } from '../../src/wallets/restore-wallet.ts'
+import { reviseWallet } from '../../src/wallets/revise-wallet.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createWaitForWallet } from '../../src/wallets/wait-for-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
-import { createWatchWallet } from '../../src/wallets/watch-wallet.ts'
+import { createWalletFacts, type WalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { NATIVE, type TestLog, withLog } from './log.ts'
 
 /** Chains of the tests: ethereum and polygon on mainnet. */
@@ -52,32 +51,35 @@ export type WalletParts = Awaited<ReturnType<typeof withWallets>>
 /** Of the ports for hd wallets: a database without evidence of a restore. */
 export const NEVER_RESTORED = { restores: async () => 0, draw: () => 0 }
 
+/** The arguments of a use case behind the context. */
+type After<Use> = Use extends (ctx: never, ...asked: infer Asked) => unknown ? Asked : never
+
 export async function withWallets(t: Test) {
   const test = await withLog(t)
   const { pool, log, accept, wakeUps } = test
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
   t.after(() => prisma.$disconnect())
+  const ctx = {
+    ...{ log, accept, pool, wakeUps, newId, prisma },
+    findWallet: createFindWallet(createWalletFacts(pool)),
+    waitForWallet: createWaitForWallet({ pool, wakeUps }),
+    config: { mpc: { threshold: 2, parties: 3 } },
+    chains: { get: (key: ChainKey) => ({ settings: { chainId: chainIdOf(key) } }) },
+    positiveBalances: (walletId: string) => findPositive(pool, walletId),
+    describeAsset: async (_wallet: WalletFacts, assetId: string) => (assetId === NATIVE.assetId ? NATIVE : null),
+  }
   return {
     ...test,
-    reads: createWalletReads({ pool, prisma }),
-    findWallet: createFindWallet(createWalletFacts(pool)),
-    requestWallet: createRequestWallet({
-      log,
-      accept,
-      newId,
-      hasSigner: createHasSigner(pool),
-      mpcTerms: { threshold: 2, parties: 3 },
-    }),
-    watchWallet: createWatchWallet({ log, accept, pool, newId }),
-    reviseWallet: createReviseWallet(log),
-    archiveWallet: createArchiveWallet({
-      log,
-      pool,
-      positiveBalances: (walletId) => findPositive(pool, walletId),
-      describeAsset: async (_wallet, assetId) => (assetId === NATIVE.assetId ? NATIVE : null),
-    }),
-    restoreWallet: createRestoreWallet({ log, pool, accept, newId }),
-    waitForWallet: createWaitForWallet({ pool, wakeUps }),
+    ...ctx,
+    reads: {
+      read: (...asked: After<typeof readWallet>) => readWallet(ctx, ...asked),
+      list: (...asked: After<typeof listWallets>) => listWallets(ctx, ...asked),
+    },
+    requestWallet: (...asked: After<typeof requestWallet>) => requestWallet(ctx, ...asked),
+    watchWallet: (...asked: After<typeof watchWallet>) => watchWallet(ctx, ...asked),
+    reviseWallet: (...asked: After<typeof reviseWallet>) => reviseWallet(ctx, ...asked),
+    archiveWallet: (...asked: After<typeof archiveWallet>) => archiveWallet(ctx, ...asked),
+    restoreWallet: (...asked: After<typeof restoreWallet>) => restoreWallet(ctx, ...asked),
     makeHdWallet: createMakeHdWallet({ pool, log, signer: testSigner(), ...NEVER_RESTORED }),
     chainIdOf,
   }

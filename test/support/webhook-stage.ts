@@ -35,11 +35,8 @@ export async function withWebhooks(t: Test, settings?: Readonly<Record<string, s
   const parts = await withWallets(t)
   const key = await createIdentity()
   const config = loadConfig({ DATABASE_URL: parts.url, WEBHOOK_RECIPIENT: key.recipient, ...settings })
-  const routes = await composeWebhookRoutes(
-    { ...parts, newId, config, clock: Date.now },
-    parts,
-    await composeCatalogue(),
-  )
+  const ctx = { ...parts, newId, config, clock: Date.now }
+  const routes = await composeWebhookRoutes(ctx, await composeCatalogue())
   const { send } = await startTestApp({
     routes(app) {
       for (const add of routes) add(app)

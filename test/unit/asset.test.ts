@@ -5,7 +5,7 @@ import { assetAggregate } from '../../src/assets/aggregate.ts'
 import type { AssetBooks } from '../../src/assets/asset-books.ts'
 import { type AssetChain, createAssetIndex, type KnownAsset } from '../../src/assets/asset-index.ts'
 import type { AssetEvent } from '../../src/assets/events.ts'
-import { createResolveAsset } from '../../src/assets/resolve-asset.ts'
+import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import type { BursarError, ErrorItem } from '../../src/core/errors.ts'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
@@ -36,8 +36,7 @@ function resolver(first: readonly KnownAsset[] = [], later = first) {
   const books: AssetBooks = {
     open: async (_tenantId, chain, options) => createAssetIndex(chain, options?.fresh ? later : first),
   }
-  const resolve = createResolveAsset(books)
-  return (name: string, chain = ethereum) => resolve('acme', chain, name)
+  return (name: string, chain = ethereum) => resolveAsset({ books }, 'acme', chain, name)
 }
 
 async function refusal(promise: Promise<unknown>): Promise<readonly Partial<ErrorItem>[]> {

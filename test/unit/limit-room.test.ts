@@ -2,7 +2,7 @@
 import t from 'tap'
 import { watchedFor } from '../../src/contract-calls/request-call.ts'
 import type { Reservation, SpendLimit } from '../../src/core/spend-limits.ts'
-import { type RoomPorts, requireRoom } from '../../src/transactions/spends.ts'
+import { type RoomContext, requireRoom } from '../../src/transactions/spends.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'
@@ -23,7 +23,7 @@ const opening = (...reservations: readonly Reservation[]) => ({
   ...{ environment: 'mainnet' as const, walletId: 'wal_1', chainId: 1, requestedAt: NOW },
   reservations,
 })
-const ports = (newestMs: number | null, spent = 0n): RoomPorts => ({
+const ports = (newestMs: number | null, spent = 0n): RoomContext => ({
   readSpent: async (counters) => new Map(counters.map(({ counter }) => [counter, [{ bucket: BUCKET, amount: spent }]])),
   newestBlockMs: async () => newestMs,
 })

@@ -7,12 +7,12 @@ import { INTRINSIC_GAS } from '../../chain/forks.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { Accept, Accepted } from '../../event-log/accept.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../transactions/send-context.ts'
 import { withAddress } from '../../wallets/find-wallet.ts'
 import type { WalletFactsOf } from '../../wallets/wallet-facts.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 
-export type AnchorPorts = PreparePorts & {
+export type AnchorPorts = PrepareContext & {
   readonly accept: Accept
   readonly factsOf: WalletFactsOf
 }

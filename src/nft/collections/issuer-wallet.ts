@@ -6,26 +6,17 @@ import type { Pool } from 'pg'
 import { Conflict, Unavailable } from '../../core/errors.ts'
 import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
-import type { ChainKey, Network } from '../../core/networks.ts'
+import type { Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import type { RequestWallet } from '../../wallets/request-wallet.ts'
+import { type OpeningContext, requestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
-import { DEFAULT_ADDRESS_WAIT_MS, type WaitForWallet } from '../../wallets/wait-for-wallet.ts'
+import { DEFAULT_ADDRESS_WAIT_MS } from '../../wallets/wait-for-wallet.ts'
 
 export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
 
 /** Funds an issuer wallet for gas, on local chains. `null` elsewhere. */
 export type FundIssuer = ((issuer: Issuer) => Promise<void>) | null
-
-export type IssuerWalletPorts = {
-  readonly pool: Pool
-  readonly requestWallet: RequestWallet
-  readonly waitForWallet: WaitForWallet
-  /** @throws ValidationFailed `network_not_configured` */
-  readonly chainIdOf: (key: ChainKey) => number
-  readonly fund: FundIssuer
-}
 
 /**
  * The id of the issuer wallet, which has an address.
@@ -35,17 +26,20 @@ export type IssuerWalletPorts = {
  */
 export type IssuerWallet = (owner: Owner, network: Network, metadata: Metadata) => Promise<string>
 
-export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
-  const { pool, requestWallet, waitForWallet, chainIdOf, fund } = ports
+/** Keeps the requests of an owner for the same wallet in turn: made once. */
+export function createIssuerWallet(ctx: OpeningContext, fund: FundIssuer): IssuerWallet {
+  const { pool } = ctx
+  // Issuer wallets are hd wallets, whatever the terms of mpc wallets are.
+  const asking = { ...ctx, config: { mpc: null } }
   const inTurn = createInTurn()
 
   async function make(owner: Owner, network: Network, metadata: Metadata): Promise<Issuer> {
     const { environment } = owner
-    const chainId = chainIdOf({ network, environment })
+    const chainId = ctx.chains.get({ network, environment }).settings.chainId
     const externalId = externalIdOf(owner, network)
     const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId, mpc: null } as const
     const { idempotency: _, ...own } = metadata
-    const id = await requestWallet(wanted, { metadata: own }).then(
+    const id = await requestWallet(asking, wanted, { metadata: own }).then(
       (opened) => opened.id,
       async (error) => {
         if (!(error instanceof Conflict)) throw error
@@ -55,7 +49,7 @@ export function createIssuerWallet(ports: IssuerWalletPorts): IssuerWallet {
         return found.walletId
       },
     )
-    const made = await waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
+    const made = await ctx.waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
     if (made === null) {
       throw new Unavailable(
         'signer_unavailable',

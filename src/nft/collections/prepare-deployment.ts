@@ -26,11 +26,12 @@ import type { Metadata } from '../../core/messages.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparedTransaction, PreparePorts, Sender } from '../../transactions/prepare-transaction.ts'
+import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext, Sender } from '../../transactions/send-context.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
 
-export type DeploymentPorts = PreparePorts & {
+export type DeploymentPorts = PrepareContext & {
   readonly pool: Pool
   readonly codeOf: (chainId: number) => CodeLookup
 }

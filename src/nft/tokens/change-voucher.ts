@@ -13,7 +13,7 @@ import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts
 import { certainChange, type Loaded } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../transactions/send-context.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import { digestOf } from '../metadata/cid.ts'
 import { mintAggregate } from './mint-aggregate.ts'
@@ -28,7 +28,7 @@ import {
 import type { MintState } from './mint-state.ts'
 import type { FactsOf } from './voucher-facts.ts'
 
-export type ChangeVoucherPorts = PreparePorts & {
+export type ChangeVoucherPorts = PrepareContext & {
   readonly log: Pick<EventLog, 'load' | 'now'>
   readonly accept: Accept
   readonly collections: CollectionReads

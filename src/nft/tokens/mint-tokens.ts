@@ -8,7 +8,8 @@ import type { Environment } from '../../core/networks.ts'
 import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import { type PreparedTransaction, type PreparePorts, requireFuture } from '../../transactions/prepare-transaction.ts'
+import { type PreparedTransaction, requireFuture } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../transactions/send-context.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
 import { outcomeOf } from '../outcome.ts'
@@ -22,7 +23,7 @@ import { type AddressedItem, isAddressed, type RequestedMint, readItems } from '
 
 export type MintRequest = RequestedMint & { readonly collectionId: string }
 
-export type MintPorts = PreparePorts &
+export type MintPorts = PrepareContext &
   LazyMintPorts & {
     readonly accept: Accept
     readonly collections: CollectionReads

@@ -13,7 +13,7 @@ import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts
 import { certainChange } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../transactions/send-context.ts'
 import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
 import type { PinMetadata } from '../metadata/pin-metadata.ts'
@@ -22,7 +22,7 @@ import { tokenAggregate, tokenStreamId } from './token-aggregate.ts'
 import { type FreezeFate, requireThawed, type TokenCommand } from './token-decider.ts'
 import type { PublishedMetadata } from './token-events.ts'
 
-export type UpdateTokenPorts = PreparePorts & {
+export type UpdateTokenPorts = PrepareContext & {
   readonly log: Pick<EventLog, 'load' | 'now'>
   readonly accept: Accept
   readonly collections: CollectionReads

@@ -15,7 +15,8 @@ import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts
 import { opened } from '../../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../../event-log/commit.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PreparedTransaction, PreparePorts } from '../../transactions/prepare-transaction.ts'
+import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
+import type { PrepareContext } from '../../transactions/send-context.ts'
 import { findByAddress } from '../../wallets/find-by-address.ts'
 import { nftTransferAggregate } from './aggregate.ts'
 import type { NftTransfer, TransferItem } from './events.ts'
@@ -37,7 +38,7 @@ export type TransferCollection = {
   readonly contract_address: string
 }
 
-export type NftTransferPorts = PreparePorts & {
+export type NftTransferPorts = PrepareContext & {
   readonly pool: Pool
   readonly accept: Accept
   /**

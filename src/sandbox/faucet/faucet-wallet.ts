@@ -11,8 +11,7 @@ import { createAccept } from '../../event-log/accept.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
-import { createRequestWallet } from '../../wallets/request-wallet.ts'
-import { createHasSigner } from '../../wallets/signer-presence.ts'
+import { requestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import { createWaitForWallet } from '../../wallets/wait-for-wallet.ts'
 
@@ -53,15 +52,10 @@ export async function ensureFaucetWallet(
   } catch (error) {
     if (!(error instanceof NotFound)) throw error
   }
-  const request = createRequestWallet({
-    log,
-    newId,
-    accept: createAccept({ log, pool, newId }),
-    hasSigner: createHasSigner(pool),
-    mpcTerms: null,
-  })
+  const ctx = { log, pool, newId, accept: createAccept({ log, pool, newId }), config: { mpc: null } }
   const externalId = externalIdOf(network)
-  const { id } = await request(
+  const { id } = await requestWallet(
+    ctx,
     { type: 'hd', network, environment: 'mainnet', chainId, label: 'faucet', externalId, mpc: null },
     { metadata: { tenantId: FAUCET_TENANT, actor: 'operator' } },
   )

@@ -1,12 +1,12 @@
 /** Funds issuer wallets on local chains from the faucet, like any other wallet. */
 
 import { BALANCES } from '../../balances/sql.ts'
-import type { Kernel } from '../../compose/kernel.ts'
-import type { TransactionParts } from '../../compose/transaction-parts.ts'
 import { nativeAsset } from '../../core/assets.ts'
 import { NotFound, Unavailable } from '../../core/errors.ts'
 import { createWaitUntil } from '../../event-log/wait-until.ts'
 import type { Issuer } from '../../nft/collections/issuer-wallet.ts'
+import { requestTransfer } from '../../transactions/request-transfer.ts'
+import type { SendContext } from '../../transactions/send-context.ts'
 import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const AMOUNT = '1000'
@@ -18,10 +18,8 @@ const WAIT_MS = 15_000
  * Resolves once the wallet's observed balance includes the payment. @throws Unavailable `faucet_slow`,
  * `faucet_not_ready`
  */
-export function createFundIssuer(
-  { pool, wakeUps, chains }: Kernel,
-  { requestTransfer }: Pick<TransactionParts, 'requestTransfer'>,
-): (issuer: Issuer) => Promise<void> {
+export function createFundIssuer(ctx: SendContext): (issuer: Issuer) => Promise<void> {
+  const { pool, wakeUps, chains } = ctx
   const untilFunded = createWaitUntil({ wakeUps, find: (ids) => findFunded(ids) })
 
   async function findFunded(accounts: readonly string[]): Promise<Map<string, true>> {
@@ -50,7 +48,7 @@ export function createFundIssuer(
       gasPriority: 'medium',
     } as const
     const notes = { referenceId: null, memo: null, validUntil: null }
-    await requestTransfer({ ...gift, ...notes }, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
+    await requestTransfer(ctx, { ...gift, ...notes }, { tenantId: FAUCET_TENANT, actor: 'worker:api' }, 'mainnet')
     if ((await untilFunded(account, WAIT_MS)) !== null) return
     throw new Unavailable('faucet_slow', `The faucet did not pay ${address} in time: try again.`)
   }

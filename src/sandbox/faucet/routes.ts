@@ -1,6 +1,5 @@
 /** `POST /v1/sandbox/faucet`: test funds for the local chains. The route exists in the sandbox only. */
 import { Type } from '@sinclair/typebox'
-import type { Pool } from 'pg'
 import { parseRecipient } from '../../chain/address.ts'
 import { Unavailable } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
@@ -10,8 +9,8 @@ import { successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import { addressSchema, amountSchema, closedObject, idSchema, networkSchema } from '../../http/schemas.ts'
-import type { TransactionReads } from '../../transactions/read-transactions.ts'
-import type { RequestTransfer } from '../../transactions/request-transfer.ts'
+import { requestTransfer } from '../../transactions/request-transfer.ts'
+import type { SendContext } from '../../transactions/send-context.ts'
 import { FAUCET_TENANT, findFaucetWallet } from './faucet-wallet.ts'
 
 const MINED_WAIT_MS = 15_000
@@ -62,13 +61,8 @@ const faucet = {
   },
 }
 
-export type FaucetPorts = {
-  readonly pool: Pool
-  readonly requestTransfer: RequestTransfer
-  readonly reads: TransactionReads
-}
-
-export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Routes {
+export function faucetRoutes(ctx: SendContext): Routes {
+  const { pool, transactions } = ctx
   return (app) => {
     app.post(
       '/v1/sandbox/faucet',
@@ -79,11 +73,11 @@ export function faucetRoutes({ pool, requestTransfer, reads }: FaucetPorts): Rou
         return replyAccepted(request, reply, {
           async accept(metadata) {
             const { walletId } = await findFaucetWallet(pool, network)
-            return requestTransfer({ ...PLAIN, ...wanted, walletId }, faucetMetadata(metadata), 'mainnet')
+            return requestTransfer(ctx, { ...PLAIN, ...wanted, walletId }, faucetMetadata(metadata), 'mainnet')
           },
           async answer({ id }) {
-            await reads.untilMined(id, MINED_WAIT_MS)
-            const { hash, state, to, asset, amount } = await reads.readById(FAUCET_TENANT, id)
+            await transactions.untilMined(id, MINED_WAIT_MS)
+            const { hash, state, to, asset, amount } = await transactions.readById(FAUCET_TENANT, id)
             if (hash === null || !['mined', 'confirmed'].includes(state)) {
               const rule = `The payment ${id} is not in a block yet. It continues: check the balance later.`
               throw new Unavailable('faucet_slow', rule)

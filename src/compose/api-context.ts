@@ -1,0 +1,176 @@
+/**
+ * The context of the API process: what requests need of more than one capability, made once. What keeps state between requests
+ * (the books of assets, the facts of wallets, the gas of tokens, the limits of keys, the policies) is made here and nowhere else.
+ */
+import { PrismaPg } from '@prisma/adapter-pg'
+import { createLimitsOfKeys } from '../access/limits-of-keys.ts'
+import { createLimitReports } from '../access/report-limits.ts'
+import type { ApiContext } from '../api-context.ts'
+import { type AssetBooks, createAssetBooks } from '../assets/asset-books.ts'
+import { readAssetPrices } from '../assets/asset-prices.ts'
+import { describeAsset } from '../assets/describe-asset.ts'
+import { resolveAsset } from '../assets/resolve-asset.ts'
+import { createRequireReadable } from '../assets/unreadable.ts'
+import { createAvailableOf } from '../balances/available.ts'
+import { createBalanceChains } from '../balances/chain.ts'
+import { createCurrentPrices } from '../balances/current-prices.ts'
+import { findPositive } from '../balances/find-balances.ts'
+import { createReadBalance } from '../balances/read-balance.ts'
+import type { CallContext } from '../contract-calls/call-context.ts'
+import { nativeAsset } from '../core/assets.ts'
+import { usdValue } from '../core/usd-value.ts'
+import { createAccept, createFindReplay } from '../event-log/accept.ts'
+import { readNewestBlockMs } from '../follower/cursor.ts'
+import { PrismaClient } from '../generated/prisma/client.ts'
+import { isManagedCall, isManagedContract } from '../nft/collections/is-managed.ts'
+import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
+import { readSpent } from '../transactions/read-spent.ts'
+import { createTransactionReads } from '../transactions/read-transactions.ts'
+import type { SendContext } from '../transactions/send-context.ts'
+import { createTransferGas, type TransferGas } from '../transactions/transfer-gas.ts'
+import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
+import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
+import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import type { Kernel } from './kernel.ts'
+import { type PolicyParts, policyParts } from './policy-parts.ts'
+import { createRequireUsable } from './usable-networks.ts'
+
+/** Block times in milliseconds: used for estimates only. */
+const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
+const SANDBOX_BLOCK_MS = 1_000
+
+/** What capabilities are joined by, beside what their routes need. */
+export type ComposedApi = ApiContext & { readonly policies: PolicyParts }
+
+export function createApiContext(kernel: Kernel): ComposedApi {
+  const { log, logger, metrics, pool, wakeUps, newId, chainOf } = kernel
+  const books = createAssetBooks(pool)
+  const policies = policyParts(kernel, books)
+  const limitsOfKeys = createLimitsOfKeys(log)
+  const limitReports = createLimitReports({
+    log,
+    onRefusal: () => metrics.countKeyRefusal('limit'),
+    onError: (error, keyId) =>
+      logger.warn({ err: error, key_id: keyId }, 'cannot record that a limit of an API key was reached; will retry'),
+  })
+  const findWallet = createFindWallet(createWalletFacts(pool))
+  return {
+    ...kernel,
+    ...sendingParts(kernel, books),
+    ...callParts(kernel, books),
+    books,
+    policies,
+    judge: policies.judge,
+    judgeTransaction: policies.judge.transaction,
+    isJudged: policies.judge.isActive,
+    limitsOf: limitsOfKeys.of,
+    limitsOfKeys,
+    limitReports,
+    accept: limitReports.reporting(policies.denialReports.deciding(createAccept({ log, pool, newId }))),
+    findReplay: createFindReplay(pool),
+    findWallet,
+    findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
+    transactions: createTransactionReads({
+      pool,
+      wakeUps,
+      confirmationsOf: (chainId) => chainOf(chainId).settings.confirmations,
+    }),
+    positiveBalances: (walletId) => findPositive(pool, walletId),
+    describeAsset: ({ tenantId, chainId }, assetId) =>
+      describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
+    waitForWallet: createWaitForWallet(kernel),
+    isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
+    readBalance: composeReadBalance(kernel, { books, findWallet }),
+    prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
+  }
+}
+
+type SendingParts = Pick<
+  SendContext,
+  | 'resolveAsset'
+  | 'quoteOf'
+  | 'usdPriceOf'
+  | 'usdOf'
+  | 'gasRules'
+  | 'transferGas'
+  | 'completionMs'
+  | 'availableOf'
+  | 'readSpent'
+  | 'newestBlockMs'
+>
+
+/** What transactions need to know of assets, prices and chains. */
+function sendingParts(kernel: Kernel, books: AssetBooks): SendingParts {
+  const { config, pool, clock, chainOf } = kernel
+  const requireUsable = createRequireUsable(kernel)
+  const pricesOf = createCurrentPrices({ pool, clock })
+  const requireReadable = createRequireReadable(pool)
+  return {
+    async resolveAsset(asset, sender, tenantId, field) {
+      const found = await resolveAsset({ books }, tenantId, chainOf(sender.chainId).settings, asset, field)
+      await requireReadable(sender.chainId, found)
+      return found
+    },
+    async quoteOf(chainId) {
+      await requireUsable(chainId)
+      return chainOf(chainId).fees.quote()
+    },
+    async usdPriceOf(tenantId, chainId, assetId) {
+      const asset = (await books.open(tenantId, chainOf(chainId).settings)).byId(assetId)
+      // A registered token may have any symbol; and a price that is no more current would let more be spent than the limit.
+      if (asset === undefined || asset.source === 'registered') return null
+      return (await pricesOf(chainId)).get(asset.symbol)?.usd ?? null
+    },
+    async usdOf({ network, chainId }, wei) {
+      const native = nativeAsset(network, chainId)
+      const priceOf = await readAssetPrices(pool, [chainId])
+      const price = priceOf(chainId, { ...native, name: native.symbol, source: 'native' })
+      return usdValue(wei, native.decimals, price?.usd ?? null)
+    },
+    gasRules: (chainId) => chainOf(chainId).forks.rules(),
+    transferGas: createTransferGasOf(chainOf),
+    completionMs(chainId) {
+      const { network, confirmations } = chainOf(chainId).settings
+      return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])
+    },
+    availableOf: createAvailableOf(pool),
+    readSpent: (counters, now) => readSpent(pool, counters, now),
+    newestBlockMs: (chainId) => readNewestBlockMs(pool, chainId),
+  }
+}
+
+/** Each chain remembers on its own what its tokens need. */
+function createTransferGasOf(chainOf: Kernel['chainOf']): SendContext['transferGas'] {
+  const chains = new Map<number, TransferGas>()
+  return (chainId, transfer) => {
+    const transferGas = chains.get(chainId) ?? createTransferGas(chainOf(chainId))
+    chains.set(chainId, transferGas)
+    return transferGas(transfer)
+  }
+}
+
+/** What a contract call needs to know of tokens and collections. */
+function callParts({ pool, chainOf }: Kernel, books: AssetBooks): Omit<CallContext, keyof SendContext> {
+  return {
+    async tokensOf(tenantId, { chainId }) {
+      const { all } = await books.open(tenantId, chainOf(chainId).settings)
+      return all.filter(({ contract }) => contract !== null)
+    },
+    isManagedCall: (chainId, call) => isManagedCall(pool, chainId, call),
+    tokensInTransfer: ({ chainId, address }) => readTokensInTransfer(pool, chainId, address),
+  }
+}
+
+function composeReadBalance(
+  { pool, clock, chains, chainOf }: Kernel,
+  { books, findWallet }: Pick<ApiContext, 'books' | 'findWallet'>,
+): ApiContext['readBalance'] {
+  return createReadBalance({
+    pool,
+    clock,
+    findWallet,
+    chainOf: createBalanceChains(chains.all),
+    resolveAsset: (wallet, name) => resolveAsset({ books }, wallet.tenantId, chainOf(wallet.chainId).settings, name),
+    assetsOf: async (wallet) => (await books.open(wallet.tenantId, chainOf(wallet.chainId).settings)).all,
+  })
+}
