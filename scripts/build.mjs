@@ -11,7 +11,6 @@ import { bundle } from './bundle.mjs'
 import { filesBelow, fingerprint } from './fingerprint.mjs'
 import { generateDocsPage } from './generate-docs-page.mjs'
 import { generatePrisma, readStamp } from './generate-prisma.mjs'
-import { trimPackages } from './trim-packages.mjs'
 
 const require = createRequire(import.meta.url)
 
@@ -51,7 +50,6 @@ export async function build(root) {
   for (const path of sources) if (CARRIED.test(path)) copyInto(dist, root, path)
   removeOrphans(root, dist)
   await bundle(dist)
-  trimPackages(root)
   writeFileSync(stamp, wanted)
   return true
 }

@@ -54,7 +54,7 @@ export function bundleOptions(root) {
     splitting: true,
     platform: 'node',
     format: 'esm',
-    target: 'node20',
+    target: 'node22',
     external: OUTSIDE,
     plugins: [ownModules((path) => addressOf(root, path))],
     logLevel: 'error',

@@ -34,7 +34,7 @@ export async function bundle(dist) {
     splitting: true,
     platform: 'node',
     format: 'esm',
-    target: 'node20',
+    target: 'node22',
     external: UNPACKED,
     banner: { js: COMMON_JS },
     plugins: [ownModules((path) => addressInDist(dist, path))],

@@ -1,11 +1,10 @@
 /** Types of Solidity's ABI with the size of their encoding. Each has bounded depth and size. */
 import type { ParamType } from 'ethers/abi'
+import { parseScalar, type ScalarType } from '../core/scalar-values.ts'
 
+/** A `ValueType`. */
 type Kind =
-  | { readonly kind: 'bool' | 'string' | 'address' }
-  | { readonly kind: 'integer'; readonly signed: boolean; readonly bits: number }
-  /** `size` in bytes; `null` for any number. */
-  | { readonly kind: 'bytes'; readonly size: number | null }
+  | ScalarType
   /** `length` is `null` for any number of items. */
   | { readonly kind: 'array'; readonly of: AbiType; readonly length: number | null }
   | { readonly kind: 'tuple'; readonly of: readonly AbiParam[] }
@@ -86,16 +85,10 @@ function readArray(
 }
 
 function readScalar(type: string): AbiType {
-  const fixed = { isDynamic: false, words: 1 } as const
-  if (type === 'bool' || type === 'address') return { kind: type, ...fixed }
-  if (type === 'string') return { kind: 'string', isDynamic: true, words: 1 }
-  if (type === 'bytes') return { kind: 'bytes', size: null, isDynamic: true, words: 1 }
-  const [, size] = /^bytes([1-9]\d?)$/.exec(type) ?? []
-  if (size !== undefined && Number(size) <= 32) return { kind: 'bytes', size: Number(size), ...fixed }
-  const [, unsigned, width] = /^(u?)int([1-9]\d{0,2})$/.exec(type) ?? []
-  const bits = Number(width)
-  if (width === undefined || bits % 8 !== 0 || bits > 256) throw new TypeRefused(`has the unknown type ${type}`)
-  return { kind: 'integer', signed: unsigned === '', bits, ...fixed }
+  const scalar = parseScalar(type)
+  if (scalar === null) throw new TypeRefused(`has the unknown type ${type}`)
+  const isDynamic = scalar.kind === 'string' || (scalar.kind === 'bytes' && scalar.size === null)
+  return { ...scalar, isDynamic, words: 1 }
 }
 
 function words(params: readonly AbiParam[]): number {

@@ -1,11 +1,10 @@
 /**
  * One JSON-RPC server over HTTP with keep-alive connections. A post returns either the body of a response or the reason
  * why there is none; it never throws and never exceeds its time limit.
- *
- * Uses node:http because global fetch costs two to three times the CPU per request (measured against anvil).
  */
 import http from 'node:http'
 import https from 'node:https'
+import { type Answer, NoResponse, post } from './http-post.ts'
 import { type RpcFailure, unavailable } from './json-rpc.ts'
 
 /** Enough for a follower, a submitter and the reads of many requests; more would only queue in the node. */
@@ -40,33 +39,26 @@ export type TransportOptions = {
 }
 
 export function createHttpTransport(options: TransportOptions): HttpTransport {
+  const { timeoutMs, maxResponseBytes = MAX_RESPONSE_BYTES } = options
   const url = new URL(options.url)
-  const secure = url.protocol === 'https:'
   const settings = { keepAlive: true, keepAliveMsecs: 1_000, maxSockets: MAX_SOCKETS, timeout: IDLE_SOCKET_MS }
-  const agent = secure ? new https.Agent(settings) : new http.Agent(settings)
-  const send = secure ? https.request : http.request
-  const maxBytes = options.maxResponseBytes ?? MAX_RESPONSE_BYTES
+  const agent = url.protocol === 'https:' ? new https.Agent(settings) : new http.Agent(settings)
   let closed = false
 
-  function attempt(body: string, signal: AbortSignal, fresh: boolean): Promise<TransportReply> {
-    return new Promise((resolve) => {
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-      const request = send(url, { agent: fresh ? false : agent, method: 'POST', headers, signal }, (response) => {
-        readReply(response, maxBytes, signal).then(resolve, (error: Error) => resolve(broken(error, signal)))
-      })
-      request.on('error', (error) => {
-        // The server closed the idle connection while the request was being written: it read nothing, so send it again.
-        const stale = request.reusedSocket && !fresh && !signal.aborted && !closed
-        resolve(stale ? attempt(body, signal, true) : cut(error, body, signal))
-      })
-      request.end(body)
-    })
-  }
-
   return {
-    post: async (body) => {
-      const signal = AbortSignal.timeout(options.timeoutMs)
-      return closed ? broken(new Error('the client is closed'), signal) : attempt(body, signal, false)
+    async post(body) {
+      if (closed) return broken(new Error('the client is closed'))
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+      const isStale = () => !closed
+      const enoughBytes = maxResponseBytes + 1
+      try {
+        return judge(
+          await post({ url, agent, againThrough: false, isStale, headers, body, timeoutMs, enoughBytes }),
+          enoughBytes,
+        )
+      } catch (error) {
+        return cut(error as Error, body)
+      }
     },
     close: () => {
       closed = true
@@ -75,38 +67,17 @@ export function createHttpTransport(options: TransportOptions): HttpTransport {
   }
 }
 
-async function readReply(
-  response: http.IncomingMessage,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<TransportReply> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > maxBytes) {
-      response.destroy()
-      return refused('too_large', `the response is larger than ${maxBytes} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  if (!response.complete) return broken(new Error('the response was truncated'), signal)
-  return judge(response, Buffer.concat(chunks).toString('utf8'))
-}
-
-function judge(response: http.IncomingMessage, text: string): TransportReply {
-  const status = response.statusCode ?? 0
+function judge({ status, retryAfterMs, body, end, error }: Answer, enoughBytes: number): TransportReply {
+  if (end === 'enough') return refused('too_large', `the response is larger than ${enoughBytes - 1} bytes`)
+  if (end === 'late') return broken(new NoResponse())
+  if (end === 'cut') return broken(error ?? new Error('the response was truncated'))
+  const text = body.toString('utf8')
   if (status >= 200 && status < 300) return { ok: true, text }
-  if (status === 429) return refused('rate_limited', 'HTTP 429', readRetryAfter(response.headers['retry-after']))
+  if (status === 429) return refused('rate_limited', 'HTTP 429', retryAfterMs ?? 0)
   if (status === 413) return refused('too_large', 'HTTP 413')
   // Some servers send a JSON-RPC error with HTTP 400 or 500; gateways send an HTML page with 502 to 504.
   if (status < 502 && text.includes('"jsonrpc"')) return { ok: true, text }
-  return refused('http_status', `HTTP ${status}`, readRetryAfter(response.headers['retry-after']))
-}
-
-function readRetryAfter(header: string | undefined): number {
-  const seconds = Number(header)
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0
+  return refused('http_status', `HTTP ${status}`, retryAfterMs ?? 0)
 }
 
 function refused(
@@ -118,17 +89,16 @@ function refused(
 }
 
 /** The connection broke while a large body was written: the same requests may succeed in smaller batches. */
-function cut(error: Error, body: string, signal: AbortSignal): TransportReply {
+function cut(error: Error, body: string): TransportReply {
   const { code = '' } = error as NodeJS.ErrnoException
-  const isTooLarge = !signal.aborted && CUTS.has(code) && body.length >= LARGE_BODY_BYTES
-  return isTooLarge
-    ? refused('too_large', `${code} while sending a body of ${body.length} bytes`)
-    : broken(error, signal)
+  const isTooLarge = CUTS.has(code) && body.length >= LARGE_BODY_BYTES
+  return isTooLarge ? refused('too_large', `${code} while sending a body of ${body.length} bytes`) : broken(error)
 }
 
-function broken(error: Error, signal: AbortSignal): TransportReply {
-  const failure = signal.aborted
-    ? unavailable('timeout', 'no response in time')
-    : unavailable('network', (error as NodeJS.ErrnoException).code ?? error.message)
+function broken(error: Error): TransportReply {
+  const failure =
+    error instanceof NoResponse
+      ? unavailable('timeout', 'no response in time')
+      : unavailable('network', (error as NodeJS.ErrnoException).code ?? error.message)
   return { ok: false, error: failure, retryAfterMs: 0 }
 }

@@ -2,11 +2,11 @@
  * Parses typed data (EIP-712) in the format of `eth_signTypedData_v4`. Accepted data is recorded and signed in one
  * strict form with the same digest as the input; refused data leaves no trace.
  */
+import { createTupleReader, type Member, type ValueRules } from '../chain/abi-values.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { createMistakes, type Mistakes } from '../core/mistakes.ts'
 import type { SignedTypedData } from './events.ts'
-import { type Declaration, type Field, readTypes } from './read-types.ts'
-import { createValueReader } from './read-values.ts'
+import { type Declaration, readTypes } from './read-types.ts'
 import { parseShape } from './shapes.ts'
 
 /** Domain, types and message together. The largest orders of marketplaces have a tenth. */
@@ -19,6 +19,20 @@ export type SentTypedData = {
   readonly primaryTypes: Readonly<Record<string, string>>
   readonly message: Readonly<Record<string, unknown>>
 }
+
+const VALUES: ValueRules = {
+  // Hashing one takes about 20 µs, during which the event loop is blocked.
+  maxValues: 2_048,
+  tooMany: (count) =>
+    `is value number ${count}, but at most ${VALUES.maxValues} values can be signed: sign a hash of them`,
+  text: 'must be text',
+  hexIntegers: true,
+  tuplesAreLists: false,
+  wrongTuple: () => 'must be an object with the fields of its type',
+  unknownMember: { rule: 'is not a field of its type and would not be signed', advice: 'omit it, or declare it' },
+}
+
+type Values = Readonly<Record<string, unknown>> | undefined
 
 /** In the order of EIP-712, which determines the hash. */
 const DOMAIN_FIELDS: readonly Declaration[] = [
@@ -43,12 +57,12 @@ export function readTypedData(sent: SentTypedData, chainId: number): SignedTyped
     const rule = `must be ${primaryType}, the type that no other type refers to: send it, or omit the field`
     mistakes.note([field], 'not_allowed', rule)
   }
-  const reader = createValueReader(structs, mistakes)
+  const readStruct = createTupleReader(mistakes, VALUES)
   const present = DOMAIN_FIELDS.filter(({ name }) => Object.hasOwn(sent.domain, name))
-  const domain = reader.struct(present.flatMap(toField), sent.domain, ['domain'])
+  const domain = readStruct(present.flatMap(toMember), sent.domain, ['domain']) as Values
   requireDomain(mistakes, present, declaredDomain)
   requireChain(mistakes, domain?.chainId, chainId)
-  const message = reader.struct(structs.get(primaryType) ?? [], sent.message, ['message'])
+  const message = readStruct(structs.get(primaryType) ?? [], sent.message, ['message']) as Values
   mistakes.settle()
   if (domain === undefined || message === undefined)
     throw new Error('a value that was not read must be reported as a mistake')
@@ -57,12 +71,12 @@ export function readTypedData(sent: SentTypedData, chainId: number): SignedTyped
   return { domain: { ...names, ...(named === undefined ? {} : { chainId }) }, types, message }
 }
 
-function toDeclaration({ name, type }: Field): Declaration {
+function toDeclaration({ name, type }: Declaration): Declaration {
   return { name, type }
 }
 
-function toField(declaration: Declaration): Field[] {
-  const shape = parseShape(declaration.type)
+function toMember(declaration: Declaration): Member[] {
+  const shape = parseShape(declaration.type, new Map())
   return shape === null ? [] : [{ ...declaration, shape }]
 }
 

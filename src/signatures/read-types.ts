@@ -2,13 +2,12 @@
  * Parses the types of typed data. Accepted types are a tree of well-formed structs below one primary type, which every
  * library hashes identically and in time bounded by its size.
  */
+import type { Member } from '../chain/abi-values.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import { adviceFor, createMistakes, type Mistakes } from '../core/mistakes.ts'
-import { isFieldName, isStructName, parseShape, type Shape, structIn } from './shapes.ts'
+import { isFieldName, isStructName, parseShape, type Structs, structIn } from './shapes.ts'
 
 export type Declaration = { readonly name: string; readonly type: string }
-export type Field = Declaration & { readonly shape: Shape }
-export type Structs = ReadonlyMap<string, readonly Field[]>
 export type Types = { readonly structs: Structs; readonly primaryType: string }
 
 const MAX_STRUCTS = 64
@@ -29,14 +28,21 @@ export function readTypes(declared: Readonly<Record<string, readonly Declaration
     mistakes.note(['types'], 'too_many', `declares ${names.length} types, but at most ${MAX_STRUCTS} are allowed`)
     mistakes.settle()
   }
-  const structs = new Map(names.map((name) => [name, readStruct(mistakes, name, declared[name] ?? [])]))
+  // A type may refer to one that is read after it.
+  const structs = new Map(names.map((name): [string, Member[]] => [name, []]))
+  for (const [name, fields] of structs) fields.push(...readStruct(mistakes, name, declared[name] ?? [], structs))
   for (const [name, fields] of structs) requireKnown(mistakes, name, fields, names)
   mistakes.settle()
   requireFinite(structs)
   return { structs, primaryType: primaryOf(structs) }
 }
 
-function readStruct(mistakes: Mistakes, name: string, declarations: readonly Declaration[]): readonly Field[] {
+function readStruct(
+  mistakes: Mistakes,
+  name: string,
+  declarations: readonly Declaration[],
+  structs: Structs,
+): readonly Member[] {
   const path = ['types', name]
   if (!isStructName(name)) {
     const rule =
@@ -48,7 +54,7 @@ function readStruct(mistakes: Mistakes, name: string, declarations: readonly Dec
     return []
   }
   const seen = new Set<string>()
-  return declarations.flatMap(({ name: field, type }, index): Field[] => {
+  return declarations.flatMap(({ name: field, type }, index): Member[] => {
     const place = [...path, index]
     if (!isFieldName(field)) {
       const rule = 'must be a field name: letters, digits, "_" and "$", no digit first'
@@ -56,7 +62,7 @@ function readStruct(mistakes: Mistakes, name: string, declarations: readonly Dec
     }
     if (seen.has(field)) mistakes.note([...place, 'name'], 'duplicate', 'has the same field twice: remove one of them')
     seen.add(field)
-    const shape = parseShape(type)
+    const shape = parseShape(type, structs)
     if (shape === null) mistakes.note([...place, 'type'], 'invalid_type', ruleFor(type))
     return shape === null ? [] : [{ name: field, type, shape }]
   })
@@ -69,9 +75,9 @@ function ruleFor(type: string): string {
   return alias === null ? rule : `${rule}: write ${alias[1]}256${alias[2] ?? ''} for ${type}`
 }
 
-function requireKnown(mistakes: Mistakes, name: string, fields: readonly Field[], names: readonly string[]): void {
-  for (const [index, { shape }] of fields.entries()) {
-    const struct = structIn(shape)
+function requireKnown(mistakes: Mistakes, name: string, fields: readonly Member[], names: readonly string[]): void {
+  for (const [index, { type }] of fields.entries()) {
+    const struct = structIn(type)
     if (struct === null || names.includes(struct) || mistakes.isFull()) continue
     const advice = adviceFor(struct, names, 'declare it, or use an EIP-712 type')
     mistakes.note(
@@ -84,7 +90,7 @@ function requireKnown(mistakes: Mistakes, name: string, fields: readonly Field[]
 
 /** The structs that a struct refers to, each once. */
 function childrenOf(structs: Structs, name: string): ReadonlySet<string> {
-  const children = (structs.get(name) ?? []).map(({ shape }) => structIn(shape))
+  const children = (structs.get(name) ?? []).map(({ type }) => structIn(type))
   return new Set(children.filter((child) => child !== null))
 }
 

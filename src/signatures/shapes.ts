@@ -1,13 +1,9 @@
-/** The types of EIP-712: their notation and the form of their values. */
+/** The notation of the types of EIP-712. */
+import type { Member, ValueType } from '../chain/abi-values.ts'
+import { parseScalar } from '../core/scalar-values.ts'
 
-export type Shape =
-  | { readonly kind: 'bool' | 'string' | 'address' }
-  | { readonly kind: 'integer'; readonly signed: boolean; readonly bits: number }
-  /** `size` in bytes; `null` for any number. */
-  | { readonly kind: 'bytes'; readonly size: number | null }
-  /** `length` is `null` for any number of items. */
-  | { readonly kind: 'array'; readonly of: Shape; readonly length: number | null }
-  | { readonly kind: 'struct'; readonly name: string }
+/** The fields of each declared struct. */
+export type Structs = ReadonlyMap<string, readonly Member[]>
 
 /**
  * A Solidity identifier. A name becomes part of the hashed text: with a bracket, a comma or a space, two different
@@ -34,12 +30,17 @@ export function isStructName(text: string): boolean {
   return STRUCT_NAME.test(text) && !RESERVED.test(text) && text !== PROTOTYPE
 }
 
-/** Parses a declared type: `uint256`, `bytes32[2][]`, `Person[]`. `null` when invalid. */
-export function parseShape(text: string): Shape | null {
+/**
+ * Parses a declared type: `uint256`, `bytes32[2][]`, `Person[]`. `null` when invalid.
+ *
+ * @param structs a struct becomes a tuple of its fields here, which may be read later; an unknown one has no fields
+ */
+export function parseShape(text: string, structs: Structs): ValueType | null {
   const [, base = '', brackets = ''] = DECLARED.exec(text) ?? []
   const lengths = brackets === '' ? [] : brackets.slice(1, -1).split('][')
   if (lengths.length > MAX_DIMENSIONS) return null
-  let shape = parseBase(base)
+  let shape: ValueType | null = parseScalar(base)
+  if (shape === null && isStructName(base)) shape = { kind: 'tuple', of: structs.get(base) ?? [] }
   for (const length of lengths) {
     if (shape === null || (length !== '' && !LENGTH.test(length))) return null
     shape = { kind: 'array', of: shape, length: length === '' ? null : Number(length) }
@@ -47,21 +48,8 @@ export function parseShape(text: string): Shape | null {
   return shape
 }
 
-function parseBase(text: string): Shape | null {
-  if (text === 'bool' || text === 'string' || text === 'address') return { kind: text }
-  if (text === 'bytes') return { kind: 'bytes', size: null }
-  const [, size] = /^bytes([1-9]\d?)$/.exec(text) ?? []
-  if (size !== undefined && Number(size) <= 32) return { kind: 'bytes', size: Number(size) }
-  const [, unsigned, width] = /^(u?)int([1-9]\d{0,2})$/.exec(text) ?? []
-  if (width !== undefined) {
-    const bits = Number(width)
-    return bits % 8 === 0 && bits <= 256 ? { kind: 'integer', signed: unsigned === '', bits } : null
-  }
-  return isStructName(text) ? { kind: 'struct', name: text } : null
-}
-
-/** The struct in a shape, directly or as array items; `null` for none. */
-export function structIn(shape: Shape): string | null {
-  if (shape.kind === 'array') return structIn(shape.of)
-  return shape.kind === 'struct' ? shape.name : null
+/** The struct in a valid type, directly or as array items; `null` for none. */
+export function structIn(type: string): string | null {
+  const [base = ''] = type.split('[', 1)
+  return parseScalar(base) === null ? base : null
 }

@@ -1,7 +1,5 @@
 /** Sends one delivery over HTTP and says what became of it. Never throws: whatever a receiver does is an outcome. */
-import http from 'node:http'
-import https from 'node:https'
-import { urlToHttpOptions } from 'node:url'
+import { post as postOverHttp } from '../chain/http-post.ts'
 import { AddressRefused, type Agents } from './connect-safely.ts'
 import type { SignedHeaders } from './signature.ts'
 
@@ -25,7 +23,7 @@ export type Posted = {
   /** The beginning of the response. */
   readonly response: string
   readonly durationMs: number
-  /** What the receiver asked for (RFC 9110, Retry-After); `null` for nothing. */
+  /** What the receiver asked for; `null` for nothing. */
   readonly retryAfterMs: number | null
 }
 
@@ -47,9 +45,22 @@ export function createPost(settings: {
       'user-agent': userAgent,
     }
     try {
-      const { status, retryAfter, text } = await request({ url, agents, startedAt, timeoutMs, headers: all, body })
-      const retryAfterMs = readRetryAfter(retryAfter)
-      return { outcome: outcomeOf(status), status, error: null, response: text, durationMs: durationMs(), retryAfterMs }
+      const target = new URL(url)
+      const agent = target.protocol === 'https:' ? agents.https : agents.http
+      const answer = await postOverHttp({
+        url: target,
+        agent,
+        againThrough: agent,
+        isStale: isReset,
+        headers: all,
+        body,
+        timeoutMs,
+        enoughBytes: KEPT_BYTES,
+      })
+      const { status, retryAfterMs } = answer
+      // A response that breaks off, or goes on for ever, has said its status before.
+      const response = shown(answer.body.subarray(0, KEPT_BYTES).toString('utf8'))
+      return { outcome: outcomeOf(status), status, error: null, response, durationMs: durationMs(), retryAfterMs }
     } catch (error) {
       const outcome = error instanceof AddressRefused ? 'refused' : 'failed'
       const reason = shown(reasonOf(error))
@@ -58,74 +69,12 @@ export function createPost(settings: {
   }
 }
 
-type Request = {
-  readonly url: string
-  readonly agents: Agents
-  /** By the clock of the process. What is sent again, on another connection, gets no more time. */
-  readonly startedAt: number
-  readonly timeoutMs: number
-  readonly headers: http.OutgoingHttpHeaders
-  readonly body: string
-}
-
-type Response = { readonly status: number; readonly retryAfter: string | undefined; readonly text: string }
-
-/** Events instead of streams and signals that are awaited: these took more CPU than all the rest of a delivery. */
-function request(asked: Request): Promise<Response> {
-  const { url, agents, startedAt, timeoutMs, headers, body } = asked
-  const target = new URL(url)
-  const isEncrypted = target.protocol === 'https:'
-  const options = {
-    ...urlToHttpOptions(target),
-    method: 'POST',
-    agent: isEncrypted ? agents.https : agents.http,
-    headers,
-  }
-  return new Promise((resolve, reject) => {
-    const sent = isEncrypted ? https.request(options) : http.request(options)
-    let end = () => void sent.destroy(new Error(`no response within ${timeoutMs / 1_000} s`))
-    const timer = setTimeout(() => end(), startedAt + timeoutMs - performance.now())
-    sent.once('response', (response) => {
-      end = () => void response.destroy()
-      readBeginning(response, (text) => {
-        clearTimeout(timer)
-        resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], text })
-      })
-    })
-    // 101 hands over the connection.
-    sent.once('upgrade', ({ statusCode = 0 }, socket) => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve({ status: statusCode, retryAfter: undefined, text: '' })
-    })
-    sent.on('error', (error) => {
-      clearTimeout(timer)
-      // The receiver closed a connection that was kept: that says nothing of this request.
-      if (sent.reusedSocket && isReset(error)) resolve(request(asked))
-      else reject(error)
-    })
-    sent.end(body)
-  })
-}
-
-/** A response that breaks off, or goes on for ever, has said its status before. */
-function readBeginning(response: http.IncomingMessage, done: (text: string) => void): void {
-  const kept: Buffer[] = []
-  let length = 0
-  response.on('data', (chunk: Buffer) => {
-    kept.push(chunk)
-    length += chunk.length
-    if (length >= KEPT_BYTES) response.destroy()
-  })
-  response.on('error', () => undefined)
-  response.once('close', () => done(shown(Buffer.concat(kept).subarray(0, KEPT_BYTES).toString('utf8'))))
-}
-
 /** A receiver chooses its text, and PostgreSQL has no text with the character 0. */
 function shown(text: string): string {
   return text.slice(0, KEPT_BYTES).replaceAll('\0', '\uFFFD')
 }
 
+/** The receiver closed a connection that was kept: that says nothing of this request. */
 function isReset(error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
@@ -141,13 +90,6 @@ const LATER: ReadonlySet<number> = new Set([408, 425, 429])
 /** Whether a receiver that works has answered that it does not take this delivery: it may take others. */
 export function isRefusal({ outcome, status }: Pick<Posted, 'outcome' | 'status'>): boolean {
   return outcome === 'failed' && status !== null && status < 500 && !LATER.has(status)
-}
-
-function readRetryAfter(header: string | undefined): number | null {
-  if (header === undefined) return null
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000
-  const at = Date.parse(header)
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now())
 }
 
 function reasonOf(error: unknown): string {
