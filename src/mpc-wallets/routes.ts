@@ -1,6 +1,10 @@
 /** HTTP routes that read, refresh and recover the key shares of mpc wallets. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Pool } from 'pg'
 import type { ApiContext } from '../api-context.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
@@ -9,7 +13,10 @@ import { keyIdOf } from './key-of-wallet.ts'
 import { createSharesReads } from './read-shares.ts'
 import { requestRefresh } from './request-refresh.ts'
 import { recoverBody, refreshSchema, sharesSchema } from './schemas.ts'
-import { createUntilRefreshed, DEFAULT_REFRESH_WAIT_MS } from './wait-for-refresh.ts'
+import { OPEN } from './sql.ts'
+
+/** Default time that a request waits, ms: a ceremony takes a second or two when all parties are alive. */
+const DEFAULT_REFRESH_WAIT_MS = 10_000
 
 type ShareContext = Parameters<typeof requestRefresh>[0] & Pick<ApiContext, 'findWallet' | 'pool' | 'wakeUps'>
 
@@ -111,4 +118,16 @@ export function shareRoutes(ctx: ShareContext): Routes {
       begin(request, reply, { walletId: request.params.wallet_id, lostBy: request.body.party }),
     )
   }
+}
+
+/** By refresh: resolves once it has succeeded or failed, or with `null` after the timeout. */
+function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): WaitUntil<unknown> {
+  return waitUntilRow<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>(
+    { pool, wakeUps },
+    {
+      name: 'ended_refreshes',
+      text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
+      id: 'refresh_id',
+    },
+  )
 }

@@ -1,15 +1,22 @@
 /** HTTP routes that sign messages and typed data, and read signatures. */
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Pool } from 'pg'
 import type { Context } from '../context.ts'
+import { NotFound } from '../core/errors.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
+import type { WakeUps } from '../event-log/wake-ups.ts'
 import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { readSignature } from './read-signatures.ts'
 import { requestSignature, type SignatureContext, type SignatureRequest, type Wanted } from './request-signature.ts'
 import { messageBody, signatureParams, signatureSchema, typedDataBody, walletParams } from './schemas.ts'
-import { createWaitForSignature, DEFAULT_SIGNATURE_WAIT_MS } from './wait-for-signature.ts'
+import { COLUMNS, type SignatureRow, type SignatureView, toView } from './view.ts'
+
+/** Default time that a request waits, ms: also mpc parties that are busy have signed by then. */
+const DEFAULT_SIGNATURE_WAIT_MS = 10_000
 
 type RouteContext = SignatureContext & Pick<Context, 'pool' | 'wakeUps'>
 
@@ -117,4 +124,30 @@ export function toMessage({ message: text, encoding = 'utf8' }: Static<typeof me
 
 export function toTypedData({ domain, types, message, ...named }: Static<typeof typedDataBody>): Wanted {
   return { type: 'typed_data', sent: { domain, types, message, primaryTypes: named } }
+}
+
+/** @throws NotFound `signature_not_found` when the tenant's wallet has no such signature */
+async function readSignature(
+  pool: Pool,
+  tenantId: string,
+  walletId: string,
+  signatureId: string,
+): Promise<SignatureView> {
+  const { rows } = await pool.query<SignatureRow>({
+    name: 'read_signature',
+    text: `SELECT ${COLUMNS.join(', ')} FROM signatures WHERE signature_id = $1`,
+    values: [signatureId],
+  })
+  const [row] = rows
+  if (row === undefined || row.tenant_id !== tenantId || row.wallet_id !== walletId) throw new NotFound('signature')
+  return toView(row)
+}
+
+/** By signature: resolves once a signer has made it, or with `null` after the timeout. */
+function createWaitForSignature(ports: { readonly pool: Pool; readonly wakeUps: WakeUps }): WaitUntil<unknown> {
+  return waitUntilRow<Pick<Row<'signatures'>, 'signature_id'>>(ports, {
+    name: 'made_signatures',
+    text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
+    id: 'signature_id',
+  })
 }

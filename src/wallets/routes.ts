@@ -1,19 +1,22 @@
 /** HTTP routes that read, update, archive and restore wallets. */
 import { Type } from '@sinclair/typebox'
 import { parseAddress } from '../chain/address.ts'
+import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
+import type { Metadata } from '../core/messages.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { closedObject, oneOf } from '../http/schemas.ts'
+import { walletAggregate } from './aggregate.ts'
 import { type ArchiveWalletContext, archiveWallet } from './archive-wallet.ts'
 import { askedTags } from './asked-tags.ts'
+import type { Revision } from './decider.ts'
 import type { FindWallet } from './find-wallet.ts'
 import { listWallets, readWallet } from './read-wallets.ts'
 import { restoreWallet } from './restore-wallet.ts'
-import { reviseWallet } from './revise-wallet.ts'
 import { listQuery, notificationsOf, reviseBody, walletPageSchema, walletParams, walletSchema } from './schemas.ts'
 import type { WalletView } from './view.ts'
 
@@ -158,4 +161,19 @@ export function walletRoutes(ctx: WalletContext): Routes {
       },
     )
   }
+}
+
+/**
+ * Changes what an owner may change of a wallet: its label, its tags, and the notifications of a watched one. Omitted fields do
+ * not change; all changes are made, or none.
+ *
+ * @throws Conflict `wallet_archived`; ValidationFailed `watch_wallets_only`
+ */
+export async function reviseWallet(
+  { log }: Pick<Context, 'log'>,
+  walletId: string,
+  revision: Revision,
+  { metadata }: { readonly metadata: Metadata },
+): Promise<void> {
+  await log.execute(walletAggregate, walletId, { type: 'Revise', revision, now: log.now() }, { metadata })
 }
