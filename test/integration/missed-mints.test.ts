@@ -5,6 +5,7 @@ import { toQuantity } from '../../src/chain/hex.ts'
 import { encodeMint } from '../../src/chain/nft.ts'
 import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { EFFECT_RULES } from '../../src/compose/capabilities.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { createResolveNonces, type ResolveNoncesPorts } from '../../src/transactions/resolve-nonces.ts'
 import { digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
@@ -44,7 +45,7 @@ t.test('its success is told by its transaction, as no log of the contract is rec
       log: {
         now: () => '2026-11-29T12:00:00.000Z',
         loadMany: async () => [{ id: 'tx_1', state, version: 2, hash: '' }],
-        append: async ({ changes }: { changes: typeof appended }) => appended.push(...changes),
+        commit: createCommit(async ({ changes }) => void appended.push(...changes)),
       },
       walkedHash: async () => null,
       inTurn: (task: () => Promise<unknown>) => task(),

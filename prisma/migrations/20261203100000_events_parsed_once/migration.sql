@@ -1,5 +1,4 @@
--- The append parses the data of an event once. Each of its functions did, and the insertion: for a request with three limits most of
--- what its limits cost.
+-- The append parses the data of an event once. Each of its functions did: for a request with three limits most of what its limits cost.
 
 ALTER TYPE judged_request ALTER ATTRIBUTE policy SET DATA TYPE jsonb;
 
@@ -35,13 +34,14 @@ BEGIN
     EXECUTE format('DROP FUNCTION %s', changed.name);
   END LOOP;
 
-  -- The text is what hashes are over: events that follow one of the same append are compared by it.
+  -- The text is what hashes are over: it is what is stored, and events that follow one of the same append are compared by it.
   source := pg_get_functiondef('append_commits(jsonb, json, jsonb)'::regprocedure);
   FOREACH step SLICE 1 IN ARRAY ARRAY[
     [E'  all_data json[];\n', E'  texts json[];\n  all_data jsonb[];\n'],
     ['array_agg(x.schema_version), array_agg(x.data),', 'array_agg(x.schema_version), array_agg(x.data), array_agg(x.data::jsonb),'],
     ['schema_versions, all_data, all_metadata, times, hashes, environments, conflicts,', 'schema_versions, texts, all_data, all_metadata, times, hashes, environments, conflicts,'],
-    [E'schema_versions, all_data, all_metadata, times, hashes)\n', E'schema_versions, texts, all_metadata, times, hashes)\n']]
+    [E'schema_versions, all_data, all_metadata, times, hashes)\n', E'schema_versions, texts, all_metadata, times, hashes)\n'],
+    ['schema_versions, all_data, all_metadata, times, hashes, environments);', 'schema_versions, texts, all_metadata, times, hashes, environments);']]
   LOOP
     IF strpos(source, step[1]) = 0 THEN RAISE EXCEPTION 'append_commits is not the function of the previous migration'; END IF;
     source := replace(source, step[1], step[2]);
