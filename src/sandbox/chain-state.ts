@@ -41,9 +41,12 @@ export function createStateKeeper(
   let tookMs = 0
   let savedHead: unknown = null
   let wasIdle = false
+  // Since the last save: something may have been mined in a moment between two looks.
+  let isQuiet = true
   return async ({ isIdle }) => {
     const startedAt = performance.now()
-    const intervalMs = isIdle && wasIdle ? IDLE_STATE_INTERVAL_MS : STATE_INTERVAL_MS
+    isQuiet &&= isIdle
+    const intervalMs = isQuiet && wasIdle ? IDLE_STATE_INTERVAL_MS : STATE_INTERVAL_MS
     if (startedAt < endedAt + Math.max(intervalMs, tookMs / DUMPING_SHARE)) return
     const head = await callRpc(url, 'eth_blockNumber')
     if (head !== savedHead) await saveState(url, files)
@@ -51,6 +54,7 @@ export function createStateKeeper(
     endedAt = performance.now()
     tookMs = endedAt - startedAt
     wasIdle = isIdle
+    isQuiet = true
   }
 }
 

@@ -79,7 +79,7 @@ async function drive(url: string, betweenBlocks: BetweenBlocks, signal: AbortSig
 /** Returns when the next block is due, or there may be something to mine. */
 async function rest(news: NodeNews, dueAt: number, betweenBlocks: BetweenBlocks, signal: AbortSignal): Promise<void> {
   while (news.isOpen() && !signal.aborted && performance.now() < dueAt) {
-    if (await news.wait(Math.min(TICK_MS, dueAt - performance.now()), signal)) return
+    if (await news.wait(Math.max(0, Math.min(TICK_MS, dueAt - performance.now())), signal)) return
     await betweenBlocks({ isIdle: true })
   }
   if (!news.isOpen()) await pause(LOOK_INTERVAL_MS, signal)
