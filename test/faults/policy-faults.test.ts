@@ -29,8 +29,8 @@ const WINDOW_SECONDS = 86_400
 /** Deeper than any reorganisation: the funds of the wallets are below. */
 const GROUND_BLOCKS = '0x14'
 const ETHER_TRANSFERS = 80n
-const USDC_OF_WALLET = 9_500_000n
-const USDC_OF_ALL = 50_500_000n
+const USDC_OF_WALLET = 3_500_000n
+const USDC_OF_ALL = 15_500_000n
 
 const kill = (atMs: number, ...names: string[]): Fault => ({ type: 'kill', atMs, names })
 const reorg = (atMs: number, depth: number, again: boolean): Fault => {
@@ -55,6 +55,7 @@ const ROUNDS: readonly (readonly Fault[])[] = [
   ],
 ]
 
+type Asset = Readonly<Record<'asset_id' | 'network' | 'symbol', string>>
 type Limits = { readonly ether: bigint; readonly assets: Readonly<Record<'ETH' | 'USDC', string>> }
 
 function policyOf({ ether, assets }: Limits, count: number) {
@@ -228,12 +229,10 @@ t.test('limits of a policy hold on chain, whatever is killed, reorganised, resta
   await callRpc(service.state().networks.ethereum.rpc_url, 'anvil_mine', [GROUND_BLOCKS])
   const answers: Answered[] = []
   const ether = ETHER_TRANSFERS * (await costOfOne(service, wallets, answers))
-  const { chain_id } = service.state().networks.ethereum
-  const usdc = await rowsOf<{ asset_id: string }>(
-    service,
-    `SELECT DISTINCT asset_id FROM balances WHERE asset_id LIKE 'eip155:${chain_id}/erc20:%'`,
-  )
-  const assets = { ETH: `eip155:${chain_id}/slip44:60`, USDC: usdc[0]?.asset_id ?? '' }
+  const known = (await service.api.insist({ path: '/v1/assets' })).body.data.assets as readonly Asset[]
+  const idOf = (symbol: string) =>
+    known.find((one) => one.network === 'ethereum' && one.symbol === symbol)?.asset_id ?? `no ${symbol}`
+  const assets = { ETH: idOf('ETH'), USDC: idOf('USDC') }
   const limits = { ether, assets }
   await publish(service.api, policyOf(limits, 1_000))
   const second = await startSecond(t, service)

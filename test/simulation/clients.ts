@@ -3,6 +3,7 @@
  * it is answered, and some of them when the service has forgotten it; the operator tells the truth.
  */
 import { NotFound } from '../../src/core/errors.ts'
+import { opened } from '../../src/event-log/aggregate.ts'
 import { IdempotentReplay } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -94,7 +95,10 @@ async function send(world: World, { truth, tags }: Service, log: EventLog, order
       ? {}
       : { guards: { idempotency: { tenantId: 'acme', key: order.key, fingerprint: order.key, resourceId: id } } }
   try {
-    await log.execute(transactionAggregate, id, opening, { metadata: METADATA, ...guards })
+    await log.append({
+      changes: [opened(transactionAggregate, id, opening, { metadata: METADATA, now: log.now() })],
+      ...guards,
+    })
     order.id = id
   } catch (error) {
     if (error instanceof IdempotentReplay) order.id = error.resourceId

@@ -37,11 +37,15 @@ export type IpfsNode = {
 export function createKuboNode(settings: { readonly url: string; readonly authorization: string | null }): IpfsNode {
   const { url, authorization } = settings
   const target = `${url.replace(/\/+$/, '')}/api/v0/add?${ADD_OPTIONS}`
-  const headers = authorization === null ? {} : { authorization }
   return {
     async add(text, signal) {
-      const body = new FormData()
-      body.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
+      const form = new FormData()
+      form.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
+      // As bytes: Node 24 fails a form that it sends when the request is aborted with an error that nobody can catch.
+      const encoded = new Response(form)
+      const body = await encoded.arrayBuffer()
+      const type = encoded.headers.get('content-type') ?? ''
+      const headers = { 'content-type': type, ...(authorization === null ? {} : { authorization }) }
       try {
         // An API does not redirect; the content must not be sent elsewhere.
         const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
