@@ -71,7 +71,7 @@ const held = ({ address }: LoadWallet) => ({
   outcome: 'held',
   reason: /^nodes show transactions of this address up to nonce \d+/,
   recovered: [],
-  next: [{ say: String }],
+  next: [{ say: String }, { say: String }, { say: String }],
 })
 
 async function paidOnce(t: Test, all: readonly Sent[]): Promise<void> {
