@@ -95,6 +95,7 @@ t.test('after the fork it is shown and logged, and an old account still costs 21
   matchExactly(t, await networks(), [
     { network: 'ethereum', fork: 'amsterdam' },
     { network: 'polygon', fork: 'osaka' },
+    { network: 'binance', fork: 'osaka' },
   ])
   const log = readFileSync(join(service.directory, 'data', 'logs', 'api.log'), 'utf8')
   const changes = log.split('\n').filter((line) => line.includes('the fork of a chain has changed'))
