@@ -16,7 +16,7 @@ import { ALL_AGGREGATES, CHECKED_MODELS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 
-export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+export function auditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within =
     <Ports>(portsOf: (kernel: Kernel) => Ports | Promise<Ports>): Within<Ports> =>
     (task) =>
