@@ -9,15 +9,17 @@ import { countsNow } from '../../src/chain/transaction-counts.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
+import type { Fence } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { type CompareLane, createCompareLane } from '../../src/transactions/compare-lane.ts'
 import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { heldText } from '../../src/transactions/held-cause.ts'
+import type { Lane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
 import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
 import { createSignLane } from '../../src/transactions/sign-lane.ts'
-import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
+import { submitLane } from '../../src/transactions/submit-lane.ts'
 import { osakaRules } from '../support/gas.ts'
 import { oneNode } from '../support/one-node.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
@@ -259,18 +261,18 @@ function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>
 function createSubmitter(world: World, ports: PortsOf) {
   const log = createLogPort(ports)
   const node = nodeOf(world, ports)
-  return createSubmitLane({
+  const client = {
+    ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+    transactionCount: async () => 0,
+  }
+  const ctx: Parameters<typeof submitLane>[0] = {
     log,
     lanes: createLanePort(ports),
-    clientOf: () => ({
-      ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
-      transactionCount: async () => 0,
-    }),
-    agreedOf: () => node,
-    relaysOf: () => null,
+    chainOf: () => ({ client, agreed: node, relays: null }),
     lackGasOf: () => async (transactions) => transactions.map(() => false),
-    rebroadcastAfterMs: REBROADCAST_AFTER_MS,
-    onRefused: () => undefined,
+    config: { rebroadcastAfterMs: REBROADCAST_AFTER_MS },
+    logger: { warn: () => undefined },
     onLeft: () => undefined,
-  })
+  }
+  return (lane: Lane, lease: Fence) => submitLane(ctx, lane, lease)
 }
