@@ -14,9 +14,9 @@ import type { Fence } from '../event-log/leases.ts'
 import { MAX_FILLERS_AN_HOUR } from '../keys/mpc/filler-counts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent, Quote } from './events.ts'
+import { quoteAt, quoteUnderCap } from './gas-budget.ts'
 import type { LaneContext } from './lane-context.ts'
 import { type Lane, laneName } from './lanes.ts'
-import { quoteAt, quoteUnderCap } from './quote-at.ts'
 
 /** Stuck transactions of which one names the wallet: others may be held by an event that cannot be read. */
 const MOST_ASKED = 16

@@ -9,11 +9,10 @@ import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { CheckRecorded, OnRefused } from './check-recorded.ts'
 import type { CompareLane } from './compare-lane.ts'
-import type { Deferred } from './deferred.ts'
 import type { ExaminingChain } from './examine-waiting.ts'
-import type { HeldLanes } from './held-lanes.ts'
+import type { NeededGas } from './gas-budget.ts'
+import type { Deferred, HeldLanes } from './held-lanes.ts'
 import type { Lane, LaneReads } from './lanes.ts'
-import type { NeededGas } from './needed-gas.ts'
 import type { TagKeys } from './tags.ts'
 
 /** What a lane uses of its chain. */
