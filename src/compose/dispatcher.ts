@@ -3,7 +3,8 @@
  * leads at a time.
  */
 
-import { createFindOutside } from '../activity/find-outside.ts'
+import { findOutside } from '../activity/find-outside.ts'
+import type { TaskNeeds } from '../capability.ts'
 import { type LeadSettings, lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
@@ -131,7 +132,7 @@ function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
 
 /** Each task has a leader of its own: a task that takes long delays no other. */
 function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
-  const needs = { ...kernel, past: PAST, findOutside: createFindOutside(kernel.pool) }
+  const needs: TaskNeeds = { ...kernel, past: PAST, findOutside: (...page) => findOutside(kernel, ...page) }
   return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
     const task = build(needs)
     if (task === null) return []

@@ -4,11 +4,10 @@ import type { Pool } from 'pg'
 import t from 'tap'
 import { readActivity } from '../../src/activity/read-activity.ts'
 import { createTransferReads } from '../../src/activity/transfer-reads.ts'
-import { createAvailableOf } from '../../src/balances/available.ts'
+import { availableOf } from '../../src/balances/available.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
-import { createKnownAssets } from '../../src/balances/known-assets.ts'
-import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
@@ -127,14 +126,13 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     pool: spy,
     log,
     chainOf,
-    load: createLoadBalances({ pool: spy, log }),
-    knownAssets: createKnownAssets(spy),
+    load: (walletIds: readonly string[]) => loadBalances({ pool: spy, log }, walletIds),
   }
   const unread = { ...ports, reads: createHolderReads(spy), readForRecord: async () => [] }
   await createBalanceObserver(unread).observeBalances({ chain: settings as never, blocks: [BLOCK], now: log.now() })
   await createReconcile(unread)(TEST_CHAIN)
   await ports.load(['wal_0000001'])
-  await createAvailableOf(spy)('wal_0000001', 'eip155:1/slip44:60')
+  await availableOf({ pool: spy }, 'wal_0000001', 'eip155:1/slip44:60')
   const blocks = createBlockReads(spy)
   await blocks.ownSenders(TEST_CHAIN, [ADDRESS])
   await blocks.byNonce(TEST_CHAIN, [{ address: ADDRESS, nonce: 0, hash: '0x' }])
