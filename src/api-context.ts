@@ -9,6 +9,7 @@ import type { ReadBalance } from './balances/read-balance.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
 import type { FindReplay } from './event-log/accept.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
+import type { NftContext } from './nft/nft-context.ts'
 import type { Judge } from './policies/judge.ts'
 import type { SendContext } from './transactions/send-context.ts'
 import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
@@ -18,7 +19,9 @@ import type { OpeningContext } from './wallets/request-wallet.ts'
 export type ApiContext = SendContext &
   CallContext &
   ArchiveWalletContext &
-  OpeningContext & {
+  OpeningContext &
+  // What an installation adds is known after the context: `compose/api.ts` puts it in.
+  Omit<NftContext, 'fundIssuer'> & {
     readonly findWallet: FindWallet
     readonly findReplay: FindReplay
     readonly books: AssetBooks
