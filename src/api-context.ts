@@ -7,10 +7,11 @@ import type { LimitReports } from './access/report-limits.ts'
 import type { AssetBooks } from './assets/asset-books.ts'
 import type { ReadBalance } from './balances/read-balance.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
-import type { FindReplay } from './event-log/accept.ts'
+import type { Metadata } from './core/messages.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { NftContext } from './nft/nft-context.ts'
 import type { Judge } from './policies/judge.ts'
+import type { PolicyContext } from './policies/manage-policies.ts'
 import type { SendContext } from './transactions/send-context.ts'
 import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
@@ -21,9 +22,11 @@ export type ApiContext = SendContext &
   ArchiveWalletContext &
   OpeningContext &
   // What an installation adds is known after the context: `compose/api.ts` puts it in.
-  Omit<NftContext, 'fundIssuer'> & {
+  Omit<NftContext, 'fundIssuer'> &
+  PolicyContext & {
     readonly findWallet: FindWallet
-    readonly findReplay: FindReplay
+    /** The id of the resource that this request created before, or `null`. @throws IdempotencyKeyReused */
+    readonly findReplay: (metadata: Metadata) => Promise<string | null>
     readonly books: AssetBooks
     /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
     readonly judge: Judge

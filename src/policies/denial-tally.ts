@@ -29,12 +29,6 @@ export type DenialTally = {
   readonly close: () => Promise<void>
 }
 
-type TallyPorts = {
-  readonly log: Pick<EventLog, 'append' | 'now'>
-  /** Called for what could not be recorded; it is tried again. */
-  readonly onError: (error: unknown) => void
-}
-
 type Waiting = {
   readonly denial: Denial
   readonly metadata: Metadata
@@ -46,7 +40,14 @@ type Waiting = {
   timer: NodeJS.Timeout | null
 }
 
-export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
+export function createDenialTally({
+  log,
+  onError,
+}: {
+  readonly log: Pick<EventLog, 'commit' | 'now'>
+  /** Called for what could not be recorded; it is tried again. */
+  readonly onError: (error: unknown) => void
+}): DenialTally {
   const waiting = new Map<string, Waiting>()
   const ofTenant = new Map<string, number>()
   const underWay = new Set<Promise<void>>()
@@ -68,7 +69,7 @@ export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
     if (count === 0 || one.recordedIn === minuteOf(now)) return
     one.count = 0
     try {
-      await log.append({ changes: [changeOf(name, one, { count, firstAt, lastAt }, now)] })
+      await log.commit([changeOf(name, one, { count, firstAt, lastAt }, now)])
       one.recordedIn = minuteOf(now)
     } catch (error) {
       Object.assign(one, { firstAt, count: one.count + count })

@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { LimitReached, PolicyChanged } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { createSeedCounters } from '../../src/policies/seed-counters.ts'
+import { seedCounters } from '../../src/policies/seed-counters.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { NATIVE } from '../support/log.ts'
 import { pastOf, policyOf, withPast } from '../support/policy-past.ts'
@@ -96,15 +97,14 @@ t.test(
       let appends = 0
       const dying = {
         ...past.log,
-        append: async (...args: Parameters<typeof past.log.append>) => {
+        commit: createCommit(async (commit) => {
           appends += 1
           if (appends === at) throw new Error('killed')
-          await past.log.append(...args)
-        },
+          await past.log.append(commit)
+        }),
         execute: async () => Promise.reject(new Error('killed')),
       }
-      const killed = createSeedCounters({ ...past.ports, log: dying, mostSums: 7 })
-      kills += await killed(RUN).then(
+      kills += await seedCounters({ ...past.ports, log: dying, mostSums: 7 }, RUN).then(
         () => 0,
         () => 1,
       )

@@ -32,15 +32,17 @@ export type LaneNow = LaneRow & {
   readonly wish: Head | null
 }
 
-export type LaneNowPorts = {
-  readonly pool: Pool
-  readonly log: Pick<EventLog, 'loadMany'>
-  readonly chains: readonly OperatorChain[]
-}
-
 /** Adds to each row the state of its chain and stream, with a few calls for all rows together. */
 export async function completeLanes(
-  { pool, log, chains }: LaneNowPorts,
+  {
+    pool,
+    log,
+    chains,
+  }: {
+    readonly pool: Pool
+    readonly log: Pick<EventLog, 'loadMany'>
+    readonly chains: readonly OperatorChain[]
+  },
   rows: readonly LaneRow[],
   now: readonly ChainNow[],
 ): Promise<LaneNow[]> {
