@@ -8,9 +8,10 @@ import { createRunCeremonies } from '../keys/mpc/run-ceremonies.ts'
 import { type Accused, createSignJointly } from '../keys/mpc/sign-jointly.ts'
 import type { Signer } from '../keys/signer.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
+import { recordAccusation } from '../mpc-wallets/record-accusation.ts'
+import { refreshWorn } from '../mpc-wallets/refresh-worn.ts'
 import type { Kernel } from './kernel.ts'
 import { openCoordinatorIdentity } from './mpc-identity.ts'
-import { composeRecordAccusation, composeRefreshWorn } from './mpc-keys.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import type { OpenedKeystore } from './open-keystore.ts'
 
@@ -22,7 +23,7 @@ const ROUNDS = 4
 export type MpcCoordinator = {
   readonly signer: Signer
   readonly ceremonies: Ceremonies
-  /** The log names new shares of a key. */
+  /** Called for a key whose new shares are in the log: the parties can delete the old ones. */
   readonly settle: (keyId: string) => void
   readonly close: () => Promise<void>
 }
@@ -49,7 +50,7 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
     coordinator,
     jointKeysOf,
     onAccused,
-    onWorn: composeRefreshWorn(kernel),
+    onWorn: (keyId) => refreshWorn(kernel, keyId),
     timeoutMs: ROUNDS * roundTimeoutMs,
     now: clock,
     onRefused: ({ keyId, intent }, party, { kind, reason }) => {
@@ -67,10 +68,9 @@ export async function openCoordinator(kernel: Kernel, keys: OpenedKeystore): Pro
 
 /** The accusation is in the log before the failed items are tried again. */
 function recordAccused(kernel: Kernel): (accused: Accused) => Promise<void> {
-  const record = composeRecordAccusation(kernel)
   return async ({ epoch, ...accused }) => {
     // Cheating during key generation only spoils a key that will not be used.
-    if (epoch !== null) await record({ ...accused, epoch })
+    if (epoch !== null) await recordAccusation(kernel, { ...accused, epoch })
     else
       kernel.logger.error(
         accused,

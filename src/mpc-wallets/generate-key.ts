@@ -3,7 +3,7 @@
  *
  * Invariant: an interrupted attempt leaves shares of a key that the log never names, and no party uses them.
  */
-import type { EventLog } from '../event-log/log.ts'
+import type { Context } from '../context.ts'
 import type { Ceremonies } from '../keys/mpc/ceremonies.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
@@ -11,19 +11,17 @@ import { mpcKeyAggregate } from './aggregate.ts'
 /** The key belongs to the installation until a wallet gets it. */
 const METADATA = { tenantId: 'system', actor: 'worker:signer' }
 
-export type GenerateKeyPorts = { readonly log: EventLog; readonly ceremonies: Pick<Ceremonies, 'generateKey'> }
-
 /**
  * @param keyId a new one for each attempt, so that the parties never mix two attempts
  * @throws Unavailable when the parties cannot create it now
  */
-export type GenerateKey = (keyId: string, terms: MpcTerms) => Promise<void>
-
-export function createGenerateKey({ log, ceremonies }: GenerateKeyPorts): GenerateKey {
-  return async (keyId, { threshold, parties: count }) => {
-    const parties = Array.from({ length: count }, (_, index) => index + 1)
-    const { publicKey, address } = await ceremonies.generateKey({ keyId, threshold, parties })
-    const generated = { publicKey, address, threshold, parties, generatedAt: log.now() }
-    await log.execute(mpcKeyAggregate, keyId, { type: 'RecordGeneration', generated }, { metadata: METADATA })
-  }
+export async function generateKey(
+  { log, ceremonies }: Pick<Context, 'log'> & { readonly ceremonies: Pick<Ceremonies, 'generateKey'> },
+  keyId: string,
+  { threshold, parties: count }: MpcTerms,
+): Promise<void> {
+  const parties = Array.from({ length: count }, (_, index) => index + 1)
+  const { publicKey, address } = await ceremonies.generateKey({ keyId, threshold, parties })
+  const generated = { publicKey, address, threshold, parties, generatedAt: log.now() }
+  await log.execute(mpcKeyAggregate, keyId, { type: 'RecordGeneration', generated }, { metadata: METADATA })
 }

@@ -6,7 +6,7 @@
  * both are recorded in one append under both streams' versions. A key whose wallet got another one stays in the pool.
  */
 import type { Pool } from 'pg'
-import type { NewId } from '../declarations.ts'
+import type { Context } from '../context.ts'
 import { change } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { repeatOnConflict } from '../event-log/commit-decisions.ts'
@@ -17,40 +17,33 @@ import { walletAggregate } from '../wallets/aggregate.ts'
 import type { MpcTerms } from '../wallets/events.ts'
 import { type LoadedRequest, loadRequest } from '../wallets/load-request.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
-import type { GenerateKey } from './generate-key.ts'
+import { generateKey } from './generate-key.ts'
 
-export type MakeMpcWalletPorts = {
-  readonly log: EventLog
-  readonly pool: Pool
-  readonly newId: NewId
-  readonly generateKey: GenerateKey
-}
+/** What making a wallet needs of the signer process. It keeps state: one for each process. */
+export type MpcWalletContext = Parameters<typeof generateKey>[0] &
+  Pick<Context, 'pool' | 'newId'> & {
+    /** Keys that this process is assigning: two of its wallets never try the same one. Empty at the start. */
+    readonly busyKeys: Set<string>
+  }
 
 /** @throws NotFound for an unknown wallet; Unavailable when the parties cannot create a key now: the job is retried */
-export type MakeMpcWallet = (walletId: string) => Promise<void>
-
-export function createMakeMpcWallet(ports: MakeMpcWalletPorts): MakeMpcWallet {
-  /** Keys that this process is assigning: two of its wallets never try the same one. */
-  const busy = new Set<string>()
-
-  return async (walletId) => {
-    const passedOver = new Set<string>()
-    const attempt = async () => {
-      const request = await loadRequest(ports.log, walletId)
-      const { state } = request.wallet
-      if (state.status !== 'requested' || state.mpc === null) return
-      const keyId = await takeKey(ports, state.mpc, busy, passedOver)
-      try {
-        await assign(ports.log, request, keyId)
-      } catch (error) {
-        passedOver.add(keyId)
-        throw error
-      } finally {
-        busy.delete(keyId)
-      }
+export async function makeMpcWallet(ctx: MpcWalletContext, walletId: string): Promise<void> {
+  const passedOver = new Set<string>()
+  const attempt = async () => {
+    const request = await loadRequest(ctx.log, walletId)
+    const { state } = request.wallet
+    if (state.status !== 'requested' || state.mpc === null) return
+    const keyId = await takeKey(ctx, state.mpc, passedOver)
+    try {
+      await assign(ctx.log, request, keyId)
+    } catch (error) {
+      passedOver.add(keyId)
+      throw error
+    } finally {
+      ctx.busyKeys.delete(keyId)
     }
-    await repeatOnConflict(attempt, { isConflict: isLost })
   }
+  await repeatOnConflict(attempt, { isConflict: isLost })
 }
 
 /** The wallet or the key was assigned meanwhile, or the tenant already watches the key's address. */
@@ -59,12 +52,8 @@ function isLost(error: unknown): boolean {
 }
 
 /** A key from the pool, or a new one; it is marked as busy. */
-async function takeKey(
-  { pool, newId, generateKey }: MakeMpcWalletPorts,
-  terms: MpcTerms,
-  busy: Set<string>,
-  passedOver: ReadonlySet<string>,
-): Promise<string> {
+async function takeKey(ctx: MpcWalletContext, terms: MpcTerms, passedOver: ReadonlySet<string>): Promise<string> {
+  const { pool, newId, busyKeys: busy } = ctx
   for (;;) {
     const found = await findPooled(pool, terms, [...busy, ...passedOver])
     if (found === null) break
@@ -75,7 +64,7 @@ async function takeKey(
   const keyId = newId('mpcKey')
   busy.add(keyId)
   try {
-    await generateKey(keyId, terms)
+    await generateKey(ctx, keyId, terms)
     return keyId
   } catch (error) {
     busy.delete(keyId)

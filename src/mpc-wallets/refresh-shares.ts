@@ -4,10 +4,9 @@
  * Invariant: the append that records a refresh puts the new shares in force, and names the one attempt that prepared
  * them. However many attempts fail or run concurrently, all parties use the shares of the same attempt.
  */
+import type { Context } from '../context.ts'
 import { BursarError, NotFound } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
 import type { Metadata, RecordedEvent } from '../core/messages.ts'
-import type { NewId } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Ceremonies, JointKey } from '../keys/mpc/ceremonies.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
@@ -21,37 +20,34 @@ import { openRefresh, type Refresh } from './state.ts'
  */
 const GIVE_UP_AFTER_MS = 5 * 60_000
 
-export type RefreshSharesPorts = {
-  readonly log: EventLog
-  readonly ceremonies: Pick<Ceremonies, 'prepareRefresh' | 'prepareRecovery'>
-  readonly newId: NewId
-  readonly clock: Clock
-  readonly onGivenUp: (keyId: string, refresh: Refresh, error: unknown) => void
-}
-
 /** @throws NotFound for an unknown key; Unavailable when the parties cannot do it now: the job is retried */
-export type RefreshShares = (keyId: string) => Promise<void>
-
-export function createRefreshShares(ports: RefreshSharesPorts): RefreshShares {
-  const { log, newId } = ports
-  return async (keyId) => {
-    const found = await findOpen(log, keyId)
-    if (found === null) return
-    const { key, refresh, metadata } = found
-    const { refreshId } = refresh
-    const attemptId = newId('refresh')
-    try {
-      await prepare(ports.ceremonies, key, refresh, attemptId)
-    } catch (error) {
-      if (!isLast(error, refresh, ports.clock())) throw error
-      const command = { type: 'GiveUpRefresh', refreshId, ...explain(error), now: log.now() } as const
-      await log.execute(mpcKeyAggregate, keyId, command, { metadata })
-      ports.onGivenUp(keyId, refresh, error)
-      return
-    }
-    const command = { type: 'RecordRefresh', refreshId, attemptId, fromEpoch: key.epoch, now: log.now() } as const
+export async function refreshShares(
+  ctx: Pick<Context, 'log' | 'newId' | 'clock'> & {
+    readonly ceremonies: Pick<Ceremonies, 'prepareRefresh' | 'prepareRecovery'>
+    readonly logger: { readonly error: (fields: object, message: string) => void }
+  },
+  keyId: string,
+): Promise<void> {
+  const { log } = ctx
+  const found = await findOpen(log, keyId)
+  if (found === null) return
+  const { key, refresh, metadata } = found
+  const { refreshId, reason, party } = refresh
+  const attemptId = ctx.newId('refresh')
+  try {
+    await prepare(ctx.ceremonies, key, refresh, attemptId)
+  } catch (error) {
+    if (!isLast(error, refresh, ctx.clock())) throw error
+    const command = { type: 'GiveUpRefresh', refreshId, ...explain(error), now: log.now() } as const
     await log.execute(mpcKeyAggregate, keyId, command, { metadata })
+    ctx.logger.error(
+      { err: error, key_id: keyId, refresh_id: refreshId, reason, party },
+      'refresh of key shares failed; the old shares stay in use',
+    )
+    return
   }
+  const command = { type: 'RecordRefresh', refreshId, attemptId, fromEpoch: key.epoch, now: log.now() } as const
+  await log.execute(mpcKeyAggregate, keyId, command, { metadata })
 }
 
 type OpenRefresh = { readonly key: JointKey; readonly refresh: Refresh; readonly metadata: Metadata }
@@ -80,7 +76,7 @@ function metadataOf(events: readonly RecordedEvent<MpcKeyEvent>[], { refreshId }
 }
 
 function prepare(
-  ceremonies: RefreshSharesPorts['ceremonies'],
+  ceremonies: Parameters<typeof refreshShares>[0]['ceremonies'],
   key: JointKey,
   { party }: Refresh,
   refreshId: string,

@@ -1,16 +1,14 @@
 /** HTTP routes that read, refresh and recover the key shares of mpc wallets. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Pool } from 'pg'
 import type { ApiContext } from '../api-context.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
-import type { WakeUps } from '../event-log/wake-ups.ts'
+import { waitUntilRow } from '../event-log/wait-until.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import { walletParams } from '../wallets/schemas.ts'
 import { keyIdOf } from './key-of-wallet.ts'
-import { createSharesReads } from './read-shares.ts'
+import { readRefresh, readShares } from './read-shares.ts'
 import { requestRefresh } from './request-refresh.ts'
 import { recoverBody, refreshSchema, sharesSchema } from './schemas.ts'
 import { OPEN } from './sql.ts'
@@ -75,8 +73,12 @@ const changing = {
 } as const
 
 export function shareRoutes(ctx: ShareContext): Routes {
-  const reads = createSharesReads(ctx.pool)
-  const untilRefreshed = createUntilRefreshed(ctx.pool, ctx.wakeUps)
+  /** By refresh: resolves once it has succeeded or failed, or with `null` after the timeout. */
+  const untilRefreshed = waitUntilRow<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>(ctx, {
+    name: 'ended_refreshes',
+    text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
+    id: 'refresh_id',
+  })
   const begin = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -88,7 +90,7 @@ export function shareRoutes(ctx: ShareContext): Routes {
       async answer({ id }, waitMs, over) {
         const limitMs = waitMs ?? DEFAULT_REFRESH_WAIT_MS
         if (limitMs > 0) await untilRefreshed(id, limitMs, over)
-        const view = await reads.readRefresh(id)
+        const view = await readRefresh(ctx, id)
         return { code: view.status === 'pending' ? 202 : 200, view }
       },
     })
@@ -106,7 +108,7 @@ export function shareRoutes(ctx: ShareContext): Routes {
       async (request) => {
         const wallet = await ctx.findWallet(request.caller, request.params.wallet_id)
         keyIdOf(wallet)
-        return success(await reads.read(wallet.walletId))
+        return success(await readShares(ctx, wallet.walletId))
       },
     )
 
@@ -118,16 +120,4 @@ export function shareRoutes(ctx: ShareContext): Routes {
       begin(request, reply, { walletId: request.params.wallet_id, lostBy: request.body.party }),
     )
   }
-}
-
-/** By refresh: resolves once it has succeeded or failed, or with `null` after the timeout. */
-function createUntilRefreshed(pool: Pool, wakeUps: WakeUps): WaitUntil<unknown> {
-  return waitUntilRow<Pick<Row<'mpc_refreshes'>, 'refresh_id'>>(
-    { pool, wakeUps },
-    {
-      name: 'ended_refreshes',
-      text: `SELECT refresh_id FROM mpc_refreshes WHERE refresh_id = ANY($1) AND NOT ${OPEN}`,
-      id: 'refresh_id',
-    },
-  )
 }

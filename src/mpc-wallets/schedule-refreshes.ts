@@ -2,11 +2,9 @@
  * Requests refreshes of shares that have become old. Keys created on one day are not refreshed on one day: each key has
  * its own time in the last fifth of the interval, and few run at once.
  */
-import type { Pool } from 'pg'
 import type { RepeatedTask } from '../capability.ts'
+import type { Context } from '../context.ts'
 import { Conflict } from '../core/errors.ts'
-import type { NewId } from '../declarations.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { LIVE_MPC_PARTIES } from '../wallets/signer-presence.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
@@ -17,41 +15,36 @@ const AT_ONCE = 8
 /** Pause in hours after a failed refresh: its parties may be down for longer. */
 const RETRY_AFTER_HOURS = 6
 
-export type ScheduleRefreshesPorts = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly newId: NewId
-  /** The maximum age of shares. */
-  readonly intervalDays: number
-}
-
-/** Requests the refreshes that are due and returns their number. None while a party is down, since they would fail. */
-export type ScheduleRefreshes = () => Promise<number>
-
-export function createScheduleRefreshes(ports: ScheduleRefreshesPorts): ScheduleRefreshes {
-  const { log, newId } = ports
-  return async () => {
-    const due = await findDue(ports)
-    let requested = 0
-    for (const { keyId, tenantId } of due) {
-      const refreshId = newId('refresh')
-      const command = { type: 'RequestRefresh', refreshId, reason: 'scheduled', party: null, now: log.now() } as const
-      const metadata = { tenantId, actor: 'worker:dispatcher' }
-      try {
-        await log.execute(mpcKeyAggregate, keyId, command, { metadata })
-        requested += 1
-      } catch (error) {
-        if (!(error instanceof Conflict)) throw error // Already requested meanwhile.
-      }
+/**
+ * Requests the refreshes that are due and returns their number. None while a party is down, since they would fail.
+ *
+ * @param intervalDays the maximum age of shares
+ */
+export async function scheduleRefreshes(
+  ctx: Pick<Context, 'pool' | 'log' | 'newId'>,
+  intervalDays: number,
+): Promise<number> {
+  const { log, newId } = ctx
+  const due = await findDue(ctx, intervalDays)
+  let requested = 0
+  for (const { keyId, tenantId } of due) {
+    const refreshId = newId('refresh')
+    const command = { type: 'RequestRefresh', refreshId, reason: 'scheduled', party: null, now: log.now() } as const
+    const metadata = { tenantId, actor: 'worker:dispatcher' }
+    try {
+      await log.execute(mpcKeyAggregate, keyId, command, { metadata })
+      requested += 1
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error // Already requested meanwhile.
     }
-    return requested
   }
+  return requested
 }
 
 type Due = { readonly keyId: string; readonly tenantId: string }
 
 /** The last four digits of an id are random: they spread the keys over time. */
-async function findDue({ pool, log, intervalDays }: ScheduleRefreshesPorts): Promise<readonly Due[]> {
+async function findDue({ pool, log }: Pick<Context, 'pool' | 'log'>, intervalDays: number): Promise<readonly Due[]> {
   const { rows } = await pool.query<Pick<Row<'mpc_keys', { readonly tenant_id: string }>, 'key_id' | 'tenant_id'>>({
     name: 'due_refreshes',
     text: `SELECT key_id, tenant_id FROM mpc_keys
@@ -72,8 +65,8 @@ export const refreshTask: RepeatedTask = {
   name: 'mpc-refreshes',
   intervalMs: ({ sweepIntervalMs }) => sweepIntervalMs,
   failure: 'cannot check for old key shares; will retry',
-  build({ pool, log, newId, config }) {
-    const intervalDays = config.mpc?.refreshIntervalDays
-    return intervalDays ? createScheduleRefreshes({ pool, log, newId, intervalDays }) : null
+  build(needs) {
+    const intervalDays = needs.config.mpc?.refreshIntervalDays
+    return intervalDays ? () => scheduleRefreshes(needs, intervalDays) : null
   },
 }

@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { composeApi } from '../../src/compose/api.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { composeRecordAccusation } from '../../src/compose/mpc-keys.ts'
 import { startSigner } from '../../src/compose/signer.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
+import { recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { signerConfig } from '../support/config.ts'
 import { ALL_ALIVE, beatAs, rememberedParties, TERMS } from '../support/mpc-log-side.ts'
@@ -93,9 +93,8 @@ t.test('a ban is counted and shown until the shares are refreshed', async (t: Te
     return keys.length === 1 && keys
   })
   const keyId = key?.key_id ?? ''
-  const accuse = composeRecordAccusation(service.signer)
   const accusation = { keyId, epoch: 0, party: 2, accusedBy: 1, reason: 'its commitment does not open' }
-  for (const accusedBy of [1, 1, 3]) await accuse({ ...accusation, accusedBy })
+  for (const accusedBy of [1, 1, 3]) await recordAccusation(service.signer, { ...accusation, accusedBy })
   const counted = await service.signer.metrics.registry.metrics()
   t.match(counted, /^bursar_mpc_accusations_total\{party="2",accused_by="1",process="signer"\} 1$/m)
   t.match(counted, /^bursar_mpc_bans_total\{party="2",process="signer"\} 1$/m)

@@ -1,13 +1,21 @@
 /** Mpc wallets and their shares over HTTP: requests, responses, and every refusal. */
 import t, { type Test } from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { shareRoutes } from '../../src/mpc-wallets/routes.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { ALL_ALIVE, beatAs, makeMpcWallet, newId, signerOn, TERMS, withMpcKeys } from '../support/mpc-log-side.ts'
+import {
+  ALL_ALIVE,
+  accusationsOn,
+  beatAs,
+  makeMpcWallet,
+  newId,
+  signerOn,
+  TERMS,
+  withMpcKeys,
+} from '../support/mpc-log-side.ts'
 import { UNKNOWN_ID } from '../support/wallet-api.ts'
 import { makeWallet } from '../support/wallet-parts.ts'
 
@@ -107,7 +115,7 @@ t.test('the shares of a wallet are read, refreshed and recovered', async (t: Tes
     open_refresh: null,
     last_refresh: null,
   })
-  const accuse = createRecordAccusation({ log: parts.log, onRecorded: () => undefined })
+  const accuse = accusationsOn(parts.log)
   await accuse({ keyId, party: 3, epoch: 0, accusedBy: 1, reason: 'it lied' })
   matchExactly(t, dataOf(await get(url)), { banned: [], accusations: [{ party: 3, accused_by: 1 }] })
 

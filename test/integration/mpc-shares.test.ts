@@ -4,9 +4,16 @@ import { type BursarError, ChainRefused, Unavailable } from '../../src/core/erro
 import type { EventLog } from '../../src/event-log/log.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { refreshWork } from '../../src/mpc-wallets/capability.ts'
-import { createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { differences, jointKey, type MpcParts, makeMpcWallet, signerOn, withMpcKeys } from '../support/mpc-log-side.ts'
+import {
+  accusationsOn,
+  differences,
+  jointKey,
+  type MpcParts,
+  makeMpcWallet,
+  signerOn,
+  withMpcKeys,
+} from '../support/mpc-log-side.ts'
 import { ACME, anotherLog } from '../support/wallet-parts.ts'
 
 const MINUTE = 60_000
@@ -32,7 +39,7 @@ t.test('a refresh gives every party a new share, keeps the address and lifts the
   const { keyId } = wallet
   const before = await jointKey(parts, keyId)
   matchExactly(t, before, { epoch: 0, refreshId: null, banned: [], parties: [1, 2, 3], threshold: 2 })
-  const accuse = createRecordAccusation({ log: parts.log, onRecorded: () => undefined })
+  const accuse = accusationsOn(parts.log)
   for (const accusedBy of [1, 3]) await accuse({ keyId, party: 2, epoch: 0, accusedBy, reason: 'it lied' })
   t.strictSame((await jointKey(parts, keyId)).banned, [2])
 

@@ -5,12 +5,13 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
-import { type Accusation, createRecordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
-import { createRefreshWorn } from '../../src/mpc-wallets/refresh-worn.ts'
-import { createScheduleRefreshes } from '../../src/mpc-wallets/schedule-refreshes.ts'
+import type { Accusation } from '../../src/mpc-wallets/record-accusation.ts'
+import { refreshWorn } from '../../src/mpc-wallets/refresh-worn.ts'
+import { scheduleRefreshes } from '../../src/mpc-wallets/schedule-refreshes.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ALL_ALIVE,
+  accusationsOn,
   beatAs,
   jointKey,
   type MpcParts,
@@ -43,7 +44,7 @@ t.test(
     await parts.generateKey(newId('mpcKey'), TERMS)
     let day = 0
     const later = { ...log, now: () => new Date(Date.now() + day * DAY_MS).toISOString() }
-    const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
+    const scheduled = () => scheduleRefreshes({ pool, log: later, newId }, 30)
     const { refreshShares } = signerOn(later, pool, parts.parties)
     const counts: number[] = []
     for (; day < 31; day += 1) {
@@ -94,7 +95,7 @@ t.test(
     const { keyId } = await makeMpcWallet(parts)
     let hours = 31 * 24
     const later = { ...log, now: () => new Date(Date.now() + hours * HOUR_MS).toISOString() }
-    const scheduled = createScheduleRefreshes({ pool, log: later, newId, intervalDays: 30 })
+    const scheduled = () => scheduleRefreshes({ pool, log: later, newId }, 30)
     await beatAs(pool, ['mpc-party-2'], 60)
     t.equal(await scheduled(), 0)
     await beatAs(pool, ALL_ALIVE)
@@ -119,16 +120,17 @@ t.test('shares used for a long time are refreshed, once an hour at most', async 
   let minutes = 0
   const later = { ...log, now: () => new Date(Date.now() + minutes * 60_000).toISOString() }
   const told: string[] = []
-  const refreshWorn = createRefreshWorn({ log: later, newId, onRequested: (id) => void told.push(id) })
-  await Promise.all([refreshWorn(keyId), refreshWorn(keyId)])
+  const logger = { info: (fields: object) => void told.push((fields as { readonly key_id: string }).key_id) }
+  const ctx = { log: later, newId, logger }
+  await Promise.all([refreshWorn(ctx, keyId), refreshWorn(ctx, keyId)])
   t.strictSame(told, [keyId])
   t.equal((await openOnes(pool)).length, 1)
   await parts.refreshShares(keyId)
   minutes = 59
-  await refreshWorn(keyId)
+  await refreshWorn(ctx, keyId)
   t.strictSame(await openOnes(pool), [], 'no second refresh starts within an hour')
   minutes = 61
-  await refreshWorn(keyId)
+  await refreshWorn(ctx, keyId)
   t.equal((await openOnes(pool)).length, 1)
 })
 
@@ -140,9 +142,7 @@ t.test(
     const { keyId } = wallet
     // A set: recorders that report the same in the same millisecond append the same event, and each is told.
     const told = new Set<string>()
-    const onRecorded = ({ epoch, accusedBy }: Accusation, what: string) =>
-      void told.add(`epoch ${epoch}: ${accusedBy} ${what}`)
-    const recorders = [0, 1, 2].map(() => createRecordAccusation({ log: anotherLog(parts), onRecorded }))
+    const recorders = [0, 1, 2].map(() => accusationsOn(anotherLog(parts), (what) => void told.add(what)))
     const ban: Accusation = { keyId, epoch: 0, party: 2, accusedBy: 1, reason: 'its commitment does not open' }
     await Promise.all(recorders.map((record) => record(ban)))
     t.strictSame([...told], ['epoch 0: 1 accused'])

@@ -204,7 +204,7 @@ t.test(
   'the pool is filled one key at a time, after each wallet, and after parties were unavailable',
   async (t: Test) => {
     const parts = await withMpcKeys(t)
-    const { pool, generateKey, parties } = parts
+    const { pool, log, parties } = parts
     let away = true
     let failures = 0
     parties.onStep = () => {
@@ -214,7 +214,7 @@ t.test(
     const onError = () => {
       failures += 1
     }
-    const keeping = keepPool({ pool, newId, generateKey, terms: TERMS, size: 3, onError }, stop.signal)
+    const keeping = keepPool({ pool, log, newId, ceremonies: parties }, { terms: TERMS, size: 3 }, onError, stop.signal)
     await eventually(() => failures > 0)
     t.strictSame(await keysOf(parts), [])
     away = false
@@ -231,7 +231,7 @@ t.test(
 
 t.test('no key is made ahead while requests wait for the parties', async (t: Test) => {
   const parts = await withMpcKeys(t)
-  const { pool, generateKey } = parts
+  const { pool, log, parties: ceremonies } = parts
   const wallet = await makeMpcWallet(parts)
   const texts = `'x', 'x', 'x', 'x', 'pending', 'x', 'x', 'x'`
   const transaction = () =>
@@ -254,7 +254,7 @@ t.test('no key is made ahead while requests wait for the parties', async (t: Tes
     await begin()
     const stop = new AbortController()
     const onError = (error: unknown) => t.fail(String(error))
-    const keeping = keepPool({ pool, newId, generateKey, terms: TERMS, size: place + 1, onError }, stop.signal)
+    const keeping = keepPool({ pool, log, newId, ceremonies }, { terms: TERMS, size: place + 1 }, onError, stop.signal)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     t.equal((await keysOf(parts)).length, place + 1)
     await pool.query(age)

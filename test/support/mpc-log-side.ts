@@ -15,10 +15,11 @@ import type { Difference } from '../../src/event-log/compare-shadow.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import type { Ceremonies, JointKey } from '../../src/keys/mpc/ceremonies.ts'
-import { createGenerateKey } from '../../src/mpc-wallets/generate-key.ts'
+import { generateKey } from '../../src/mpc-wallets/generate-key.ts'
 import { createJointKeysOf } from '../../src/mpc-wallets/joint-keys.ts'
-import { createMakeMpcWallet } from '../../src/mpc-wallets/make-mpc-wallet.ts'
-import { createRefreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
+import { makeMpcWallet as giveKey } from '../../src/mpc-wallets/make-mpc-wallet.ts'
+import { type Accusation, recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
+import { refreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
 import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { ACME, FRESH_FOR_THE_TEST, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
@@ -90,19 +91,26 @@ export type MpcParts = Awaited<ReturnType<typeof withMpcKeys>>
 /** The parts of a signer process, on its own log. */
 export function signerOn(log: EventLog, pool: Pool, ceremonies: Ceremonies, clock = Date.now) {
   const givenUp: string[] = []
-  const generateKey = createGenerateKey({ log, ceremonies })
+  const logger = { error: (fields: object) => givenUp.push((fields as { readonly refresh_id: string }).refresh_id) }
+  const ctx = { log, pool, ceremonies, newId, clock, logger, busyKeys: new Set<string>() }
   return {
-    generateKey,
+    generateKey: (keyId: string, terms: typeof TERMS) => generateKey(ctx, keyId, terms),
     givenUp,
-    makeMpcWallet: createMakeMpcWallet({ log, pool, newId, generateKey }),
-    refreshShares: createRefreshShares({
-      log,
-      ceremonies,
-      newId,
-      clock,
-      onGivenUp: (_keyId, { refreshId }) => givenUp.push(refreshId),
-    }),
+    makeMpcWallet: (walletId: string) => giveKey(ctx, walletId),
+    refreshShares: (keyId: string) => refreshShares(ctx, keyId),
   }
+}
+
+/** Records accusations of parties, as one signer process does. @param onReported called with what it logs */
+export function accusationsOn(log: EventLog, onReported: (report: string) => void = () => undefined) {
+  const logger = {
+    error(fields: object, message: string) {
+      const { epoch, accused_by: by } = fields as { readonly epoch: number; readonly accused_by: number }
+      onReported(`epoch ${epoch}: ${by} ${message.includes('is banned') ? 'banned' : 'accused'}`)
+    },
+  }
+  const metrics = { mpc: { countAccusation: () => undefined, countBan: () => undefined } }
+  return (accusation: Accusation) => recordAccusation({ log, logger, metrics }, accusation)
 }
 
 export async function withMpcKeys(t: Test) {
