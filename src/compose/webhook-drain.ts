@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config.ts'
 import { change } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
+import { recordOnce } from '../event-log/commit-decisions.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
 import { webhookAggregate } from '../webhooks/aggregate.ts'
 import { createSafeAgents } from '../webhooks/connect-safely.ts'
@@ -80,13 +80,7 @@ function disabling({ log, logger }: Kernel): DrainContext['disable'] {
     const metadata = { tenantId, actor: 'worker:webhook-sender' }
     const now = log.now()
     const disabled = change(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
-    if (disabled === null) return
-    try {
-      await log.commit([disabled])
-    } catch (error) {
-      if (error instanceof StreamConflict) return
-      throw error
-    }
+    if (!(await recordOnce(log, disabled))) return
     logger.warn({ webhook_id: webhookId, tenant_id: tenantId, reason }, 'disabled a webhook')
   }
 }
