@@ -16,7 +16,7 @@ import { createCompareLane } from '../transactions/compare-lane.ts'
 import { judgeLookalike } from '../transactions/judge-lookalike.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
-import { findOpenLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
+import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
@@ -57,7 +57,7 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     withLane: (lane, task) => withLane(leases, lane, task),
   }
   return {
-    find: (only) => findOpenLanes(kernel, only),
+    find: (only) => findUnminedLanes(kernel, only),
     reconcile: (lane) => reconcileLane(reconciling, lane),
     judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
     chains: operatorChains(kernel),
