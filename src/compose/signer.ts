@@ -11,8 +11,10 @@ import { signerByKind } from '../keys/signer-by-kind.ts'
 import type { TenantSeeds } from '../keys/tenant-seeds.ts'
 import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
+import { type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createNeededGas } from '../transactions/gas-budget.ts'
+import { heldText } from '../transactions/held-cause.ts'
 import { createDeferred, createHeldLanes } from '../transactions/held-lanes.ts'
 import type { LaneChain, LaneContext } from '../transactions/lane-context.ts'
 import { createLaneReads, type Lane } from '../transactions/lanes.ts'
@@ -30,7 +32,6 @@ import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests, startLogClock } from './check-requests.ts'
-import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { workOnLanes } from './lanes.ts'
@@ -162,22 +163,57 @@ function laneContext(
   const { pool, chainOf, logger } = kernel
   const { keys, restores } = made
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const { knowledge } = createOutsideReads(pool)
+  const outside = createOutsideReads(pool)
   return {
     ...kernel,
     ...made,
     lanes: createLaneReads(pool),
     laneChainOf: composeLaneChains(kernel),
-    compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
+    compare: held.comparing((onHeld) =>
+      createCompareLane({
+        ...kernel,
+        ...restores,
+        keys,
+        outside,
+        now: () => performance.now(),
+        ...tellingOfLanes(kernel, onHeld),
+      }),
+    ),
     leftAlone: held.leftAlone,
     deferred: createDeferred(() => performance.now()),
     async countOf(lane) {
-      const { cursor: block } = await knowledge(lane)
+      const { cursor: block } = await outside.knowledge(lane)
       const asked = { address: lane.address, block, isFirst: false }
       return (await countsNow(chainOf(lane.chainId).client, asked)).agreed
     },
     onRefused: refusing(kernel),
     onUnstorable: reportUnstorable(kernel),
+  }
+}
+
+/** The signer's logs and metrics. @param record called for what is held too */
+function tellingOfLanes(
+  { chainOf, logger, metrics }: Kernel,
+  record: CompareLanePorts['onHeld'],
+): Pick<CompareLanePorts, 'onHeld' | 'onRecovered'> {
+  const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
+  return {
+    onHeld(lane, cause) {
+      const { chainId, address } = lane
+      record(lane, cause)
+      metrics.countHeldLane(chainOf(chainId).settings.network)
+      logger.error(
+        { ...fields(chainId, address), reason: heldText(cause) },
+        'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
+      )
+    },
+    onRecovered({ chainId, address }, transactionId, { nonce, hash }) {
+      metrics.countRecovered(chainOf(chainId).settings.network)
+      logger.warn(
+        { ...fields(chainId, address), transaction_id: transactionId, nonce, hash },
+        'found a signed transaction on chain that was missing in the event log',
+      )
+    },
   }
 }
 
