@@ -8,8 +8,7 @@ import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
+import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import type { CheckRecorded } from '../transactions/check-recorded.ts'
 import { shownReason } from '../transactions/deferred.ts'
@@ -27,9 +26,8 @@ import { createSignLane, type LaneChain } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
-import { createMakeKey } from '../wallets/make-key.ts'
+import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
@@ -96,7 +94,7 @@ export async function startSigner(
   }
   const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
-  const makeKey = createMakeKey(log, {
+  const makers = {
     hd: createMakeHdWallet({
       pool,
       log,
@@ -105,9 +103,15 @@ export async function startSigner(
       draw: () => randomInt(DRAWS) / DRAWS,
     }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
-  })
+  }
+  const sealing = {
+    ...kernel,
+    loadSeed: seeds.load,
+    walletOf: factsOf,
+    problemOf: telling(kernel, 'export_id', exportProblem(checkRequests)),
+  }
   const handlers = {
-    wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
+    wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
     workOnLanes(kernel, { queue: 'lane', pass: signLane }),
@@ -119,13 +123,7 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process(
-      'export',
-      exportHandler(kernel, seeds, factsOf, telling(kernel, 'export_id', exportProblem(checkRequests))),
-      {
-        concurrency: EXPORTS_AT_ONCE,
-      },
-    ),
+    jobs.process('export', ({ export_id }) => sealExport(sealing, export_id ?? ''), { concurrency: EXPORTS_AT_ONCE }),
     ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
@@ -135,27 +133,6 @@ export async function startSigner(
       await mpc?.close()
     },
   }
-}
-
-function exportHandler(
-  { config, log, logger, metrics }: Kernel,
-  { load }: TenantSeeds,
-  walletOf: WalletFactsOf,
-  problemOf: ExportProblem,
-): JobHandler {
-  const sealExport = createSealExport({
-    log,
-    walletOf,
-    problemOf,
-    loadSeed: load,
-    allowedRecipients: config.exportRecipients,
-    onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
-      const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
-      logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
-      metrics.countExport(status === 'exported' ? 'exported' : 'refused')
-    },
-  })
-  return ({ export_id }) => sealExport(export_id ?? '')
 }
 
 type LaneParts = {
