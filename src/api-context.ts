@@ -10,6 +10,7 @@ import type { CallContext } from './contract-calls/call-context.ts'
 import type { FindReplay } from './event-log/accept.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { Judge } from './policies/judge.ts'
+import type { PolicyContext } from './policies/manage-policies.ts'
 import type { SendContext } from './transactions/send-context.ts'
 import type { ArchiveWalletContext } from './wallets/archive-wallet.ts'
 import type { FindWallet } from './wallets/find-wallet.ts'
@@ -18,7 +19,8 @@ import type { OpeningContext } from './wallets/request-wallet.ts'
 export type ApiContext = SendContext &
   CallContext &
   ArchiveWalletContext &
-  OpeningContext & {
+  OpeningContext &
+  PolicyContext & {
     readonly findWallet: FindWallet
     readonly findReplay: FindReplay
     readonly books: AssetBooks

@@ -3,6 +3,7 @@
  * (the books of assets, the facts of wallets, the gas of tokens, the limits of keys, the policies) is made here and nowhere else.
  */
 import { PrismaPg } from '@prisma/adapter-pg'
+import { findHolders } from '../access/find-holders.ts'
 import { createLimitsOfKeys } from '../access/limits-of-keys.ts'
 import { createLimitReports } from '../access/report-limits.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -31,7 +32,9 @@ import { createTransferGas, type TransferGas } from '../transactions/transfer-ga
 import { createFindWallet, withAddress } from '../wallets/find-wallet.ts'
 import { createWaitForWallet } from '../wallets/wait-for-wallet.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
+import { PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
+import { assetOfOwner } from './policy-assets.ts'
 import { type PolicyParts, policyParts } from './policy-parts.ts'
 import { createRequireUsable } from './usable-networks.ts'
 
@@ -43,7 +46,7 @@ const SANDBOX_BLOCK_MS = 1_000
 export type ComposedApi = ApiContext & { readonly policies: PolicyParts }
 
 export function createApiContext(kernel: Kernel): ComposedApi {
-  const { log, logger, metrics, pool, wakeUps, newId, chainOf } = kernel
+  const { config, log, logger, metrics, pool, wakeUps, newId, chainOf } = kernel
   const books = createAssetBooks(pool)
   const policies = policyParts(kernel, books)
   const limitsOfKeys = createLimitsOfKeys(log)
@@ -60,6 +63,10 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     ...callParts(kernel, books),
     books,
     policies,
+    past: { pool, source: PAST, chains: config.chains },
+    assetOf: (owner, assetId) => assetOfOwner({ ...kernel, books }, owner, assetId),
+    publishersOf: (owner) => findHolders(pool, owner, 'policies:publish'),
+    forgetPolicies: policies.inForce.forget,
     judge: policies.judge,
     judgeTransaction: policies.judge.transaction,
     isJudged: policies.judge.isActive,

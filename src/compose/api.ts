@@ -7,6 +7,8 @@ import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
 import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
+import { pastRoutes } from '../policies/past-routes.ts'
+import { policyRoutes } from '../policies/routes.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import { openingRoutes } from '../wallets/opening-routes.ts'
@@ -15,12 +17,12 @@ import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
-import { composePolicyRoutes } from './api-policies.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
 import { composeWebhookRoutes } from './api-webhooks.ts'
 import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
+import { simulatedRequests } from './policy-simulation.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 
@@ -62,7 +64,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     feed.routes,
     ...(await composeWebhookRoutes(ctx, feed.catalogue)),
     apiKeys.routes,
-    ...composePolicyRoutes(ctx, swaps.ports),
+    policyRoutes(ctx),
+    pastRoutes(ctx, simulatedRequests(ctx, swaps.ports)),
     quotaRoutes,
     metadata.routes,
     ...composeNftRoutes(ctx, metadata, additions.fundIssuer),

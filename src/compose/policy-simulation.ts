@@ -4,7 +4,7 @@ import { requestCall } from '../contract-calls/request-call.ts'
 import { toCall } from '../contract-calls/routes.ts'
 import { contractCallBody } from '../contract-calls/schemas.ts'
 import type { SimulatedRequest } from '../policies/past-routes.ts'
-import type { Prepare, Pretending, SimulatePorts } from '../policies/simulate.ts'
+import type { Prepare, Pretending } from '../policies/simulate.ts'
 import { requestSignature, type Wanted } from '../signatures/request-signature.ts'
 import { toMessage, toTypedData } from '../signatures/routes.ts'
 import { messageBody, typedDataBody } from '../signatures/schemas.ts'
@@ -18,10 +18,7 @@ import { toBatch, toTransfer } from '../transactions/transfer-routes.ts'
 import type { ComposedApi } from './api-context.ts'
 import type { OwnSwapPorts } from './api-swaps.ts'
 
-export function composeSimulation(
-  ctx: ComposedApi,
-  swaps: OwnSwapPorts,
-): { readonly requests: Readonly<Record<string, SimulatedRequest>>; readonly simulation: SimulatePorts } {
+export function simulatedRequests(ctx: ComposedApi, swaps: OwnSwapPorts): Readonly<Record<string, SimulatedRequest>> {
   /** Limits of the key of the caller are not simulated. */
   const pretended = ({ accept, judge }: Pretending) => ({
     ...ctx,
@@ -29,7 +26,6 @@ export function composeSimulation(
     limitsOf: async () => [],
     judgeTransaction: judge.transaction,
   })
-  const { policies, readSpent } = ctx
   const signed =
     (wanted: Wanted, walletId: string): Prepare =>
     ({ accept, judge }, metadata, environment) => {
@@ -37,37 +33,30 @@ export function composeSimulation(
       return requestSignature({ ...ctx, config, accept, judge }, { environment, walletId, wanted }, metadata)
     }
   return {
-    simulation: {
-      judgeBy: policies.judgeBy,
-      inForce: policies.inForce.of,
-      readSpent,
-    },
-    requests: {
-      transfer: requestOf(
-        transferBody,
-        (walletId, body) =>
-          (pretending, ...asked) =>
-            requestTransfer(pretended(pretending), toTransfer(walletId, body), ...asked),
-      ),
-      transfers: requestOf(
-        transfersBody,
-        (walletId, body) =>
-          (pretending, ...asked) =>
-            requestTransfers(pretended(pretending), toBatch(walletId, body), ...asked),
-      ),
-      contract_call: requestOf(
-        contractCallBody,
-        (walletId, body) =>
-          (pretending, ...asked) =>
-            requestCall(pretended(pretending), toCall(walletId, body), ...asked),
-      ),
-      swap: requestOf(swapBody, (walletId, body) => (pretending, ...asked) => {
-        const ports = { ...pretended(pretending), ...swaps, keepQuote: async () => undefined }
-        return createRequestSwap(ports)(toOrder(walletId, body), ...asked)
-      }),
-      sign_message: requestOf(messageBody, (walletId, body) => signed(toMessage(body), walletId)),
-      sign_typed_data: requestOf(typedDataBody, (walletId, body) => signed(toTypedData(body), walletId)),
-    },
+    transfer: requestOf(
+      transferBody,
+      (walletId, body) =>
+        (pretending, ...asked) =>
+          requestTransfer(pretended(pretending), toTransfer(walletId, body), ...asked),
+    ),
+    transfers: requestOf(
+      transfersBody,
+      (walletId, body) =>
+        (pretending, ...asked) =>
+          requestTransfers(pretended(pretending), toBatch(walletId, body), ...asked),
+    ),
+    contract_call: requestOf(
+      contractCallBody,
+      (walletId, body) =>
+        (pretending, ...asked) =>
+          requestCall(pretended(pretending), toCall(walletId, body), ...asked),
+    ),
+    swap: requestOf(swapBody, (walletId, body) => (pretending, ...asked) => {
+      const ports = { ...pretended(pretending), ...swaps, keepQuote: async () => undefined }
+      return createRequestSwap(ports)(toOrder(walletId, body), ...asked)
+    }),
+    sign_message: requestOf(messageBody, (walletId, body) => signed(toMessage(body), walletId)),
+    sign_typed_data: requestOf(typedDataBody, (walletId, body) => signed(toTypedData(body), walletId)),
   }
 }
 

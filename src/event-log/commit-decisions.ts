@@ -24,26 +24,7 @@ export type Decided<State = unknown> =
 /** Called for each decision that the database cannot store. This is a defect that must be investigated. */
 export type OnUnstorable = (streamId: string, error: unknown) => void
 
-export type CommitOptions = Omit<Guards, 'idempotency'> &
-  (
-    | {
-        /** Rows that belong to no stream. */
-        readonly rows?: readonly ReadModelRow[]
-        /** Holds in addition to those of the decisions. */
-        readonly holds?: readonly HoldChange[]
-        readonly onUnstorable?: never
-      }
-    | {
-        /**
-         * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
-         * is left out, and the others are appended, perhaps in several appends. Without it they are one append, with the rows and
-         * holds beside them.
-         */
-        readonly onUnstorable: OnUnstorable
-        readonly rows?: never
-        readonly holds?: never
-      }
-  )
+type Conditions = Omit<Guards, 'idempotency'>
 
 /**
  * @param decided a list, which is appended as it is; or a function that loads and decides, which is called again after a
@@ -52,10 +33,28 @@ export type CommitOptions = Omit<Guards, 'idempotency'> &
  * @throws errors of the function and of `EventLog.append`; StreamConflict at once for a list, and after 50 attempts of a
  *   function
  */
-export type CommitDecisions = <State>(
-  decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
-  options?: CommitOptions,
-) => Promise<readonly Change<State>[]>
+export type CommitDecisions = {
+  <State>(
+    decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
+    options?: Conditions & {
+      /** Holds in addition to those of the decisions. */
+      readonly holds?: readonly HoldChange[]
+      readonly onUnstorable?: never
+    },
+  ): Promise<readonly Change<State>[]>
+  <State>(
+    decided: Decisions<State> | ((isAgain: boolean) => Promise<Decisions<State>>),
+    options: Conditions & {
+      /**
+       * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
+       * is left out, and the others are appended, perhaps in several appends. Without it they are one append, with the rows and
+       * holds beside them.
+       */
+      readonly onUnstorable: OnUnstorable
+      readonly holds?: never
+    },
+  ): Promise<readonly Change<State>[]>
+}
 
 export type RepeatOptions = {
   /** Whether to repeat after this error; by default after StreamConflict. */
@@ -69,16 +68,20 @@ export function createCommit(
   append: (commit: Commit) => Promise<void>,
   pause?: RepeatOptions['pause'],
 ): CommitDecisions {
-  return (decided, { rows = [], holds, onUnstorable, ...guards } = {}) => {
-    const appendAll = async <State>(made: Decided<State>): Promise<readonly Change<State>[]> => {
-      const whole = 'decisions' in made ? made : { decisions: made, rows: [] }
-      const changes = whole.decisions.filter((one) => one !== null)
-      const beside = [...rows, ...whole.rows]
-      if (onUnstorable !== undefined && beside.length > 0)
-        throw new Error('decisions that are appended apart have no rows')
+  return <State>(
+    decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
+    {
+      holds,
+      onUnstorable,
+      ...guards
+    }: Conditions & { readonly holds?: readonly HoldChange[]; readonly onUnstorable?: OnUnstorable } = {},
+  ) => {
+    const appendAll = async (made: Decided<State>): Promise<readonly Change<State>[]> => {
+      const { decisions, rows } = 'decisions' in made ? made : { decisions: made, rows: [] }
+      const changes = decisions.filter((one) => one !== null)
       if (onUnstorable !== undefined) return appendApart(append, { changes, guards }, onUnstorable)
-      if (changes.length + beside.length > 0)
-        await append({ changes, rows: beside, guards, ...(holds === undefined ? {} : { holds }) })
+      if (changes.length + rows.length > 0)
+        await append({ changes, rows, guards, ...(holds === undefined ? {} : { holds }) })
       return changes
     }
     if (typeof decided !== 'function') return appendAll(decided)

@@ -109,7 +109,7 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
     ...blocks.map((block) => blockRow(chainId, block)),
     cursorRow(chainId, { cursor: start, final: null, head: start.number }, log.now()),
   ]
-  await log.commit([], { rows, fence: lease })
+  await log.commit({ decisions: [], rows }, { fence: lease })
   return start
 }
 

@@ -99,12 +99,10 @@ async function recordOwned(ports: FoundPorts, found: readonly Outside[]): Promis
     const now = ports.log.now()
     const data = { ...sent, foundAt: now }
     const command = { type: 'RecordFound', found: { ...data, ...judge(transferId, data) } } as const
-    await ports.log
-      .append({ changes: [opened(foundAggregate, transferId, command, { metadata, now })] })
-      .catch((error) => {
-        // Another dispatcher has recorded it.
-        if (!(error instanceof StreamConflict)) throw error
-      })
+    await ports.log.commit([opened(foundAggregate, transferId, command, { metadata, now })]).catch((error) => {
+      // Another dispatcher has recorded it.
+      if (!(error instanceof StreamConflict)) throw error
+    })
   }
 }
 

@@ -30,7 +30,7 @@ export type DenialTally = {
 }
 
 type TallyPorts = {
-  readonly log: Pick<EventLog, 'append' | 'now'>
+  readonly log: Pick<EventLog, 'commit' | 'now'>
   /** Called for what could not be recorded; it is tried again. */
   readonly onError: (error: unknown) => void
 }
@@ -68,7 +68,7 @@ export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
     if (count === 0 || one.recordedIn === minuteOf(now)) return
     one.count = 0
     try {
-      await log.append({ changes: [changeOf(name, one, { count, firstAt, lastAt }, now)] })
+      await log.commit([changeOf(name, one, { count, firstAt, lastAt }, now)])
       one.recordedIn = minuteOf(now)
     } catch (error) {
       Object.assign(one, { firstAt, count: one.count + count })

@@ -8,18 +8,14 @@ import type { PastPorts } from './read-past.ts'
 const PAGE = 1_000
 
 /** Of all that is committed when it is called. */
-export type HasOpened = (owner: LogOwner) => Promise<boolean>
-
-export function createHasOpened({ pool, source, chains }: PastPorts): HasOpened {
-  return async (owner) => {
-    const past = createPast(owner, { source, chains, isAnyPrice: true })
-    const { dataOf: types } = pastTypes(source)
-    const until = await findNewestPlace(pool, owner)
-    for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
-      const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until, types }, PAGE)
-      if (events.some((event) => past.take(event)?.is === 'request')) return true
-      after = next
-    }
-    return false
+export async function hasOpened({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<boolean> {
+  const past = createPast(owner, { source, chains, isAnyPrice: true })
+  const { dataOf: types } = pastTypes(source)
+  const until = await findNewestPlace(pool, owner)
+  for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
+    const { events, next } = await readTenantDataOfTypes(pool, owner, { after, until, types }, PAGE)
+    if (events.some((event) => past.take(event)?.is === 'request')) return true
+    after = next
   }
+  return false
 }

@@ -3,57 +3,38 @@
  * spent before.
  */
 import { createHash } from 'node:crypto'
+import type { Context } from '../context.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { forResource, type Metadata } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { NewId } from '../declarations.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { policyAggregate, policyStreamOf } from './aggregate.ts'
 import { compilePolicy } from './compile.ts'
 import type { KnownPolicies, PoliciesState, PolicyCommand, Source } from './decider.ts'
 import type { CountingBasis } from './events.ts'
-import type { HasOpened } from './has-opened.ts'
+import { hasOpened } from './has-opened.ts'
 import { requirePublishable } from './lint.ts'
 import { locksOut, type Publisher } from './lock-out.ts'
+import type { PastPorts } from './read-past.ts'
 import { type AssetOf, readSentPolicy } from './read-policy.ts'
 import type { SentPolicy } from './sent-policy.ts'
 
 /** Who asks: the key. */
 export type PolicyMaker = Owner & { readonly keyId: string }
 
-export type ManagePolicies = {
-  /** @throws ValidationFailed; Conflict `policy_changed`, `policy_changes_exhausted` */
-  readonly draft: (
-    draft: { readonly revision: number; readonly policy: SentPolicy; readonly note: string | null },
-    maker: PolicyMaker,
-    metadata: Metadata,
-  ) => Promise<void>
-  /** @throws Conflict `policy_changed`, `policy_changes_exhausted`; IdempotencyKeyReused */
-  readonly shadow: (revision: number, maker: PolicyMaker, metadata: Metadata) => Promise<Accepted>
-  /** @throws Conflict `policy_changed` */
-  readonly endShadow: (version: number | null, maker: PolicyMaker, metadata: Metadata) => Promise<void>
-  /**
-   * @param forced why it is published although no key could publish another one
-   * @throws ValidationFailed `approval_unavailable`; Conflict `policy_changed`, `policy_not_seeded`, `policy_locks_out`,
-   *   `policy_changes_exhausted`; IdempotencyKeyReused
-   */
-  readonly publish: (source: Source, forced: string | null, maker: PolicyMaker, metadata: Metadata) => Promise<Accepted>
-}
-
-export type ManagePorts = {
-  readonly log: Pick<EventLog, 'load' | 'append' | 'now'>
+/** What the routes of policies need. */
+export type PolicyContext = Pick<Context, 'log' | 'pool' | 'clock' | 'newId'> & {
   readonly accept: Accept
-  readonly newId: NewId
-  readonly hasOpened: HasOpened
+  /** How the past of a tenant is read. */
+  readonly past: PastPorts
   /** An asset that the owner may name, by its id. */
   readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
   /** Live API keys that may publish. */
   readonly publishersOf: (owner: Owner) => Promise<readonly Publisher[]>
   /** Makes this process see the change at once. */
-  readonly forget: (owner: Owner) => void
+  readonly forgetPolicies: (owner: Owner) => void
 }
 
 /** What a version is recognised by: SHA-256 of its canonical JSON (RFC 8785), hex. */
@@ -63,53 +44,86 @@ export function policyHash(policy: Policy): string {
 
 type At = { readonly metadata: Metadata; readonly now: string }
 
-export function createManagePolicies(ports: ManagePorts): ManagePolicies {
-  const { log, accept, newId, assetOf, forget } = ports
-
-  /** Each attempt decides on what the log has by then. */
-  function run(
-    owner: PolicyMaker,
-    metadata: Metadata,
-    decide: (loaded: Loaded<PoliciesState>, at: At) => Promise<Change | null>,
-  ): Promise<Accepted> {
-    const id = policyStreamOf(owner)
-    return accept(
-      metadata,
-      async (append, unchanged) => {
-        const requestId = newId('request')
-        const loaded = await log.load(policyAggregate, id)
-        const at = { metadata: forResource(metadata, requestId), now: log.now() }
-        const changed = await decide(loaded, at)
-        if (changed === null) return unchanged({ id, environment: owner.environment }, null)
-        return append({ id: requestId, commit: { changes: [changed] }, made: null })
-      },
-      { replayFirst: true },
-    ).finally(() => forget(owner))
-  }
-
-  return {
-    async draft({ revision, policy: sent, note }, owner, metadata) {
-      const { tenantId, environment, keyId: by } = owner
-      const policy = await readSentPolicy(sent, (assetId) => assetOf(owner, assetId))
-      await run(owner, metadata, async (loaded, at) => {
-        const command = { type: 'DraftPolicy', tenantId, environment, revision, policy, note, by, now: at.now } as const
-        return change(policyAggregate, loaded, command, at)
-      })
+/** Each attempt decides on what the log has by then. */
+function run(
+  { log, accept, newId, forgetPolicies }: PolicyContext,
+  owner: PolicyMaker,
+  metadata: Metadata,
+  decide: (loaded: Loaded<PoliciesState>, at: At) => Promise<Change | null>,
+): Promise<Accepted> {
+  const id = policyStreamOf(owner)
+  return accept(
+    metadata,
+    async (append, unchanged) => {
+      const requestId = newId('request')
+      const loaded = await log.load(policyAggregate, id)
+      const at = { metadata: forResource(metadata, requestId), now: log.now() }
+      const changed = await decide(loaded, at)
+      if (changed === null) return unchanged({ id, environment: owner.environment }, null)
+      return append({ id: requestId, commit: { changes: [changed] }, made: null })
     },
-    shadow: (revision, owner, metadata) =>
-      run(owner, metadata, async (loaded, at) => shadowOf(loaded, revision, owner, at)),
-    async endShadow(version, owner, metadata) {
-      await run(owner, metadata, async (loaded, at) => {
-        const { state } = loaded
-        const ended = version ?? (state.status === 'known' ? (state.shadow?.version ?? 0) : 0)
-        // There is nothing to end: neither without a policy, nor without a shadow.
-        if (ended === 0) return null
-        return change(policyAggregate, loaded, { type: 'EndShadow', version: ended, by: owner.keyId, now: at.now }, at)
-      })
-    },
-    publish: (source, forced, owner, metadata) =>
-      run(owner, metadata, (loaded, at) => publishOf(ports, loaded, { source, forced, owner }, at)),
-  }
+    { replayFirst: true },
+  ).finally(() => forgetPolicies(owner))
+}
+
+/** @throws ValidationFailed; Conflict `policy_changed`, `policy_changes_exhausted` */
+export async function draftPolicy(
+  ctx: PolicyContext,
+  {
+    revision,
+    policy: sent,
+    note,
+  }: { readonly revision: number; readonly policy: SentPolicy; readonly note: string | null },
+  owner: PolicyMaker,
+  metadata: Metadata,
+): Promise<void> {
+  const { tenantId, environment, keyId: by } = owner
+  const policy = await readSentPolicy(sent, (assetId) => ctx.assetOf(owner, assetId))
+  await run(ctx, owner, metadata, async (loaded, at) => {
+    const command = { type: 'DraftPolicy', tenantId, environment, revision, policy, note, by, now: at.now } as const
+    return change(policyAggregate, loaded, command, at)
+  })
+}
+
+/** @throws Conflict `policy_changed`, `policy_changes_exhausted`; IdempotencyKeyReused */
+export function shadowPolicy(
+  ctx: PolicyContext,
+  revision: number,
+  owner: PolicyMaker,
+  metadata: Metadata,
+): Promise<Accepted> {
+  return run(ctx, owner, metadata, async (loaded, at) => shadowOf(loaded, revision, owner, at))
+}
+
+/** @throws Conflict `policy_changed` */
+export async function endShadowVersion(
+  ctx: PolicyContext,
+  version: number | null,
+  owner: PolicyMaker,
+  metadata: Metadata,
+): Promise<void> {
+  await run(ctx, owner, metadata, async (loaded, at) => {
+    const { state } = loaded
+    const ended = version ?? (state.status === 'known' ? (state.shadow?.version ?? 0) : 0)
+    // There is nothing to end: neither without a policy, nor without a shadow.
+    if (ended === 0) return null
+    return change(policyAggregate, loaded, { type: 'EndShadow', version: ended, by: owner.keyId, now: at.now }, at)
+  })
+}
+
+/**
+ * @param forced why it is published although no key could publish another one
+ * @throws ValidationFailed `approval_unavailable`; Conflict `policy_changed`, `policy_not_seeded`, `policy_locks_out`,
+ *   `policy_changes_exhausted`; IdempotencyKeyReused
+ */
+export function publishPolicy(
+  ctx: PolicyContext,
+  source: Source,
+  forced: string | null,
+  owner: PolicyMaker,
+  metadata: Metadata,
+): Promise<Accepted> {
+  return run(ctx, owner, metadata, (loaded, at) => publishOf(ctx, loaded, { source, forced, owner }, at))
 }
 
 function shadowOf(
@@ -140,7 +154,7 @@ function limitsOf(policy: Policy) {
 type Publication = { readonly source: Source; readonly forced: string | null; readonly owner: PolicyMaker }
 
 async function publishOf(
-  ports: ManagePorts,
+  ctx: PolicyContext,
   loaded: Loaded<PoliciesState>,
   { source: asked, forced, owner }: Publication,
   at: At,
@@ -154,15 +168,15 @@ async function publishOf(
   }
   const { policy, hash, source } = found
   requirePublishable(policy)
-  const publishers = await ports.publishersOf(owner)
+  const publishers = await ctx.publishersOf(owner)
   const isLocked = locksOut(compilePolicy(policy, 0), owner, publishers, Date.parse(at.now))
   const uncounted = uncountedBy(state, policy)
   const known = { ...command, hash, uncounted, locksOut: isLocked }
   const isRefused = isLocked && forced === null
   const basis = uncounted.length === 0 ? 'counted' : 'version' in source && state.isSeeded ? 'seeded' : null
-  if (basis !== null || isRefused || (await ports.hasOpened(owner)))
+  if (basis !== null || isRefused || (await hasOpened(ctx.past, owner)))
     return change(policyAggregate, loaded, { ...known, source, basis }, at)
-  return publishFirst(ports, loaded, { source, owner, command: known }, at)
+  return publishFirst(ctx, loaded, { source, owner, command: known }, at)
 }
 
 /**
@@ -170,7 +184,7 @@ async function publishOf(
  * the append of one waits for the append of the other. So what is not there by then was never there.
  */
 async function publishFirst(
-  { log, hasOpened }: ManagePorts,
+  { log, past }: PolicyContext,
   before: Loaded<PoliciesState>,
   {
     source,
@@ -185,11 +199,11 @@ async function publishFirst(
 ): Promise<Change | null> {
   const { idempotency: _, ...metadata } = at.metadata
   const shadowed = 'version' in source ? null : shadowOf(before, source.revision, owner, { ...at, metadata })
-  if (shadowed !== null) await log.append({ changes: [shadowed] })
+  await log.commit([shadowed])
   const loaded = shadowed?.after ?? before
   const { state } = loaded
   const version = state.status === 'known' ? (state.shadow?.version ?? 0) : 0
-  const basis: CountingBasis | null = (await hasOpened(owner)) ? null : 'nothing_opened'
+  const basis: CountingBasis | null = (await hasOpened(past, owner)) ? null : 'nothing_opened'
   return change(policyAggregate, loaded, { ...command, source: { version }, basis }, at)
 }
 

@@ -1,7 +1,6 @@
 /** HTTP routes that test a policy on the past, and on one request. Nothing is recorded. */
 import type { TSchema } from '@sinclair/typebox'
-import { ValidationFailed } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
+import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -9,14 +8,17 @@ import { type BodyLimits, CALL_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { type CompiledPolicy, compilePolicy } from './compile.ts'
+import { compilePolicy } from './compile.ts'
+import type { PolicyContext } from './manage-policies.ts'
 import { backtestBody, backtestSchema, simulateBody, simulationSchema } from './past-schemas.ts'
+import { policyOfVersion, readPolicies } from './read-policies.ts'
+import { readSentPolicy } from './read-policy.ts'
 import { POLICY_BODY } from './routes.ts'
-import type { BacktestRange, BacktestRun } from './run-backtest.ts'
+import { type BacktestRange, runBacktest } from './run-backtest.ts'
 import type { SentPolicy } from './sent-policy.ts'
 import { shownBacktest } from './shown-backtest.ts'
 import { shownSimulation } from './shown-simulation.ts'
-import { type Prepare, type SimulatePorts, simulate } from './simulate.ts'
+import { type Prepare, simulate } from './simulate.ts'
 
 /** A kind of request that can be simulated. */
 export type SimulatedRequest = {
@@ -28,19 +30,7 @@ export type SimulatedRequest = {
 /** What is tested: one of these. */
 export type TestedSource = { readonly policy?: SentPolicy; readonly revision?: number; readonly version?: number }
 
-export type PastRoutePorts = {
-  /** @throws ValidationFailed, Conflict `policy_changed`, NotFound `policy_version_not_found` */
-  readonly policyOf: (owner: Owner, source: TestedSource) => Promise<Policy>
-  readonly backtest: (
-    owner: Owner,
-    policy: CompiledPolicy,
-    range: BacktestRange,
-    onRead: (events: number, counted: number) => boolean,
-  ) => Promise<BacktestRun>
-  readonly simulation: SimulatePorts
-  readonly requests: Readonly<Record<string, SimulatedRequest>>
-  readonly clock: Clock
-}
+type PastContext = PolicyContext & Parameters<typeof simulate>[0]
 
 /** Events of the log that one test may read. */
 const MOST_EVENTS = 100_000
@@ -70,14 +60,29 @@ const backtest = {
   response: { 200: successOf(backtestSchema, 'What the policy would have said.') },
 }
 
-export function pastRoutes(ports: PastRoutePorts): Routes {
+/** @param requests the kinds that can be simulated, by their fields of the body */
+export function pastRoutes(ctx: PastContext, requests: Readonly<Record<string, SimulatedRequest>>): Routes {
   return (app) => {
-    addBacktest(app, ports)
-    addSimulation(app, ports)
+    addBacktest(app, ctx)
+    addSimulation(app, ctx, requests)
   }
 }
 
-function addBacktest(app: App, { policyOf, clock, backtest: run }: PastRoutePorts): void {
+/** @throws ValidationFailed, Conflict `policy_changed`, NotFound `policy_version_not_found` */
+async function policyOf(
+  { pool, assetOf }: PolicyContext,
+  owner: Owner,
+  { policy, revision, version }: TestedSource,
+): Promise<Policy> {
+  if (policy !== undefined) return readSentPolicy(policy, (assetId) => assetOf(owner, assetId))
+  if (version !== undefined) return policyOfVersion(pool, owner, version)
+  const { draft } = await readPolicies(pool, owner)
+  if (draft?.revision === revision) return policyOfVersion(pool, owner, 'draft')
+  const message = `The draft has the revision ${draft?.revision ?? 0}: read it again with GET /v1/policies.`
+  throw new Conflict('policy_changed', message, { revision: draft?.revision ?? 0 })
+}
+
+function addBacktest(app: App, ctx: PolicyContext): void {
   app.post(
     '/v1/policies/backtest',
     {
@@ -93,10 +98,10 @@ function addBacktest(app: App, { policyOf, clock, backtest: run }: PastRoutePort
     async ({ caller, body, meter }) => {
       meter.requireRoom()
       const { from, to, ...source } = body
-      const range = readRange(from, to, clock())
-      const policy = compilePolicy(await policyOf(caller, requireOne(source)), source.version ?? 0)
+      const range = readRange(from, to, ctx.clock())
+      const policy = compilePolicy(await policyOf(ctx, caller, requireOne(source)), source.version ?? 0)
       let read = 0
-      const tested = await run(caller, policy, range, (events, counted) => {
+      const tested = await runBacktest(ctx.past, caller, policy, range, (events, counted) => {
         read += events
         return (events === 0 || meter.use(events) === 0) && read < MOST_EVENTS && counted < MOST_COUNTED
       })
@@ -133,8 +138,7 @@ function requireOne<Source extends TestedSource>(source: Source): Source {
   throw ValidationFailed.field('policy', 'required', 'policy, revision or version is required: send one of them.')
 }
 
-function addSimulation(app: App, ports: PastRoutePorts): void {
-  const { policyOf, requests, simulation } = ports
+function addSimulation(app: App, ctx: PastContext, requests: Readonly<Record<string, SimulatedRequest>>): void {
   const names = Object.keys(requests)
   const schema = {
     tags,
@@ -170,10 +174,10 @@ function addSimulation(app: App, ports: PastRoutePorts): void {
         body.wallet_id,
         (body as Readonly<Record<string, unknown>>)[name] as never,
       )
-      const policy = compilePolicy(await policyOf(caller, requireOne(body)), body.version ?? 0)
+      const policy = compilePolicy(await policyOf(ctx, caller, requireOne(body)), body.version ?? 0)
       const { idempotency: _, ...metadata } = metadataOf(request)
       const actor = body.api_key === undefined ? metadata.actor : actorOfApiKey(body.api_key)
-      const parts = await simulate(simulation, policy, prepare as Prepare, { ...metadata, actor }, caller.environment)
+      const parts = await simulate(ctx, policy, prepare as Prepare, { ...metadata, actor }, caller.environment)
       return success(shownSimulation(body.version ?? null, parts))
     },
   )

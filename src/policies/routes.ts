@@ -8,8 +8,8 @@ import { replyAccepted } from '../http/reply-accepted.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import type { Source } from './decider.ts'
-import type { ManagePolicies } from './manage-policies.ts'
-import type { PolicyReads } from './read-policies.ts'
+import { draftPolicy, endShadowVersion, type PolicyContext, publishPolicy, shadowPolicy } from './manage-policies.ts'
+import { listVersions, readPolicies, readVersion } from './read-policies.ts'
 import {
   draftBody,
   endShadowQuery,
@@ -24,8 +24,6 @@ import {
   versionsQuery,
 } from './route-schemas.ts'
 import type { VersionSummary } from './view.ts'
-
-export type PolicyRoutePorts = { readonly manage: ManagePolicies; readonly reads: PolicyReads }
 
 /** 10,000 addresses, and rules of 64 KiB, indented. The values are those of the addresses and of the shortest rules. */
 export const POLICY_BODY: BodyLimits = { bytes: 1_024 * 1_024, values: 32 * 1_024 }
@@ -109,23 +107,23 @@ const version = {
   response: { 200: successOf(versionDetailSchema, 'The version.') },
 }
 
-export function policyRoutes(ports: PolicyRoutePorts): Routes {
+export function policyRoutes(ctx: PolicyContext): Routes {
   return (app) => {
-    addReads(app, ports)
-    addChanges(app, ports)
-    addPublication(app, ports)
+    addReads(app, ctx)
+    addChanges(app, ctx)
+    addPublication(app, ctx)
   }
 }
 
-function addReads(app: App, { reads }: PolicyRoutePorts): void {
+function addReads(app: App, { pool }: PolicyContext): void {
   app.get('/v1/policies', { schema: current, config: readAccess }, async ({ caller }) =>
-    success(await reads.read(caller)),
+    success(await readPolicies(pool, caller)),
   )
 
   app.get('/v1/policies/versions', { schema: versions, config: readAccess }, async ({ caller, query }) => {
     const { limit, cursor } = query
     const before = cursor === undefined ? {} : { before: versionIn(cursor) }
-    const found = await reads.list(caller, { ...before, limit: limit + 1 })
+    const found = await listVersions(pool, caller, { ...before, limit: limit + 1 })
     const keyOf = (view: VersionSummary) => [`${view.version}`]
     return success(pageOf('versions', { found, limit, keyOf, present: (view) => view }))
   })
@@ -135,7 +133,7 @@ function addReads(app: App, { reads }: PolicyRoutePorts): void {
     { schema: version, config: readAccess },
     async ({ caller, params, query }) => {
       const name = params.version === 'draft' ? 'draft' : Number(params.version)
-      return success(await reads.version(caller, name, query.against))
+      return success(await readVersion(pool, caller, name, query.against))
     },
   )
 }
@@ -146,7 +144,7 @@ function versionIn(cursor: string): number {
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), MAX_VERSION) : 0
 }
 
-function addChanges(app: App, { manage, reads }: PolicyRoutePorts): void {
+function addChanges(app: App, ctx: PolicyContext): void {
   app.put(
     '/v1/policies',
     {
@@ -156,8 +154,8 @@ function addChanges(app: App, { manage, reads }: PolicyRoutePorts): void {
     async (request) => {
       const { caller, body } = request
       const { revision, policy, note = null } = body
-      await manage.draft({ revision, policy, note }, caller, metadataOf(request))
-      return success(await reads.read(caller))
+      await draftPolicy(ctx, { revision, policy, note }, caller, metadataOf(request))
+      return success(await readPolicies(ctx.pool, caller))
     },
   )
 
@@ -166,13 +164,13 @@ function addChanges(app: App, { manage, reads }: PolicyRoutePorts): void {
     { schema: endShadow, config: { ...publishAccess, refusals: { 409: CHANGED } } },
     async (request) => {
       const { caller, query } = request
-      await manage.endShadow(query.version ?? null, caller, metadataOf(request))
-      return success(await reads.read(caller))
+      await endShadowVersion(ctx, query.version ?? null, caller, metadataOf(request))
+      return success(await readPolicies(ctx.pool, caller))
     },
   )
 }
 
-function addPublication(app: App, { manage, reads }: PolicyRoutePorts): void {
+function addPublication(app: App, ctx: PolicyContext): void {
   app.post(
     '/v1/policies/shadow',
     {
@@ -182,8 +180,8 @@ function addPublication(app: App, { manage, reads }: PolicyRoutePorts): void {
     (request, reply) => {
       const { caller, body } = request
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.shadow(body.revision, caller, metadata),
-        answer: async () => ({ code: 200, view: await reads.read(caller) }),
+        accept: (metadata) => shadowPolicy(ctx, body.revision, caller, metadata),
+        answer: async () => ({ code: 200, view: await readPolicies(ctx.pool, caller) }),
       })
     },
   )
@@ -205,8 +203,8 @@ function addPublication(app: App, { manage, reads }: PolicyRoutePorts): void {
       const { caller, body } = request
       const [source, forced] = [sourceOf(body), forcedBy(body)]
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.publish(source, forced, caller, metadata),
-        answer: async () => ({ code: 200, view: await reads.read(caller) }),
+        accept: (metadata) => publishPolicy(ctx, source, forced, caller, metadata),
+        answer: async () => ({ code: 200, view: await readPolicies(ctx.pool, caller) }),
       })
     },
   )

@@ -92,7 +92,7 @@ async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, si
       const command = { type: 'SeedCounters', ...owner, version, counters, seededAt: now } as const
       const added = change(seedingAggregate, before, command, { metadata, now })
       if (added === null) continue
-      await log.append({ changes: [added] })
+      await log.commit([added])
       before = added.after
     }
   }

@@ -9,7 +9,6 @@ import type { Environment } from '../core/networks.ts'
 import type { Per } from '../core/policy.ts'
 import { refusedByLimit } from '../core/policy-limit.ts'
 import { roomIn, type SpentBy } from '../core/spend-limits.ts'
-import type { Owner } from '../core/tenants.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
@@ -17,7 +16,7 @@ import type { NeededApproval } from './decide.ts'
 import { type ExplainedRule, explainRules } from './explain.ts'
 import type { Judged } from './intent.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
-import type { InForce } from './policies-in-force.ts'
+import type { InForce, PoliciesInForce } from './policies-in-force.ts'
 import { refusedByPolicy } from './refusal.ts'
 
 /** Stands for the parts that record and refuse. */
@@ -45,28 +44,31 @@ export type SimulatedPart = {
   readonly approvals: readonly NeededApproval[]
 }
 
-export type SimulatePorts = {
-  /** A judge by this policy, whatever is in force. */
-  readonly judgeBy: (policy: CompiledPolicy) => Judge
-  readonly inForce: (owner: Owner) => Promise<InForce>
-  readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
-}
-
 /** Prepares the request with the parts that pretend. @throws the errors of the request */
 export type Prepare = (pretending: Pretending, metadata: Metadata, environment: Environment) => Promise<unknown>
 
 /** One part for each transaction or signature of the request, in their order. */
 export async function simulate(
-  { judgeBy, inForce, readSpent }: SimulatePorts,
+  {
+    policies,
+    readSpent,
+  }: {
+    readonly policies: {
+      /** A judge by this policy, whatever is in force. */
+      readonly judgeBy: (policy: CompiledPolicy) => Judge
+      readonly inForce: Pick<PoliciesInForce, 'of'>
+    }
+    readonly readSpent: (reservations: readonly RuleReservation[], now: string) => Promise<SpentBy>
+  },
   policy: CompiledPolicy,
   prepare: Prepare,
   metadata: Metadata,
   environment: Environment,
 ): Promise<readonly SimulatedPart[]> {
-  const judge = judgeBy(policy)
+  const judge = policies.judgeBy(policy)
   await prepare({ accept, judge }, metadata, environment)
   const verdicts = judge.shadowed(metadata)
-  const counted = countedBy(await inForce({ tenantId: metadata.tenantId, environment }))
+  const counted = countedBy(await policies.inForce.of({ tenantId: metadata.tenantId, environment }))
   const all = verdicts.flatMap(({ decision }) => decision.reservations)
   const spent = all.length === 0 ? new Map() : await readSpent(all, verdicts[0]?.request.at ?? '')
   const taken = new Map<string, bigint>()

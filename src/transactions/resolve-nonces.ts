@@ -188,7 +188,7 @@ async function settle(
     const missed = { ...ports, effects: missingAlone(ports.effects) }
     const { changes: found } = await observeTransactions(missed, chainId, standing)
     const rows = forgottenOf(chainId, loaded, consumers, walked)
-    await log.commit([...lost, ...found], { rows, fence: lease })
+    await log.commit({ decisions: [...lost, ...found], rows }, { fence: lease })
     return { lost: lost.length, found: found.length }
   })
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { LimitReached, PolicyChanged } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -96,11 +97,11 @@ t.test(
       let appends = 0
       const dying = {
         ...past.log,
-        append: async (...args: Parameters<typeof past.log.append>) => {
+        commit: createCommit(async (commit) => {
           appends += 1
           if (appends === at) throw new Error('killed')
-          await past.log.append(...args)
-        },
+          await past.log.append(commit)
+        }),
         execute: async () => Promise.reject(new Error('killed')),
       }
       const killed = createSeedCounters({ ...past.ports, log: dying, mostSums: 7 })

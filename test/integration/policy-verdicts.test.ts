@@ -48,17 +48,19 @@ t.test('accept, simulation and back-test say the same of random requests', async
   await judged.seed(new AbortController().signal)
   await judged.publish(version, rules)
   const inForce = await judged.inForce()
-  const ports = {
-    judgeBy: (shadow: typeof policy) =>
-      createJudge({ ...NOTHING_KNOWN, inForce: async () => ({ active: null, shadow, isSeeded: true }) }),
-    inForce: createPoliciesInForce(judged.pool).of,
+  const ctx = {
+    policies: {
+      judgeBy: (shadow: typeof policy) =>
+        createJudge({ ...NOTHING_KNOWN, inForce: async () => ({ active: null, shadow, isSeeded: true }) }),
+      inForce: createPoliciesInForce(judged.pool),
+    },
     readSpent: (reservations: Parameters<typeof readSpent>[1], now: string) =>
       readSpent(judged.pool, reservations, now),
   }
   const simulated = async (intent: Intent): Promise<Verdict> => {
     const metadata = { ...METADATA }
     const parts = await simulate(
-      ports,
+      ctx,
       policy,
       ({ judge, accept }) =>
         accept(metadata, async (append) => {

@@ -2,6 +2,7 @@
 import type { Pool } from 'pg'
 import t from 'tap'
 import type { Commit } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createCountFound } from '../../src/policies/count-found.ts'
 import type { FindOutside } from '../../src/policies/past.ts'
@@ -28,11 +29,11 @@ t.test(
       now: () => NOW,
       heads: async (ids: readonly string[]) =>
         ids.map((id) => ({ id, version: recorded.includes(id) ? 1 : 0, hash: '' })),
-      async append({ changes }: Commit) {
+      commit: createCommit(async ({ changes }: Commit) => {
         const [event] = changes[0]?.events ?? []
         if (event === undefined || event.streamId.includes('acme')) throw new Error('this log cannot be read')
         recorded.push(event.streamId)
-      },
+      }),
     } as unknown as EventLog
     const findOutside: FindOutside = async ({ observedAt, transferId }, most) =>
       all.filter((one) => one.observedAt > observedAt || one.transferId > transferId).slice(0, most)

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Commit } from '../../src/event-log/commit.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
+import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { createDenialTally, type Denial } from '../../src/policies/denial-tally.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -15,18 +16,12 @@ const DENIAL: Denial = {
 function logOf(taken: readonly string[] = []) {
   const streams = new Map<string, Record<string, unknown>>(taken.map((name) => [name, {}]))
   const clock = { now: '2026-12-02T10:05:30.000Z' }
-  return {
-    clock,
-    streams,
-    log: {
-      now: () => clock.now,
-      async append({ changes }: Commit) {
-        const [event] = changes[0]?.events ?? []
-        if (event === undefined || streams.has(event.streamId)) throw new StreamConflict(event?.streamId ?? '')
-        streams.set(event.streamId, JSON.parse(event.canonical).data)
-      },
-    },
+  async function append({ changes }: Commit): Promise<void> {
+    const [event] = changes[0]?.events ?? []
+    if (event === undefined || streams.has(event.streamId)) throw new StreamConflict(event?.streamId ?? '')
+    streams.set(event.streamId, JSON.parse(event.canonical).data)
   }
+  return { clock, streams, append, log: { now: () => clock.now, commit: createCommit(append) } }
 }
 
 t.test('the first refusal of a minute is recorded at once, and the others with the next minute', async (t) => {
@@ -77,14 +72,14 @@ t.test('what another process has recorded in this minute is counted in the next 
 })
 
 t.test('what cannot be recorded is reported and kept', async (t) => {
-  const { log, streams } = logOf()
+  const { log, append, streams } = logOf()
   let isDown = true
   const errors: unknown[] = []
-  const append = async (commit: Commit) => {
+  const commit = createCommit(async (appended) => {
     if (isDown) throw new Error('down')
-    await log.append(commit)
-  }
-  const tally = createDenialTally({ log: { now: log.now, append }, onError: (error) => errors.push(error) })
+    await append(appended)
+  })
+  const tally = createDenialTally({ log: { now: log.now, commit }, onError: (error) => errors.push(error) })
   tally.note(DENIAL, METADATA)
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(errors.length, 1)
