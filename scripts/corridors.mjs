@@ -35,12 +35,12 @@ const STEPS = [
   },
   {
     step: 'sign',
-    start: ['src/transactions/sign-lane.ts', 'createSignLane'],
+    start: ['src/transactions/sign-lane.ts', 'signLane'],
     goals: [APPEND, "type: 'TransactionSigned'", 'ecdsaSign('],
   },
   {
     step: 'send',
-    start: ['src/transactions/submit-lane.ts', 'createSubmitLane'],
+    start: ['src/transactions/submit-lane.ts', 'submitLane'],
     goals: [APPEND, "type: 'TransactionSubmitted'"],
   },
   {

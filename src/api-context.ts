@@ -7,7 +7,7 @@ import type { LimitReports } from './access/report-limits.ts'
 import type { AssetBooks } from './assets/asset-books.ts'
 import type { ReadBalance } from './balances/read-balance.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
-import type { FindReplay } from './event-log/accept.ts'
+import type { Metadata } from './core/messages.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PolicyContext } from './policies/manage-policies.ts'
@@ -22,7 +22,8 @@ export type ApiContext = SendContext &
   OpeningContext &
   PolicyContext & {
     readonly findWallet: FindWallet
-    readonly findReplay: FindReplay
+    /** The id of the resource that this request created before, or `null`. @throws IdempotencyKeyReused */
+    readonly findReplay: (metadata: Metadata) => Promise<string | null>
     readonly books: AssetBooks
     /** What the policy of a tenant says about requests that are no transactions; `prepareCall` asks for those. */
     readonly judge: Judge

@@ -6,7 +6,7 @@ import type { Routes } from '../http/request.ts'
 import { createCheckpointRows } from './checkpoints/checkpoint-rows.ts'
 import { readEvents } from './event-page.ts'
 import { findEvent } from './find-event.ts'
-import { createProveEvent } from './proof/prove-event.ts'
+import { proveEvent } from './proof/prove-event.ts'
 import { missingScope, type Reader } from './readers.ts'
 import { checkpointSchema, eventPageSchema, eventsQuery, proofParams, proofSchema } from './schemas.ts'
 
@@ -49,7 +49,6 @@ const proof = {
 
 export function auditRoutes({ pool }: Pick<Context, 'pool'>): Routes {
   const checkpoints = createCheckpointRows(pool)
-  const proveEvent = createProveEvent(pool)
 
   /** Checked before the proof is created. */
   async function requireReadable(reader: Reader, eventId: string): Promise<void> {
@@ -85,7 +84,7 @@ export function auditRoutes({ pool }: Pick<Context, 'pool'>): Routes {
       { schema: proof, config: { ...config, refusals: { 409: 'No checkpoint covers the event yet.' } } },
       async ({ caller, params: { event_id } }) => {
         await requireReadable(caller, event_id)
-        return success(await proveEvent(event_id, caller.tenantId))
+        return success(await proveEvent(pool, event_id, caller.tenantId))
       },
     )
   }

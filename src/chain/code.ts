@@ -19,7 +19,9 @@ export type CodeLookup = {
   readonly haveCode: (addresses: readonly string[]) => Promise<boolean[]>
 }
 
-export type CodeLookupOptions = {
+type Entry = { readonly hasCode: boolean; readonly until: number }
+
+export function createCodeLookup(options: {
   readonly client: RpcReader
   /** A clock, ms. */
   readonly now: () => number
@@ -28,11 +30,7 @@ export type CodeLookupOptions = {
   /** How long a contract is cached, ms. */
   readonly contractTtlMs?: number
   readonly maxEntries?: number
-}
-
-type Entry = { readonly hasCode: boolean; readonly until: number }
-
-export function createCodeLookup(options: CodeLookupOptions): CodeLookup {
+}): CodeLookup {
   const { client, now, accountTtlMs = 30_000, contractTtlMs = 60_000, maxEntries = 20_000 } = options
   const known = new Map<string, Entry>()
 

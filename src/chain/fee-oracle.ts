@@ -30,7 +30,7 @@ export type FeeOracle = {
   readonly quote: () => Promise<FeeQuote>
 }
 
-export type FeeOracleOptions = {
+export function createFeeOracle(options: {
   /** What a quorum says alike, the middle one where honest nodes differ. */
   readonly client: RpcReader
   readonly policy: FeePolicy
@@ -40,9 +40,7 @@ export type FeeOracleOptions = {
   readonly refreshMs: number
   /** Age up to which a quote is used when no node answers, ms; the doubled base fee covers it. */
   readonly maxStaleMs: number
-}
-
-export function createFeeOracle(options: FeeOracleOptions): FeeOracle {
+}): FeeOracle {
   const { client, policy, now } = options
   let last: { readonly quote: FeeQuote; readonly readAt: number } | null = null
   let reading: Promise<FeeQuote> | null = null

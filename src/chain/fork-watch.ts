@@ -41,14 +41,6 @@ export type ForkWatch = {
   readonly rules: () => Promise<GasRules>
 }
 
-export type ForkWatchOptions = {
-  readonly client: RpcReader
-  readonly chain: { readonly network: string; readonly environment: string }
-  /** A clock, ms. */
-  readonly now: () => number
-  readonly log: Pick<RpcLog, 'info' | 'warn'>
-}
-
 const NEWEST = 'amsterdam'
 const UNREAD: ForkStatus = {
   fork: 'unknown',
@@ -59,7 +51,18 @@ const UNREAD: ForkStatus = {
   isNextNear: false,
 }
 
-export function createForkWatch({ client, chain, now, log }: ForkWatchOptions): ForkWatch {
+export function createForkWatch({
+  client,
+  chain,
+  now,
+  log,
+}: {
+  readonly client: RpcReader
+  readonly chain: { readonly network: string; readonly environment: string }
+  /** A clock, ms. */
+  readonly now: () => number
+  readonly log: Pick<RpcLog, 'info' | 'warn'>
+}): ForkWatch {
   let last: { readonly status: ForkStatus; readonly at: number } | null = null
   let reading: Promise<ForkStatus> | null = null
   let shownAt = Number.NEGATIVE_INFINITY

@@ -21,7 +21,11 @@ export type Price = {
   readonly updatedAt: number
 }
 
-export type PriceReadOptions = {
+/**
+ * @returns for each feed, in order, its price or `null`
+ * @throws Unavailable when no node answered
+ */
+export async function readPrices(options: {
   readonly client: RpcReader
   /** `null` if the chain has no Multicall3. */
   readonly multicall3: string | null
@@ -30,13 +34,7 @@ export type PriceReadOptions = {
   readonly maxAgeMs: number
   /** A clock, ms. */
   readonly now: () => number
-}
-
-/**
- * @returns for each feed, in order, its price or `null`
- * @throws Unavailable when no node answered
- */
-export async function readPrices(options: PriceReadOptions): Promise<(Price | null)[]> {
+}): Promise<(Price | null)[]> {
   const { client, multicall3, feeds } = options
   const oldest = BigInt(Math.floor((options.now() - options.maxAgeMs) / 1_000))
   const calls = feeds.flatMap(({ address }) => [

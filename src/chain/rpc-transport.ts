@@ -31,14 +31,12 @@ export type HttpTransport = {
   readonly close: () => void
 }
 
-export type TransportOptions = {
+export function createHttpTransport(options: {
   readonly url: string
   /** For a whole exchange, including the connection. */
   readonly timeoutMs: number
   readonly maxResponseBytes?: number | undefined
-}
-
-export function createHttpTransport(options: TransportOptions): HttpTransport {
+}): HttpTransport {
   const { timeoutMs, maxResponseBytes = MAX_RESPONSE_BYTES } = options
   const url = new URL(options.url)
   const settings = { keepAlive: true, keepAliveMsecs: 1_000, maxSockets: MAX_SOCKETS, timeout: IDLE_SOCKET_MS }

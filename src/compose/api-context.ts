@@ -20,7 +20,7 @@ import { createReadBalance } from '../balances/read-balance.ts'
 import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { usdValue } from '../core/usd-value.ts'
-import { createAccept, createFindReplay } from '../event-log/accept.ts'
+import { createAccept, findReplay } from '../event-log/accept.ts'
 import { readNewestBlockMs } from '../follower/cursor.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { isManagedCall, isManagedContract } from '../nft/collections/is-managed.ts'
@@ -74,7 +74,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     limitsOfKeys,
     limitReports,
     accept: limitReports.reporting(policies.denialReports.deciding(createAccept({ log, pool, newId }))),
-    findReplay: createFindReplay(pool),
+    findReplay: (metadata) => findReplay(pool, metadata),
     findWallet,
     findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
     transactions: createTransactionReads({

@@ -1,14 +1,10 @@
 /** The event feed: the public events of every capability, read from the log. */
 import type { StreamLimits } from '../config/http.ts'
 import { allows } from '../core/scopes.ts'
-import { findLogged, readTenantEnd, readTenantLog } from '../event-log/read-logged.ts'
-import { readTenantStreams, readTenantTypes } from '../event-log/read-part.ts'
-import { createFindEvents } from '../feed/candidates.ts'
+import { readTenantEnd } from '../event-log/read-logged.ts'
 import type { Catalogue } from '../feed/catalogue.ts'
 import { endIdOf } from '../feed/cursor.ts'
 import type { StreamTimes } from '../feed/event-stream.ts'
-import { createReadPage } from '../feed/read-page.ts'
-import { createFindStart } from '../feed/read-request.ts'
 import { feedRoutes } from '../feed/routes.ts'
 import { createStreams } from '../feed/streams.ts'
 import { createTail } from '../feed/tail.ts'
@@ -16,7 +12,6 @@ import type { AsOfEvent } from '../http/as-of-event.ts'
 import type { Authenticator } from '../http/caller.ts'
 import type { DocumentedEvent } from '../http/openapi-webhooks.ts'
 import type { Routes } from '../http/request.ts'
-import { transactionsOf } from '../transactions/read-transactions.ts'
 import { composeCatalogue, composeRender } from './catalogue.ts'
 import { documentedEvents } from './event-docs.ts'
 import type { Kernel } from './kernel.ts'
@@ -61,19 +56,8 @@ export async function composeFeed(
     catalogue,
     tail,
     streams,
-    readPage: createReadPage({
-      catalogue,
-      render,
-      readTenantLog: (...args) => readTenantLog(pool, ...args),
-      readTenantEnd: (owner) => readTenantEnd(pool, owner),
-      findEvents: createFindEvents({
-        catalogue,
-        readTypes: (...args) => readTenantTypes(pool, ...args),
-        readStreams: (...args) => readTenantStreams(pool, ...args),
-        transactionsOf: (...subject) => transactionsOf(pool, ...subject),
-      }),
-    }),
-    findStart: createFindStart((owner, name) => findLogged(pool, owner, name), catalogue),
+    pool,
+    render,
     ...limits,
     async callerNow(token, address) {
       const caller = await authenticator.verify(token)

@@ -13,12 +13,15 @@ import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import { openingRoutes } from '../wallets/opening-routes.ts'
 import { walletRoutes } from '../wallets/routes.ts'
+import { deliveryRoutes } from '../webhooks/delivery-routes.ts'
+import { deliveredTypes } from '../webhooks/require-terms.ts'
+import { webhookRoutes } from '../webhooks/routes.ts'
+import { requireSealing } from '../webhooks/secrets.ts'
 import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeNftRoutes } from './api-nft.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
-import { composeWebhookRoutes } from './api-webhooks.ts'
 import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { composeMetadata } from './nft-metadata.ts'
@@ -48,6 +51,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
   const swaps = composeSwapRoutes(ctx)
   const feed = await composeFeed(kernel, apiKeys.authenticator, { streams: config.eventStreams })
+  await requireSealing(kernel)
+  const hooks = { ...ctx, delivered: deliveredTypes(feed.catalogue.types) }
   void warnOfMulticalls(kernel)
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
@@ -62,7 +67,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     ...(await capabilityRoutes(ctx)),
     assetRoutes(ctx),
     feed.routes,
-    ...(await composeWebhookRoutes(ctx, feed.catalogue)),
+    webhookRoutes(hooks),
+    deliveryRoutes(hooks),
     apiKeys.routes,
     policyRoutes(ctx),
     pastRoutes(ctx, simulatedRequests(ctx, swaps.ports)),

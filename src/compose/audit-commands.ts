@@ -1,23 +1,22 @@
 /** The audit commands of `npm run bursar`, each with its dependencies. */
 
-import { createRequestAnchor, type RequestAnchor } from '../audit/anchor/request-anchor.ts'
+import { requestAnchor } from '../audit/anchor/request-anchor.ts'
 import { PUBLIC_SUFFIX } from '../audit/checkpoints/audit-key.ts'
 import { checkpointCommand } from '../audit/commands/checkpoint-command.ts'
 import { checkCommand, proveCommand } from '../audit/commands/proof-commands.ts'
 import { rotateAuditKeyCommand } from '../audit/commands/rotate-key-command.ts'
 import { setAsideCommand } from '../audit/commands/set-aside-command.ts'
 import { verifyCommand } from '../audit/commands/verify-command.ts'
-import { createProveEvent } from '../audit/proof/prove-event.ts'
 import { judgeEvent } from '../audit/set-aside/judge-event.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { createApiContext } from './api-context.ts'
-import { composeRotateAuditKey, composeTakeCheckpoint } from './auditor.ts'
+import { composeTakeCheckpoint, rotateAuditKey } from './auditor.ts'
 import { ALL_AGGREGATES, CHECKED_MODELS } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { withKernel } from './run-command.ts'
 
-export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+export function auditCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within =
     <Ports>(portsOf: (kernel: Kernel) => Ports | Promise<Ports>): Within<Ports> =>
     (task) =>
@@ -38,12 +37,13 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
       within(async (kernel) => ({
         takeCheckpoint: await composeTakeCheckpoint(kernel),
         checkpointFile: kernel.config.audit.checkpointFile,
-        requestAnchor: composeRequestAnchor(kernel),
+        requestAnchor: (checkpoint, walletId) =>
+          requestAnchor({ ...createApiContext(kernel), factsOf: createWalletFacts(kernel.pool) }, checkpoint, walletId),
       })),
     ),
     proveCommand(
       within(({ pool, config }) => ({
-        proveEvent: createProveEvent(pool),
+        pool,
         publicKeyFile: `${config.audit.keyFile}${PUBLIC_SUFFIX}`,
       })),
     ),
@@ -51,13 +51,9 @@ export function composeAuditCommands(env: NodeJS.ProcessEnv): readonly CliComman
     setAsideCommand(within(({ log, pool }) => ({ log, judgeEvent: (name) => judgeEvent(pool, ALL_AGGREGATES, name) }))),
     rotateAuditKeyCommand(
       within((kernel) => ({
-        rotateAuditKey: composeRotateAuditKey(kernel),
+        rotateAuditKey: (onProgress) => rotateAuditKey(kernel, onProgress),
         publicKeyFile: `${kernel.config.audit.keyFile}${PUBLIC_SUFFIX}`,
       })),
     ),
   ]
-}
-
-function composeRequestAnchor(kernel: Kernel): RequestAnchor {
-  return createRequestAnchor({ ...createApiContext(kernel), factsOf: createWalletFacts(kernel.pool) })
 }

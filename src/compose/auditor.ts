@@ -7,7 +7,7 @@ import { finishKeyRotation, openAuditKey, openNextKey } from '../audit/checkpoin
 import { type CheckpointFile, createCheckpointFile } from '../audit/checkpoints/checkpoint-file.ts'
 import { createCheckpointRows } from '../audit/checkpoints/checkpoint-rows.ts'
 import { createTakeCheckpoint, type TakeCheckpoint } from '../audit/checkpoints/take-checkpoint.ts'
-import type { RotateAuditKey } from '../audit/commands/rotate-key-command.ts'
+import type { RotatedAuditKey } from '../audit/commands/rotate-key-command.ts'
 import { badEventsText, readOpenBadEvents } from '../audit/found-bad.ts'
 import { keyHistory } from '../audit/note/key-history.ts'
 import type { NoteSigner } from '../audit/note/note-keys.ts'
@@ -49,22 +49,22 @@ async function finishAuditKeyRotation(kernel: AuditParts): Promise<boolean> {
   })
 }
 
-/** Hands the log over to a new key. */
-export function composeRotateAuditKey(kernel: AuditParts): RotateAuditKey {
+/** Hands the log over to a new key. @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
+export async function rotateAuditKey(
+  kernel: AuditParts,
+  onProgress: (leaves: number) => void,
+): Promise<RotatedAuditKey> {
   const { config, pool, clock } = kernel
-  const { keyFile } = config.audit
-  return async (onProgress) => {
-    if (await finishAuditKeyRotation(kernel)) {
-      return { checkpoint: null, from: null, to: await openSigner(kernel) }
-    }
-    const from = await openSigner(kernel)
-    const to = await openNextKey(keyFile, from)
-    const growing = growingOf(kernel)
-    const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock, growing })
-    const checkpoint = await take(undefined, onProgress)
-    await finishAuditKeyRotation(kernel)
-    return { checkpoint, from, to }
+  if (await finishAuditKeyRotation(kernel)) {
+    return { checkpoint: null, from: null, to: await openSigner(kernel) }
   }
+  const from = await openSigner(kernel)
+  const to = await openNextKey(config.audit.keyFile, from)
+  const growing = growingOf(kernel)
+  const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock, growing })
+  const checkpoint = await take(undefined, onProgress)
+  await finishAuditKeyRotation(kernel)
+  return { checkpoint, from, to }
 }
 
 /** What is bad is logged once: the auditor goes on, and `stuck` reports it until an operator has set it aside. */

@@ -1,6 +1,7 @@
 /**
  * What the follower of a chain derives from its blocks: transactions, balances, observed transfers, and what capabilities add.
- * The wallets of a block and the nonces that it uses are looked up once for all of them.
+ * The wallets of a block and the nonces that it uses are looked up once for all of them. Operators are told what reorgs undid,
+ * after it is in the log: above all, outcomes that were reported to owners.
  */
 import {
   confirmTransfers,
@@ -15,17 +16,20 @@ import { createBalanceObserver, type ObserveBalancesPorts } from '../balances/ob
 import { touchedBy } from '../balances/touched.ts'
 import type { BlockRef } from '../chain/blocks.ts'
 import type { ChainClient } from '../chain/client-set.ts'
+import type { FollowStep } from '../chain/follow.ts'
+import type { Change } from '../event-log/aggregate.ts'
 import type { BlockObserver, FollowPorts } from '../follower/follow-chain.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { readUsedNonces, type UsedNonce } from '../transactions/block-reads.ts'
 import {
   type ObservePorts,
   observeTransactions,
   settleTransactions,
   unwindTransactions,
 } from '../transactions/observe-blocks.ts'
-import { readUsedNonces, type UsedNonce } from '../transactions/used-nonces.ts'
+import type { TransactionState } from '../transactions/state.ts'
 import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { createReorgReport } from './reorg-report.ts'
 import { reportUnstorable } from './report-unstorable.ts'
 
 type Observers = Pick<FollowPorts, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onUnstorable'>
@@ -112,4 +116,48 @@ function newestOf(pages: readonly (readonly BlockRef[])[]): BlockRef[] {
   const blocks = new Map(pages.flat().map((block) => [`${block.number} ${block.hash}`, block]))
   const oldest = Math.max(...pages.flatMap((page) => page.at(-1)?.number ?? []))
   return [...blocks.values()].filter(({ number }) => number >= oldest).sort((a, b) => b.number - a.number)
+}
+
+export type ReorgReport = {
+  /** Call with the changes before they are appended, again on each retry. */
+  readonly unwound: (changes: readonly Change<TransactionState>[]) => void
+  /** Call with each step after it is in the log. */
+  readonly committed: (step: FollowStep) => void
+}
+
+export function createReorgReport({
+  network,
+  logger,
+  metrics,
+}: {
+  readonly network: string
+  readonly logger: Pick<Kernel['logger'], 'warn' | 'error'>
+  readonly metrics: Pick<Metrics, 'countReorg' | 'countRevoked'>
+}): ReorgReport {
+  let undone: readonly Change<TransactionState>[] = []
+  return {
+    unwound: (changes) => {
+      undone = changes
+    },
+    committed(step) {
+      if (step.type !== 'reorg') return
+      const { from, to, depth, beyondWindow } = step
+      const fields = { network, from, to, depth, transactions: undone.length }
+      metrics.countReorg({ network, beyondWindow })
+      if (beyondWindow)
+        logger.error(
+          fields,
+          'reorg deeper than the recorded block hashes; check the node, then the transactions that were rolled back',
+        )
+      else logger.warn(fields, 'reorg; rolled back the affected transactions')
+      for (const { after } of undone) {
+        const revoked = after.state.state === 'unknown' ? undefined : after.state.history.at(-1)?.revoked
+        if (revoked === undefined) continue
+        metrics.countRevoked({ network, outcome: revoked.state })
+        const told = { network, transaction_id: after.id, outcome: revoked.state, confirmations: revoked.confirmations }
+        logger.error(told, 'reorg revoked a reported outcome: the block of the transaction is no longer in the chain')
+      }
+      undone = []
+    },
+  }
 }

@@ -6,38 +6,26 @@ import { deployGuardCommand } from '../swaps/guard-command.ts'
 import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { listenCommand } from '../webhooks/listen-command.ts'
 import { createApiContext } from './api-context.ts'
-import { composeAuditCommands } from './audit-commands.ts'
+import { auditCommands } from './audit-commands.ts'
 import { composeOperator } from './operator.ts'
-import { composePolicyCommands } from './policy-commands.ts'
-import { composeReplayCommands } from './replay-commands.ts'
+import { policyCommands } from './policy-commands.ts'
+import { replayCommands } from './replay-commands.ts'
 import { composeRotationCommands } from './rotation-commands.ts'
 import { withKernel } from './run-command.ts'
 
-type Compose = (env: NodeJS.ProcessEnv) => readonly CliCommand[]
-
-/** In the order of the help. */
-const PARTS: readonly Compose[] = [
-  composeOperator,
-  composeWebhookCommands,
-  composeSwapCommands,
-  composePolicyCommands,
-  composeReplayCommands,
-  composeAuditCommands,
-  composeRotationCommands,
-]
-
-/** They need no database. */
-function composeWebhookCommands(): readonly CliCommand[] {
+/**
+ * In the order of the help.
+ *
+ * @param env source of the settings
+ */
+export function bursarCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
+    ...composeOperator(env),
+    // It needs no database.
     listenCommand({
       clock: Date.now,
       untilStopped: async () => void (await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])),
     }),
-  ]
-}
-
-function composeSwapCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  return [
     deployGuardCommand((task) =>
       withKernel(env, (kernel) => {
         const clientOf = (chainId: number) => kernel.chainOf(chainId).agreed
@@ -45,10 +33,9 @@ function composeSwapCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
         return task({ deployGuard: createDeployGuard(ctx) })
       }),
     ),
+    ...policyCommands(env),
+    ...replayCommands(env),
+    ...auditCommands(env),
+    ...composeRotationCommands(env),
   ]
-}
-
-/** @param env source of the settings */
-export function composeBursar(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  return PARTS.flatMap((compose) => compose(env))
 }

@@ -6,12 +6,12 @@ import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
 import { eventIdOf } from '../core/event-ids.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
-import { createAcceptReorg } from '../follower/accept-reorg.ts'
+import { createAcceptReorg } from '../follower/finality.ts'
 import { type AcceptReorgPorts, acceptReorgCommand } from '../operator/accept-reorg-command.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
-import { createFindUnsound } from '../operator/stuck/find-unsound.ts'
+import { findUnsound } from '../operator/stuck/find-unsound.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
 import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
@@ -76,6 +76,7 @@ function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
 function operatorPorts(kernel: Kernel): OperatorPorts {
   const { config, pool, log, jobs, clock } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
+  const checkRecorded = composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true }))
   const parties = config.mpc === null || config.mpc.addresses === null ? [] : [...config.mpc.addresses.keys()]
   return {
     pool,
@@ -95,10 +96,7 @@ function operatorPorts(kernel: Kernel): OperatorPorts {
       const text = badEventsText(open)
       return open.first === null || text === null ? null : { eventId: eventIdOf(open.first), text }
     },
-    findUnsound: createFindUnsound(
-      pool,
-      composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true })),
-    ),
+    findUnsound: () => findUnsound(pool, checkRecorded),
     readWebhooks: () => readWebhooksNow(pool),
     hasIpfs: config.ipfs !== null,
     parties,

@@ -17,7 +17,7 @@ import { withKernel } from './run-command.ts'
 /** Ten thousand addresses, and room for spaces between them. */
 const MOST_BYTES = 1_000_000 + MAX_RULES_BYTES
 
-export function composePolicyCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+export function policyCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
     policiesCommand((task) => withKernel(env, ({ pool }) => task({ pool }))),
     policyTestCommand((task) =>

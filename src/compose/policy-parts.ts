@@ -77,7 +77,7 @@ function factSources({ pool, clock, chains, chainOf }: Kernel, books: AssetBooks
       }
     },
     ownAmong: createOwnAmong({ pool, chains }),
-    collectionsAmong: createCollectionsAmong(pool),
+    collectionsAmong: (...asked) => collectionsAmong(pool, ...asked),
     isSwapSpender(chainId, address) {
       const known = spenders.get(chainId) ?? lowerSet(swapSpenders(chainOf(chainId).settings.swaps))
       spenders.set(chainId, known)
@@ -129,15 +129,12 @@ function createOwnAmong({ pool, chains }: Pick<Kernel, 'pool' | 'chains'>): Fact
 
 type CollectionRow = Pick<Row<'nft_collections'>, 'contract_address'>
 
-function createCollectionsAmong(pool: Kernel['pool']): FactSources['collectionsAmong'] {
-  return async (tenantId, chainId, contracts) => {
-    const { rows } = await pool.query<CollectionRow>({
-      name: 'collections_at',
-      text: COLLECTIONS_AT,
-      values: [tenantId, chainId, contracts],
-    })
-    return new Set(rows.map((row) => row.contract_address.toLowerCase()))
-  }
+async function collectionsAmong(
+  pool: Kernel['pool'],
+  ...values: Parameters<FactSources['collectionsAmong']>
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query<CollectionRow>({ name: 'collections_at', text: COLLECTIONS_AT, values })
+  return new Set(rows.map((row) => row.contract_address.toLowerCase()))
 }
 
 /** A shadow refuses nothing, so it counts also what it would have refused. */

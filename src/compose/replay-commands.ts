@@ -14,7 +14,7 @@ import { replayCommand } from '../replay/replay-command.ts'
 import { ALL_AGGREGATES } from './capabilities.ts'
 import { withKernel } from './run-command.ts'
 
-export function composeReplayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
+export function replayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   const within: Within<ReplayPorts> = (task) =>
     withKernel(env, ({ pool, clock }) => task({ pool, clock, aggregates: ALL_AGGREGATES }))
   return [

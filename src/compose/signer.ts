@@ -4,27 +4,23 @@
  */
 import { randomInt } from 'node:crypto'
 import { countsNow } from '../chain/transaction-counts.ts'
+import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
-import type { Signer } from '../keys/signer.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
-import type { CheckRecorded } from '../transactions/check-recorded.ts'
-import { shownReason } from '../transactions/deferred.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
-import { createFillGaps } from '../transactions/fill-gaps.ts'
-import { createHeldLanes } from '../transactions/held-lanes.ts'
-import { createLaneReads } from '../transactions/lanes.ts'
-import { createNeededGas, type NeededGas } from '../transactions/needed-gas.ts'
+import { createNeededGas } from '../transactions/gas-budget.ts'
+import { createDeferred, createHeldLanes } from '../transactions/held-lanes.ts'
+import type { LaneChain, LaneContext } from '../transactions/lane-context.ts'
+import { createLaneReads, type Lane } from '../transactions/lanes.ts'
 import { createObservedBlock } from '../transactions/observed-block.ts'
 import { createOutsideReads } from '../transactions/outside.ts'
-import { createEmptyGas, createPlainGas } from '../transactions/plain-gas.ts'
+import { createPlainGas, emptyTransferGas } from '../transactions/plain-gas.ts'
 import { createRefusedByToken } from '../transactions/refused-by-token.ts'
-import { createReplaceInLane } from '../transactions/replace-in-lane.ts'
-import { createSignLane, type LaneChain } from '../transactions/sign-lane.ts'
+import { signLane } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
-import type { TagKeys } from '../transactions/tags.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
 import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -38,7 +34,6 @@ import { openKnownSeeds } from './known-seeds.ts'
 import { workOnLanes } from './lanes.ts'
 import { openCoordinator } from './mpc-channel.ts'
 import { startMpcKeys } from './mpc-keys.ts'
-import { newId } from './new-id.ts'
 import { openKeystore } from './open-keystore.ts'
 import { exportProblem, signatureProblem, voucherProblem } from './policy-problems.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
@@ -92,7 +87,8 @@ export async function startSigner(
     signature: telling(kernel, 'signature_id', signatureProblem(checkRequests)),
     voucher: telling(kernel, 'mint_id', voucherProblem(checkRequests)),
   }
-  const signLane = composeLane(kernel, { signer, check, keys: tagKeys, restores })
+  const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
+  const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
   const makers = {
     hd: createMakeHdWallet({
@@ -114,10 +110,10 @@ export async function startSigner(
     wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
-    workOnLanes(kernel, { queue: 'lane', pass: signLane }),
+    workOnLanes(kernel, { queue: 'lane', pass }),
     workOnLanes(kernel, {
       queue: 'mpc-lane',
-      pass: signLane,
+      pass,
       atOnce: MPC_SIGNATURES_AT_ONCE,
       ofTenant: MPC_SIGNATURES_OF_TENANT,
     }),
@@ -135,91 +131,52 @@ export async function startSigner(
   }
 }
 
-type LaneParts = {
-  readonly signer: Signer
-  readonly check: CheckRecorded
-  readonly keys: TagKeys
-  readonly restores: WatchRestores
-}
-
-function composeLane(kernel: Kernel, { signer, check, keys, restores }: LaneParts) {
-  const { config, pool, log, clock, chainOf, logger, metrics } = kernel
-  const lanes = createLaneReads(pool)
+/** What the signer has for its lanes. */
+function laneContext(
+  kernel: Kernel,
+  made: Pick<LaneContext, 'signer' | 'check' | 'keys'> & { readonly restores: WatchRestores },
+): LaneContext {
+  const { pool, chainOf, logger } = kernel
+  const { keys, restores } = made
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const shared = { log, lanes, signer, check, clock, keys, onRefused: refusing(kernel) }
   const { knowledge } = createOutsideReads(pool)
-  const laneChainOf = composeLaneChains(kernel)
-  const emptyGas = createEmptyGas(chainOf)
-  const replace = createReplaceInLane({
-    ...shared,
-    neededGas: (transaction) => laneChainOf(transaction.intent.chainId).neededGas(transaction),
-    quoteOf: (chainId) => chainOf(chainId).fees.quote(),
-    capOf: (chainId) => chainOf(chainId).settings.maxFeePerGasWei,
-    emptyGas,
-    onCapReached: (transactionId) =>
-      logger.warn(
-        { transaction_id: transactionId },
-        'cannot bump the fee of a stuck transaction: the fee cap is reached; raise the cap',
-      ),
-    onFundsReached: (transactionId) =>
-      logger.warn(
-        { transaction_id: transactionId },
-        'cannot bump the fee of a stuck transaction: the balance of the wallet is too low',
-      ),
-  })
-  return createSignLane({
-    ...shared,
-    replace,
-    replaceAfterMs: config.replaceAfterMs,
+  return {
+    ...kernel,
+    ...made,
+    lanes: createLaneReads(pool),
+    laneChainOf: composeLaneChains(kernel),
     compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
-    maxInFlight: config.maxInFlightPerLane,
-    fillGaps: createFillGaps({
-      log,
-      lanes,
-      newId,
-      quoteOf: (chainId) => chainOf(chainId).fees.quote(),
-      minTipOf: (chainId) => chainOf(chainId).settings.minTipWei,
-      async nonceOf(lane) {
-        const { cursor: block } = await knowledge(lane)
-        const asked = { address: lane.address, block, isFirst: false }
-        return (await countsNow(chainOf(lane.chainId).client, asked)).agreed
-      },
-      emptyGas,
-      replaceAfterMs: config.replaceAfterMs,
-      onFilled: ({ chainId, address }, nonces) =>
-        logger.warn(
-          { network: chainOf(chainId).settings.network, address, nonces },
-          'no transaction uses these nonces; filling the gap with transfers of zero value',
-        ),
-    }),
-    onSigned: (chainId, transactions) =>
-      metrics.countSigned({ network: chainOf(chainId).settings.network, transactions }),
-    onUnstorable: reportUnstorable(kernel),
-    onNotSimulated(chainId, transactionId, unsimulated) {
-      const { reason } = unsimulated
-      notSimulated(kernel)(chainId, transactionId, reason)
-      held.leftAlone({ kind: 'not_simulated', transactionId, reason }, shownReason(unsimulated))
+    leftAlone: held.leftAlone,
+    deferred: createDeferred(() => performance.now()),
+    async countOf(lane) {
+      const { cursor: block } = await knowledge(lane)
+      const asked = { address: lane.address, block, isFirst: false }
+      return (await countsNow(chainOf(lane.chainId).client, asked)).agreed
     },
-    chainOf: laneChainOf,
-  })
+    onRefused: refusing(kernel),
+    onUnstorable: reportUnstorable(kernel),
+  }
 }
 
 /** What a lane uses of its chain. All lanes of a chain share what is remembered of the gas of tokens. */
 function composeLaneChains({ pool, chainOf }: Kernel) {
   const observedBlock = createObservedBlock(pool)
-  const chains = new Map<number, LaneChain & { readonly neededGas: NeededGas }>()
+  const chains = new Map<number, LaneChain>()
   return (chainId: number) => {
     const known = chains.get(chainId)
     if (known !== undefined) return known
-    const { agreed, foreign, code, fees, forks, exists } = chainOf(chainId)
+    const { settings, agreed, foreign, code, fees, forks, exists } = chainOf(chainId)
     const observed = (address: string) => observedBlock({ chainId, address })
-    const estimateGas = createEstimateGas(foreign, code, createPlainGas({ agreed, forks, exists }), observed)
-    const chain = {
+    const plainGas = createPlainGas({ agreed, forks, exists })
+    const estimateGas = createEstimateGas(foreign, code, plainGas, observed)
+    const chain: LaneChain = {
+      settings,
       quote: fees.quote,
       gasRules: forks.rules,
       forkSince: async () => (await forks.status()).since,
       estimateGas,
       neededGas: createNeededGas({ forks, estimateGas }),
+      emptyGas: (address) => emptyTransferGas(plainGas, address),
       observedBlock: observed,
       refusedByToken: createRefusedByToken(foreign),
     }
@@ -249,14 +206,5 @@ function telling<Recorded extends { readonly id: string }, Rest extends readonly
       logger.error({ [name]: recorded.id, reason }, 'request does not match the event log; not signed')
     }
     return reason
-  }
-}
-
-/** Nothing is lost: it is tried again with increasing pauses, and does not delay others. */
-function notSimulated({ logger, metrics, chainOf }: Kernel): (chainId: number, id: string, reason: string) => void {
-  return (chainId, id, reason) => {
-    const { network } = chainOf(chainId).settings
-    metrics.countNotSimulated(network)
-    logger.warn({ network, transaction_id: id, reason }, 'cannot simulate a transaction; will retry')
   }
 }

@@ -3,10 +3,10 @@
 import { settingPrefix } from '../config/chains.ts'
 import { chainName } from '../operator/words.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
+import { createLackGas, createNeededGas, type LackGas } from '../transactions/gas-budget.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
-import { createLackGas, createNeededGas, type LackGas } from '../transactions/needed-gas.ts'
 import { createPlainGas } from '../transactions/plain-gas.ts'
-import { createSubmitLane } from '../transactions/submit-lane.ts'
+import { submitLane } from '../transactions/submit-lane.ts'
 import { handleSending } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { workOnLanes } from './lanes.ts'
@@ -27,29 +27,21 @@ function composeLackGas(chainOf: Kernel['chainOf'], now: Kernel['clock']): (chai
 }
 
 export async function startSubmitter(kernel: Kernel): Promise<Work> {
-  const { config, pool, log, jobs, logger, clock, chainOf } = kernel
+  const { pool, log, jobs, logger, clock, chainOf } = kernel
   const left = createLeftSwaps(clock)
-  const submitLane = createSubmitLane({
-    log,
+  const ctx = {
+    ...kernel,
     lanes: createLaneReads(pool),
-    clientOf: (chainId) => chainOf(chainId).client,
-    agreedOf: (chainId) => chainOf(chainId).agreed,
-    relaysOf: (chainId) => chainOf(chainId).relays,
     lackGasOf: composeLackGas(chainOf, clock),
-    rebroadcastAfterMs: config.rebroadcastAfterMs,
-    onRefused: ({ transactionId, outcome, message, relay }) =>
-      logger.warn(
-        { transaction_id: transactionId, outcome, node_says: message, ...(relay === undefined ? {} : { relay }) },
-        'a node rejected a transaction',
-      ),
-    onLeft(chainId, transactionId) {
+    onLeft(chainId: number, transactionId: string) {
       const { settings } = chainOf(chainId)
       const setting = `${settingPrefix(settings)}SWAP_RPC_URLS`
       left.add({ name: chainName(settings), setting }, transactionId)
       logger.warn({ transaction_id: transactionId, setting }, 'a swap was requested with relays that the setting lacks')
     },
-  })
-  const workers = [workOnLanes(kernel, { queue: 'submit', pass: submitLane }), ...handleSending(jobs, { pool, log })]
+  }
+  const submitting = workOnLanes(kernel, { queue: 'submit', pass: (lane, lease) => submitLane(ctx, lane, lease) })
+  const workers = [submitting, ...handleSending(jobs, { pool, log })]
   return {
     drain: async () => void (await Promise.all(workers.map((worker) => worker.close()))),
     problem: left.problem,

@@ -50,13 +50,6 @@ export type AcceptUnchanged = <Made>(target: ChangeTarget, made: Made) => Promis
 /** What was to be changed. */
 export type ChangeTarget = { readonly id: string; readonly environment: Environment }
 
-export type AcceptOptions = {
-  /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
-  readonly replayFirst?: boolean
-  /** Whether to retry after this error, besides PolicyChanged; by default after StreamConflict. */
-  readonly isConflict?: (error: unknown) => boolean
-}
-
 /**
  * @param attempt prepares the request from the current state and appends it, or accepts it unchanged; called again after
  *   a conflict
@@ -65,17 +58,21 @@ export type AcceptOptions = {
 export type Accept = <Made>(
   metadata: Metadata,
   attempt: (append: AppendPrepared, unchanged: AcceptUnchanged) => Promise<Accepted<Made>>,
-  options?: AcceptOptions,
+  options?: {
+    /** Looks up the key before preparing: for requests whose preparation has effects or must not run twice. */
+    readonly replayFirst?: boolean
+    /** Whether to retry after this error, besides PolicyChanged; by default after StreamConflict. */
+    readonly isConflict?: (error: unknown) => boolean
+  },
 ) => Promise<Accepted<Made>>
 
 export type AcceptPorts = { readonly log: Pick<EventLog, 'append' | 'now'>; readonly pool: Pool; readonly newId: NewId }
 
 export function createAccept(ports: AcceptPorts): Accept {
   const { log, pool } = ports
-  const findReplay = createFindReplay(pool)
   return async (metadata, attempt, { replayFirst = false, isConflict = isStreamConflict } = {}) => {
     const replay = async () => {
-      const id = await findReplay(metadata)
+      const id = await findReplay(pool, metadata)
       return id === null ? null : { id, replayed: true as const, made: null }
     }
     const before = replayFirst ? await replay() : null
@@ -198,19 +195,15 @@ export async function appendOnce(
  *
  * @throws IdempotencyKeyReused when the key belongs to a different request
  */
-export type FindReplay = (metadata: Metadata) => Promise<string | null>
-
-export function createFindReplay(pool: Pool): FindReplay {
-  return async ({ tenantId, idempotency }) => {
-    if (idempotency === undefined) return null
-    const { rows } = await pool.query<Pick<Row<'idempotency_keys'>, 'resource_id' | 'fingerprint'>>({
-      name: 'find_replay',
-      text: 'SELECT resource_id, fingerprint FROM idempotency_keys WHERE tenant_id = $1 AND key = $2',
-      values: [tenantId, idempotency.key],
-    })
-    const [row] = rows
-    if (row === undefined) return null
-    if (row.fingerprint !== idempotency.fingerprint) throw new IdempotencyKeyReused()
-    return row.resource_id
-  }
+export async function findReplay(pool: Pool, { tenantId, idempotency }: Metadata): Promise<string | null> {
+  if (idempotency === undefined) return null
+  const { rows } = await pool.query<Pick<Row<'idempotency_keys'>, 'resource_id' | 'fingerprint'>>({
+    name: 'find_replay',
+    text: 'SELECT resource_id, fingerprint FROM idempotency_keys WHERE tenant_id = $1 AND key = $2',
+    values: [tenantId, idempotency.key],
+  })
+  const [row] = rows
+  if (row === undefined) return null
+  if (row.fingerprint !== idempotency.fingerprint) throw new IdempotencyKeyReused()
+  return row.resource_id
 }

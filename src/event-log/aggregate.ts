@@ -4,7 +4,8 @@
  */
 import type { Decider, Event, Metadata } from '../core/messages.ts'
 import { BrokenChain } from './broken-chain.ts'
-import { canonicalEvent, chainHash, isStorable, storable } from './hash-chain.ts'
+import { canonicalEvent, chainHash } from './hash-chain.ts'
+import { isStorable, storable } from './storable.ts'
 import type { AppendedTable, WrittenRow } from './table-rows.ts'
 
 /** It replaces the row with the same primary key. */

@@ -35,16 +35,19 @@ export type LoadStreams = {
   ) => Promise<Checked<S>[]>
 }
 
-export type LoadStreamsPorts = {
+export function createLoadStreams({
+  pool,
+  recent,
+  verifies,
+  onHeld,
+}: {
   readonly pool: Pool
   readonly recent: Pick<RecentStates, 'of' | 'forget'>
   /** Every load computes hashes. */
   readonly verifies: boolean
   /** Called for each stream that is found held. */
   readonly onHeld: (streamId: string, reason: string) => void
-}
-
-export function createLoadStreams({ pool, recent, verifies, onHeld }: LoadStreamsPorts): LoadStreams {
+}): LoadStreams {
   const noteHeld = (category: string, loaded: readonly Loaded<unknown>[]) => {
     for (const { id, held } of loaded) if (held != null) onHeld(`${category}-${id}`, held)
   }

@@ -127,7 +127,7 @@ export function createEventLog(settings: {
     load,
     loadMany,
     loadChecked,
-    execute: createExecute({ load, commit, now }),
+    execute: (aggregate, id, command, context) => execute({ load, commit, now }, aggregate, id, command, context),
     now,
     append,
     commit,
@@ -164,20 +164,19 @@ function announce(
   wakeUps.announce(types, workOf(changes))
 }
 
-/** `execute` over the other parts of a log. */
-export function createExecute({ load, commit, now }: Pick<EventLog, 'load' | 'commit' | 'now'>): EventLog['execute'] {
-  return async <S, C, E extends Event>(
-    aggregate: Aggregate<S, C, E>,
-    id: string,
-    command: C,
-    { metadata }: { readonly metadata: Metadata },
-  ) => {
-    let state = aggregate.initialState
-    const [appended] = await commit(async () => {
-      const loaded = await load(aggregate, id)
-      state = loaded.state
-      return [change(aggregate, loaded, command, { metadata, now: now() })]
-    })
-    return appended?.after.state ?? state
-  }
+/** `EventLog.execute` over the other parts of a log. */
+export async function execute<S, C, E extends Event>(
+  log: Pick<EventLog, 'load' | 'commit' | 'now'>,
+  aggregate: Aggregate<S, C, E>,
+  id: string,
+  command: C,
+  { metadata }: { readonly metadata: Metadata },
+): Promise<S> {
+  let state = aggregate.initialState
+  const [appended] = await log.commit(async () => {
+    const loaded = await log.load(aggregate, id)
+    state = loaded.state
+    return [change(aggregate, loaded, command, { metadata, now: log.now() })]
+  })
+  return appended?.after.state ?? state
 }

@@ -11,7 +11,7 @@ import {
   type ExportFooter,
   type ExportHeader,
 } from './export-format.ts'
-import { storable } from './hash-chain.ts'
+import { storable } from './storable.ts'
 
 export type ExportLine =
   | { readonly kind: 'event'; readonly value: ExportedEvent; readonly text: string; readonly number: number }

@@ -23,12 +23,6 @@ export type StreamPart<State> = {
   isSetAside: boolean
 }
 
-export type ReadSettings = {
-  /** Whether every event's hash is computed, and not only those of streams with an event that was set aside. */
-  readonly hashes: boolean
-  readonly setAside?: SetAside
-}
-
 type Reads<State, Evt extends Event> = Pick<Aggregate<State, never, Evt>, 'schemas' | 'whenSetAside'> & {
   readonly evolve: (state: State, event: Evt) => unknown
 }
@@ -47,7 +41,14 @@ export function readNext<State, Evt extends Event>(
   aggregate: Reads<State, Evt>,
   part: StreamPart<State>,
   row: EventRow,
-  { hashes, setAside = NOTHING_SET_ASIDE }: ReadSettings,
+  {
+    hashes,
+    setAside = NOTHING_SET_ASIDE,
+  }: {
+    /** Whether every event's hash is computed, and not only those of streams with an event that was set aside. */
+    readonly hashes: boolean
+    readonly setAside?: SetAside
+  },
   judge?: (event: Evt, after: State) => void,
 ): Evt | null {
   if (part.held !== null) return null

@@ -24,44 +24,42 @@ export type Folded = {
   readonly after?: unknown
 }
 
-export type FoldStreamsPorts = {
-  /** Null if the events of these streams are read alone. */
-  readonly foldOf: (streamId: string) => AnyFold | null
-  /** At most `MOST_READ` of each range. */
-  readonly readRanges: (ranges: readonly StreamRange[]) => Promise<readonly StreamEvent[]>
-  readonly checkpoints: Checkpoints
-}
+/** Events of one stream that are read at once. */
+export const MOST_READ = 2_000
+/** A checkpoint moves on with its reader; those at multiples of this stay, for readers that are behind. */
+const STEP = 256
 
 /**
  * The returned function has each of the events; `null` for one that cannot be read.
  *
  * @throws Error when the log does not have one of them
  */
-export type FoldStreams = (events: readonly EventName[]) => Promise<(event: EventName) => Folded | null>
-
-/** Events of one stream that are read at once. */
-export const MOST_READ = 2_000
-/** A checkpoint moves on with its reader; those at multiples of this stay, for readers that are behind. */
-const STEP = 256
-
-export function createFoldStreams({ foldOf, readRanges, checkpoints }: FoldStreamsPorts): FoldStreams {
-  return async (events) => {
-    const runs = new Map<string, Run>()
-    for (const [streamId, versions] of versionsOf(events)) {
-      const fold = foldOf(streamId)
-      const run = fold === null ? readAlone(streamId, versions) : foldRun(fold, { streamId, versions, checkpoints })
-      runs.set(streamId, run)
-    }
-    for (let ranges = nextOf(runs); ranges.length > 0; ranges = nextOf(runs)) {
-      const read = new Map<string, StreamEvent[]>(ranges.map(({ streamId }) => [streamId, []]))
-      for (const one of await readRanges(ranges)) read.get(one.streamId)?.push(one)
-      for (const [streamId, own] of read) runs.get(streamId)?.take(own)
-    }
-    return ({ streamId, streamVersion }) => {
-      const folded = runs.get(streamId)?.folded.get(streamVersion)
-      if (folded === undefined) throw new Error(`the log does not have version ${streamVersion} of ${streamId}`)
-      return folded
-    }
+export async function foldStreams(
+  ctx: {
+    /** Null if the events of these streams are read alone. */
+    readonly foldOf: (streamId: string) => AnyFold | null
+    /** At most `MOST_READ` of each range. */
+    readonly readRanges: (ranges: readonly StreamRange[]) => Promise<readonly StreamEvent[]>
+    readonly checkpoints: Checkpoints
+  },
+  events: readonly EventName[],
+): Promise<(event: EventName) => Folded | null> {
+  const { foldOf, readRanges, checkpoints } = ctx
+  const runs = new Map<string, Run>()
+  for (const [streamId, versions] of versionsOf(events)) {
+    const fold = foldOf(streamId)
+    const run = fold === null ? readAlone(streamId, versions) : foldRun(fold, { streamId, versions, checkpoints })
+    runs.set(streamId, run)
+  }
+  for (let ranges = nextOf(runs); ranges.length > 0; ranges = nextOf(runs)) {
+    const read = new Map<string, StreamEvent[]>(ranges.map(({ streamId }) => [streamId, []]))
+    for (const one of await readRanges(ranges)) read.get(one.streamId)?.push(one)
+    for (const [streamId, own] of read) runs.get(streamId)?.take(own)
+  }
+  return ({ streamId, streamVersion }) => {
+    const folded = runs.get(streamId)?.folded.get(streamVersion)
+    if (folded === undefined) throw new Error(`the log does not have version ${streamVersion} of ${streamId}`)
+    return folded
   }
 }
 

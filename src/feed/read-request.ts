@@ -1,12 +1,13 @@
 /** Reads what a client asks of the feed: where to continue, and which events. */
 import { closest } from '../core/closest.ts'
 import { ValidationFailed } from '../core/errors.ts'
-import { type PublicEventName, parsePublicEventId } from '../core/event-ids.ts'
-import type { LoggedEvent, LogOwner } from '../event-log/read-logged.ts'
+import { parsePublicEventId } from '../core/event-ids.ts'
+import { findLogged, type LogOwner } from '../event-log/read-logged.ts'
 import { LOG_START } from '../event-log/subscription.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Cursor } from './cursor.ts'
 import type { FeedFilter } from './feed-event.ts'
+import type { FeedContext } from './render.ts'
 
 export type FeedQuery = { readonly after?: string; readonly types?: string; readonly resource?: string }
 
@@ -17,29 +18,23 @@ export type Start = { readonly cursor: Cursor; readonly id: string | null }
  * @param field where the client sent the id
  * @throws ValidationFailed `unknown_event` for an event that the owner does not have
  */
-export type FindStart = (
+export async function findStart(
+  { pool, catalogue }: Pick<FeedContext, 'pool' | 'catalogue'>,
   owner: LogOwner,
   after: string | undefined,
-  field?: 'after' | 'Last-Event-ID',
-) => Promise<Start>
-
-export function createFindStart(
-  findLogged: (owner: LogOwner, name: PublicEventName) => Promise<LoggedEvent | undefined>,
-  { lastIndexOf }: Pick<Catalogue, 'lastIndexOf'>,
-): FindStart {
-  return async (owner, after, field = 'after') => {
-    if (after === undefined) return { cursor: { place: LOG_START, index: Number.POSITIVE_INFINITY }, id: null }
-    const name = parsePublicEventId(after)
-    const logged = name && (await findLogged(owner, name))
-    if (name === undefined || logged === undefined) {
-      const message =
-        `${field} must be the id of one of your events: omit it to start with the oldest event, or read your lists ` +
-        'again and continue after their as_of_event.'
-      throw ValidationFailed.field(field, 'unknown_event', message)
-    }
-    const index = name.index >= lastIndexOf(logged) ? Number.POSITIVE_INFINITY : name.index
-    return { cursor: { place: logged.place, index }, id: after }
+  field: 'after' | 'Last-Event-ID' = 'after',
+): Promise<Start> {
+  if (after === undefined) return { cursor: { place: LOG_START, index: Number.POSITIVE_INFINITY }, id: null }
+  const name = parsePublicEventId(after)
+  const logged = name && (await findLogged(pool, owner, name))
+  if (name === undefined || logged === undefined) {
+    const message =
+      `${field} must be the id of one of your events: omit it to start with the oldest event, or read your lists ` +
+      'again and continue after their as_of_event.'
+    throw ValidationFailed.field(field, 'unknown_event', message)
   }
+  const index = name.index >= catalogue.lastIndexOf(logged) ? Number.POSITIVE_INFINITY : name.index
+  return { cursor: { place: logged.place, index }, id: after }
 }
 
 /** @throws ValidationFailed `unknown_event_type`, with the nearest type */

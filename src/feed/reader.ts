@@ -6,7 +6,8 @@ import type { LogOwner } from '../event-log/read-logged.ts'
 import { comparePlaces } from '../event-log/subscription.ts'
 import type { Cursor } from './cursor.ts'
 import { type FeedEvent, type FeedFilter, matches } from './feed-event.ts'
-import type { ReadPage } from './read-page.ts'
+import { readPage } from './read-page.ts'
+import type { FeedContext } from './render.ts'
 import { takeAfter } from './ring.ts'
 import type { Tail } from './tail.ts'
 
@@ -26,9 +27,9 @@ export type Reader = {
   readonly close: () => void
 }
 
-export type ReaderPorts = {
+/** What one reader needs. */
+export type ReaderContext = FeedContext & {
   readonly tail: Tail
-  readonly readPage: ReadPage
   /** Charges for events that were read for nothing. @returns ms until more should be read */
   readonly use: (unmatched: number) => number
 }
@@ -38,12 +39,13 @@ export type ReaderPorts = {
  * @param onNews called when there may be something new. Must not throw
  */
 export function createReader(
-  { tail, readPage, use }: ReaderPorts,
+  ctx: ReaderContext,
   owner: LogOwner,
   filter: FeedFilter,
   after: { readonly cursor: Cursor; readonly id: string | null },
   onNews: () => void,
 ): Reader {
+  const { tail, use } = ctx
   const joined = tail.join(owner, onNews)
   const { channel, moved } = joined
   let { cursor, id } = after
@@ -68,7 +70,7 @@ export function createReader(
 
   async function readFromLog(limit: number): Promise<readonly FeedEvent[]> {
     const position = joined.position()
-    const page = await readPage(owner, filter, cursor, limit)
+    const page = await readPage(ctx, owner, filter, cursor, limit)
     use(page.unmatched)
     cursor = page.cursor
     id = page.id ?? id

@@ -3,6 +3,7 @@
  * bytes, so they are not stored. An event that cannot be read causes none, is reported, and stops no other.
  */
 import type { FirstEvent, Published, PublishSource } from '../capability.ts'
+import type { Context } from '../context.ts'
 import { type EventName, publicEventIdOf } from '../core/event-ids.ts'
 import type { Event } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -13,7 +14,7 @@ import { type LoggedEvent, placeOf, type RangeRow, type StreamRange } from '../e
 import { comparePlaces, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { type Catalogue, categoryOf } from './catalogue.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { createFoldStreams, type Folded, MOST_READ } from './fold-streams.ts'
+import { type Folded, foldStreams, MOST_READ } from './fold-streams.ts'
 
 /** What a tenant is told. The order of the fields is that of the JSON. */
 export type PublicEvent = {
@@ -44,6 +45,9 @@ export type Render = (
   isWanted?: Wanted,
 ) => Promise<readonly (readonly RenderedEvent[])[]>
 
+/** What reading the feed needs. */
+export type FeedContext = Pick<Context, 'pool'> & { readonly catalogue: Catalogue; readonly render: Render }
+
 export type RenderPorts = {
   readonly catalogue: Catalogue
   readonly aggregates: readonly AnyAggregate[]
@@ -73,17 +77,17 @@ export function createRender({
   checkpointBytes = CHECKPOINT_BYTES,
 }: RenderPorts): Render {
   const schemas = new Map(aggregates.map((aggregate) => [aggregate.category, aggregate.schemas]))
-  const foldStreams = createFoldStreams({
-    foldOf: (streamId) => catalogue.foldOf(categoryOf(streamId)),
+  const folding = {
+    foldOf: (streamId: string) => catalogue.foldOf(categoryOf(streamId)),
     checkpoints: createCheckpoints(checkpointBytes),
-    readRanges: async (ranges) =>
+    readRanges: async (ranges: readonly StreamRange[]) =>
       (await readRanges(ranges, MOST_READ)).map((row) => ({
         streamId: row.stream_id,
         streamVersion: row.stream_version,
         hash: row.hash,
         event: toEvent(row),
       })),
-  })
+  }
 
   function toEvent({ stream_id, stream_version, type, schema_version, data }: RangeRow): Event | null {
     try {
@@ -127,7 +131,8 @@ export function createRender({
     const wanted = logged.map((event) =>
       catalogue.publishersFor(event).filter((publisher) => isWanted(publisher, event)),
     )
-    const foldedAt = await foldStreams(logged.filter((_, n) => (wanted[n] ?? []).length > 0))
+    const causing = logged.filter((_, n) => (wanted[n] ?? []).length > 0)
+    const foldedAt = await foldStreams(folding, causing)
     const firsts: Firsts = new Map()
     const firstOf = (streamId: string) => firsts.get(streamId)
     const earlier: Earlier = new Map()

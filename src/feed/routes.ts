@@ -9,17 +9,16 @@ import type { Routes } from '../http/request.ts'
 import { onceOver, overOf } from '../http/request-end.ts'
 import { UNLIMITED } from '../http/tenant-quotas.ts'
 import type { View } from '../http/view.ts'
-import type { Catalogue } from './catalogue.ts'
 import { eventStream, type StreamTimes } from './event-stream.ts'
 import { type FeedEvent, type FeedFilter, isFilter, shownTo } from './feed-event.ts'
-import { type FindStart, readFilter, type Start } from './read-request.ts'
-import { createReader, type ReaderPorts } from './reader.ts'
+import { readPage } from './read-page.ts'
+import { findStart, readFilter, type Start } from './read-request.ts'
+import { createReader, type ReaderContext } from './reader.ts'
 import { feedPageSchema, feedQuery } from './schemas.ts'
 import type { Streams } from './streams.ts'
 
-export type FeedRoutePorts = Omit<ReaderPorts, 'use'> & {
-  readonly catalogue: Catalogue
-  readonly findStart: FindStart
+/** What requests to the feed need; `use` is of each request. */
+type RequestContext = Omit<ReaderContext, 'use'> & {
   readonly streams: Streams
   /** The caller as its key is now; `null` if it may not read events from there any more. */
   readonly callerNow: (token: string, address: string) => Promise<Caller | null>
@@ -52,8 +51,7 @@ const config = {
   },
 } as const
 
-export function feedRoutes(ports: FeedRoutePorts): Routes {
-  const { catalogue, findStart, readPage } = ports
+export function feedRoutes(ctx: RequestContext): Routes {
   return (app) => {
     const draining = new AbortController()
     app.addHook('preClose', (done) => {
@@ -63,19 +61,18 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
 
     app.get('/v1/events', { schema: list, config }, async (request, reply) => {
       const { caller, query } = request
-      const filter = readFilter(query, catalogue)
+      const filter = readFilter(query, ctx.catalogue)
       const meter = isFilter(filter) ? request.meter : UNLIMITED
       meter.requireRoom()
       if (wantsStream(request)) {
         const id = lastEventId(request)
-        const start = await (id === undefined ? findStart(caller, query.after) : findStart(caller, id, 'Last-Event-ID'))
-        return stream(
-          { ...ports, use: meter.use },
-          { request, reply, filter, start, draining: draining.signal },
-        ) as never
+        const start = await (id === undefined
+          ? findStart(ctx, caller, query.after)
+          : findStart(ctx, caller, id, 'Last-Event-ID'))
+        return stream({ ...ctx, use: meter.use }, { request, reply, filter, start, draining: draining.signal }) as never
       }
-      const start = await findStart(caller, query.after)
-      const first = await readPage(caller, filter, start.cursor, query.limit)
+      const start = await findStart(ctx, caller, query.after)
+      const first = await readPage(ctx, caller, filter, start.cursor, query.limit)
       const owedMs = meter.use(first.unmatched)
       const { limit, wait: waitSeconds } = query
       if (first.events.length > 0 || waitSeconds === 0 || (first.hasMore && owedMs > 0)) {
@@ -84,7 +81,7 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
       }
       const continued = { cursor: first.cursor, id: first.id ?? start.id }
       const over = AbortSignal.any([draining.signal, overOf(reply)])
-      const awaited = await poll({ ...ports, use: meter.use }, caller, {
+      const awaited = await poll({ ...ctx, use: meter.use }, caller, {
         filter,
         start: continued,
         limit,
@@ -92,8 +89,7 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
         over,
       })
       // The key may have been revoked meanwhile: it gets nothing that was recorded after that.
-      const callerNow =
-        awaited.events.length === 0 ? caller : await ports.callerNow(bearerOf(request) ?? '', request.ip)
+      const callerNow = awaited.events.length === 0 ? caller : await ctx.callerNow(bearerOf(request) ?? '', request.ip)
       if (callerNow === null) throw new AuthenticationFailed('api_key_invalid')
       return success(pageOf(callerNow, awaited))
     })
@@ -102,13 +98,13 @@ export function feedRoutes(ports: FeedRoutePorts): Routes {
 
 /** Waits for the first events. */
 async function poll(
-  ports: FeedRoutePorts & ReaderPorts,
+  ctx: RequestContext & ReaderContext,
   caller: Caller,
   { filter, start, limit, waitSeconds, over }: Wait & { readonly filter: FeedFilter; readonly start: Start },
 ) {
-  const close = ports.streams.open(caller)
+  const close = ctx.streams.open(caller)
   const news = createLatch()
-  const reader = createReader(ports, caller, filter, start, news.set)
+  const reader = createReader(ctx, caller, filter, start, news.set)
   const until = performance.now() + waitSeconds * 1_000
   const stop = AbortSignal.any([over, reader.moved])
   try {
@@ -126,7 +122,7 @@ async function poll(
 }
 
 function stream(
-  ports: FeedRoutePorts & ReaderPorts,
+  ctx: RequestContext & ReaderContext,
   of: {
     readonly request: FastifyRequest
     readonly reply: FastifyReply
@@ -137,17 +133,17 @@ function stream(
 ): FastifyReply {
   const { request, reply, filter, start, draining } = of
   const { caller } = request
-  const close = ports.streams.open(caller)
+  const close = ctx.streams.open(caller)
   const token = bearerOf(request)
   const blocks = eventStream({
-    openReader: (onNews) => createReader(ports, caller, filter, start, onNews),
+    openReader: (onNews) => createReader(ctx, caller, filter, start, onNews),
     scopes: caller.scopes,
     // Its scopes can only have become fewer.
-    isKeyValid: async () => (await ports.callerNow(token ?? '', request.ip))?.scopes.size === caller.scopes.size,
+    isKeyValid: async () => (await ctx.callerNow(token ?? '', request.ip))?.scopes.size === caller.scopes.size,
     draining,
     onError: (error) => request.log.warn({ err: error }, 'an event stream cannot read the log'),
     onStall: () => request.raw.destroy(),
-    ...(ports.times ? { times: ports.times } : {}),
+    ...(ctx.times ? { times: ctx.times } : {}),
   })
   onceOver(reply, () => {
     close()

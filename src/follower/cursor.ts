@@ -1,14 +1,19 @@
 /**
- * The cursor of the follower on a chain, and the block hashes it keeps. Written in the same commit as the effects of
- * the blocks.
+ * What the follower of a chain keeps beside the log. Its cursor, and the hashes of blocks, are written in the same commit as
+ * the effects of the blocks.
+ *
+ * Since when and why it does not move although it should: readiness, `stuck` and metrics read it. A node that is quiet, or a
+ * reorg during a read, is over with the next step.
  */
+
 import type { Pool } from 'pg'
 import type { Nodes } from '../chain/agreement.ts'
 import type { Block, BlockHeader, BlockRef } from '../chain/blocks.ts'
+import type { FollowStep, Refusal } from '../chain/follow.ts'
 import { toQuantity } from '../chain/hex.ts'
 import { rpcCall } from '../chain/json-rpc.ts'
 import type { ChainSettings } from '../chain/settings.ts'
-import { Unavailable } from '../core/errors.ts'
+import { BursarError, Unavailable } from '../core/errors.ts'
 import type { ReadModelRow } from '../event-log/aggregate.ts'
 import type { Row } from '../event-log/table-rows.ts'
 
@@ -165,4 +170,76 @@ function header(block: unknown): BlockHeader & { timestamp: number } {
     Record<'number' | 'hash' | 'parentHash' | 'timestamp', string>
   >
   return { number: Number(number), hash, parentHash, timestamp: Number(timestamp) }
+}
+
+/** How often a stall that lasts is recorded and logged. */
+const REPEAT_MS = 10_000
+
+export type StallReport = {
+  /** Call with each step after it is in the log. */
+  readonly stepped: (step: FollowStep) => Promise<void>
+  /** Call when following failed and is begun again. Never rejects. */
+  readonly failed: (error: unknown) => Promise<void>
+}
+
+type Ports = {
+  readonly pool: Pool
+  /** Called about a step that leads nowhere, when that begins and while it lasts. */
+  readonly onStall: (reason: string) => void
+  /** A clock, ms. */
+  readonly now: () => number
+}
+
+export function createStallReport({ pool, onStall, now }: Ports, chainId: number): StallReport {
+  // What an earlier leader recorded ends with the first step.
+  let recorded = true
+  let recordedAt = Number.NEGATIVE_INFINITY
+
+  async function record(reason: string, waits: boolean, refusal: Refusal | null): Promise<void> {
+    await pool.query({
+      name: 'record_stall',
+      text: `INSERT INTO chain_stalls (chain_id, reason, waits, refusal) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (chain_id) DO UPDATE SET reason = excluded.reason, waits = excluded.waits, refusal = excluded.refusal`,
+      values: [chainId, reason, waits, refusal],
+    })
+    recorded = true
+  }
+
+  return {
+    async stepped(step) {
+      const reason = reasonOf(step)
+      if (reason === null) {
+        if (recorded) await pool.query('DELETE FROM chain_stalls WHERE chain_id = $1', [chainId])
+        recorded = false
+        recordedAt = Number.NEGATIVE_INFINITY
+      } else if (now() - recordedAt >= REPEAT_MS) {
+        recordedAt = now()
+        onStall(reason)
+        await record(reason, step.type === 'waiting', step.type === 'refused' ? step.refusal : null)
+      }
+    },
+    async failed(error) {
+      // Without a database there is nobody to tell either.
+      await record(
+        error instanceof BursarError ? error.message : 'it failed: read the log of the chain follower',
+        false,
+        null,
+      ).catch(() => undefined)
+    },
+  }
+}
+
+function reasonOf(step: FollowStep): string | null {
+  switch (step.type) {
+    case 'unlinked':
+    case 'refused':
+    case 'waiting':
+      return step.reason
+    case 'behind':
+      return `the node is at block ${step.head.number}, below blocks that were followed`
+    case 'idle':
+    case 'advance':
+    case 'reorg':
+      return null
+  }
 }

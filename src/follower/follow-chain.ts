@@ -15,13 +15,11 @@ import { type Change, change, type Loaded, type ReadModelRow } from '../event-lo
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
-import { createReadAccepted } from './accept-reorg.ts'
 import { chainAggregate, chainStream } from './aggregate.ts'
-import { blockRow, type Cursor, cursorRow, firstBlocks, type WalkedBlocks } from './cursor.ts'
+import { blockRow, type Cursor, cursorRow, firstBlocks, type StallReport, type WalkedBlocks } from './cursor.ts'
 import type { ChainEvent } from './events.ts'
-import { createFinality } from './finality.ts'
+import { createFinality, createReadAccepted } from './finality.ts'
 import { findGround } from './find-ground.ts'
-import type { StallReport } from './stalls.ts'
 
 /** The log records the follower's progress once per this many blocks. */
 const ADVANCED_EVERY_BLOCKS = 1_000

@@ -90,14 +90,19 @@ const metricsText = {
   response: { 200: Type.String({ description: 'Prometheus text format 0.0.4.' }) },
 }
 
-export type OperationsParts = {
-  readonly readiness: Readiness
-  /** Null when metrics have their own port. */
-  readonly metrics: Metrics | null
-  readonly clock: Clock
-}
-
-export function addOperations(app: App, { readiness, metrics, clock }: OperationsParts): void {
+export function addOperations(
+  app: App,
+  {
+    readiness,
+    metrics,
+    clock,
+  }: {
+    readonly readiness: Readiness
+    /** Null when metrics have their own port. */
+    readonly metrics: Metrics | null
+    readonly clock: Clock
+  },
+): void {
   app.get('/healthz', { schema: alive, config }, async () => success({ alive: true as const }))
 
   app.get('/readyz', { schema: ready, config }, async () => {

@@ -10,22 +10,25 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 /** A part to close: first what accepts work, last what that work needs. */
 export type ClosingStep = { readonly name: string; readonly close: () => Promise<unknown> }
 
-export type ShutdownOptions = {
-  readonly logger: Logger
-  /** Milliseconds for all steps together. */
-  readonly graceMs: number
-  readonly steps: readonly ClosingStep[]
-  /** Ends the process; tests pass their own. */
-  readonly exit?: (code: number) => void
-}
-
 /**
  * Listens for the signals. @returns a function that stops in the same way without a signal
  *
  * Exit code 0 when every step succeeded, 1 when one failed or the grace time expired, and 128 + the signal number after
  * a second signal.
  */
-export function closeOnSignal({ logger, graceMs, steps, exit = process.exit }: ShutdownOptions): () => Promise<void> {
+export function closeOnSignal({
+  logger,
+  graceMs,
+  steps,
+  exit = process.exit,
+}: {
+  readonly logger: Logger
+  /** Milliseconds for all steps together. */
+  readonly graceMs: number
+  readonly steps: readonly ClosingStep[]
+  /** Ends the process; tests pass their own. */
+  readonly exit?: (code: number) => void
+}): () => Promise<void> {
   let stopping: Promise<void> | undefined
 
   async function stop(reason: string): Promise<void> {

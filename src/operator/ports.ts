@@ -11,7 +11,7 @@ import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { OperatorChain } from './chain-now.ts'
 import type { OperatorSettings } from './limits.ts'
-import type { FindUnsound } from './stuck/find-unsound.ts'
+import type { Unsound } from './stuck/find-unsound.ts'
 import type { WaitingSource } from './stuck/service-facts.ts'
 
 export type OperatorPorts = {
@@ -24,7 +24,7 @@ export type OperatorPorts = {
   readonly sources: readonly WaitingSource[]
   /** Resources that `explain` reports, beside transactions. */
   readonly explained: readonly Explained[]
-  readonly findUnsound: FindUnsound
+  readonly findUnsound: () => Promise<readonly Unsound[]>
   readonly readDatabase: () => Promise<DatabaseFacts>
   /** What the auditor found and nobody has set aside, as one line; `null` for nothing. */
   readonly readBadEvents: () => Promise<BadEventsNow | null>

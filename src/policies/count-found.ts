@@ -27,11 +27,11 @@ const LOOK_BACK_MS = 3_600_000
 const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const ACTOR = 'worker:dispatcher'
 
-export type FoundPorts = PastPorts & { readonly log: EventLog; readonly findOutside: FindOutside }
+type FoundContext = PastPorts & { readonly log: EventLog; readonly findOutside: FindOutside }
 
 /** @returns how many were recorded */
-export function createCountFound(ports: FoundPorts): (signal: AbortSignal) => Promise<number> {
-  const { log, findOutside } = ports
+export function createCountFound(ctx: FoundContext): (signal: AbortSignal) => Promise<number> {
+  const { log, findOutside } = ctx
   let since: string | null = null
   return async (signal) => {
     const nowMs = Date.parse(log.now())
@@ -44,7 +44,7 @@ export function createCountFound(ports: FoundPorts): (signal: AbortSignal) => Pr
     while (after !== null && !signal.aborted) {
       const page: readonly Outside[] = await findOutside(after, PAGE)
       for (const { isConfirmed, observedAt } of page) if (!isConfirmed && observedAt < waiting) waiting = observedAt
-      count += await recordAll(ports, await unrecorded(log, page), signal, failures)
+      count += await recordAll(ctx, await unrecorded(log, page), signal, failures)
       after = page.length < PAGE ? null : (page.at(-1) ?? null)
     }
     // All are looked at again.
@@ -67,7 +67,7 @@ function streamOf(transferId: string): string {
 
 /** One tenant whose log cannot be read stops no other. @param failures gets what could not be recorded */
 async function recordAll(
-  ports: FoundPorts,
+  ctx: FoundContext,
   found: readonly Outside[],
   signal: AbortSignal,
   failures: unknown[],
@@ -77,7 +77,7 @@ async function recordAll(
   for (const owner of new Set(found.map(ownerOf))) {
     const owned = found.filter((one) => ownerOf(one) === owner)
     if (signal.aborted) break
-    await recordOwned(ports, owned).then(
+    await recordOwned(ctx, owned).then(
       () => {
         count += owned.length
       },
@@ -87,19 +87,19 @@ async function recordAll(
   return count
 }
 
-async function recordOwned(ports: FoundPorts, found: readonly Outside[]): Promise<void> {
+async function recordOwned(ctx: FoundContext, found: readonly Outside[]): Promise<void> {
   const [first] = found
   if (first === undefined) return
   const { tenantId, environment } = first.sent
   const owner: LogOwner = { tenantId, environment }
   const metadata: Metadata = { tenantId, actor: ACTOR }
-  const inForce = await readInForce(ports.pool, owner)
-  const judge = await createJudgeFound(ports, owner, inForce)
+  const inForce = await readInForce(ctx.pool, owner)
+  const judge = await judgeFound(ctx, owner, inForce)
   for (const { transferId, sent } of found) {
-    const now = ports.log.now()
+    const now = ctx.log.now()
     const data = { ...sent, foundAt: now }
     const command = { type: 'RecordFound', found: { ...data, ...judge(transferId, data) } } as const
-    await ports.log.commit([opened(foundAggregate, transferId, command, { metadata, now })]).catch((error) => {
+    await ctx.log.commit([opened(foundAggregate, transferId, command, { metadata, now })]).catch((error) => {
       // Another dispatcher has recorded it.
       if (!(error instanceof StreamConflict)) throw error
     })
@@ -109,13 +109,13 @@ async function recordOwned(ports: FoundPorts, found: readonly Outside[]): Promis
 type Judging = Pick<SpendFound['data'], 'policy' | 'reservations'>
 
 /** Judges as whoever reads the event later: by what the log says of the tenant. */
-async function createJudgeFound(
-  ports: PastPorts,
+async function judgeFound(
+  ctx: PastPorts,
   owner: LogOwner,
   { active, shadow }: InForce,
 ): Promise<(id: string, data: SpendFound['data']) => Judging> {
   if (active === null && shadow === null) return () => ({})
-  const past = await readStanding(ports, owner)
+  const past = await readStanding(ctx, owner)
   return (id, data) => {
     const event = { streamId: streamOf(id), type: 'SpendFound', schemaVersion: 1, data, actor: ACTOR }
     const step = past.take({ ...event, recordedAt: data.foundAt })

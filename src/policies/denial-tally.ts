@@ -29,12 +29,6 @@ export type DenialTally = {
   readonly close: () => Promise<void>
 }
 
-type TallyPorts = {
-  readonly log: Pick<EventLog, 'commit' | 'now'>
-  /** Called for what could not be recorded; it is tried again. */
-  readonly onError: (error: unknown) => void
-}
-
 type Waiting = {
   readonly denial: Denial
   readonly metadata: Metadata
@@ -46,7 +40,14 @@ type Waiting = {
   timer: NodeJS.Timeout | null
 }
 
-export function createDenialTally({ log, onError }: TallyPorts): DenialTally {
+export function createDenialTally({
+  log,
+  onError,
+}: {
+  readonly log: Pick<EventLog, 'commit' | 'now'>
+  /** Called for what could not be recorded; it is tried again. */
+  readonly onError: (error: unknown) => void
+}): DenialTally {
   const waiting = new Map<string, Waiting>()
   const ofTenant = new Map<string, number>()
   const underWay = new Set<Promise<void>>()

@@ -6,8 +6,6 @@ import type { Policy } from '../core/policy.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { presentPolicy } from './present-policy.ts'
 
-export type ListPorts = { readonly pool: Pool }
-
 /** Owners of one list. */
 const MOST = 1_000
 
@@ -18,7 +16,7 @@ type Listed = Pick<
 > &
   OrNull<Version>
 
-export function policiesCommand(within: Within<ListPorts>): CliCommand {
+export function policiesCommand(within: Within<{ readonly pool: Pool }>): CliCommand {
   return {
     name: 'policies',
     summary: 'the policies of tenants: the active version with its rules, the shadow and the draft',

@@ -105,15 +105,20 @@ export function pastTypes({ standing, passing }: PastSource): {
   return { types: [...dataOf, ...Object.keys(OUTCOMES)], dataOf }
 }
 
-export type PastSettings = {
-  readonly source: PastSource
-  /** As they are configured now. */
-  readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
-  /** Whether a price counts however old it is. What is to be counted, and not refused, is better counted by an old price than not at all. */
-  readonly isAnyPrice: boolean
-}
-
-export function createPast({ tenantId, environment }: LogOwner, { source, chains, isAnyPrice }: PastSettings): Past {
+export function createPast(
+  { tenantId, environment }: LogOwner,
+  {
+    source,
+    chains,
+    isAnyPrice,
+  }: {
+    readonly source: PastSource
+    /** As they are configured now. */
+    readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
+    /** Whether a price counts however old it is. What is to be counted, and not refused, is better counted by an old price than not at all. */
+    readonly isAnyPrice: boolean
+  },
+): Past {
   const known = createPastFacts(chains)
   const readers: PastReaders = { ...source.standing, ...source.passing }
 

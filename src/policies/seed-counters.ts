@@ -36,31 +36,28 @@ const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const TENANTS_AT_ONCE = 100
 const ACTOR = 'worker:dispatcher'
 
-export type SeedPorts = PastPorts & { readonly log: EventLog; readonly mostSums?: number }
+type SeedContext = PastPorts & { readonly log: EventLog; readonly mostSums?: number }
 
 /** By counter, then by bucket. */
 type Sums = Map<string, Map<string, bigint>>
 type Part = { readonly part: number; readonly parts: number }
 
 /** @returns how many shadows were seeded */
-export function createSeedCounters(ports: SeedPorts): (signal: AbortSignal) => Promise<number> {
-  const { pool } = ports
-  return async (signal) => {
-    let seeded = 0
-    const failures: unknown[] = []
-    for (const { tenant_id: tenantId, environment, shadow_version: version } of await findUnseeded(pool)) {
-      if (signal.aborted) break
-      // One tenant whose log cannot be read stops no other.
-      await seedShadow(ports, { tenantId, environment }, version, signal).then(
-        () => {
-          seeded += 1
-        },
-        (error: unknown) => failures.push(error),
-      )
-    }
-    if (failures.length > 0) throw failures[0]
-    return seeded
+export async function seedCounters(ctx: SeedContext, signal: AbortSignal): Promise<number> {
+  let seeded = 0
+  const failures: unknown[] = []
+  for (const { tenant_id: tenantId, environment, shadow_version: version } of await findUnseeded(ctx.pool)) {
+    if (signal.aborted) break
+    // One tenant whose log cannot be read stops no other.
+    await seedShadow(ctx, { tenantId, environment }, version, signal).then(
+      () => {
+        seeded += 1
+      },
+      (error: unknown) => failures.push(error),
+    )
   }
+  if (failures.length > 0) throw failures[0]
+  return seeded
 }
 
 async function findUnseeded(pool: Pool) {
@@ -73,8 +70,8 @@ async function findUnseeded(pool: Pool) {
   return rows
 }
 
-async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, signal: AbortSignal): Promise<void> {
-  const { pool, log } = ports
+async function seedShadow(ctx: SeedContext, owner: LogOwner, version: number, signal: AbortSignal): Promise<void> {
+  const { pool, log } = ctx
   const { shadow } = await readInForce(pool, owner)
   if (shadow?.version !== version) return
   const metadata: Metadata = { tenantId: owner.tenantId, actor: ACTOR }
@@ -85,7 +82,7 @@ async function seedShadow(ports: SeedPorts, owner: LogOwner, version: number, si
     ...{ version: head?.version ?? 0, hash: head?.hash ?? '' },
   }
   const nowMs = Date.parse(log.now())
-  for await (const missing of missingSums(ports, { owner, shadow, nowMs, seededBy: before.version }, signal)) {
+  for await (const missing of missingSums(ctx, { owner, shadow, nowMs, seededBy: before.version }, signal)) {
     const now = log.now()
     for (let n = 0; n < missing.length; n += SUMS_AT_ONCE) {
       const counters = missing.slice(n, n + SUMS_AT_ONCE)
@@ -110,19 +107,19 @@ type Seeding = {
 
 /** What its buckets lack, in the order of counters and buckets; in several parts if there is much. */
 async function* missingSums(
-  ports: SeedPorts,
+  ctx: SeedContext,
   seeding: Seeding,
   signal: AbortSignal,
 ): AsyncGenerator<readonly SeededSum[]> {
   for (let [part, parts] = [0, 1]; part < parts && !signal.aborted; ) {
-    const sums = await spentBefore(ports, seeding, { part, parts }, signal)
+    const sums = await spentBefore(ctx, seeding, { part, parts }, signal)
     if (sums === null) {
       // A half of what was too much.
       parts *= 2
       part *= 2
       continue
     }
-    await subtractSeeded(ports.pool, seeding, sums)
+    await subtractSeeded(ctx.pool, seeding, sums)
     const missing = [...sums].flatMap(([counter, buckets]) =>
       [...buckets].flatMap(([bucket, amount]) => (amount > 0n ? [{ counter, bucket, amount: amount.toString() }] : [])),
     )
@@ -137,18 +134,18 @@ function nameOf({ counter, bucket }: SeededSum): string {
 
 /** @returns null if there are more sums than may be in memory */
 async function spentBefore(
-  ports: SeedPorts,
+  ctx: SeedContext,
   { owner, shadow, nowMs }: Seeding,
   part: Part,
   signal: AbortSignal,
 ): Promise<Sums | null> {
-  const { pool, mostSums = MOST_SUMS } = ports
+  const { pool, mostSums = MOST_SUMS } = ctx
   const since = (windowSeconds: number) => nowMs - windowSeconds * 1_000 - CLOCKS_APART_MS
   const longest = Math.max(0, ...shadow.rules.map(({ limit }) => limit?.windowSeconds ?? 0))
   const sums: Sums = new Map()
   let count = 0
   const range = { fromMs: since(longest), toMs: null, isGapless: false, isAnyPrice: true }
-  for await (const { steps } of readPast(ports, owner, range)) {
+  for await (const { steps } of readPast(ctx, owner, range)) {
     if (signal.aborted) return sums
     const requests = steps.flatMap((step) => (step.is === 'request' && !isCounted(step, shadow) ? [step] : []))
     const unspent = await findUnspent(
@@ -202,6 +199,8 @@ export const seedingTask: RepeatedTask = {
   name: 'policy-seeding',
   intervalMs: () => INTERVAL_MS,
   failure: 'cannot add up what was spent before a policy was shadowed; will retry',
-  build: ({ pool, log, past: source, config: { chains } }: TaskNeeds) =>
-    createSeedCounters({ pool, log, source, chains }),
+  build:
+    ({ pool, log, past: source, config: { chains } }: TaskNeeds) =>
+    (signal) =>
+      seedCounters({ pool, log, source, chains }, signal),
 }

@@ -13,13 +13,13 @@ import type { PastPorts } from './read-past.ts'
 import { type BacktestRun, runBacktest } from './run-backtest.ts'
 import { shownBacktest } from './shown-backtest.ts'
 
-export type PolicyTestPorts = {
+type PolicyTest = {
   readonly past: PastPorts
   /** The policy in a file, with the assets that the tenant may name. @throws BadInput, ValidationFailed */
   readonly readFile: (path: string, owner: Owner) => Promise<Policy>
 }
 
-export function policyTestCommand(within: Within<PolicyTestPorts>): CliCommand {
+export function policyTestCommand(within: Within<PolicyTest>): CliCommand {
   return {
     name: 'policy test',
     summary: 'test a policy on what a tenant has requested: what it would have refused, by rule',
@@ -39,7 +39,7 @@ export function policyTestCommand(within: Within<PolicyTestPorts>): CliCommand {
   }
 }
 
-async function run({ past, readFile }: PolicyTestPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+async function run({ past, readFile }: PolicyTest, { options }: CliInput, io: CliIo): Promise<ExitCode> {
   const environment = (textOf(options.environment) ?? 'mainnet') as Environment
   const owner = { tenantId: textOf(options.tenant) ?? '', environment }
   const range = { fromMs: timeOf('--from', options.from), toMs: timeOf('--to', options.to) }

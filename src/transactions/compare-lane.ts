@@ -19,9 +19,20 @@ import type { SignedBytes } from './events.ts'
 import type { HeldCause } from './held-cause.ts'
 import { createJudgeCounts, type JudgeCounts, type Look } from './judge-counts.ts'
 import { type Lane, laneName } from './lanes.ts'
-import type { LaneKnowledge, Outside, OutsideReads, Proven, SeenLoose } from './outside.ts'
+import {
+  callOf,
+  type Known,
+  type LaneKnowledge,
+  type Outside,
+  type OutsideReads,
+  type Proven,
+  type Recognised,
+  recogniseFirst,
+  recogniseNewer,
+  type SeenLoose,
+  tagsToFind,
+} from './outside.ts'
 import { readSigned, type ShownTransaction } from './read-signed.ts'
-import { callOf, type Known, type Recognised, recogniseFirst, recogniseNewer, tagsToFind } from './recognise.ts'
 import { isUnmined } from './state.ts'
 import { readTag, type TagKeys } from './tags.ts'
 

@@ -16,7 +16,7 @@ import { classifyCallFailure, ranOutOfGas } from '../chain/rpc-errors.ts'
 import { largest } from '../core/money.ts'
 import { blameReverts } from './blame-revert.ts'
 import type { Call } from './build-call.ts'
-import type { UnsimulatedCause } from './deferred.ts'
+import type { UnsimulatedCause } from './held-lanes.ts'
 import { brokenPromise, type Promised } from './keep-promise.ts'
 import type { PlainGasOf } from './plain-gas.ts'
 

@@ -8,88 +8,77 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
-import type { NewId } from '../declarations.ts'
 import { notHeld, opened } from '../event-log/aggregate.ts'
 import { HoldRefused } from '../event-log/commit.ts'
 import type { Fence } from '../event-log/leases.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { MAX_FILLERS_AN_HOUR } from '../keys/mpc/filler-counts.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent, Quote } from './events.ts'
-import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import type { EmptyGas } from './plain-gas.ts'
-import { quoteAt, quoteUnderCap } from './quote-at.ts'
+import { quoteAt, quoteUnderCap } from './gas-budget.ts'
+import type { LaneContext } from './lane-context.ts'
+import { type Lane, laneName } from './lanes.ts'
 
 /** Stuck transactions of which one names the wallet: others may be held by an event that cannot be read. */
 const MOST_ASKED = 16
 
-export type FillGapsPorts = {
-  readonly log: EventLog
-  readonly lanes: LaneReads
-  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** The gas limit of a filler. */
-  readonly emptyGas: EmptyGas
-  /** The lowest tip that nodes of the chain accept, wei per gas. */
-  readonly minTipOf: (chainId: number) => bigint
-  /** The transaction count of the account in the newest processed block; `null` when no quorum says the same of it. */
-  readonly nonceOf: (lane: Lane) => Promise<number | null>
-  readonly newId: NewId
-  /** How long a transaction must have been stuck. */
-  readonly replaceAfterMs: number
-  /** Called with the nonces that a lane fills with empty transactions. */
-  readonly onFilled: (lane: Lane, nonces: readonly number[]) => void
-}
-
 /**
- * Ensures that a transaction waits to be signed for each gap.
+ * Ensures that a transaction waits to be signed for each gap, below what has been stuck for `replaceAfterMs`.
  *
  * @param deferred waiting transactions that cannot be signed now
  * @returns the number of gaps
  * @throws Unavailable
  */
-export type FillGaps = (lane: Lane, lease: Fence, deferred?: readonly string[]) => Promise<number>
-
-export function createFillGaps(ports: FillGapsPorts): FillGaps {
-  const { log, lanes, replaceAfterMs } = ports
-  return async (lane, lease, deferred = []) => {
-    const count = await ports.nonceOf(lane)
-    const gaps = count === null ? [] : await lanes.gaps(lane, count, replaceAfterMs)
-    if (count === null || gaps.length === 0) return 0
-    const waiting = await lanes.waiting(lane, gaps.length, deferred)
-    const stuck = await lanes.stuck(lane, replaceAfterMs, MOST_ASKED)
-    const left = Math.max(0, MAX_FILLERS_AN_HOUR - (await lanes.fillersOfHour(lane, count)))
-    const unfilled = gaps.slice(waiting.length, waiting.length + left)
-    if (unfilled.length === 0 || stuck.length === 0) return gaps.length
-    const states = notHeld(await log.loadMany(transactionAggregate, stuck)).map(({ state }) => state)
-    const state = states.find((one) => one.state !== 'unknown')
-    if (state === undefined) return 0
-    const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
-    if (quote === null) return gaps.length
-    const minTipWei = ports.minTipOf(lane.chainId)
-    const [spare, gasLimit] = await Promise.all([lanes.spare(lane), ports.emptyGas(lane)])
-    // Without the lowest one nothing is mined; the others follow when it is paid and the wallet has more.
-    const filled = unfilled.slice(0, Number(spare / leastFillerCost(gasLimit, quote.baseFeePerGas, minTipWei)))
-    const fees = fillerFees(quote, { gasLimit, minTipWei, share: spare / BigInt(filled.length || 1) })
-    if (filled.length === 0 || fees === null) return gaps.length
-    const intent = fillerOf(state.intent, gasLimit, fees, log.now())
-    const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
-    const decisions = filled.map(() =>
-      opened(
-        transactionAggregate,
-        ports.newId('transaction'),
-        { type: 'RequestTransaction', opening: 'NonceFillRequested', intent },
-        { metadata, now: log.now() },
-      ),
+export async function fillGaps(
+  ctx: Pick<LaneContext, 'log' | 'lanes' | 'newId' | 'countOf' | 'laneChainOf' | 'logger'> & {
+    readonly config: Pick<LaneContext['config'], 'replaceAfterMs'>
+  },
+  lane: Lane,
+  lease: Fence,
+  deferred: readonly string[] = [],
+): Promise<number> {
+  const { log, lanes, logger } = ctx
+  const { replaceAfterMs } = ctx.config
+  const count = await ctx.countOf(lane)
+  const gaps = count === null ? [] : await lanes.gaps(lane, count, replaceAfterMs)
+  if (count === null || gaps.length === 0) return 0
+  const waiting = await lanes.waiting(lane, gaps.length, deferred)
+  const stuck = await lanes.stuck(lane, replaceAfterMs, MOST_ASKED)
+  const left = Math.max(0, MAX_FILLERS_AN_HOUR - (await lanes.fillersOfHour(lane, count)))
+  const unfilled = gaps.slice(waiting.length, waiting.length + left)
+  if (unfilled.length === 0 || stuck.length === 0) return gaps.length
+  const states = notHeld(await log.loadMany(transactionAggregate, stuck)).map(({ state }) => state)
+  const state = states.find((one) => one.state !== 'unknown')
+  if (state === undefined) return 0
+  const chain = ctx.laneChainOf(lane.chainId)
+  const quote = await quoteUnderCap(chain.quote)
+  if (quote === null) return gaps.length
+  const { minTipWei, network } = chain.settings
+  const [spare, gasLimit] = await Promise.all([lanes.spare(lane), chain.emptyGas(lane.address)])
+  // Without the lowest one nothing is mined; the others follow when it is paid and the wallet has more.
+  const filled = unfilled.slice(0, Number(spare / leastFillerCost(gasLimit, quote.baseFeePerGas, minTipWei)))
+  const fees = fillerFees(quote, { gasLimit, minTipWei, share: spare / BigInt(filled.length || 1) })
+  if (filled.length === 0 || fees === null) return gaps.length
+  const intent = fillerOf(state.intent, gasLimit, fees, log.now())
+  const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
+  const decisions = filled.map(() =>
+    opened(
+      transactionAggregate,
+      ctx.newId('transaction'),
+      { type: 'RequestTransaction', opening: 'NonceFillRequested', intent },
+      { metadata, now: log.now() },
+    ),
+  )
+  try {
+    await log.commit(decisions, { fence: lease })
+    logger.warn(
+      { network, address: lane.address, nonces: filled },
+      'no transaction uses these nonces; filling the gap with transfers of zero value',
     )
-    try {
-      await log.commit(decisions, { fence: lease })
-      ports.onFilled(lane, filled)
-    } catch (error) {
-      // A request took meanwhile what was spare.
-      if (!(error instanceof HoldRefused)) throw error
-    }
-    return gaps.length
+  } catch (error) {
+    // A request took meanwhile what was spare.
+    if (!(error instanceof HoldRefused)) throw error
   }
+  return gaps.length
 }
 
 /** The least that a filler costs while it can still be mined, wei. Both fees are wei per gas. */

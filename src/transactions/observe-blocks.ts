@@ -12,14 +12,13 @@ import { type Change, change, type Loaded, notHeld, type ReadModelRow } from '..
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
-import type { BlockReads } from './block-reads.ts'
+import { type BlockReads, foreignNonceRows, readUsedNonces, type UsedNonce } from './block-reads.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { EffectRule } from './effect-rules.ts'
 import type { Inclusion, Intent, RecordedLog, RecordedLogs } from './events.ts'
 import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
-import { foreignNonceRows, readUsedNonces, type UsedNonce } from './used-nonces.ts'
 
 export type ObservePorts = {
   readonly reads: BlockReads

@@ -63,12 +63,6 @@ export function createPlainGas({ agreed, forks, exists }: PlainGasChain): PlainG
 }
 
 /** The limit of what moves nothing, from an address to itself: a cancellation, or a filler of a gap. Never throws. */
-export type EmptyGas = (lane: { readonly chainId: number; readonly address: string }) => Promise<bigint>
-
-export function createEmptyGas(chainOf: (chainId: number) => PlainGasChain): EmptyGas {
-  return ({ chainId, address }) => emptyTransferGas(createPlainGas(chainOf(chainId)), address)
-}
-
 export async function emptyTransferGas(plainGas: PlainGasOf, address: string): Promise<bigint> {
   const [gas] = await plainGas([{ from: address, to: address, value: 0n }])
   return smallest(gas?.gasLimit ?? GAS_BOUNDS.empty, GAS_BOUNDS.empty)

@@ -6,72 +6,57 @@ import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
 import { type Change, change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { buildCall, buildCancellation } from './build-call.ts'
-import { type CheckRecorded, checkLane, type Sound } from './check-recorded.ts'
+import { checkLane, type Sound } from './check-recorded.ts'
 import type { Fees, GasPriority, ReplacementPurpose } from './events.ts'
-import { createGasBudget, type GasBudget, withinFunds } from './gas-budget.ts'
+import { createGasBudget, type GasBudget, quoteAt, quoteUnderCap, withinFunds } from './gas-budget.ts'
+import type { LaneContext } from './lane-context.ts'
 import type { LaneLook } from './lane-look.ts'
-import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import type { NeededGas } from './needed-gas.ts'
-import type { EmptyGas } from './plain-gas.ts'
-import { quoteAt, quoteUnderCap } from './quote-at.ts'
-import { type SignBatchPorts, signUnder } from './sign-and-record.ts'
+import { type Lane, laneName } from './lanes.ts'
+import { signUnder } from './sign-and-record.ts'
 import { mostReplacementFee } from './spend-bounds.ts'
 import { type Attempt, highestOffer, isUnmined, type KnownTransaction, newestAttempt } from './state.ts'
-import { replacementWithTag, type TagKeys, tagOf } from './tags.ts'
+import { replacementWithTag, tagOf } from './tags.ts'
 
-export type ReplacePorts = SignBatchPorts & {
-  readonly log: EventLog
-  readonly lanes: LaneReads
-  readonly quoteOf: (chainId: number) => Promise<FeeQuote>
-  /** The hard cap of a chain, wei per gas. */
-  readonly capOf: (chainId: number) => bigint
-  /** The gas limit of a cancellation. */
-  readonly emptyGas: EmptyGas
-  /** The gas that its bytes lack by the rules of now. */
-  readonly neededGas: NeededGas
-  /** Whether a recorded transaction may be signed. */
-  readonly check: CheckRecorded
-  readonly keys: TagKeys
-  readonly onCapReached: (transactionId: string) => void
-  /**
-   * Called for a transaction whose fee cannot be bumped because its wallet could not pay for it in addition to
-   * everything else it sends.
-   */
-  readonly onFundsReached: (transactionId: string) => void
-}
+type ReplaceContext = Pick<
+  LaneContext,
+  'log' | 'lanes' | 'signer' | 'clock' | 'keys' | 'check' | 'laneChainOf' | 'logger' | 'onRefused'
+>
 
-type Wanted = Pick<LaneLook, 'wantingReplacement' | 'stuck'>
-
-/** Returns whether a transaction of the lane is stuck. */
-export type ReplaceInLane = (lane: Lane, lease: Fence, look: Wanted) => Promise<boolean>
-
-export function createReplaceInLane(ports: ReplacePorts): ReplaceInLane {
-  const { log, lanes } = ports
-  return async (lane, lease, { wantingReplacement, stuck }) => {
-    const ids = [...new Set([...wantingReplacement, ...stuck])]
-    if (ids.length === 0) return false
-    const quote = await quoteUnderCap(() => ports.quoteOf(lane.chainId))
-    if (quote === null) return stuck.length > 0
-    const [sound, spare] = await Promise.all([checkLane(ports, lane, ids), lanes.spare(lane)])
-    await withinFunds(
-      spare,
-      () => lanes.spare(lane),
-      async (funds) => {
-        const budget = createGasBudget(funds)
-        const decisions = await Promise.all(sound.map((item) => replacement(ports, lane, item, { quote, budget })))
-        await log.commit(decisions, { fence: lease })
-      },
-    )
-    return stuck.length > 0
-  }
+/**
+ * Replaces what its owner or the age of its bytes asks for. What its wallet cannot pay for in addition to everything else
+ * that it sends, or what the cap of the chain forbids, stays as it is.
+ *
+ * @returns whether a transaction of the lane is stuck
+ */
+export async function replaceInLane(
+  ctx: ReplaceContext,
+  lane: Lane,
+  lease: Fence,
+  { wantingReplacement, stuck }: Pick<LaneLook, 'wantingReplacement' | 'stuck'>,
+): Promise<boolean> {
+  const { log, lanes } = ctx
+  const ids = [...new Set([...wantingReplacement, ...stuck])]
+  if (ids.length === 0) return false
+  const quote = await quoteUnderCap(ctx.laneChainOf(lane.chainId).quote)
+  if (quote === null) return stuck.length > 0
+  const [sound, spare] = await Promise.all([checkLane(ctx, lane, ids), lanes.spare(lane)])
+  await withinFunds(
+    spare,
+    () => lanes.spare(lane),
+    async (funds) => {
+      const budget = createGasBudget(funds)
+      const decisions = await Promise.all(sound.map((item) => replacement(ctx, lane, item, { quote, budget })))
+      await log.commit(decisions, { fence: lease })
+    },
+  )
+  return stuck.length > 0
 }
 
 async function replacement(
-  ports: ReplacePorts,
+  ctx: ReplaceContext,
   lane: Lane,
   { loaded, wallet, transaction }: Sound,
   { quote, budget }: { readonly quote: FeeQuote; readonly budget: GasBudget },
@@ -79,27 +64,28 @@ async function replacement(
   if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
   if (newest === null) return null
+  const chain = ctx.laneChainOf(lane.chainId)
   const purpose = purposeOf(transaction, newest)
   const priority = transaction.speedUpRequested ?? transaction.intent.gasPriority
   const isAskedFor = purpose === 'speed_up' || (purpose === 'cancel' && newest.purpose !== 'cancel')
-  const needed = purpose === 'cancel' ? null : await ports.neededGas(transaction)
+  const needed = purpose === 'cancel' ? null : await chain.neededGas(transaction)
   if (!isAskedFor && needed === null && !mayHelp(transaction, newest, purpose, quote, priority)) return null
   const call = purpose === 'cancel' ? buildCancellation(transaction.intent) : buildCall(transaction.intent)
-  const gasLimit = purpose === 'cancel' ? await ports.emptyGas(lane) : (needed ?? newest.fees.gasLimit)
-  const cap = ports.capOf(lane.chainId)
+  const gasLimit = purpose === 'cancel' ? await chain.emptyGas(lane.address) : (needed ?? newest.fees.gasLimit)
+  const cap = chain.settings.maxFeePerGasWei
   const payable = budget.feeLimit(transaction, call) / gasLimit
-  const tag = tagOf(ports.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')
+  const tag = tagOf(ctx.keys, { id: loaded.id, transaction }, purpose === 'cancel' ? 'cancel' : 'send')
   const fees = bumped(highestOffer(transaction), quote[priority], { cap: smallest(cap, payable), gasLimit, tag })
   if (fees === null) {
-    if (payable < cap) ports.onFundsReached(loaded.id)
-    else ports.onCapReached(loaded.id)
+    const limit = payable < cap ? 'the balance of the wallet is too low' : 'the fee cap is reached; raise the cap'
+    ctx.logger.warn({ transaction_id: loaded.id }, `cannot bump the fee of a stuck transaction: ${limit}`)
     return null
   }
   budget.take(transaction, call, fees)
-  const [signed] = await signUnder(ports, lane, [{ loaded, wallet, call, fees }], [newest.nonce]).catch(
+  const [signed] = await signUnder(ctx, lane, [{ loaded, wallet, call, fees }], [newest.nonce]).catch(
     (error: unknown) => {
       if (!(error instanceof SigningRefused)) throw error
-      ports.onRefused(loaded.id, error.message)
+      ctx.onRefused(loaded.id, error.message)
       return []
     },
   )
@@ -108,7 +94,7 @@ async function replacement(
     transactionAggregate,
     loaded,
     { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: quoteAt(quote, priority) },
-    { worker: 'signer', cause: laneName(lane), now: ports.log.now() },
+    { worker: 'signer', cause: laneName(lane), now: ctx.log.now() },
   )
 }
 

@@ -17,12 +17,13 @@ import type { Attempt, KnownTransaction, TransactionState } from './state.ts'
 
 type Nodes = Pick<RpcClient, 'sendRawTransactions' | 'transactionCount'>
 
-export type SendPorts = {
-  readonly clientOf: (chainId: number) => Nodes
+/** What takes the bytes of a chain. */
+export type Receivers = {
+  readonly client: Nodes
   /** What a quorum of the nodes says alike. */
-  readonly agreedOf: (chainId: number) => RpcReader
+  readonly agreed: RpcReader
   /** Null where none is configured. */
-  readonly relaysOf: (chainId: number) => Pick<Relays, 'hosts' | 'send'> | null
+  readonly relays: Pick<Relays, 'hosts' | 'send'> | null
 }
 
 type Bytes = { readonly loaded: Pick<Loaded<TransactionState>, 'state'>; readonly attempt: Attempt }
@@ -39,11 +40,9 @@ export type Answered = Omit<Judged, 'outcome'> & {
  * @returns the answer to each; that of the nodes for a cancellation. Never throws.
  */
 export async function sendBytes(
-  ports: SendPorts,
-  chainId: number,
+  { client: nodes, agreed, relays }: Receivers,
   items: readonly Bytes[],
 ): Promise<readonly (Answered | undefined)[]> {
-  const [nodes, relays] = [ports.clientOf(chainId), ports.relaysOf(chainId)]
   const routed = items.map((item) => ({ item, raw: item.attempt.rawTransaction, ...routeOf(item, relays) }))
   const shown = routed.filter(({ toNodes }) => toNodes)
   const relayed = routed.filter(({ hosts }) => hosts.length > 0)
@@ -59,7 +58,7 @@ export async function sendBytes(
         return answer === undefined ? undefined : { ...answer, relays: [] }
       }
       if (one.hosts.length === 0) return { outcome: 'left', message: 'no relay of the request', relays: [] }
-      return { ...(await judgeRelays(heard, evidenceOf(nodes, ports.agreedOf(chainId), one.item))), relays: heard }
+      return { ...(await judgeRelays(heard, evidenceOf(nodes, agreed, one.item))), relays: heard }
     }),
   )
 }
@@ -99,14 +98,9 @@ function evidenceOf(nodes: Nodes, agreed: RpcReader, { loaded: { state }, attemp
  * Whether bytes of a swap cannot succeed any more: its deadline, which its call data contains, is over. A relay never
  * puts a transaction that fails into a block, so its nonce would stop the lane forever.
  */
-export function isFutile(
-  { relaysOf }: Pick<SendPorts, 'relaysOf'>,
-  chainId: number,
-  item: Bytes,
-  now: string,
-): boolean {
+export function isFutile({ relays }: Pick<Receivers, 'relays'>, item: Bytes, now: string): boolean {
   const { state } = item.loaded
-  if (state.state === 'unknown' || routeOf(item, relaysOf(chainId)).toNodes) return false
+  if (state.state === 'unknown' || routeOf(item, relays).toNodes) return false
   const { validUntil } = state.intent
   return validUntil !== null && Date.parse(validUntil) < Date.parse(now)
 }

@@ -11,34 +11,21 @@
 import { type Clock, toInstant } from '../core/ids.ts'
 import { change, type Recording } from '../event-log/aggregate.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
-import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
-import {
-  NonceClaimed,
-  type SignedTransaction,
-  type Signer,
-  SigningRefused,
-  type UnsignedTransaction,
-} from '../keys/signer.ts'
+import { NonceClaimed, type SignedTransaction, SigningRefused, type UnsignedTransaction } from '../keys/signer.ts'
 import type { SigningWallet } from '../wallets/signing-wallet.ts'
 import { transactionAggregate } from './aggregate.ts'
 import { type Call, unsigned } from './build-call.ts'
-import type { OnRefused } from './check-recorded.ts'
 import type { Fees, SignedBytes } from './events.ts'
 import { expired, type Ready, type Refused } from './examine-waiting.ts'
 import { createGasBudget, type GasBudget, withinBudget, withinFunds } from './gas-budget.ts'
-import { type Lane, type LaneReads, laneName } from './lanes.ts'
+import type { LaneContext } from './lane-context.ts'
+import { type Lane, laneName } from './lanes.ts'
 import { type TagKeys, tagOf, withTag } from './tags.ts'
 
-export type SignAndRecordPorts = SignBatchPorts & {
-  readonly log: EventLog
-  readonly lanes: Pick<LaneReads, 'spare'>
-  readonly keys: TagKeys
-  /** Called for decisions that the database cannot store. */
-  readonly onUnstorable: OnUnstorable
-}
+type SigningContext = BatchContext & Pick<LaneContext, 'log' | 'lanes' | 'keys' | 'onUnstorable'>
 
 /** The work of one append. */
 export type Round = {
@@ -64,24 +51,24 @@ export type RoundResult = {
  * next one only once the log says that it has ended.
  */
 export async function signAndRecord(
-  ports: SignAndRecordPorts,
+  ctx: SigningContext,
   lane: Lane,
   lease: Fence,
   { ready, nonces, spare, refused }: Round,
 ): Promise<RoundResult> {
   let timely = ready
-  let ended = await recordEnded(ports, lane, lease, refused)
+  let ended = await recordEnded(ctx, lane, lease, refused)
   const attempt = async (funds: bigint): Promise<RoundResult> => {
     const budget = createGasBudget(funds)
-    const payable = timely.flatMap((item) => tagged(ports.keys, budget, item) ?? [])
+    const payable = timely.flatMap((item) => tagged(ctx.keys, budget, item) ?? [])
     const unpaid = timely.filter(({ loaded }) => payable.every((item) => item.loaded.id !== loaded.id))
     const left: Ready[] = []
     const onLeft = (item: Ready, reason: string) => {
       left.push(item)
-      ports.onRefused(item.loaded.id, reason)
+      ctx.onRefused(item.loaded.id, reason)
     }
-    const signed = payable.length === 0 ? [] : await signBatch(ports, lane, payable, nonces, onLeft)
-    const recorded = await recordSigned(ports, lane, lease, signed)
+    const signed = payable.length === 0 ? [] : await signBatch(ctx, lane, payable, nonces, onLeft)
+    const recorded = await recordSigned(ctx, lane, lease, signed)
     return { appended: ended + recorded, signed: signed.length, unpaid, left }
   }
   const inTime = async (funds: bigint): Promise<RoundResult> => {
@@ -94,16 +81,16 @@ export async function signAndRecord(
         const missed = timely.filter(({ loaded }) => transactionIds.includes(loaded.id))
         if (missed.length === 0) throw error
         timely = timely.filter((item) => !missed.includes(item))
-        const late = missed.map((item) => expired(item, ports.log.now()))
-        ended += await recordEnded(ports, lane, lease, late)
+        const late = missed.map((item) => expired(item, ctx.log.now()))
+        ended += await recordEnded(ctx, lane, lease, late)
       }
     }
   }
-  return withinFunds(spare, () => ports.lanes.spare(lane), inTime)
+  return withinFunds(spare, () => ctx.lanes.spare(lane), inTime)
 }
 
 async function recordEnded(
-  { log, onUnstorable }: SignAndRecordPorts,
+  { log, onUnstorable }: SigningContext,
   lane: Lane,
   lease: Fence,
   ended: readonly Refused[],
@@ -113,7 +100,7 @@ async function recordEnded(
 }
 
 async function recordSigned(
-  { log, onUnstorable }: SignAndRecordPorts,
+  { log, onUnstorable }: SigningContext,
   lane: Lane,
   lease: Fence,
   signed: readonly Signed<Ready>[],
@@ -137,12 +124,7 @@ function tagged(keys: TagKeys, budget: GasBudget, item: Ready): Ready | null {
   return withinBudget(budget, item, (fees) => withTag(fees, tag))
 }
 
-export type SignBatchPorts = {
-  readonly signer: Pick<Signer, 'signTransactions'>
-  readonly clock: Clock
-  /** Called for a transaction that is not signed, with the reason. */
-  readonly onRefused: OnRefused
-}
+type BatchContext = Pick<LaneContext, 'signer' | 'clock' | 'onRefused'>
 
 export type Signable = {
   readonly loaded: { readonly id: string }
@@ -166,7 +148,7 @@ const MOST_REFUSED = 3
  * @throws errors of `Signer.signTransactions`, of the first transaction
  */
 export async function signBatch<Item extends Signable>(
-  ports: SignBatchPorts,
+  ctx: BatchContext,
   lane: Lane,
   ready: readonly Item[],
   nonces: readonly number[],
@@ -175,7 +157,7 @@ export async function signBatch<Item extends Signable>(
   const refusals: (SigningRefused | NonceClaimed)[] = []
   for (;;) {
     try {
-      const signed = await signInTurn(ports, lane, ready.slice(refusals.length), nonces)
+      const signed = await signInTurn(ctx, lane, ready.slice(refusals.length), nonces)
       for (const [index, { message }] of refusals.entries()) onLeft(ready[index] as Item, message)
       return signed
     } catch (error) {
@@ -192,13 +174,13 @@ function isRefusal(error: unknown): error is SigningRefused | NonceClaimed {
 
 /** @param moved those that were moved to the front before: parties that disagree must not do it for ever */
 async function signInTurn<Item extends Signable>(
-  ports: SignBatchPorts,
+  ctx: BatchContext,
   lane: Lane,
   ready: readonly Item[],
   nonces: readonly number[],
   moved: readonly string[] = [],
 ): Promise<readonly Signed<Item>[]> {
-  const signed = await signUnder(ports, lane, ready, nonces).catch((error: unknown) => {
+  const signed = await signUnder(ctx, lane, ready, nonces).catch((error: unknown) => {
     if (error instanceof NonceClaimed && !moved.includes(error.transactionId)) return error
     throw error
   })
@@ -208,7 +190,7 @@ async function signInTurn<Item extends Signable>(
   if (place === -1 || (place === 0 && nonce === nonces[0])) throw signed
   const bound = new Map([...others, [transactionId, nonce]])
   const next = arranged(ready, withFirst(nonces, nonce).slice(0, ready.length), bound)
-  return signInTurn(ports, lane, next.items, next.nonces, [...moved, transactionId])
+  return signInTurn(ctx, lane, next.items, next.nonces, [...moved, transactionId])
 }
 
 /** Each nonce with what is bound to it; the others in order with those that are left. The first nonce stays the first. */
@@ -237,7 +219,7 @@ function arranged<Item extends Signable>(
  * @throws errors of `Signer.signTransactions`
  */
 export async function signUnder<Item extends Signable>(
-  ports: SignBatchPorts,
+  ctx: BatchContext,
   lane: Lane,
   ready: readonly Item[],
   nonces: readonly number[],
@@ -247,15 +229,15 @@ export async function signUnder<Item extends Signable>(
     intent: { kind: 'transaction' as const, id: loaded.id },
     transaction: unsigned(lane.chainId, nonces[index] as number, call, fees),
   }))
-  const answer = await ports.signer.signTransactions(requests)
+  const answer = await ctx.signer.signTransactions(requests)
   return answer.flatMap((signed, index) => {
     const item = ready[index] as Item
     const transaction = requests[index]?.transaction as UnsignedTransaction
     if (!sameHex(signed.sender, lane.address)) {
-      ports.onRefused(item.loaded.id, foreignSender(signed.sender, lane.address))
+      ctx.onRefused(item.loaded.id, foreignSender(signed.sender, lane.address))
       return []
     }
-    return [{ item, bytes: toBytes(transaction.nonce, signed, item.fees, ports.clock) }]
+    return [{ item, bytes: toBytes(transaction.nonce, signed, item.fees, ctx.clock) }]
   })
 }
 

@@ -4,30 +4,21 @@
  * Invariant: signed bytes are in the log before they can be submitted, and a nonce is assigned in the same append; so
  * the next holder of the lane finds all bytes that may have been submitted.
  */
-import type { FeeQuote } from '../chain/fees.ts'
 import { Unavailable } from '../core/errors.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { NonceClaimed, SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
-import { type CheckRecorded, checkLane } from './check-recorded.ts'
-import type { CompareLane } from './compare-lane.ts'
-import { createDeferred, type Deferred, givenUpMessage, isGivenUp, type Unsimulated } from './deferred.ts'
+import { checkLane } from './check-recorded.ts'
 import { type DependencyOutcome, outcomeOf } from './dependency.ts'
-import {
-  type ExaminingChain,
-  examineWaiting,
-  type Ready,
-  type Refused,
-  type Unjudged,
-  type Waiting,
-} from './examine-waiting.ts'
-import type { FillGaps } from './fill-gaps.ts'
-import type { Lane, LaneReads } from './lanes.ts'
-import { apartUnpayable, type Unpayable } from './needed-gas.ts'
-import { quoteUnderCap } from './quote-at.ts'
-import type { ReplaceInLane } from './replace-in-lane.ts'
-import { type Round, type RoundResult, type SignAndRecordPorts, signAndRecord } from './sign-and-record.ts'
+import { examineWaiting, type Ready, type Refused, type Unjudged, type Waiting } from './examine-waiting.ts'
+import { fillGaps } from './fill-gaps.ts'
+import { apartUnpayable, quoteUnderCap, type Unpayable } from './gas-budget.ts'
+import { givenUpMessage, isGivenUp, shownReason } from './held-lanes.ts'
+import type { LaneContext } from './lane-context.ts'
+import type { Lane } from './lanes.ts'
+import { replaceInLane } from './replace-in-lane.ts'
+import { type Round, type RoundResult, signAndRecord } from './sign-and-record.ts'
 import { newestAttempt } from './state.ts'
 
 /** Transactions signed in one append: about 60 ms of signing, half a megabyte of SQL. */
@@ -36,80 +27,50 @@ const MAX_BATCH = 256
 /** Rows at the highest nonces that are read to find a proven one. */
 const TOP_ROWS = 8
 
-/** The chain functions that a lane uses. */
-export type LaneChain = ExaminingChain & {
-  readonly quote: () => Promise<FeeQuote>
-}
-
-export type SignLanePorts = SignAndRecordPorts & {
-  readonly lanes: LaneReads
-  readonly chainOf: (chainId: number) => LaneChain
-  /** Whether a recorded transaction may be signed. */
-  readonly check: CheckRecorded
-  readonly replace: ReplaceInLane
-  /** Compares the lane with the sender's transactions on nodes before the first signature. */
-  readonly compare: CompareLane
-  readonly maxInFlight: number
-  /** How long bytes may stay unmined before their fee is bumped. */
-  readonly replaceAfterMs: number
-  readonly fillGaps: FillGaps
-  /** A monotonic clock, ms. Passed in where time is simulated. */
-  readonly monotonicNow?: () => number
-  /** Called with each batch after it is in the log, for metrics. */
-  readonly onSigned: (chainId: number, transactions: number) => void
-  /** Called for a transaction that no node could simulate: it is tried again without delaying others. */
-  readonly onNotSimulated: (chainId: number, transactionId: string, unsimulated: Unsimulated) => void
-}
-
-/** One pass: a batch of what waits, and what is due. */
-export type SignLane = (lane: Lane, lease: Fence) => Promise<Passed>
-
 /**
+ * One pass over a lane: signs a batch of what waits, and what is due, after it has replaced what asks for it.
+ *
  * @throws Unavailable when a transaction could not be simulated: all others are signed then, and it is tried again
  * @throws SigningRefused when parties refuse one: what is due, and what fills gaps, is signed before
  */
-export function createSignLane(ports: SignLanePorts): SignLane {
-  const { lanes, replace, replaceAfterMs, fillGaps, maxInFlight, monotonicNow = () => performance.now() } = ports
-  const deferred = createDeferred(monotonicNow)
-  return async (lane, lease) => {
-    const unjudged: Unjudged[] = []
-    const work: Work = {
-      ...ports,
-      lane,
-      lease,
-      deferred,
-      unclear: new Set(),
-      unjudged,
-      refusals: [],
-      done: { appended: 0, ended: 0, left: 0 },
-    }
-    const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
-    const look = await lanes.look(lane, { ...limits, except: deferred.of(lane) })
-    const isStuck = await replace(lane, lease, look)
-    let isMoved = await signThese(work, look.waiting)
-    const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
-    // What was left alone made room for what waits behind it.
-    if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
-    await signDue(work)
-    const left = [...deferred.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
-    const gaps = isStuck ? await fillGaps(lane, lease, left) : 0
-    if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
-    const [refusal] = work.refusals
-    if (refusal !== undefined) throw refusal
-    // More waits than was read or signed, or was freed by what ended. Each such pass has appended something: there is an end.
-    if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
-    const [first] = unjudged
-    if (first !== undefined) throw notSimulated(first, unjudged.length)
-    if (work.unclear.size > 0 || deferred.of(lane).length > 0) return 'waits'
-    return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
+export async function signLane(ctx: LaneContext, lane: Lane, lease: Fence): Promise<Passed> {
+  const { lanes, deferred } = ctx
+  const { replaceAfterMs, maxInFlightPerLane: maxInFlight } = ctx.config
+  const unjudged: Unjudged[] = []
+  const work: Work = {
+    ...ctx,
+    lane,
+    lease,
+    unclear: new Set(),
+    unjudged,
+    refusals: [],
+    done: { appended: 0, ended: 0, left: 0 },
   }
+  const limits = { unchangedMs: replaceAfterMs, maxInFlight, limit: MAX_BATCH }
+  const look = await lanes.look(lane, { ...limits, except: deferred.of(lane) })
+  const isStuck = await replaceInLane(ctx, lane, lease, look)
+  let isMoved = await signThese(work, look.waiting)
+  const isFull = look.waiting.length === Math.min(MAX_BATCH, Math.max(0, maxInFlight - look.inFlight))
+  // What was left alone made room for what waits behind it.
+  if (isMoved) while (work.unclear.size > 0 && (await signNext(work, 0)));
+  await signDue(work)
+  const left = [...deferred.of(lane), ...work.refusals.map(({ transactionId }) => transactionId)]
+  const gaps = isStuck ? await fillGaps(ctx, lane, lease, left) : 0
+  if (gaps > 0 && (await signNext(work, gaps))) isMoved = true
+  const [refusal] = work.refusals
+  if (refusal !== undefined) throw refusal
+  // More waits than was read or signed, or was freed by what ended. Each such pass has appended something: there is an end.
+  if (work.done.appended > 0 && (isFull || work.done.ended + work.done.left > 0)) return 'again'
+  const [first] = unjudged
+  if (first !== undefined) throw notSimulated(first, unjudged.length)
+  if (work.unclear.size > 0 || deferred.of(lane).length > 0) return 'waits'
+  return look.waiting.length > 0 && !isMoved ? 'waits' : 'done'
 }
 
 /** One pass over a lane. */
-type Work = SignLanePorts & {
+type Work = LaneContext & {
   readonly lane: Lane
   readonly lease: Fence
-  readonly deferred: Deferred
   /**
    * Requests that wait, so that others are signed: a transaction on chain may fulfil them, they may not be signed, or they
    * are fillers without a proven gap. The next pass compares or checks them again.
@@ -139,19 +100,19 @@ function notSimulated({ loaded, reason }: Unjudged, count: number): Unavailable 
  * before them. False when nothing waits or the lane has enough in flight: a mined block wakes it again.
  */
 async function signNext(work: Work, gaps: number): Promise<boolean> {
-  const { lanes, lane, maxInFlight, deferred } = work
+  const { lanes, lane, deferred } = work
   // After a reorg there may be more in flight than the limit.
-  const room = Math.max(gaps, maxInFlight - (await lanes.inFlight(lane)))
+  const room = Math.max(gaps, work.config.maxInFlightPerLane - (await lanes.inFlight(lane)))
   const ids = await lanes.waiting(lane, Math.min(MAX_BATCH, room), [...deferred.of(lane), ...work.unclear])
   return signThese(work, ids)
 }
 
 /** Retries transactions that could not be simulated, separately, so that others do not wait for them. */
 async function signDue(work: Work): Promise<void> {
-  const { lanes, lane, maxInFlight, deferred } = work
+  const { lanes, lane, deferred } = work
   const due = deferred.due(lane)
   if (due.length === 0) return
-  const room = Math.max(0, Math.min(MAX_BATCH, maxInFlight - (await lanes.inFlight(lane))))
+  const room = Math.max(0, Math.min(MAX_BATCH, work.config.maxInFlightPerLane - (await lanes.inFlight(lane))))
   const these = due.slice(0, room)
   await signThese(work, these).catch((error: unknown) => {
     for (const id of these) deferred.add(lane, id)
@@ -161,7 +122,7 @@ async function signDue(work: Work): Promise<void> {
 
 async function signThese(work: Work, wanted: readonly string[]): Promise<boolean> {
   const { log, lane, lanes, lease, deferred } = work
-  const chain = work.chainOf(lane.chainId)
+  const chain = work.laneChainOf(lane.chainId)
   const { held, unclear, from } = await work.compare(lane, lease, wanted)
   for (const id of unclear) work.unclear.add(id)
   const ids = wanted.filter((id) => !work.unclear.has(id))
@@ -204,7 +165,7 @@ async function signThese(work: Work, wanted: readonly string[]): Promise<boolean
   work.done.appended += appended
   work.done.ended += refused.length + givenUp.length + unpayable.length
   work.done.left += needed.length - unpaid.length - refusedAlone.length - signed
-  if (appended > 0) work.onSigned(lane.chainId, signed)
+  if (appended > 0) work.metrics.countSigned({ network: chain.settings.network, transactions: signed })
   // What is left alone makes room for what waits behind it; if nothing else could be judged, the node is at fault.
   return appended + refusedAlone.length + unknown.length + unpaid.length > 0
 }
@@ -254,11 +215,12 @@ function notNeeded({ loaded }: Ready, now: string): Refused {
 }
 
 /** @returns those that end. A node is at work: it returned a transaction count for this pass. */
-function leaveAlone({ log, lane, deferred, unjudged, onNotSimulated }: Work, items: readonly Unjudged[]): Refused[] {
+function leaveAlone(work: Work, items: readonly Unjudged[]): Refused[] {
+  const { log, lane, deferred, unjudged } = work
   return items.flatMap((item) => {
     const { loaded } = item
     const tries = deferred.add(lane, loaded.id)
-    onNotSimulated(lane.chainId, loaded.id, item)
+    tellNotSimulated(work, loaded.id, item)
     const now = log.now()
     if (loaded.state.state !== 'unknown' && isGivenUp(item, tries, loaded.state.intent.requestedAt, now)) {
       const message = givenUpMessage(item)
@@ -269,14 +231,23 @@ function leaveAlone({ log, lane, deferred, unjudged, onNotSimulated }: Work, ite
   })
 }
 
+/** Nothing is lost: it is tried again with increasing pauses, and does not delay others. */
+function tellNotSimulated({ laneChainOf, lane, logger, metrics, leftAlone }: Work, id: string, item: Unjudged): void {
+  const { reason } = item
+  const { network } = laneChainOf(lane.chainId).settings
+  metrics.countNotSimulated(network)
+  logger.warn({ network, transaction_id: id, reason }, 'cannot simulate a transaction; will retry')
+  leftAlone({ kind: 'not_simulated', transactionId: id, reason }, shownReason(item))
+}
+
 /** For a dependency whose events were edited. */
 const NOT_KNOWN: DependencyOutcome = { outcome: 'open' }
 
 /** The waiting transactions that may be signed, with the outcomes of their dependencies. */
-async function loadWaiting(ports: SignLanePorts, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
-  const known = (await checkLane(ports, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
+async function loadWaiting(ctx: LaneContext, lane: Lane, ids: readonly string[]): Promise<Waiting[]> {
+  const known = (await checkLane(ctx, lane, ids)).filter(({ transaction }) => transaction.state === 'requested')
   const named = new Set(known.flatMap(({ transaction }) => transaction.intent.dependsOn ?? []))
-  const dependencies = named.size === 0 ? [] : await ports.log.loadChecked(transactionAggregate, [...named])
+  const dependencies = named.size === 0 ? [] : await ctx.log.loadChecked(transactionAggregate, [...named])
   const outcomes = new Map(
     dependencies.map(({ id, state, broken }) => [id, broken === null ? outcomeOf(id, state) : NOT_KNOWN]),
   )

@@ -2,16 +2,16 @@
  * Submits signed bytes to the network, in nonce order, in JSON-RPC batches. Submitting the same bytes again is
  * harmless; this code never creates new bytes.
  */
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
+import type { LackGas } from './gas-budget.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
-import type { LackGas } from './needed-gas.ts'
-import { type Answered as Answer, isFutile, type SendPorts, sendBytes } from './send-bytes.ts'
+import { type Answered as Answer, isFutile, type Receivers, sendBytes } from './send-bytes.ts'
 import { type Attempt, isUnmined, type KnownTransaction, newestAttempt, type TransactionState } from './state.ts'
 
 const MAX_BATCH = 256
@@ -19,36 +19,27 @@ const MAX_BATCH = 256
 const MAX_OLDER = 8
 const UNANSWERED: Answer = { outcome: 'unavailable', message: 'no response', relays: [] }
 
-export type SubmitLanePorts = SendPorts & {
-  readonly log: EventLog
-  readonly lanes: LaneReads
-  /** Bytes submitted this long ago that are in no block may have been dropped: they are submitted again. */
-  readonly rebroadcastAfterMs: number
+/** What a submitter has, beside what every process has. */
+type SubmitContext = Pick<Context, 'log'> & {
+  /** Bytes submitted `rebroadcastAfterMs` ago that are in no block may have been dropped: they are submitted again. */
+  readonly config: Pick<Context['config'], 'rebroadcastAfterMs'>
+  readonly logger: Pick<Context['logger'], 'warn'>
+  readonly chainOf: (chainId: number) => Receivers
+  readonly lanes: Pick<LaneReads, 'toSubmit'>
   readonly lackGasOf: (chainId: number) => LackGas
-  readonly onRefused: (refusal: {
-    readonly transactionId: string
-    readonly outcome: string
-    readonly message: string
-    /** Host and port of the relay that refused it; missing for nodes. */
-    readonly relay?: string
-  }) => void
   /** Called for a swap that was requested with relays of which this process has none: it sends the bytes to nobody. */
   readonly onLeft: (chainId: number, transactionId: string) => void
 }
 
-/** One pass: everything that waits to be sent. */
-export type SubmitLane = (lane: Lane, lease: Fence) => Promise<Passed>
-
-export function createSubmitLane(ports: SubmitLanePorts): SubmitLane {
-  return async (lane, lease) => {
-    let passed: Passed = 'done'
-    for (let afterNonce = -1; ; ) {
-      const sent = await submitNext(ports, lane, lease, afterNonce)
-      if (sent === null) return passed
-      if (sent.isLeft) passed = 'waits'
-      if (sent.isLast) return passed
-      afterNonce = sent.highest
-    }
+/** One pass over a lane: sends everything that waits to be sent, and is not too young to be sent again. */
+export async function submitLane(ctx: SubmitContext, lane: Lane, lease: Fence): Promise<Passed> {
+  let passed: Passed = 'done'
+  for (let afterNonce = -1; ; ) {
+    const sent = await submitNext(ctx, lane, lease, afterNonce)
+    if (sent === null) return passed
+    if (sent.isLeft) passed = 'waits'
+    if (sent.isLast) return passed
+    afterNonce = sent.highest
   }
 }
 
@@ -63,13 +54,17 @@ type Unsent = {
  * when the lane has nothing more to submit.
  */
 async function submitNext(
-  ports: SubmitLanePorts,
+  ctx: SubmitContext,
   lane: Lane,
   lease: Fence,
   afterNonce: number,
 ): Promise<{ readonly highest: number; readonly isLeft: boolean; readonly isLast: boolean } | null> {
-  const { log, lanes, rebroadcastAfterMs: forgottenAfterMs } = ports
-  const ids = await lanes.toSubmit(lane, { forgottenAfterMs, afterNonce, limit: MAX_BATCH })
+  const { log, lanes, config } = ctx
+  const ids = await lanes.toSubmit(lane, {
+    forgottenAfterMs: config.rebroadcastAfterMs,
+    afterNonce,
+    limit: MAX_BATCH,
+  })
   const unsent = (await log.loadMany(transactionAggregate, ids)).flatMap((loaded): Unsent[] => {
     const { state } = loaded
     if (state.state === 'unknown' || !isUnmined(state)) return []
@@ -77,23 +72,24 @@ async function submitNext(
     return attempt === null ? [] : [{ loaded, state, attempt }]
   })
   if (unsent.length === 0) return null
+  const chain = ctx.chainOf(lane.chainId)
   const before = log.now()
-  const futile = unsent.filter((item) => isFutile(ports, lane.chainId, item, before))
+  const futile = unsent.filter((item) => isFutile(chain, item, before))
   const open = unsent.filter((item) => !futile.includes(item))
-  const poor = await withTooLittleGas(ports, lane, open)
+  const poor = await withTooLittleGas(ctx, lane, open)
   const wanted = open.filter((item) => !poor.includes(item))
-  const answers = await sendBytes(ports, lane.chainId, wanted)
+  const answers = await sendBytes(chain, wanted)
   const now = log.now()
   const outcomes: readonly Sent[] = [
     ...futile.map((item): Sent => ({ ...item, outcome: { type: 'RequestCancellation', now } })),
     ...poor.map((item): Sent => ({ ...item, outcome: 'wait' })),
     ...wanted.map((item, index) => {
       const answer = answers[index] ?? UNANSWERED
-      report(ports, lane, item.loaded.id, answer)
+      report(ctx, lane, item.loaded.id, answer)
       return { ...item, outcome: interpret(item, answer, now) }
     }),
   ]
-  await record(ports, lane, lease, await withOlderVersions(ports, lane, outcomes))
+  await record(ctx, lane, lease, await withOlderVersions(ctx, chain, outcomes))
   const unanswered = outcomes.find(({ outcome }) => outcome === 'unanswered')
   if (unanswered !== undefined)
     throw new Unavailable(
@@ -108,14 +104,14 @@ async function submitNext(
 }
 
 async function withTooLittleGas(
-  { lackGasOf, onRefused }: SubmitLanePorts,
+  { lackGasOf, logger }: SubmitContext,
   { chainId }: Lane,
   items: readonly Unsent[],
 ): Promise<readonly Unsent[]> {
   const lack = await lackGasOf(chainId)(items.map(({ state }) => state))
   const poor = items.filter((_, index) => lack[index])
   const message = 'not sent: a fork has made it dearer than its gas; it is replaced'
-  for (const { loaded } of poor) onRefused({ transactionId: loaded.id, outcome: 'gas_too_low', message })
+  for (const { loaded } of poor) tellRefused(logger, { transactionId: loaded.id, outcome: 'gas_too_low', message })
   return poor
 }
 
@@ -127,22 +123,22 @@ type Sent = Unsent & { readonly outcome: TransactionCommand | 'unanswered' | 'wa
  * a node that lost its pool has none of them.
  */
 async function withOlderVersions(
-  ports: SubmitLanePorts,
-  lane: Lane,
+  { log }: SubmitContext,
+  chain: Receivers,
   outcomes: readonly Sent[],
 ): Promise<readonly Sent[]> {
   const older = outcomes.flatMap((item) =>
     isShort(item) ? olderVersions(item).map((attempt) => ({ item, loaded: item.loaded, attempt })) : [],
   )
   if (older.length === 0) return outcomes
-  const answers = await sendBytes(ports, lane.chainId, older)
+  const answers = await sendBytes(chain, older)
   const taken = new Map<Sent, Attempt>()
   for (const [index, { item, attempt }] of older.entries())
     if (answers[index]?.outcome === 'accepted' && !taken.has(item)) taken.set(item, attempt)
   return outcomes.map((item) => {
     const hash = taken.get(item)?.hash
     if (hash === undefined) return item
-    return { ...item, outcome: { type: 'RecordSubmission', hash, insteadOf: item.attempt.hash, now: ports.log.now() } }
+    return { ...item, outcome: { type: 'RecordSubmission', hash, insteadOf: item.attempt.hash, now: log.now() } }
   })
 }
 
@@ -165,15 +161,32 @@ function olderVersions({ state, attempt }: Unsent): readonly Attempt[] {
 
 /** Each refusal of a relay, also where another relay accepted the bytes. */
 function report(
-  { onRefused, onLeft }: SubmitLanePorts,
+  { logger, onLeft }: SubmitContext,
   lane: Lane,
   transactionId: string,
   { outcome, message, relays }: Answer,
 ): void {
   if (outcome === 'left') onLeft(lane.chainId, transactionId)
-  else if (relays.length === 0 && outcome !== 'accepted') onRefused({ transactionId, outcome, message })
+  else if (relays.length === 0 && outcome !== 'accepted') tellRefused(logger, { transactionId, outcome, message })
   for (const { host: relay, ...said } of relays)
-    if (said.outcome !== 'accepted') onRefused({ transactionId, relay, ...said })
+    if (said.outcome !== 'accepted') tellRefused(logger, { transactionId, relay, ...said })
+}
+
+/** @param relay host and port of the relay that refused it; missing for nodes */
+function tellRefused(
+  logger: SubmitContext['logger'],
+  refusal: {
+    readonly transactionId: string
+    readonly outcome: string
+    readonly message: string
+    readonly relay?: string
+  },
+): void {
+  const { transactionId, outcome, message, relay } = refusal
+  logger.warn(
+    { transaction_id: transactionId, outcome, node_says: message, ...(relay === undefined ? {} : { relay }) },
+    'a node rejected a transaction',
+  )
 }
 
 /** Maps a response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */
@@ -204,7 +217,7 @@ function interpret({ attempt }: Unsent, { outcome }: Answer, now: string): Trans
   }
 }
 
-async function record({ log }: SubmitLanePorts, lane: Lane, lease: Fence, outcomes: readonly Sent[]): Promise<void> {
+async function record({ log }: SubmitContext, lane: Lane, lease: Fence, outcomes: readonly Sent[]): Promise<void> {
   const recorded = outcomes.filter((sent): sent is Answered => typeof sent.outcome !== 'string')
   const sent = recorded.map(({ loaded }) => loaded)
   const ids = sent.map(({ id }) => id)

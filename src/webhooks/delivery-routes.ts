@@ -17,19 +17,13 @@ import {
   testSchema,
 } from './delivery-schemas.ts'
 import type { DeliveryView, ReplayView } from './delivery-view.ts'
-import type { DeliveryReads } from './read-deliveries.ts'
-import type { ReplayReads } from './read-replays.ts'
-import type { WebhookReads } from './read-webhooks.ts'
-import { type RequestReplay, testEventIdOf } from './request-replay.ts'
+import { listDeliveries, readDelivery } from './read-deliveries.ts'
+import { listReplays, readReplay } from './read-replays.ts'
+import { readWebhook } from './read-webhooks.ts'
+import { requestReplay, requestRetry, requestTest, testEventIdOf } from './request-replay.ts'
+import type { WebhookContext } from './require-terms.ts'
 import { NOT_READABLE } from './routes.ts'
 import { webhookParams } from './schemas.ts'
-
-export type DeliveryRoutePorts = {
-  readonly webhooks: WebhookReads
-  readonly deliveries: DeliveryReads
-  readonly replays: ReplayReads
-  readonly requests: RequestReplay
-}
 
 const tags = ['Webhooks']
 const readAccess = { scope: 'webhooks:read' } as const
@@ -115,21 +109,21 @@ const replayDetail = {
   response: { 200: successOf(replaySchema, 'The replay.') },
 }
 
-export function deliveryRoutes(ports: DeliveryRoutePorts): Routes {
+export function deliveryRoutes(ctx: WebhookContext): Routes {
   return (app) => {
-    addDeliveries(app, ports)
-    addRequests(app, ports)
-    addReplays(app, ports)
+    addDeliveries(app, ctx)
+    addRequests(app, ctx)
+    addReplays(app, ctx)
   }
 }
 
-function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRoutePorts): void {
+function addDeliveries(app: App, ctx: WebhookContext): void {
   app.get('/v1/webhooks/:webhook_id/deliveries', { schema: list, config: readAccess }, async (request) => {
     const { caller, params, query } = request
-    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+    const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
     const { limit, cursor, state } = query
     const [before] = cursor === undefined ? [] : decodeCursor('deliveries', 1, cursor)
-    const found = await deliveries.list(webhook_id, { state, before, limit: limit + 1 })
+    const found = await listDeliveries(ctx, webhook_id, { state, before, limit: limit + 1 })
     const keyOf = (view: DeliveryView) => [view.delivery_id]
     return success(pageOf('deliveries', { found, limit, keyOf, present: (view) => view }))
   })
@@ -139,8 +133,8 @@ function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRou
     { schema: detail, config: readAccess },
     async (request) => {
       const { caller, params } = request
-      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
-      return success(await deliveries.read(webhook_id, params.delivery_id))
+      const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
+      return success(await readDelivery(ctx, webhook_id, params.delivery_id))
     },
   )
 
@@ -150,24 +144,24 @@ function addDeliveries(app: App, { webhooks, deliveries, requests }: DeliveryRou
     async (request, reply) => {
       const { caller, params } = request
       const { delivery_id } = params
-      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) => requests.retry(caller, webhook_id, delivery_id, metadata),
-        answer: async () => ({ code: 200, view: await deliveries.read(webhook_id, delivery_id) }),
+        accept: (metadata) => requestRetry(ctx, caller, { webhookId: webhook_id, deliveryId: delivery_id }, metadata),
+        answer: async () => ({ code: 200, view: await readDelivery(ctx, webhook_id, delivery_id) }),
       })
     },
   )
 }
 
-function addRequests(app: App, { webhooks, replays, requests }: DeliveryRoutePorts): void {
+function addRequests(app: App, ctx: WebhookContext): void {
   const config = { ...writeAccess, idempotent: true, quotas: [] }
   app.post(
     '/v1/webhooks/:webhook_id/test',
     { schema: test, config: { ...config, refusals: { 409: 'The webhook is disabled: `webhook_disabled`.' } } },
     async (request, reply) => {
-      const { webhook_id } = await webhooks.read(request.caller, request.params.webhook_id)
+      const { webhook_id } = await readWebhook(ctx, request.caller, request.params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) => requests.test(webhook_id, metadata),
+        accept: (metadata) => requestTest(ctx, webhook_id, metadata),
         answer: async ({ id }) => ({ code: 202, view: { webhook_id, event_id: testEventIdOf(id) } }),
       })
     },
@@ -179,24 +173,24 @@ function addRequests(app: App, { webhooks, replays, requests }: DeliveryRoutePor
     { schema: replay, config: { ...config, refusals } },
     async (request, reply) => {
       const { caller, params, body } = request
-      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+      const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
       const { after = null, from, to, types = null, only_failed: onlyFailed } = body
       const range = { after, from: utc(from), to: utc(to), types, onlyFailed }
       return replyAccepted(request, reply, {
-        accept: (metadata) => requests.replay(caller, webhook_id, range, metadata),
-        answer: async ({ id }) => ({ code: 202, view: await replays.read(webhook_id, id) }),
+        accept: (metadata) => requestReplay(ctx, caller, webhook_id, range, metadata),
+        answer: async ({ id }) => ({ code: 202, view: await readReplay(ctx, webhook_id, id) }),
       })
     },
   )
 }
 
-function addReplays(app: App, { webhooks, replays }: DeliveryRoutePorts): void {
+function addReplays(app: App, ctx: WebhookContext): void {
   app.get('/v1/webhooks/:webhook_id/replays', { schema: replayList, config: readAccess }, async (request) => {
     const { caller, params, query } = request
-    const { webhook_id } = await webhooks.read(caller, params.webhook_id)
+    const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
     const { limit, cursor } = query
     const [before] = cursor === undefined ? [] : decodeCursor('replays', 1, cursor)
-    const found = await replays.list(webhook_id, { before, limit: limit + 1 })
+    const found = await listReplays(ctx, webhook_id, { before, limit: limit + 1 })
     const keyOf = (view: ReplayView) => [view.replay_id]
     return success(pageOf('replays', { found, limit, keyOf, present: (view) => view }))
   })
@@ -206,8 +200,8 @@ function addReplays(app: App, { webhooks, replays }: DeliveryRoutePorts): void {
     { schema: replayDetail, config: readAccess },
     async (request) => {
       const { caller, params } = request
-      const { webhook_id } = await webhooks.read(caller, params.webhook_id)
-      return success(await replays.read(webhook_id, params.replay_id))
+      const { webhook_id } = await readWebhook(ctx, caller, params.webhook_id)
+      return success(await readReplay(ctx, webhook_id, params.replay_id))
     },
   )
 }

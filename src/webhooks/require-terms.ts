@@ -2,27 +2,69 @@
  * Checks what the owner of a webhook chooses. A webhook sends without an API key, so that whoever has one send or sign
  * something must be allowed to read it.
  */
+import type { ApiContext } from '../api-context.ts'
 import type { Published } from '../capability.ts'
 import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { allows, type Guard, scopeOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { FindWallet } from '../wallets/find-wallet.ts'
 import type { KnownWebhook } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
-import { requireReceiverUrl, type UrlRules } from './receiver-url.ts'
+import { createIsAllowedAddress } from './public-address.ts'
+import { requireReceiverUrl } from './receiver-url.ts'
 import { TEST } from './targets.ts'
 
 /** A type of public events, with the scope that its data needs. */
 export type DeliveredType = { readonly type: string; readonly scope: Guard; readonly isAboutWallet: boolean }
 
+/** What requests about webhooks need. */
+export type WebhookContext = Pick<
+  ApiContext,
+  'pool' | 'log' | 'newId' | 'config' | 'clock' | 'accept' | 'findWallet'
+> & {
+  /** Every type of public events. */
+  readonly delivered: readonly DeliveredType[]
+}
+
+export function deliveredTypes(
+  types: readonly { readonly type: string; readonly publisher: Published }[],
+): DeliveredType[] {
+  return types.map(({ type, publisher }) => ({
+    type,
+    scope: publisher.scope,
+    isAboutWallet: isAboutWallet(publisher),
+  }))
+}
+
 /** Whether each of its events is about a wallet, so that a webhook for certain wallets can get them. */
-export function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
+function isAboutWallet({ resource, schema }: Pick<Published, 'resource' | 'schema'>): boolean {
   return resource === 'wallet' || 'wallet_id' in (schema.properties ?? {})
 }
 
 /** Who has a webhook send something. */
 export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
+
+/** All that a webhook may still send: deliveries wait, and are sent again, as was chosen before them. */
+export function everSent({ everFull }: Pick<KnownWebhook, 'everFull'>): Pick<WebhookTerms, 'types' | 'payload'> {
+  return { types: everFull, payload: 'full' }
+}
+
+/**
+ * Whether the reader may read all that is sent.
+ *
+ * @throws PermissionDenied `event_scope_missing`
+ */
+export function requireReadable(
+  { delivered }: Pick<WebhookContext, 'delivered'>,
+  { types, payload }: Pick<WebhookTerms, 'types' | 'payload'>,
+  { scopes }: Reader,
+): void {
+  if (!allows(scopes, 'events:read')) throw scopeMissing('events:read', 'A webhook sends events')
+  if (payload === 'thin') return
+  const chosen = delivered.filter(({ type }) => types === null || types.includes(type))
+  const hidden = chosen.find(({ scope }) => !allows(scopes, scope))
+  if (hidden !== undefined) throw scopeMissing(hidden.scope, `The webhook would send the data of ${hidden.type}`)
+}
 
 /**
  * The terms, with the URL in its normal form.
@@ -30,57 +72,21 @@ export type Reader = Owner & { readonly scopes: ReadonlySet<string> }
  * @throws ValidationFailed for the URL, `unknown_event_type`, `type_without_wallet`, `wallet_not_found`; PermissionDenied
  *   `event_scope_missing`
  */
-export type RequireTerms = (terms: WebhookTerms, reader: Reader) => Promise<WebhookTerms>
-
-/**
- * Whether the reader may read all that is sent.
- *
- * @throws PermissionDenied `event_scope_missing`
- */
-export type RequireReadable = (sent: Pick<WebhookTerms, 'types' | 'payload'>, reader: Reader) => void
-
-/** All that a webhook may still send: deliveries wait, and are sent again, as was chosen before them. */
-export function everSent({ everFull }: Pick<KnownWebhook, 'everFull'>): Pick<WebhookTerms, 'types' | 'payload'> {
-  return { types: everFull, payload: 'full' }
-}
-
-/** @param known every type of public events */
-export function createRequireReadable(known: readonly DeliveredType[]): RequireReadable {
-  return ({ types, payload }, { scopes }) => {
-    if (!allows(scopes, 'events:read')) throw scopeMissing('events:read', 'A webhook sends events')
-    if (payload === 'thin') return
-    const chosen = known.filter(({ type }) => types === null || types.includes(type))
-    const hidden = chosen.find(({ scope }) => !allows(scopes, scope))
-    if (hidden !== undefined) throw scopeMissing(hidden.scope, `The webhook would send the data of ${hidden.type}`)
-  }
-}
-
-export function createRequireTerms({
-  urlRules,
-  types: known,
-  findWallet,
-  requireReadable,
-}: {
-  readonly urlRules: UrlRules
-  /** Every type of public events. */
-  readonly types: readonly DeliveredType[]
-  readonly findWallet: FindWallet
-  readonly requireReadable: RequireReadable
-}): RequireTerms {
-  return async (terms, reader) => {
-    const url = requireReceiverUrl(terms.url, urlRules)
-    const unknown = [
-      ...unknownTypes(
-        terms.types ?? [],
-        known.map(({ type }) => type),
-      ),
-      ...(terms.walletIds === null ? [] : withoutWallet(terms.types ?? [], known)),
-      ...(await unknownWallets(terms.walletIds ?? [], (id) => findWallet(reader, id))),
-    ]
-    if (unknown.length > 0) throw new ValidationFailed(unknown)
-    requireReadable(terms, reader)
-    return { ...terms, url }
-  }
+export async function requireTerms(ctx: WebhookContext, terms: WebhookTerms, reader: Reader): Promise<WebhookTerms> {
+  const { delivered, findWallet } = ctx
+  const { allowsHttp, allowedNetworks } = ctx.config.webhooks
+  const url = requireReceiverUrl(terms.url, { allowsHttp, isAllowedAddress: createIsAllowedAddress(allowedNetworks) })
+  const unknown = [
+    ...unknownTypes(
+      terms.types ?? [],
+      delivered.map(({ type }) => type),
+    ),
+    ...(terms.walletIds === null ? [] : withoutWallet(terms.types ?? [], delivered)),
+    ...(await unknownWallets(terms.walletIds ?? [], (id) => findWallet(reader, id))),
+  ]
+  if (unknown.length > 0) throw new ValidationFailed(unknown)
+  requireReadable(ctx, terms, reader)
+  return { ...terms, url }
 }
 
 /** @throws ValidationFailed `invalid_signatures` without `v1`, which libraries of Standard Webhooks need */

@@ -5,8 +5,18 @@ import { decodeCursor, pageOf } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import type { ManageWebhooks, ShownSecret } from './manage-webhooks.ts'
-import type { WebhookReads } from './read-webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  deleteWebhook,
+  disableWebhook,
+  enableWebhook,
+  rotateSecret,
+  type ShownSecret,
+  sendWaiting,
+} from './manage-webhooks.ts'
+import { listWebhooks, readWebhook } from './read-webhooks.ts'
+import type { WebhookContext } from './require-terms.ts'
 import {
   createBody,
   listQuery,
@@ -17,17 +27,8 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from './schemas.ts'
-import type { SendWaiting } from './send-waiting.ts'
-import type { UntilChanged } from './terms.ts'
+import { untilChanged } from './terms.ts'
 import type { WebhookView } from './view.ts'
-
-export type WebhookRoutePorts = {
-  readonly manage: ManageWebhooks
-  readonly reads: WebhookReads
-  readonly sendWaiting: SendWaiting
-  readonly untilChanged: UntilChanged
-  readonly clock: () => number
-}
 
 const tags = ['Webhooks']
 const answer = { 200: successOf(webhookSchema, 'The webhook.') }
@@ -125,30 +126,30 @@ const disable = {
   response: answer,
 }
 
-export function webhookRoutes(ports: WebhookRoutePorts): Routes {
+export function webhookRoutes(ctx: WebhookContext): Routes {
   return (app) => {
-    addReads(app, ports)
-    addCreate(app, ports)
-    addChanges(app, ports)
-    addRotation(app, ports)
+    addReads(app, ctx)
+    addCreate(app, ctx)
+    addChanges(app, ctx)
+    addRotation(app, ctx)
   }
 }
 
-function addReads(app: App, { reads }: WebhookRoutePorts): void {
+function addReads(app: App, ctx: WebhookContext): void {
   app.get('/v1/webhooks', { schema: list, config: readAccess }, async ({ caller, query }) => {
     const { limit, cursor, status } = query
     const [before] = cursor === undefined ? [] : decodeCursor('webhooks', 1, cursor)
-    const found = await reads.list(caller, { status, before, limit: limit + 1 })
+    const found = await listWebhooks(ctx, caller, { status, before, limit: limit + 1 })
     const keyOf = (view: WebhookView) => [view.webhook_id]
     return success(pageOf('webhooks', { found, limit, keyOf, present: (view) => view }))
   })
 
   app.get('/v1/webhooks/:webhook_id', { schema: detail, config: readAccess }, async ({ caller, params }) =>
-    success(await reads.read(caller, params.webhook_id)),
+    success(await readWebhook(ctx, caller, params.webhook_id)),
   )
 }
 
-function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
+function addCreate(app: App, ctx: WebhookContext): void {
   app.post(
     '/v1/webhooks',
     {
@@ -173,18 +174,18 @@ function addCreate(app: App, { manage, reads }: WebhookRoutePorts): void {
         signatures,
       }
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.create(webhook, caller, metadata),
+        accept: (metadata) => createWebhook(ctx, webhook, caller, metadata),
         async answer({ id, made }) {
-          return { code: 201, view: withSecret(await reads.read(caller, id, { deleted: true }), made) }
+          return { code: 201, view: withSecret(await readWebhook(ctx, caller, id, { deleted: true }), made) }
         },
       })
     },
   )
 }
 
-function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock }: WebhookRoutePorts): void {
+function addChanges(app: App, ctx: WebhookContext): void {
   /** Only the owner's, so that nobody else learns that it exists. */
-  const find = async (caller: Caller, webhookId: string) => void (await reads.read(caller, webhookId))
+  const find = async (caller: Caller, webhookId: string) => void (await readWebhook(ctx, caller, webhookId))
 
   app.patch(
     '/v1/webhooks/:webhook_id',
@@ -194,19 +195,19 @@ function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock 
       await find(caller, params.webhook_id)
       const { wallet_ids, ...terms } = body
       const revision = wallet_ids === undefined ? terms : { ...terms, walletIds: wallet_ids }
-      await manage.change(params.webhook_id, revision, caller, metadataOf(request))
-      await untilChanged(params.webhook_id)
-      if (body.url !== undefined) await sendWaiting(params.webhook_id, new Date(clock()))
-      return success(await reads.read(caller, params.webhook_id))
+      await changeWebhook(ctx, params.webhook_id, revision, caller, metadataOf(request))
+      await untilChanged(ctx, params.webhook_id)
+      if (body.url !== undefined) await sendWaiting(ctx, params.webhook_id)
+      return success(await readWebhook(ctx, caller, params.webhook_id))
     },
   )
 
   app.delete('/v1/webhooks/:webhook_id', { schema: remove, config: writeAccess }, async (request) => {
     const { caller, params } = request
-    await reads.read(caller, params.webhook_id, { deleted: true })
-    await manage.remove(params.webhook_id, metadataOf(request))
-    await untilChanged(params.webhook_id)
-    return success(await reads.read(caller, params.webhook_id, { deleted: true }))
+    await readWebhook(ctx, caller, params.webhook_id, { deleted: true })
+    await deleteWebhook(ctx, params.webhook_id, metadataOf(request))
+    await untilChanged(ctx, params.webhook_id)
+    return success(await readWebhook(ctx, caller, params.webhook_id, { deleted: true }))
   })
 
   const switching = { ...writeAccess, idempotent: true, quotas: [] }
@@ -215,10 +216,10 @@ function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock 
     const { caller, params } = request
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
-      accept: (metadata) => manage.enable(params.webhook_id, caller, metadata),
+      accept: (metadata) => enableWebhook(ctx, params.webhook_id, caller, metadata),
       async answer({ replayed }) {
-        if (!replayed) await sendWaiting(params.webhook_id, new Date(clock()))
-        return { code: 200, view: await reads.read(caller, params.webhook_id) }
+        if (!replayed) await sendWaiting(ctx, params.webhook_id)
+        return { code: 200, view: await readWebhook(ctx, caller, params.webhook_id) }
       },
     })
   })
@@ -227,16 +228,16 @@ function addChanges(app: App, { manage, reads, sendWaiting, untilChanged, clock 
     const { caller, params } = request
     await find(caller, params.webhook_id)
     return replyAccepted(request, reply, {
-      accept: (metadata) => manage.disable({ id: params.webhook_id, environment: caller.environment }, metadata),
+      accept: (metadata) => disableWebhook(ctx, { id: params.webhook_id, environment: caller.environment }, metadata),
       async answer() {
-        await untilChanged(params.webhook_id)
-        return { code: 200, view: await reads.read(caller, params.webhook_id) }
+        await untilChanged(ctx, params.webhook_id)
+        return { code: 200, view: await readWebhook(ctx, caller, params.webhook_id) }
       },
     })
   })
 }
 
-function addRotation(app: App, { manage, reads, untilChanged }: WebhookRoutePorts): void {
+function addRotation(app: App, ctx: WebhookContext): void {
   app.post(
     '/v1/webhooks/:webhook_id/rotate-secret',
     {
@@ -250,12 +251,12 @@ function addRotation(app: App, { manage, reads, untilChanged }: WebhookRoutePort
     },
     async (request, reply) => {
       const { caller, params, body } = request
-      await reads.read(caller, params.webhook_id)
+      await readWebhook(ctx, caller, params.webhook_id)
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.rotate(params.webhook_id, body.overlap_hours, caller, metadata),
+        accept: (metadata) => rotateSecret(ctx, params.webhook_id, body.overlap_hours, caller, metadata),
         async answer({ made }) {
-          await untilChanged(params.webhook_id)
-          return { code: 200, view: withSecret(await reads.read(caller, params.webhook_id), made) }
+          await untilChanged(ctx, params.webhook_id)
+          return { code: 200, view: withSecret(await readWebhook(ctx, caller, params.webhook_id), made) }
         },
       })
     },

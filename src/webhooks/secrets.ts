@@ -5,7 +5,10 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
+import { InvalidSetting, Unavailable, ValidationFailed } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
+import { RECIPIENT_RULE, requireRecipient, sealTo } from '../keys/age.ts'
 import type { SignatureVersion } from './events.ts'
 import type { SigningKeys } from './signature.ts'
 
@@ -44,24 +47,53 @@ function publicBytes(key: KeyObject): string {
   return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
 }
 
-export type SecretStore = {
-  /** Keeps a secret under its id. It signs nothing until the log names it. @param now ISO 8601 */
-  readonly add: (webhookId: string, secretId: string, plaintext: Uint8Array, now: string) => Promise<void>
+/** @throws InvalidSetting for a recipient with a wrong checksum */
+export async function requireSealing({ config }: Pick<Context, 'config'>): Promise<void> {
+  const { recipient } = config.webhooks
+  if (recipient === null) return
+  try {
+    await requireRecipient(recipient, 'WEBHOOK_RECIPIENT')
+  } catch (error) {
+    if (error instanceof ValidationFailed) throw new InvalidSetting('WEBHOOK_RECIPIENT', RECIPIENT_RULE)
+    throw error
+  }
 }
 
-/** Text that only the senders can open. */
-export type Seal = (plaintext: Uint8Array) => Promise<string>
+/**
+ * Seals a secret to the senders (https://age-encryption.org/v1): what the API sealed, it cannot open.
+ *
+ * @returns an age file in base64
+ * @throws Unavailable `webhooks_not_configured`
+ */
+export async function sealSecret({ config }: Pick<Context, 'config'>, plaintext: Uint8Array): Promise<string> {
+  const { recipient } = config.webhooks
+  if (recipient === null) throw notConfigured()
+  return Buffer.from(await sealTo([recipient], plaintext)).toString('base64')
+}
 
-export function createSecretStore({ pool, seal }: { readonly pool: Pool; readonly seal: Seal }): SecretStore {
-  return {
-    async add(webhookId, secretId, plaintext, now) {
-      await pool.query({
-        name: 'add_webhook_secret',
-        text: 'INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) VALUES ($1, $2, $3, $4)',
-        values: [secretId, webhookId, await seal(plaintext), now],
-      })
-    },
-  }
+function notConfigured(): Unavailable {
+  return new Unavailable(
+    'webhooks_not_configured',
+    'Webhooks are disabled: WEBHOOK_RECIPIENT is not set. Ask the operator to set it for the API, and to start a webhook sender.',
+  )
+}
+
+/**
+ * Keeps a secret under its id. It signs nothing until the log names it.
+ *
+ * @param sealed text that only the senders can open
+ * @param now ISO 8601
+ */
+export async function keepSecret(
+  { pool }: Pick<Context, 'pool'>,
+  webhookId: string,
+  { secretId, sealed, now }: { readonly secretId: string; readonly sealed: string; readonly now: string },
+): Promise<void> {
+  await pool.query({
+    name: 'add_webhook_secret',
+    text: 'INSERT INTO webhook_secrets (secret_id, webhook_id, sealed, created_at) VALUES ($1, $2, $3, $4)',
+    values: [secretId, webhookId, sealed, now],
+  })
 }
 
 export type OpenSealed = (sealed: string) => Promise<Uint8Array>

@@ -6,7 +6,7 @@
  * webhook is disabled or deleted. Both times are measured from outside of what they bound, by clocks that nobody sets.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { LEASES } from '../event-log/sql.ts'
 import { leaseOfLine, replaysOf } from './line.ts'
 
@@ -16,16 +16,12 @@ export const TERMS_MS = 1_000
 const ANSWER_MS = 1.1 * TERMS_MS
 
 /** Waits, after a change was appended, until no delivery begins by the terms before it. */
-export type UntilChanged = (webhookId: string) => Promise<void>
-
-export function createUntilChanged(pool: Pool): UntilChanged {
-  return async (webhookId) => {
-    // Who takes a lease from now on reads the terms afterwards.
-    const { rowCount } = await pool.query({
-      name: 'senders_of_webhook',
-      text: `SELECT FROM ${LEASES} AS leases WHERE name = ANY ($1::text[]) AND expires_at > clock_timestamp()`,
-      values: [[webhookId, replaysOf(webhookId)].map(leaseOfLine)],
-    })
-    if (rowCount !== 0) await pause(ANSWER_MS)
-  }
+export async function untilChanged({ pool }: Pick<Context, 'pool'>, webhookId: string): Promise<void> {
+  // Who takes a lease from now on reads the terms afterwards.
+  const { rowCount } = await pool.query({
+    name: 'senders_of_webhook',
+    text: `SELECT FROM ${LEASES} AS leases WHERE name = ANY ($1::text[]) AND expires_at > clock_timestamp()`,
+    values: [[webhookId, replaysOf(webhookId)].map(leaseOfLine)],
+  })
+  if (rowCount !== 0) await pause(ANSWER_MS)
 }

@@ -3,7 +3,7 @@
  * free.
  */
 import t, { type Test } from 'tap'
-import { appendOnce, createFindReplay } from '../../src/event-log/accept.ts'
+import { appendOnce, findReplay } from '../../src/event-log/accept.ts'
 import { opened } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -31,16 +31,15 @@ t.test('a key makes one resource, returns it to every replay, and refuses anothe
   t.equal(replayed, false)
   t.strictSame(await request(test, 'k1', '1'), { id, replayed: true })
   await t.rejects(request(test, 'k1', '2'), { code: 'idempotency_key_reused' })
-  const findReplay = createFindReplay(test.pool)
   const metadata = (key: string, fingerprint: string) => ({
     tenantId: 'acme',
     actor: 'test',
     idempotency: { key, fingerprint },
   })
-  t.equal(await findReplay(metadata('k1', '1')), id)
-  t.equal(await findReplay(metadata('k2', '1')), null)
-  t.equal(await findReplay({ ...metadata('k1', '1'), tenantId: 'globex' }), null)
-  await t.rejects(findReplay(metadata('k1', '2')), { code: 'idempotency_key_reused' })
+  t.equal(await findReplay(test.pool, metadata('k1', '1')), id)
+  t.equal(await findReplay(test.pool, metadata('k2', '1')), null)
+  t.equal(await findReplay(test.pool, { ...metadata('k1', '1'), tenantId: 'globex' }), null)
+  await t.rejects(findReplay(test.pool, metadata('k1', '2')), { code: 'idempotency_key_reused' })
 })
 
 t.test('a replay in the same batch gets the resource only when it is in the log', async (t: Test) => {

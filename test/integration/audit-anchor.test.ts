@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createRequestAnchor } from '../../src/audit/anchor/request-anchor.ts'
+import { requestAnchor } from '../../src/audit/anchor/request-anchor.ts'
 import { openAuditKey, PUBLIC_SUFFIX } from '../../src/audit/checkpoints/audit-key.ts'
 import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-file.ts'
 import { createTakeCheckpoint } from '../../src/audit/checkpoints/take-checkpoint.ts'
@@ -29,13 +29,14 @@ t.test('anchors', async (t) => {
   const signer = await openAuditKey({ keyFile, origin: 'example.com/test' }, async () => false)
   const file = createCheckpointFile(checkpointFile)
   const takeCheckpoint = createTakeCheckpoint({ pool, signer, file, clock: kernel.clock })
-  const ports = createApiContext(kernel)
-  const requestAnchor = createRequestAnchor({ ...ports, log: kernel.log, factsOf: createWalletFacts(pool) })
+  const ctx = { ...createApiContext(kernel), factsOf: createWalletFacts(pool) }
   const chains = kernel.chains.all.map(({ settings, agreed }) => ({ ...settings, agreed }))
   const files = { publicKeyFile: `${keyFile}${PUBLIC_SUFFIX}`, checkpointFile }
   const verifying = { databaseUrl: places.database_url, ...files, models: CHECKED_MODELS, aggregates: ALL_AGGREGATES }
   const commands = [
-    checkpointCommand((task) => task({ takeCheckpoint, checkpointFile, requestAnchor })),
+    checkpointCommand((task) =>
+      task({ takeCheckpoint, checkpointFile, requestAnchor: (...asked) => requestAnchor(ctx, ...asked) }),
+    ),
     verifyCommand((task) => task({ ...verifying, chains })),
   ]
   const run = (line: string) => runCommandLine(commands, line)

@@ -6,7 +6,7 @@ import { createCheckpointFile } from '../../src/audit/checkpoints/checkpoint-fil
 import { rotateAuditKeyCommand } from '../../src/audit/commands/rotate-key-command.ts'
 import { signCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { keyHistory } from '../../src/audit/note/key-history.ts'
-import { composeRotateAuditKey, composeTakeCheckpoint } from '../../src/compose/auditor.ts'
+import { composeTakeCheckpoint, rotateAuditKey } from '../../src/compose/auditor.ts'
 import { createLogger } from '../../src/logging.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -20,7 +20,7 @@ async function rotating(t: Test) {
   const { pool, keyFile, checkpointFile } = own
   const audit = { keyFile, origin: null, checkpointFile, isCheckpointFileNamed: true, checkpointIntervalMs: 1_000 }
   const parts = { pool, clock: Date.now, logger, config: { audit } }
-  return { ...own, parts, rotate: () => composeRotateAuditKey(parts)(() => undefined) }
+  return { ...own, parts, rotate: () => rotateAuditKey(parts, () => undefined) }
 }
 
 t.test('the command rotates the key, and every checkpoint is verified with the key that signed it', async (t) => {
@@ -29,7 +29,7 @@ t.test('the command rotates the key, and every checkpoint is verified with the k
   await transfers(2)
   const { note: before } = await takeCheckpoint()
   const command = rotateAuditKeyCommand((task) =>
-    task({ rotateAuditKey: composeRotateAuditKey(parts), publicKeyFile: `${keyFile}.pub` }),
+    task({ rotateAuditKey: (onProgress) => rotateAuditKey(parts, onProgress), publicKeyFile: `${keyFile}.pub` }),
   )
   const { code, out, err } = await runCommandLine([command], 'audit rotate-key --json')
   t.equal(code, 0, err)

@@ -1,7 +1,7 @@
 /** Long events in a row, which one login may append, take the auditor no more memory than one page of the log. */
 import t from 'tap'
 import { readLogRows } from '../../src/audit/chain/log-rows.ts'
-import { createGrowTree } from '../../src/audit/tree/grow-tree.ts'
+import { growTree } from '../../src/audit/tree/grow-tree.ts'
 import { change } from '../../src/event-log/aggregate.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -34,7 +34,7 @@ t.test('a page of the log has as many events as fit, and the tree grows over all
   )
   t.ok(Math.max(...sizes.slice(1)) < COUNT, `pages of ${sizes.join(', ')} events`)
   const settings = { known: null, onBad: ({ problem }: { readonly problem: string }) => t.fail(problem) }
-  t.equal((await createGrowTree(pool, settings)()).size, rows[0].events)
+  t.equal((await growTree(pool, settings)).size, rows[0].events)
   await log.append({ changes: [] })
-  t.equal((await createGrowTree(pool, settings)()).size, rows[0].events, 'the last tile is compared page by page')
+  t.equal((await growTree(pool, settings)).size, rows[0].events, 'the last tile is compared page by page')
 })

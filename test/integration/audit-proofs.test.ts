@@ -9,7 +9,7 @@ import { checkpointCommand } from '../../src/audit/commands/checkpoint-command.t
 import { checkCommand, proveCommand } from '../../src/audit/commands/proof-commands.ts'
 import { openCheckpoint } from '../../src/audit/note/checkpoint.ts'
 import { checkProof } from '../../src/audit/proof/check-proof.ts'
-import { createProveEvent } from '../../src/audit/proof/prove-event.ts'
+import { proveEvent } from '../../src/audit/proof/prove-event.ts'
 import { auditRoutes } from '../../src/audit/routes.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -24,7 +24,7 @@ const commands = [
   checkpointCommand((task) =>
     task({ takeCheckpoint, checkpointFile, requestAnchor: () => Promise.reject(new Error('nobody asked')) }),
   ),
-  proveCommand((task) => task({ proveEvent: createProveEvent(pool), publicKeyFile: publicKey })),
+  proveCommand((task) => task({ pool, publicKeyFile: publicKey })),
   checkCommand(),
 ]
 const run = (...args: string[]) => runCommandLine(commands, args)
@@ -59,12 +59,11 @@ t.test('a checkpoint is in the file, in the database and in the API, and other p
 
 t.test('each event of the log is proved, by its id alone', async (t) => {
   await takeCheckpoint()
-  const proveEvent = createProveEvent(pool)
   const verifier = await readVerifier(publicKey)
   const places = new Set<number>()
   for (const id of [...mine, ...theirs]) {
     for (const version of [1, 2, 3]) {
-      const proof = await proveEvent(`evt_transaction-${id}.${version}`, null)
+      const proof = await proveEvent(pool, `evt_transaction-${id}.${version}`, null)
       const check = checkProof(`${JSON.stringify(proof, null, 2)}\n`, verifier)
       if (!check.ok) t.fail(`${id} ${version} is not proved: ${check.reason}`)
       places.add(proof.leaf_index)

@@ -14,7 +14,7 @@ import { createReadiness } from '../../src/http/health.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import { createPostgresKeystore } from '../../src/keys/postgres-keystore.ts'
 import { seal } from '../../src/keys/sealed-box.ts'
-import { createSecretStore } from '../../src/webhooks/secrets.ts'
+import { keepSecret } from '../../src/webhooks/secrets.ts'
 import { appendTransfers } from '../support/audit.ts'
 import { loginAs } from '../support/database-login.ts'
 import { seedWallet } from '../support/log.ts'
@@ -89,8 +89,7 @@ const WRITES: Readonly<Record<string, (pool: Pool) => Promise<Answered>>> = {
     return { text: missingOf('sealed_keys'), values: [], count: 1 }
   },
   async 'the secret of a webhook'(pool) {
-    const store = createSecretStore({ pool, seal: async () => 'sealed' })
-    await store.add('whk_1', 'whs_1', Buffer.alloc(32), new Date().toISOString())
+    await keepSecret({ pool }, 'whk_1', { secretId: 'whs_1', sealed: 'sealed', now: new Date().toISOString() })
     return { text: missingOf('webhook_secrets'), values: [], count: 1 }
   },
   async 'a signed checkpoint'(pool) {

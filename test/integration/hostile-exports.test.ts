@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { composeReplayCommands } from '../../src/compose/replay-commands.ts'
+import { replayCommands } from '../../src/compose/replay-commands.ts'
 import { linesOfExport, MAX_LINE_BYTES } from '../../src/event-log/export-lines.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { GOLDEN_HEADER, goldenEvents } from '../support/golden-history.ts'
@@ -133,7 +133,7 @@ function noise(length: number): string {
 t.test('a hostile file is refused with one line, and nothing is imported', async (t) => {
   const { pool, url } = await withDatabase(t)
   const directory = t.testdir()
-  const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+  const commands = replayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
   const file = join(directory, 'log.jsonl')
   t.ok(Object.keys(FILES).length > 33)
   for (const [what, [content, told]] of Object.entries(FILES)) {
@@ -166,7 +166,7 @@ t.test('a hostile file is refused with one line, and nothing is imported', async
 t.test('a gap that the operator allows is imported and counted', async (t) => {
   const { url } = await withDatabase(t)
   const directory = t.testdir()
-  const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+  const commands = replayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
   const file = join(directory, 'log.jsonl')
   await writeFile(file, fileOf([GOLDEN_HEADER, ...EVENTS.slice(0, -1), last({ position: String(END + 10_002) })]))
   const { code, out, err } = await runCommandLine(commands, ['import', file, '--allow-gaps', '10001', '--json'])
@@ -188,7 +188,7 @@ t.test('a line of 600 MB is refused before it is in memory', async (t) => {
   const file = join(directory, 'log.jsonl')
   const chunk = Buffer.alloc(1_000_000, 'x')
   await pipeline(Readable.from(Array.from({ length: 600 }, () => chunk)), createWriteStream(file))
-  const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+  const commands = replayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
   const { code, err } = await runCommandLine(commands, ['import', file])
   t.strictSame([code, err], [1, `Line 1 is longer than ${MAX_LINE_BYTES} bytes: the file is not an export.\n`])
   t.equal((await pool.query('SELECT FROM events')).rowCount, 0)

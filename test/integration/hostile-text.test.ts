@@ -12,7 +12,7 @@ import { keysProgram } from '../../src/access/keys-program.ts'
 import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
 import type { CliCommand } from '../../src/cli/command.ts'
 import { printFailure, shownText } from '../../src/cli/printed.ts'
-import { composeBursar } from '../../src/compose/bursar.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { withKernel } from '../../src/compose/run-command.ts'
 import { ID_PREFIXES, QUEUE_NAMES } from '../../src/declarations.ts'
@@ -55,7 +55,7 @@ async function withHostileLog(t: Test): Promise<Stage> {
     ETHEREUM_CHAIN_ID: '1',
     ETHEREUM_RPC_URLS: await hostileNode(t),
   }
-  return { pool, directory, commands: [...composeBursar(env), ...keysCommands(env), ...failedJobs()] }
+  return { pool, directory, commands: [...bursarCommands(env), ...keysCommands(env), ...failedJobs()] }
 }
 
 /** A node whose every answer is an error with hostile text. */

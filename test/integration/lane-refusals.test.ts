@@ -38,17 +38,24 @@ t.test('what could not be simulated is tried again although the parties refuse a
 
 t.test('a gap is filled although the parties refuse what waits first', async (t) => {
   const lane = await withLane(t, { balance: 10n ** 18n })
+  lane.meanwhile.count = 1
   const stuck = await lane.accept()
   await lane.drain()
   await ageAll(lane)
   const refused = await lane.accept()
   refuse(lane, refused)
   await t.rejects(lane.drain(), REFUSED)
-  // What is refused fills no gap.
-  const fillers: string[] = []
-  lane.meanwhile.fillGaps = async (_lane, _lease, left = []) =>
-    left.includes(refused) ? fillers.push(await lane.accept()) : 0
+  // As after a reorg: the transaction with the first nonce is in no block any more. What is refused fills no gap.
+  lane.meanwhile.count = 0
   await t.rejects(lane.drain(), REFUSED)
+  const { rows } = await lane.pool.query<{ transaction_id: string; nonce: string }>(
+    "SELECT transaction_id, nonce FROM transactions WHERE type = 'NONCE_FILL'",
+  )
+  t.strictSame(
+    rows.map(({ nonce }) => Number(nonce)),
+    [0],
+  )
+  const fillers = rows.map(({ transaction_id: id }) => id)
   t.strictSame(await states(lane, [stuck, refused, ...fillers]), ['signed', 'requested', 'signed'])
 })
 

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLatch } from '../../src/core/latch.ts'
-import { createFindReplay } from '../../src/event-log/accept.ts'
+import { findReplay } from '../../src/event-log/accept.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
@@ -46,7 +46,12 @@ async function withService(t: Test): Promise<Stage> {
   const settings = { QUOTA_REQUESTS_IN_FLIGHT: String(IN_FLIGHT), QUOTA_BYTES_PER_SECOND: '0' }
   const config = loadConfig({ DATABASE_URL: parts.url, ...settings })
   const metrics = createMetrics('test')
-  const { quotas } = composeQuotas({ pool: parts.pool, config, metrics, findReplay: createFindReplay(parts.pool) })
+  const { quotas } = composeQuotas({
+    pool: parts.pool,
+    config,
+    metrics,
+    findReplay: (metadata) => findReplay(parts.pool, metadata),
+  })
   const gate = createGate()
   const routes: Routes = (app) => {
     openingRoutes(parts)(app)

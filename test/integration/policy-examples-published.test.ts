@@ -5,7 +5,7 @@ import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { PAST } from '../../src/compose/capabilities.ts'
-import { createSeedCounters } from '../../src/policies/seed-counters.ts'
+import { seedCounters } from '../../src/policies/seed-counters.ts'
 import { deployToken } from '../support/demo-token.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { createApiClient } from '../support/service-api.ts'
@@ -36,7 +36,8 @@ const other = await createIssueApiKey(kernel)(
   { actor: 'operator' },
 )
 const otherApi = createApiClient({ baseUrl, apiKey: other.token })
-const seed = createSeedCounters({ pool: service.pool, log: kernel.log, source: PAST, chains: kernel.config.chains })
+const seeding = { pool: service.pool, log: kernel.log, source: PAST, chains: kernel.config.chains }
+const seed = (signal: AbortSignal) => seedCounters(seeding, signal)
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH'
 async function ask(method: Method, path: string, body?: object, api = otherApi) {

@@ -9,7 +9,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import { createCountFound } from '../../src/policies/count-found.ts'
 import { runBacktest } from '../../src/policies/run-backtest.ts'
-import { createSeedCounters } from '../../src/policies/seed-counters.ts'
+import { seedCounters } from '../../src/policies/seed-counters.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
 import { addWallet, fresh } from '../support/balances.ts'
 import { type FollowedChain, RICH, withFollowedChain } from '../support/followed-chain.ts'
@@ -165,7 +165,7 @@ t.test('a limit that is new learns what was found before, once, and a test of th
   await untilConfirmed(chain, 2)
   t.equal(await count(RUN), 1)
   t.strictSame(Object.values(await past.spent()), ['800000'])
-  t.equal(await createSeedCounters({ ...past.ports, log: chain.log })(RUN), 0)
+  t.equal(await seedCounters({ ...past.ports, log: chain.log }, RUN), 0)
   await past.transfer({ amount: 200_001n, reserved: { gasLimit: 0n, maxFeePerGas: 0n } }, await past.inForce())
   const { result } = await runBacktest(
     past.ports,

@@ -7,7 +7,7 @@ import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { createSeedCounters } from '../../src/policies/seed-counters.ts'
+import { seedCounters } from '../../src/policies/seed-counters.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { NATIVE } from '../support/log.ts'
 import { pastOf, policyOf, withPast } from '../support/policy-past.ts'
@@ -104,8 +104,7 @@ t.test(
         }),
         execute: async () => Promise.reject(new Error('killed')),
       }
-      const killed = createSeedCounters({ ...past.ports, log: dying, mostSums: 7 })
-      kills += await killed(RUN).then(
+      kills += await seedCounters({ ...past.ports, log: dying, mostSums: 7 }, RUN).then(
         () => 0,
         () => 1,
       )

@@ -8,9 +8,9 @@ import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { makeNoteKey, parseNoteSigner } from '../../src/audit/note/note-keys.ts'
 import { composeTakeCheckpoint } from '../../src/compose/auditor.ts'
-import { composeBursar } from '../../src/compose/bursar.ts'
+import { bursarCommands } from '../../src/compose/bursar.ts'
 import { applyDatabaseRoles } from '../../src/compose/database-roles/apply-roles.ts'
-import { composeReplayCommands } from '../../src/compose/replay-commands.ts'
+import { replayCommands } from '../../src/compose/replay-commands.ts'
 import { withKernel } from '../../src/compose/run-command.ts'
 import { createLogger } from '../../src/logging.ts'
 import { runCommandLine } from '../support/cli.ts'
@@ -25,7 +25,7 @@ async function withCommands(t: Test) {
   const directory = await mkdtemp(join(tmpdir(), 'bursar-replay-'))
   t.after(() => rm(directory, { recursive: true, force: true }))
   const on = (url: string) => {
-    const commands = composeReplayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
+    const commands = replayCommands({ DATABASE_URL: url, SANDBOX: 'true', DATA_DIR: directory })
     return (...words: readonly string[]) => runCommandLine(commands, words)
   }
   return { ...some, ids, directory, on, run: on(some.url) }
@@ -239,7 +239,7 @@ t.test('the user of the operator suffices for reads, and not for rebuilding tabl
   await applyDatabaseRoles(some.pool) // Settings of a whole database are not copied from the template.
   const DATABASE_URL = (await roleUrls(t, some.url))('operator')
   const env = { DATABASE_URL, SANDBOX: 'true', DATA_DIR: t.testdir() }
-  const commands = composeBursar(env)
+  const commands = bursarCommands(env)
   const complaint = async (line: string) => (await runCommandLine(commands, line)).err
   const run = async (line: string) => (await runCommandLine(commands, line)).code
   for (const line of ['replay --diff', 'lanes', 'queues', `export --out ${env.DATA_DIR}/log.jsonl`])

@@ -2,17 +2,22 @@
 
 import t, { type Test } from 'tap'
 import { createChainClients } from '../../src/chain/client-set.ts'
+import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
 import { rpcCall } from '../../src/chain/json-rpc.ts'
 import { composeCheckRecorded } from '../../src/compose/check-recorded.ts'
 import { composeCheckRequests } from '../../src/compose/check-requests.ts'
+import { newId } from '../../src/compose/new-id.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createEstimateGas } from '../../src/transactions/estimate-gas.ts'
+import { createDeferred } from '../../src/transactions/held-lanes.ts'
+import type { LaneContext } from '../../src/transactions/lane-context.ts'
+import type { Lane } from '../../src/transactions/lanes.ts'
 import type { CallRequest } from '../../src/transactions/prepare-call.ts'
 import { createRefusedByToken } from '../../src/transactions/refused-by-token.ts'
-import { createSignLane } from '../../src/transactions/sign-lane.ts'
+import { signLane } from '../../src/transactions/sign-lane.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { withAnvil } from '../support/anvil.ts'
 import { type Calls, NOW, rowOf, withCalls } from '../support/calls.ts'
@@ -45,7 +50,9 @@ async function withChain(t: Test, calls: Calls) {
   const clients = createChainClients({ chains: [settings], timeoutMs: 60_000, now: Date.now, log: silent })
   t.after(() => clients.close())
   const { client, code, fees } = clients.get(settings)
-  const pass = createSignLane({
+  const countOf = async ({ address }: Pick<Lane, 'address'>) =>
+    Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest']))
+  const ctx: LaneContext = {
     log: calls.log,
     lanes: calls.lanes,
     signer: testSigner(),
@@ -58,32 +65,34 @@ async function withChain(t: Test, calls: Calls) {
     onRefused: (id, reason) => {
       throw new Error(`${id}: ${reason}`)
     },
-    replace: async () => false,
-    replaceAfterMs: 60_000,
-    compare: async ({ address }) => ({
-      held: null,
-      unclear: [],
-      from: Number(await rpcCall(client, 'eth_getTransactionCount', [address, 'latest'])),
-    }),
+    compare: async (lane) => ({ held: null, unclear: [], from: await countOf(lane) }),
+    countOf,
     keys: TAG_KEYS,
-    fillGaps: async () => 0,
     clock: Date.now,
-    maxInFlight: 64,
-    onSigned: () => undefined,
-    onNotSimulated: () => undefined,
+    newId,
+    config: { replaceAfterMs: 60_000, maxInFlightPerLane: 64 },
+    deferred: createDeferred(() => performance.now()),
+    logger: { warn: () => undefined },
+    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    leftAlone: () => undefined,
     onUnstorable: (id, error) => {
       throw new Error(id, { cause: error })
     },
-    chainOf: () => ({
+    laneChainOf: () => ({
+      settings,
       quote: fees.quote,
       estimateGas: createEstimateGas(client, code, osakaPlainGas),
+      neededGas: async () => null,
+      emptyGas: async () => EMPTY_TRANSFER_GAS,
       gasRules: osakaRules,
       forkSince: async () => null,
       refusedByToken: createRefusedByToken(client),
       observedBlock: async () => 0,
     }),
-  })
-  const drain = createDrainLane(createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }), pass)
+  }
+  const drain = createDrainLane(createLeases({ pool: calls.pool, holder: 'test', leaseMs: 60_000 }), (lane, lease) =>
+    signLane(ctx, lane, lease),
+  )
   const rpc = (method: string, ...params: unknown[]) => rpcCall(client, method, params)
   /** Submits the signed bytes to the chain and mines them. Returns the receipt. */
   const send = async (id: string) => {

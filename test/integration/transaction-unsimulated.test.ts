@@ -1,8 +1,8 @@
 /** When a request that no node can simulate ends, on a real PostgreSQL. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import { UNSIMULATED_FOR_MS, UNSIMULATED_TRIES } from '../../src/transactions/deferred.ts'
 import type { GasEstimate } from '../../src/transactions/estimate-gas.ts'
+import { UNSIMULATED_FOR_MS, UNSIMULATED_TRIES } from '../../src/transactions/held-lanes.ts'
 import { withLane } from '../support/lane-stage.ts'
 
 const LONGEST_PAUSE_MS = 600_000

@@ -13,7 +13,7 @@ import { createDeliveries } from '../../src/webhooks/deliveries.ts'
 import { createDrainWebhook } from '../../src/webhooks/drain-webhook.ts'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
 import type { Posted } from '../../src/webhooks/post.ts'
-import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
+import { retryDelivery } from '../../src/webhooks/read-deliveries.ts'
 import { createReceiverOf } from '../../src/webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
 import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
@@ -152,7 +152,7 @@ t.test('each delivery that is given up is told once, and once more after a retry
       },
     },
   )
-  await createDeliveryReads(pool).retry('w', first?.delivery_id ?? '', new Date())
+  await retryDelivery({ pool }, 'w', first?.delivery_id ?? '', new Date())
   await tell()
   t.equal((await told()).length, 40, 'a retry is no failure')
   await giveUp('w')
@@ -186,7 +186,7 @@ t.test(
     t.strictSame(await attemptsOf(), [MAX_ATTEMPTS])
     await pool.query('UPDATE webhook_health SET paused_until = $1', [new Date(time.now + DAY)])
     const [row] = await rowsOf('w')
-    await createDeliveryReads(pool).retry('w', row?.delivery_id ?? '', new Date(time.now))
+    await retryDelivery({ pool }, 'w', row?.delivery_id ?? '', new Date(time.now))
     await tell()
     t.strictSame(await attemptsOf(), [MAX_ATTEMPTS], 'a retry is no failure')
     await drain('w')

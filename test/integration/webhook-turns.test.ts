@@ -1,6 +1,6 @@
 /** Whose turn it is among the deliveries of one webhook: what fails or is replayed holds back its own resource alone. */
 import t from 'tap'
-import { createDeliveryReads } from '../../src/webhooks/read-deliveries.ts'
+import { retryDelivery } from '../../src/webhooks/read-deliveries.ts'
 import { enqueue, START, withDrain } from '../support/webhook-drain-stage.ts'
 
 const DAY = 86_400_000
@@ -130,7 +130,7 @@ t.test('replays that are refused, as one that a receiver has had already, hold b
 
 t.test('a delivery that its owner asks for while it is attempted is attempted once more', async (t) => {
   const { pool, sent, drain } = await withDrain(t, async () => {
-    if (sent.length === 1) await createDeliveryReads(pool).retry('one', 'one-a.1', new Date(START))
+    if (sent.length === 1) await retryDelivery({ pool }, 'one', 'one-a.1', new Date(START))
     return sent.length === 1 ? 'failed' : 'delivered'
   })
   await enqueue(pool, 'one', ['a.1'])

@@ -9,15 +9,17 @@ import { countsNow } from '../../src/chain/transaction-counts.ts'
 import { OPENING_RULES } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
+import type { Fence } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
 import { type CompareLane, createCompareLane } from '../../src/transactions/compare-lane.ts'
-import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
 import { heldText } from '../../src/transactions/held-cause.ts'
+import { createDeferred } from '../../src/transactions/held-lanes.ts'
+import type { LaneContext } from '../../src/transactions/lane-context.ts'
+import type { Lane } from '../../src/transactions/lanes.ts'
 import { createProveLost } from '../../src/transactions/prove-lost.ts'
-import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
-import { createSignLane } from '../../src/transactions/sign-lane.ts'
-import { createSubmitLane } from '../../src/transactions/submit-lane.ts'
+import { signLane } from '../../src/transactions/sign-lane.ts'
+import { submitLane } from '../../src/transactions/submit-lane.ts'
 import { osakaRules } from '../support/gas.ts'
 import { oneNode } from '../support/one-node.ts'
 import { brokenCompare, brokenReads } from './broken-compare.ts'
@@ -159,15 +161,6 @@ function createSigner(world: World, ports: PortsOf) {
     swapsOf: () => undefined,
     policyProblems: async () => new Map(),
   })
-  const shared = {
-    log,
-    lanes,
-    check,
-    signer: createSimulatedSigner(world, ports),
-    clock: world.wallClock,
-    keys: world.tagKeys(),
-    onRefused: (id: string, reason: string) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
-  }
   const quote = async () => {
     const policy = { minTipWei: MIN_TIP_WEI, maxTipWei: FEE_CAP_WEI, maxFeePerGasWei: FEE_CAP_WEI }
     const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
@@ -175,47 +168,39 @@ function createSigner(world: World, ports: PortsOf) {
     throw new Unavailable('fee_cap_exceeded', 'gas is dearer than the cap')
   }
   const { knowledge } = createOutsidePort(ports)
-  return createSignLane({
-    ...shared,
-    replaceAfterMs: REPLACE_AFTER_MS,
-    maxInFlight: MAX_IN_FLIGHT,
+  const ctx: LaneContext = {
+    log,
+    lanes,
+    check,
+    signer: createSimulatedSigner(world, ports),
+    clock: world.wallClock,
+    keys: world.tagKeys(),
+    config: { replaceAfterMs: REPLACE_AFTER_MS, maxInFlightPerLane: MAX_IN_FLIGHT },
     compare: compareOf(world, ports, log, node),
-    monotonicNow: world.databaseNow,
-    onSigned: () => undefined,
-    onNotSimulated: () => undefined,
+    deferred: createDeferred(world.databaseNow),
+    logger: { warn: () => undefined },
+    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    leftAlone: () => undefined,
     onUnstorable: () => undefined,
-    replace: createReplaceInLane({
-      ...shared,
-      quoteOf: quote,
-      capOf: () => FEE_CAP_WEI,
-      emptyGas: async () => EMPTY_TRANSFER_GAS,
-      neededGas: async () => null,
-      onCapReached: () => undefined,
-      onFundsReached: () => undefined,
-    }),
-    fillGaps: createFillGaps({
-      log,
-      lanes,
-      quoteOf: quote,
-      minTipOf: () => 1n,
-      emptyGas: async () => EMPTY_TRANSFER_GAS,
-      async nonceOf(lane) {
-        const asked = { address: lane.address, block: (await knowledge(lane)).cursor, isFirst: false }
-        return (await countsNow(nodes, asked)).agreed
-      },
-      newId: () => `tx_9${world.newNumber()}`,
-      replaceAfterMs: REPLACE_AFTER_MS,
-      onFilled: () => undefined,
-    }),
-    chainOf: () => ({
+    onRefused: (id, reason) => world.scheduler.note(`  signer: leaves ${id} alone: ${reason}`),
+    newId: () => `tx_9${world.newNumber()}`,
+    async countOf(lane) {
+      const asked = { address: lane.address, block: (await knowledge(lane)).cursor, isFirst: false }
+      return (await countsNow(nodes, asked)).agreed
+    },
+    laneChainOf: () => ({
+      settings: { network: 'ethereum', minTipWei: 1n, maxFeePerGasWei: FEE_CAP_WEI },
       quote,
       gasRules: osakaRules,
       forkSince: async () => null,
       estimateGas: async (requests) => requests.map((request) => ({ ok: true, gasLimit: world.gasOf(request) })),
+      neededGas: async () => null,
+      emptyGas: async () => EMPTY_TRANSFER_GAS,
       observedBlock: async () => 0,
       refusedByToken: async (requests) => requests.map(() => false),
     }),
-  })
+  }
+  return (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
 }
 
 function compareOf(world: World, ports: PortsOf, log: EventLog, node: Node): CompareLane {
@@ -259,18 +244,18 @@ function mutantLanes({ mutant }: World, lanes: ReturnType<typeof createLanePort>
 function createSubmitter(world: World, ports: PortsOf) {
   const log = createLogPort(ports)
   const node = nodeOf(world, ports)
-  return createSubmitLane({
+  const client = {
+    ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
+    transactionCount: async () => 0,
+  }
+  const ctx: Parameters<typeof submitLane>[0] = {
     log,
     lanes: createLanePort(ports),
-    clientOf: () => ({
-      ...(world.mutant.trustsSilence ? trustingSilence(world, log, node) : node),
-      transactionCount: async () => 0,
-    }),
-    agreedOf: () => node,
-    relaysOf: () => null,
+    chainOf: () => ({ client, agreed: node, relays: null }),
     lackGasOf: () => async (transactions) => transactions.map(() => false),
-    rebroadcastAfterMs: REBROADCAST_AFTER_MS,
-    onRefused: () => undefined,
+    config: { rebroadcastAfterMs: REBROADCAST_AFTER_MS },
+    logger: { warn: () => undefined },
     onLeft: () => undefined,
-  })
+  }
+  return (lane: Lane, lease: Fence) => submitLane(ctx, lane, lease)
 }

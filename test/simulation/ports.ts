@@ -7,7 +7,7 @@ import type { Event } from '../../src/core/messages.ts'
 import { type Aggregate, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
 import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
-import { createExecute, type EventLog } from '../../src/event-log/log.ts'
+import { type EventLog, execute } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'
 import type { RecordedRow, RowsOf } from '../../src/transactions/check-recorded.ts'
 import { laneWork } from '../../src/transactions/jobs.ts'
@@ -111,7 +111,7 @@ export function createLogPort(ports: PortsOf): EventLog {
           return { version: stored.length, hash: stored.at(-1)?.hash ?? '' }
         }),
       ),
-    execute: createExecute({ load, commit, now }),
+    execute: (aggregate, id, command, context) => execute({ load, commit, now }, aggregate, id, command, context),
     readSound: async (aggregate, id) => ({ events: await readStream(aggregate, id), held: null }),
     readStream,
   }

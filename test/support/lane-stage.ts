@@ -16,11 +16,11 @@ import type { CheckRecorded } from '../../src/transactions/check-recorded.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { EstimateGas } from '../../src/transactions/estimate-gas.ts'
 import type { Intent } from '../../src/transactions/events.ts'
-import type { FillGaps } from '../../src/transactions/fill-gaps.ts'
+import type { NeededGas } from '../../src/transactions/gas-budget.ts'
+import { createDeferred } from '../../src/transactions/held-lanes.ts'
+import type { LaneContext } from '../../src/transactions/lane-context.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
-import type { NeededGas } from '../../src/transactions/needed-gas.ts'
-import { createReplaceInLane } from '../../src/transactions/replace-in-lane.ts'
-import { createSignLane } from '../../src/transactions/sign-lane.ts'
+import { signLane } from '../../src/transactions/sign-lane.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
 import { loginAs } from './database-login.ts'
 import { createDrainLane, type DrainLane } from './drain-lane.ts'
@@ -43,7 +43,8 @@ export type Meanwhile = {
   readonly neededGas: NeededGas
   /** Before bytes are signed. */
   readonly signing: (requests: Asked) => Promise<unknown>
-  readonly fillGaps: FillGaps
+  /** The transaction count of the account that the nodes say. */
+  readonly count: number
   /** How many of a batch the signer signs. */
   readonly signedAtOnce: number
   /** Of pauses, ms. */
@@ -83,7 +84,7 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
     neededGas: async () => null,
     signing: async () => undefined,
     signedAtOnce: Number.POSITIVE_INFINITY,
-    fillGaps: async () => 0,
+    count: 0,
     monotonicNow: () => performance.now(),
   }
   const short: string[] = []
@@ -137,7 +138,7 @@ function createLane(
     const level = { maxFeePerGas: 2n * baseFeePerGas, maxPriorityFeePerGas: GWEI }
     return { baseFeePerGas, low: level, medium: level, high: level }
   }
-  const shared = {
+  const ctx: LaneContext = {
     log,
     lanes: createLaneReads(login),
     check: soundOf(log),
@@ -149,41 +150,39 @@ function createLane(
       },
     },
     clock: Date.now,
+    newId: newTransactionId,
     keys: TAG_KEYS,
-    onRefused: (id: string) => void short.push(id),
-  }
-  const replace = createReplaceInLane({
-    ...shared,
-    quoteOf: quote,
-    capOf: () => 500n * GWEI,
-    emptyGas: async () => EMPTY_TRANSFER_GAS,
-    neededGas: (transaction) => meanwhile.neededGas(transaction),
-    onCapReached: () => undefined,
-    onFundsReached: (id) => void short.push(id),
-  })
-  const pass = createSignLane({
-    ...shared,
-    replace,
-    replaceAfterMs: 60_000,
-    compare: async () => ({ held: null, unclear: [], from: 0 }),
-    fillGaps: (...asked) => meanwhile.fillGaps(...asked),
-    maxInFlight: 64,
-    monotonicNow: () => meanwhile.monotonicNow(),
-    onSigned: () => undefined,
-    onNotSimulated: () => undefined,
+    config: { replaceAfterMs: 60_000, maxInFlightPerLane: 64 },
+    compare: async () => ({ held: null, unclear: [], from: meanwhile.count }),
+    countOf: async () => meanwhile.count,
+    deferred: createDeferred(() => meanwhile.monotonicNow()),
+    logger: {
+      // Of what has a wallet that is too poor for another fee.
+      warn(fields: object, message?: string) {
+        if (message?.startsWith('cannot bump') && message.includes('balance') && 'transaction_id' in fields)
+          short.push(String(fields.transaction_id))
+      },
+    },
+    metrics: { countSigned: () => undefined, countNotSimulated: () => undefined },
+    leftAlone: () => undefined,
+    onRefused: (id) => void short.push(id),
     onUnstorable: (id, error) => {
       throw new Error(id, { cause: error })
     },
-    chainOf: () => ({
+    laneChainOf: () => ({
+      settings: { network: 'ethereum', minTipWei: 1n, maxFeePerGasWei: 500n * GWEI },
       quote,
       gasRules: osakaRules,
       forkSince: async () => meanwhile.forkSince,
       estimateGas: (requests) => meanwhile.estimate(requests),
+      neededGas: (transaction) => meanwhile.neededGas(transaction),
+      emptyGas: async () => EMPTY_TRANSFER_GAS,
       refusedByToken: async (requests) => requests.map(() => false),
       observedBlock: async () => 0,
     }),
-  })
-  return createDrainLane(createLeases({ pool: login, holder: 'test', leaseMs: 60_000 }), pass)
+  }
+  const leases = createLeases({ pool: login, holder: 'test', leaseMs: 60_000 })
+  return createDrainLane(leases, (lane, lease) => signLane(ctx, lane, lease))
 }
 
 /** Every transaction of the log may be signed with the key of the wallet. */

@@ -10,7 +10,7 @@ import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { readInForce } from '../../src/policies/policies-in-force.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
-import { createSeedCounters } from '../../src/policies/seed-counters.ts'
+import { seedCounters } from '../../src/policies/seed-counters.ts'
 import type { SentPolicy, SentRule } from '../../src/policies/sent-policy.ts'
 import { judgedTransaction } from '../../src/policies/transaction-intents.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -60,8 +60,9 @@ export function pastOf<Test extends Pick<TestLog, 'pool' | 'log'>>(test: Test) {
   return {
     ...test,
     ports: { pool, source: PAST, chains: CHAINS },
-    seed: createSeedCounters({ pool, log, source: PAST, chains: CHAINS }),
-    seedWith: (mostSums: number) => createSeedCounters({ pool, log, source: PAST, chains: CHAINS, mostSums }),
+    seed: (signal: AbortSignal) => seedCounters({ pool, log, source: PAST, chains: CHAINS }, signal),
+    seedWith: (mostSums: number) => (signal: AbortSignal) =>
+      seedCounters({ pool, log, source: PAST, chains: CHAINS, mostSums }, signal),
     change,
     /** A transfer of the native currency, and what the versions in force reserve of it. */
     async transfer(parts: Partial<Intent> = {}, judgement: Judgement = {}) {

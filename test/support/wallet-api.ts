@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createFindReplay } from '../../src/event-log/accept.ts'
+import { findReplay } from '../../src/event-log/accept.ts'
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
 import { openingRoutes } from '../../src/wallets/opening-routes.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
@@ -43,8 +43,9 @@ export async function withWalletApi(t: Test): Promise<WalletApi> {
 export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<string, string>>): Promise<WalletApi> {
   const metrics = createMetrics('test')
   const config = quotas && loadConfig({ DATABASE_URL: parts.url, ...quotas })
-  const findReplay = createFindReplay(parts.pool)
-  const held = config && composeQuotas({ pool: parts.pool, config, metrics, findReplay })
+  const held =
+    config &&
+    composeQuotas({ pool: parts.pool, config, metrics, findReplay: (metadata) => findReplay(parts.pool, metadata) })
   const { send } = await startTestApp({
     metrics,
     ...(held ? { quotas: held.quotas } : {}),

@@ -1,11 +1,13 @@
 /** The routes of webhooks over HTTP on a fresh database with wallets. */
 import type { Test } from 'tap'
-import { composeWebhookRoutes } from '../../src/compose/api-webhooks.ts'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createIdentity, type Identity, openWith } from '../../src/keys/age.ts'
-import { createSigningKeysOf } from '../../src/webhooks/secrets.ts'
+import { deliveryRoutes } from '../../src/webhooks/delivery-routes.ts'
+import { deliveredTypes } from '../../src/webhooks/require-terms.ts'
+import { webhookRoutes } from '../../src/webhooks/routes.ts'
+import { createSigningKeysOf, requireSealing } from '../../src/webhooks/secrets.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
 import { type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -35,11 +37,13 @@ export async function withWebhooks(t: Test, settings?: Readonly<Record<string, s
   const parts = await withWallets(t)
   const key = await createIdentity()
   const config = loadConfig({ DATABASE_URL: parts.url, WEBHOOK_RECIPIENT: key.recipient, ...settings })
-  const ctx = { ...parts, newId, config, clock: Date.now }
-  const routes = await composeWebhookRoutes(ctx, await composeCatalogue())
+  const { types } = await composeCatalogue()
+  const ctx = { ...parts, newId, config, clock: Date.now, delivered: deliveredTypes(types) }
+  await requireSealing(ctx)
   const { send } = await startTestApp({
     routes(app) {
-      for (const add of routes) add(app)
+      webhookRoutes(ctx)(app)
+      deliveryRoutes(ctx)(app)
     },
   })
   const call =

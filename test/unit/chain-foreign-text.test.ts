@@ -5,7 +5,7 @@ import t from 'tap'
 import { foreignText } from '../../src/chain/foreign-text.ts'
 import { decodeResults } from '../../src/chain/json-rpc.ts'
 import { decodeRevert } from '../../src/chain/revert-reason.ts'
-import { isStorable, storable } from '../../src/event-log/hash-chain.ts'
+import { isStorable, storable } from '../../src/event-log/storable.ts'
 
 t.test('characters that a database or terminal cannot hold are replaced in text from a contract or node', async (t) => {
   const table: readonly (readonly [string, number, string])[] = [

@@ -3,9 +3,8 @@ import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
 import type { FollowStep } from '../../src/chain/follow.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createReadAccepted, unusedOf } from '../../src/follower/accept-reorg.ts'
 import type { BlockPlace, ChainEvent } from '../../src/follower/events.ts'
-import { createFinality } from '../../src/follower/finality.ts'
+import { createFinality, createReadAccepted, unusedOf } from '../../src/follower/finality.ts'
 
 const CHAIN = { network: 'ethereum', environment: 'mainnet' } as const
 const SETTINGS = { chainId: 1, finalizes: true }

@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import type { RpcReader, RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
-import { createDeferred } from '../../src/transactions/deferred.ts'
 import { createEstimateGas, type GasRequest } from '../../src/transactions/estimate-gas.ts'
+import { createDeferred } from '../../src/transactions/held-lanes.ts'
 import { osakaPlainGas } from '../support/gas.ts'
 import { oneNode } from '../support/one-node.ts'
 

@@ -5,7 +5,7 @@ import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
 import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { createFillGaps } from '../../src/transactions/fill-gaps.ts'
+import { fillGaps } from '../../src/transactions/fill-gaps.ts'
 import type { LaneReads } from '../../src/transactions/lanes.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { fold, requested, signed } from '../support/recorded-transactions.ts'
@@ -47,18 +47,20 @@ async function fill(lane: LaneState) {
   } as unknown as LaneReads
   const filled: number[] = []
   let made = 0
-  const fillGaps = createFillGaps({
+  const ctx = {
     log,
     lanes,
-    quoteOf: async () => QUOTE,
-    nonceOf: async () => (lane.count === undefined ? 3 : lane.count),
-    emptyGas: async () => lane.emptyGas ?? EMPTY_TRANSFER_GAS,
-    minTipOf: () => 1n,
+    laneChainOf: () => ({
+      settings: { network: 'ethereum', minTipWei: 1n },
+      quote: async () => QUOTE,
+      emptyGas: async () => lane.emptyGas ?? EMPTY_TRANSFER_GAS,
+    }),
+    countOf: async () => (lane.count === undefined ? 3 : lane.count),
     newId: () => `tx_${++made}`,
-    replaceAfterMs: 1_000,
-    onFilled: (_lane, nonces) => void filled.push(...nonces),
-  })
-  const gaps = await fillGaps(LANE, { name: 'sign', fence: 7n } as unknown as Lease)
+    config: { replaceAfterMs: 1_000 },
+    logger: { warn: ({ nonces }: { readonly nonces: readonly number[] }) => void filled.push(...nonces) },
+  } as unknown as Parameters<typeof fillGaps>[0]
+  const gaps = await fillGaps(ctx, LANE, { name: 'sign', fence: 7n } as unknown as Lease)
   return { gaps, filled, appended }
 }
 

@@ -3,9 +3,14 @@ import t from 'tap'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { buildCall, buildCancellation } from '../../src/transactions/build-call.ts'
 import { contentOf } from '../../src/transactions/content.ts'
-import type { LooseOutside, Proven } from '../../src/transactions/outside.ts'
+import {
+  type Known,
+  type LooseOutside,
+  type Proven,
+  recogniseFirst,
+  recogniseNewer,
+} from '../../src/transactions/outside.ts'
 import type { ShownTransaction } from '../../src/transactions/read-signed.ts'
-import { type Known, recogniseFirst, recogniseNewer } from '../../src/transactions/recognise.ts'
 import { type TagPurpose, tagOf } from '../../src/transactions/tags.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { consumed, fold, golden, requested, signed, TAG_KEYS } from '../support/recorded-transactions.ts'

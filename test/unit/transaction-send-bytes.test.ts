@@ -6,9 +6,9 @@ import type { Submission } from '../../src/chain/rpc-errors.ts'
 import type { Change } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import { createCommit } from '../../src/event-log/commit-decisions.ts'
-import { sendBytes } from '../../src/transactions/send-bytes.ts'
+import { type Receivers, sendBytes } from '../../src/transactions/send-bytes.ts'
 import { newestAttempt, type TransactionState } from '../../src/transactions/state.ts'
-import { createSubmitLane, type SubmitLanePorts } from '../../src/transactions/submit-lane.ts'
+import { submitLane } from '../../src/transactions/submit-lane.ts'
 import { cancelling, fold, golden, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
 const CHAIN = 1
@@ -38,7 +38,7 @@ function nodeOf(name = 'node') {
 /** Nodes that agree on this answer to everything. */
 function agreeing(value: unknown = null) {
   const batch: RpcReader['batch'] = async (requests) => requests.map(() => ({ ok: true, value }))
-  return () => ({ batch })
+  return { batch }
 }
 
 /** Relays with these hosts, which say the same. */
@@ -65,7 +65,7 @@ function bytesOf(state: TransactionState) {
 t.test('relays get swaps in each version, the nodes everything else, and both get a cancellation', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
   const items = [TRANSFER, SWAP, CANCELLED, BUMPED, TRANSFER].map(bytesOf)
-  const answers = await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }, CHAIN, items)
+  const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items)
   t.strictSame(
     answers.map((answer) => answer?.message),
     ['node', 'relay', 'node', 'relay', 'node'],
@@ -81,7 +81,7 @@ t.test('relays get swaps in each version, the nodes everything else, and both ge
 t.test('without a relay the nodes get everything', async (t) => {
   const node = nodeOf()
   const items = [SWAP, CANCELLED, TRANSFER].map(bytesOf)
-  await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }, CHAIN, items)
+  await sendBytes({ client: node, agreed: agreeing(), relays: null }, items)
   t.strictSame(
     node.sent,
     items.map(({ attempt }) => attempt.rawTransaction),
@@ -90,9 +90,7 @@ t.test('without a relay the nodes get everything', async (t) => {
 
 t.test('every relay of the request gets its swap, and no other relay does', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a', 'b', 'c'])]
-  await sendBytes({ clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }, CHAIN, [
-    bytesOf(recording(['a', 'c', 'gone'])),
-  ])
+  await sendBytes({ client: node, agreed: agreeing(), relays }, [bytesOf(recording(['a', 'c', 'gone']))])
   t.strictSame(
     relays.sent.map(([host]) => host),
     ['a', 'c'],
@@ -106,11 +104,7 @@ t.test(
     for (const relays of [null, relaysOf(['other'])]) {
       const node = nodeOf()
       const items = [bytesOf(recording(['a'])), bytesOf(recording(['a'], cancelling))]
-      const answers = await sendBytes(
-        { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays },
-        CHAIN,
-        items,
-      )
+      const answers = await sendBytes({ client: node, agreed: agreeing(), relays }, items)
       t.strictSame(
         answers.map((answer) => answer?.outcome),
         ['left', 'accepted'],
@@ -129,14 +123,14 @@ t.test(
 async function submitted(
   state: TransactionState,
   now: string,
-  ports: Pick<SubmitLanePorts, 'clientOf' | 'agreedOf' | 'relaysOf'> & { readonly lacksGas?: boolean },
+  { lacksGas = false, ...chain }: Receivers & { readonly lacksGas?: boolean },
   later?: TransactionState,
 ) {
   const appended: Change[] = []
   const loads = [state, later ?? state]
   let overtaken = later !== undefined
-  const submitLane = createSubmitLane({
-    ...ports,
+  const ctx = {
+    chainOf: () => chain,
     log: {
       now: () => now,
       loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
@@ -155,13 +149,13 @@ async function submitted(
     lanes: {
       toSubmit: async (_lane: unknown, page: { readonly afterNonce: number }) => (page.afterNonce < 0 ? ['tx_1'] : []),
     },
-    lackGasOf: () => async (transactions: readonly unknown[]) => transactions.map(() => ports.lacksGas === true),
-    rebroadcastAfterMs: 1_000,
-    onRefused: () => undefined,
+    lackGasOf: () => async (transactions: readonly unknown[]) => transactions.map(() => lacksGas),
+    config: { rebroadcastAfterMs: 1_000 },
+    logger: { warn: () => undefined },
     onLeft: () => undefined,
-  } as unknown as SubmitLanePorts)
+  } as unknown as Parameters<typeof submitLane>[0]
   const lane = { chainId: CHAIN, address: '0x0000000000000000000000000000000000000001' }
-  await submitLane(lane, { name: 'submit-0', fence: 1n })
+  await submitLane(ctx, lane, { name: 'submit-0', fence: 1n })
   return appended.flatMap(({ events }) => events.map(({ canonical }): string => JSON.parse(canonical).type))
 }
 
@@ -170,19 +164,19 @@ const late = new Date(Date.parse(validUntil) + 1).toISOString()
 
 t.test('a swap that its deadline has overtaken is not sent to the relay, but cancelled', async (t) => {
   const [node, relays] = [nodeOf(), relaysOf(['a'])]
-  const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => relays }
+  const ports = { client: node, agreed: agreeing(), relays }
   t.strictSame(await submitted(SWAP, late, ports), ['CancellationRequested'])
   t.strictSame([node.sent, relays.sent], [[], []])
   t.strictSame(await submitted(CANCELLED, late, ports), ['TransactionSubmitted'], 'its cancellation is sent')
   t.strictSame(await submitted(SWAP, validUntil, ports), ['TransactionSubmitted'], 'until then it is sent')
-  t.strictSame(await submitted(SWAP, late, { ...ports, relaysOf: () => null }), ['TransactionSubmitted'])
+  t.strictSame(await submitted(SWAP, late, { ...ports, relays: null }), ['TransactionSubmitted'])
 })
 
 t.test(
   'a submitter without the relays of a swap records nothing before its deadline, and then cancels it',
   async (t) => {
     const node = nodeOf()
-    const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }
+    const ports = { client: node, agreed: agreeing(), relays: null }
     t.strictSame(await submitted(recording(['a']), validUntil, ports), [])
     t.strictSame(await submitted(recording(['a']), late, ports), ['CancellationRequested'])
     t.strictSame(node.sent, [])
@@ -192,7 +186,7 @@ t.test(
 t.test('no refusal of the relays alone is recorded', async (t) => {
   for (const outcome of ['rejected', 'nonce_too_low', 'insufficient_funds', 'replacement_underpriced'] as const) {
     const relays = relaysOf(['a', 'b'], { outcome, message: outcome })
-    const ports = { clientOf: () => nodeOf(), agreedOf: agreeing(), relaysOf: () => relays }
+    const ports = { client: nodeOf(), agreed: agreeing(), relays }
     t.strictSame(await submitted(recording(['a', 'b']), validUntil, ports), [], outcome)
     t.equal(relays.sent.length, 2)
   }
@@ -206,9 +200,9 @@ t.test('what the chain confirms of a refusal is recorded', async (t) => {
   })
   const submit = (outcome: Submission['outcome'], answer: string) =>
     submitted(recording(['a']), validUntil, {
-      clientOf: () => saying(answer),
-      agreedOf: agreeing(answer),
-      relaysOf: () => said(outcome),
+      client: saying(answer),
+      agreed: agreeing(answer),
+      relays: said(outcome),
     })
   t.strictSame(await submit('nonce_too_low', '0xffff'), ['TransactionSubmitted'], 'the nonce is used')
   t.strictSame(await submit('nonce_too_low', '0x0'), [])
@@ -217,7 +211,7 @@ t.test('what the chain confirms of a refusal is recorded', async (t) => {
 })
 
 t.test('what a restored database has forgotten meanwhile is not recorded, and does not stop the lane', async (t) => {
-  const ports = { clientOf: () => nodeOf(), agreedOf: agreeing(), relaysOf: () => null }
+  const ports = { client: nodeOf(), agreed: agreeing(), relays: null }
   const now = requested.data.requestedAt
   t.strictSame(await submitted(TRANSFER, now, ports, TRANSFER), ['TransactionSubmitted'], 'it decides again')
   t.strictSame(await submitted(TRANSFER, now, ports, fold([])), [])
@@ -227,7 +221,7 @@ t.test(
   'bytes that a fork has left with too little gas are not sent, and stay as they are until they are replaced',
   async (t) => {
     const node = nodeOf()
-    const ports = { clientOf: () => node, agreedOf: agreeing(), relaysOf: () => null }
+    const ports = { client: node, agreed: agreeing(), relays: null }
     const now = '2026-11-21T12:00:00.000Z'
     t.strictSame(await submitted(TRANSFER, now, { ...ports, lacksGas: true }), [])
     t.strictSame(node.sent, [])

@@ -12,43 +12,38 @@ import { withAddress } from '../../wallets/find-wallet.ts'
 import type { WalletFactsOf } from '../../wallets/wallet-facts.ts'
 import type { Checkpoint } from '../note/checkpoint.ts'
 
-export type AnchorPorts = PrepareContext & {
-  readonly accept: Accept
-  readonly factsOf: WalletFactsOf
-}
-
 /**
  * Anchors the same checkpoint from the same wallet only once: a repeated request returns the earlier transaction.
  *
  * @throws NotFound `wallet_not_found`, ValidationFailed `watch_only`, Conflict `wallet_not_ready` or `wallet_archived`,
  *   InsufficientFunds, Unavailable
  */
-export type RequestAnchor = (checkpoint: Checkpoint, walletId: string) => Promise<Accepted>
-
-export function createRequestAnchor(ports: AnchorPorts): RequestAnchor {
-  return async ({ size, root, note }, walletId) => {
-    const facts = await ports.factsOf(walletId)
-    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
-    const { tenantId, environment, address } = withAddress(facts)
-    const calldata = Buffer.from(note, 'utf8')
-    const { dataByte } = await ports.gasRules(facts.chainId)
-    const metadata = {
-      tenantId,
-      actor: 'operator',
-      idempotency: { key: `bursar-audit-anchor:${size}:${walletId}`, fingerprint: root.toString('hex') },
-    }
-    const call = {
-      owner: { tenantId, environment },
-      walletId,
-      kind: 'CheckpointAnchorRequested',
-      to: address,
-      data: `0x${calldata.toString('hex')}`,
-      gasLimit: INTRINSIC_GAS + dataByte * BigInt(calldata.length),
-      subject: { type: 'checkpoint', id: String(size) },
-    } as const
-    return ports.accept(metadata, async (append) => {
-      const { transactionId: id, change, guards, explain } = await prepareCall(ports, call, metadata)
-      return append({ id, commit: { changes: [change], guards }, explain, made: null })
-    })
+export async function requestAnchor(
+  ctx: PrepareContext & { readonly accept: Accept; readonly factsOf: WalletFactsOf },
+  { size, root, note }: Checkpoint,
+  walletId: string,
+): Promise<Accepted> {
+  const facts = await ctx.factsOf(walletId)
+  if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
+  const { tenantId, environment, address } = withAddress(facts)
+  const calldata = Buffer.from(note, 'utf8')
+  const { dataByte } = await ctx.gasRules(facts.chainId)
+  const metadata = {
+    tenantId,
+    actor: 'operator',
+    idempotency: { key: `bursar-audit-anchor:${size}:${walletId}`, fingerprint: root.toString('hex') },
   }
+  const call = {
+    owner: { tenantId, environment },
+    walletId,
+    kind: 'CheckpointAnchorRequested',
+    to: address,
+    data: `0x${calldata.toString('hex')}`,
+    gasLimit: INTRINSIC_GAS + dataByte * BigInt(calldata.length),
+    subject: { type: 'checkpoint', id: String(size) },
+  } as const
+  return ctx.accept(metadata, async (append) => {
+    const { transactionId: id, change, guards, explain } = await prepareCall(ctx, call, metadata)
+    return append({ id, commit: { changes: [change], guards }, explain, made: null })
+  })
 }

@@ -28,12 +28,6 @@ export const PUBLIC_KEY_NAME = `audit.key${PUBLIC_SUFFIX}`
 const WORLD_READABLE = 0o644
 const ORIGIN_DIGITS = 16
 
-export type AuditKeySettings = {
-  readonly keyFile: string
-  /** The name of the log in its checkpoints; `null` to derive it from the key. */
-  readonly origin: string | null
-}
-
 /**
  * Opens the key, or creates it when there is none and nothing was signed yet.
  *
@@ -41,7 +35,14 @@ export type AuditKeySettings = {
  *   setting
  */
 export async function openAuditKey(
-  { keyFile, origin }: AuditKeySettings,
+  {
+    keyFile,
+    origin,
+  }: {
+    readonly keyFile: string
+    /** The name of the log in its checkpoints; `null` to derive it from the key. */
+    readonly origin: string | null
+  },
   wasUsed: () => Promise<boolean>,
 ): Promise<NoteSigner> {
   const found = await readKey(keyFile)

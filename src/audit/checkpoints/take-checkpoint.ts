@@ -11,7 +11,7 @@ import { extendsTree } from '../merkle/verify-proof.ts'
 import { type Checkpoint, rotationOf, signCheckpoint, signRotation } from '../note/checkpoint.ts'
 import { type KeyHistory, keyHistory } from '../note/key-history.ts'
 import type { NoteSigner, NoteVerifier } from '../note/note-keys.ts'
-import { createGrowTree, type GrowTreeSettings } from '../tree/grow-tree.ts'
+import { type GrowTreeSettings, growTree } from '../tree/grow-tree.ts'
 import { createReadTree } from '../tree/read-tree.ts'
 import { createTileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
@@ -46,7 +46,6 @@ export function createTakeCheckpoint(settings: {
 }): TakeCheckpoint {
   const { pool, signer, next, file, clock, growing = SILENT } = settings
   const rows = createCheckpointRows(pool)
-  const growTree = createGrowTree(pool, growing)
   const tree = createReadTree(createTileStore(pool))
 
   /** The newest checkpoint of file and database, and whether the database has it. */
@@ -71,7 +70,7 @@ export function createTakeCheckpoint(settings: {
 
   async function take(signal?: AbortSignal, onProgress?: (leaves: number) => void): Promise<TakenCheckpoint> {
     const { before, isKept } = await previous()
-    const { size } = await growTree(signal, onProgress)
+    const { size } = await growTree(pool, growing, signal, onProgress)
     if (before !== null && before.size > size) {
       throw new TreeDamaged(`The log has ${size} events, but ${before.size} were signed`)
     }

@@ -1,15 +1,16 @@
 /** `audit checkpoint`: signs the tree of the current log. */
 import type { CliCommand, CliIo, ExitCode, Within } from '../../cli/command.ts'
-import type { RequestAnchor } from '../anchor/request-anchor.ts'
+import type { Accepted } from '../../event-log/accept.ts'
 import type { TakeCheckpoint, TakenCheckpoint } from '../checkpoints/take-checkpoint.ts'
+import type { Checkpoint } from '../note/checkpoint.ts'
 
-export type CheckpointPorts = {
-  readonly takeCheckpoint: TakeCheckpoint
-  readonly checkpointFile: string
-  readonly requestAnchor: RequestAnchor
-}
-
-export function checkpointCommand(within: Within<CheckpointPorts>): CliCommand {
+export function checkpointCommand(
+  within: Within<{
+    readonly takeCheckpoint: TakeCheckpoint
+    readonly checkpointFile: string
+    readonly requestAnchor: (checkpoint: Checkpoint, walletId: string) => Promise<Accepted>
+  }>,
+): CliCommand {
   return {
     name: 'audit checkpoint',
     summary: 'sign the current head of the log, and store the checkpoint in the database and in the checkpoint file',

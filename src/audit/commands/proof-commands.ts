@@ -1,6 +1,7 @@
 /** `audit prove` writes the proof of an event; `audit check` verifies it with only the public key. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Pool } from 'pg'
 import { BadInput, type CliCommand, type CliIo, type ExitCode, type Within } from '../../cli/command.ts'
 import { shown, shownText } from '../../cli/printed.ts'
 import { parseEventId } from '../../core/event-ids.ts'
@@ -9,11 +10,9 @@ import { PUBLIC_KEY_NAME, readVerifier } from '../checkpoints/audit-key.ts'
 import type { NoteVerifier } from '../note/note-keys.ts'
 import { checkProof, type ProofCheck } from '../proof/check-proof.ts'
 import { encodeProof } from '../proof/proof-file.ts'
-import type { ProveEvent } from '../proof/prove-event.ts'
+import { proveEvent } from '../proof/prove-event.ts'
 
-export type ProvePorts = { readonly proveEvent: ProveEvent; readonly publicKeyFile: string }
-
-export function proveCommand(within: Within<ProvePorts>): CliCommand {
+export function proveCommand(within: Within<{ readonly pool: Pool; readonly publicKeyFile: string }>): CliCommand {
   return {
     name: 'audit prove',
     summary: 'write a proof of an event, which anybody can check with the public key',
@@ -33,8 +32,8 @@ export function proveCommand(within: Within<ProvePorts>): CliCommand {
           `${JSON.stringify(eventId)} is not the id of an event: it must be evt_<stream>.<version>, such as evt_wallet-wal_0197….1.`,
         )
       }
-      return within<ExitCode>(async ({ proveEvent, publicKeyFile }) => {
-        const text = encodeProof(await proveEvent(eventId, null))
+      return within<ExitCode>(async ({ pool, publicKeyFile }) => {
+        const text = encodeProof(await proveEvent(pool, eventId, null))
         const out = typeof options.out === 'string' ? options.out : `${eventId.replaceAll(/[^\w.-]/g, '_')}.proof.json`
         if (out === '-') {
           io.stdout.write(text)

@@ -10,12 +10,13 @@ export type RotatedAuditKey = {
   readonly to: NoteVerifier
 }
 
-/** @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
-export type RotateAuditKey = (onProgress: (leaves: number) => void) => Promise<RotatedAuditKey>
-
-export type RotateAuditKeyPorts = { readonly rotateAuditKey: RotateAuditKey; readonly publicKeyFile: string }
-
-export function rotateAuditKeyCommand(within: Within<RotateAuditKeyPorts>): CliCommand {
+export function rotateAuditKeyCommand(
+  within: Within<{
+    /** @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
+    readonly rotateAuditKey: (onProgress: (leaves: number) => void) => Promise<RotatedAuditKey>
+    readonly publicKeyFile: string
+  }>,
+): CliCommand {
   return {
     name: 'audit rotate-key',
     summary: 'replace the signing key with a new one, in a checkpoint that both keys sign',

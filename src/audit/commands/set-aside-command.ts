@@ -8,12 +8,6 @@ import { SET_ASIDE_STREAM } from '../../event-log/set-aside.ts'
 import { setAsideAggregate } from '../set-aside/aggregate.ts'
 import type { JudgedEvent } from '../set-aside/judge-event.ts'
 
-export type SetAsidePorts = {
-  readonly log: Pick<EventLog, 'execute' | 'now'>
-  /** @throws NotFound; Conflict for an event that is good */
-  readonly judgeEvent: (name: EventName) => Promise<JudgedEvent>
-}
-
 const MOST_CHARACTERS = 500
 
 const OUTCOMES: Readonly<Record<JudgedEvent['stream'], string>> = {
@@ -22,7 +16,13 @@ const OUTCOMES: Readonly<Record<JudgedEvent['stream'], string>> = {
   hold: 'Its stream keeps the state before it and stays held: nothing is signed for it, because a signature may be hidden there.',
 }
 
-export function setAsideCommand(within: Within<SetAsidePorts>): CliCommand {
+export function setAsideCommand(
+  within: Within<{
+    readonly log: Pick<EventLog, 'execute' | 'now'>
+    /** @throws NotFound; Conflict for an event that is good */
+    readonly judgeEvent: (name: EventName) => Promise<JudgedEvent>
+  }>,
+): CliCommand {
   return {
     name: 'audit set-aside',
     summary: 'set one bad event aside, with a reason: it stays in the log and has no effect',

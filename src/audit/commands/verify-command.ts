@@ -16,25 +16,25 @@ import {
   knownCheckpoints,
   requireEvidence,
 } from '../verify/known-checkpoints.ts'
-import { createVerifyLog, DEFAULT_THREADS } from '../verify/verify-log.ts'
-
-export type VerifyPorts = {
-  readonly databaseUrl: string
-  readonly publicKeyFile: string
-  readonly checkpointFile: string
-  /** Whether a setting names that file: then it must be evidence once a checkpoint was signed. */
-  readonly isCheckpointFileNamed?: boolean
-  /** Chains that are searched for anchors. */
-  readonly chains: readonly AnchorChain[]
-  /** Read models that are compared with the log. */
-  readonly models: readonly CheckedModel[]
-  /** Every aggregate whose streams the log holds. */
-  readonly aggregates: readonly AnyAggregate[]
-}
+import { DEFAULT_THREADS, verifyLog } from '../verify/verify-log.ts'
 
 const MAX_THREADS = 16
 
-export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
+export function verifyCommand(
+  within: Within<{
+    readonly databaseUrl: string
+    readonly publicKeyFile: string
+    readonly checkpointFile: string
+    /** Whether a setting names that file: then it must be evidence once a checkpoint was signed. */
+    readonly isCheckpointFileNamed?: boolean
+    /** Chains that are searched for anchors. */
+    readonly chains: readonly AnchorChain[]
+    /** Read models that are compared with the log. */
+    readonly models: readonly CheckedModel[]
+    /** Every aggregate whose streams the log holds. */
+    readonly aggregates: readonly AnyAggregate[]
+  }>,
+): CliCommand {
   return {
     name: 'audit verify',
     summary:
@@ -67,34 +67,39 @@ export function verifyCommand(within: Within<VerifyPorts>): CliCommand {
         const isNamed = typeof options.checkpoints === 'string'
         const path = isNamed ? String(options.checkpoints) : ports.checkpointFile
         const file = checkpointsIn(path, await textOf(path, !isNamed))
-        const verify = createVerifyLog({ ...ports, connectionString: ports.databaseUrl, threads })
+        const settings = { ...ports, connectionString: ports.databaseUrl, threads }
         const startedAt = performance.now()
-        const watch = createWatch(io)
-        const verdict = await verify(async (database) => {
-          const verifier = await readVerifier(String(options.key ?? ports.publicKeyFile)).catch((error: unknown) => {
-            if (isMissing(error))
-              throw new BadInput(
-                `${options.key ?? ports.publicKeyFile} is missing: set --key to the public key of the auditor.`,
-              )
-            throw error
-          })
-          const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...file.notes])
-          // Before the first checkpoint a file that the settings name may be missing.
-          const isDue = ports.isCheckpointFileNamed && (await createCheckpointRows(database).newest()) !== null
-          if (isNamed || isDue) requireEvidence(isNamed ? '--checkpoints' : 'AUDIT_CHECKPOINT_FILE', file, keys)
-          const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
-          const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
-          for (const hash of unasked)
-            io.note(`The anchor transaction ${hash} was not checked, because no node of its chain is available.`)
-          return [...(await knownCheckpoints(database, file, keys)), ...checkpoints]
-        }, watch).finally(watch.end)
+        const watch = progressOf(io)
+        const verdict = await verifyLog(
+          settings,
+          async (database) => {
+            const verifier = await readVerifier(String(options.key ?? ports.publicKeyFile)).catch((error: unknown) => {
+              if (isMissing(error))
+                throw new BadInput(
+                  `${options.key ?? ports.publicKeyFile} is missing: set --key to the public key of the auditor.`,
+                )
+              throw error
+            })
+            const keys = keyHistory(verifier, [...(await createCheckpointRows(database).rotations()), ...file.notes])
+            // Before the first checkpoint a file that the settings name may be missing.
+            const isDue = ports.isCheckpointFileNamed && (await createCheckpointRows(database).newest()) !== null
+            if (isNamed || isDue) requireEvidence(isNamed ? '--checkpoints' : 'AUDIT_CHECKPOINT_FILE', file, keys)
+            const kept = typeof options.anchors === 'string' ? options.anchors.split(',') : []
+            const { checkpoints, unasked } = await anchoredCheckpoints(database, ports.chains, kept, keys)
+            for (const hash of unasked)
+              io.note(`The anchor transaction ${hash} was not checked, because no node of its chain is available.`)
+            return [...(await knownCheckpoints(database, file, keys)), ...checkpoints]
+          },
+          watch,
+        ).finally(watch.end)
         if (file.remark !== null) io.note(file.remark)
         return tell(verdict, file, io, (performance.now() - startedAt) / 1_000)
       }),
   }
 }
 
-function createWatch(io: CliIo) {
+/** Begins when the number of events is known. */
+function progressOf(io: CliIo) {
   let progress: ReturnType<CliIo['progress']> | null = null
   return {
     onStart: (estimate: number) => {

@@ -12,7 +12,7 @@ import { createCheckpointRows } from '../checkpoints/checkpoint-rows.ts'
 import { TILE_WIDTH } from '../merkle/tiles.ts'
 import { leafOf } from '../tree/leaf.ts'
 import { createReadTree } from '../tree/read-tree.ts'
-import { createTileStore } from '../tree/tile-store.ts'
+import { createTileStore, type TileStore } from '../tree/tile-store.ts'
 import { TreeDamaged } from '../tree/tree-damaged.ts'
 import { orderProof, PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-file.ts'
 
@@ -22,51 +22,45 @@ import { orderProof, PROOF_FORMAT, type Proof, type ProvedEvent } from './proof-
  * @param tenantId only events of this tenant; `null` for all
  * @throws NotFound `event_not_found`; Conflict `event_not_signed_yet`; TreeDamaged
  */
-export type ProveEvent = (eventId: string, tenantId: string | null) => Promise<Proof>
-
-export function createProveEvent(pool: Pool): ProveEvent {
+export async function proveEvent(pool: Pool, eventId: string, tenantId: string | null): Promise<Proof> {
+  const name = parseEventId(eventId)
+  const row = name && (await readLogRow(pool, name.streamId, name.streamVersion))
+  if (row === undefined) throw new NotFound('event')
+  const metadata = JSON.parse(row.metadata) as Metadata
+  if (tenantId !== null && metadata.tenantId !== tenantId) throw new NotFound('event')
   const store = createTileStore(pool)
-  const tree = createReadTree(store)
-  const checkpoints = createCheckpointRows(pool)
-
-  async function indexOf(row: LogRow): Promise<number | null> {
-    const { size } = await store.state()
-    const tile = await store.tileAt(row.place)
-    const leaf = leafOf(row)
-    const within = tile?.hashes.findIndex((hash) => leaf.equals(hash)) ?? -1
-    if (tile !== null && within >= 0) return tile.index * TILE_WIDTH + within
-    const { last } = await store.state()
-    const isRead = size > 0 && !isAfter(row, last)
-    if (isRead) throw new TreeDamaged(`The tree has no leaf for ${row.streamId} version ${row.streamVersion}`)
-    return null
+  const index = await indexOf(store, row)
+  const newest = await createCheckpointRows(pool).newest()
+  if (index === null || newest === null || newest.size <= index) {
+    throw new Conflict(
+      'event_not_signed_yet',
+      'No checkpoint covers this event yet: try again after the next checkpoint.',
+    )
   }
+  const before = row.streamVersion === 1 ? null : await readLogRow(pool, row.streamId, row.streamVersion - 1)
+  const path = await createReadTree(store).inclusion(index, newest.size)
+  return orderProof({
+    format: PROOF_FORMAT,
+    event_id: eventIdOf(row),
+    event: toProvedEvent(row, metadata),
+    previous_hash: before?.hash ?? '',
+    leaf_index: index,
+    path: path.map((hash) => hash.toString('hex')),
+    checkpoint: newest.note,
+  })
+}
 
-  return async (eventId, tenantId) => {
-    const name = parseEventId(eventId)
-    const row = name && (await readLogRow(pool, name.streamId, name.streamVersion))
-    if (row === undefined) throw new NotFound('event')
-    const metadata = JSON.parse(row.metadata) as Metadata
-    if (tenantId !== null && metadata.tenantId !== tenantId) throw new NotFound('event')
-    const index = await indexOf(row)
-    const newest = await checkpoints.newest()
-    if (index === null || newest === null || newest.size <= index) {
-      throw new Conflict(
-        'event_not_signed_yet',
-        'No checkpoint covers this event yet: try again after the next checkpoint.',
-      )
-    }
-    const before = row.streamVersion === 1 ? null : await readLogRow(pool, row.streamId, row.streamVersion - 1)
-    const path = await tree.inclusion(index, newest.size)
-    return orderProof({
-      format: PROOF_FORMAT,
-      event_id: eventIdOf(row),
-      event: toProvedEvent(row, metadata),
-      previous_hash: before?.hash ?? '',
-      leaf_index: index,
-      path: path.map((hash) => hash.toString('hex')),
-      checkpoint: newest.note,
-    })
-  }
+/** The leaf of an event; `null` while the tree has not reached it. */
+async function indexOf(store: TileStore, row: LogRow): Promise<number | null> {
+  const { size } = await store.state()
+  const tile = await store.tileAt(row.place)
+  const leaf = leafOf(row)
+  const within = tile?.hashes.findIndex((hash) => leaf.equals(hash)) ?? -1
+  if (tile !== null && within >= 0) return tile.index * TILE_WIDTH + within
+  const { last } = await store.state()
+  const isRead = size > 0 && !isAfter(row, last)
+  if (isRead) throw new TreeDamaged(`The tree has no leaf for ${row.streamId} version ${row.streamVersion}`)
+  return null
 }
 
 function toProvedEvent(row: LogRow, metadata: Metadata): ProvedEvent {

@@ -50,10 +50,11 @@ export type StoryFacts = {
 
 const MAX_DEPENDENTS = 20
 
-export type StoryPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'readSound'> }
-
 /** @throws NotFound when the log has no such transaction */
-export async function readStory({ pool, log }: StoryPorts, id: string): Promise<StoryFacts> {
+export async function readStory(
+  { pool, log }: { readonly pool: Pool; readonly log: Pick<EventLog, 'readSound'> },
+  id: string,
+): Promise<StoryFacts> {
   const { events, held } = await log.readSound<TransactionEvent>(transactionAggregate, id)
   const transaction = events.reduce(transactionAggregate.evolve, transactionAggregate.initialState)
   const [opening] = events

@@ -5,7 +5,7 @@ import { forkToHold, readFork } from '../../chain/fork-watch.ts'
 import { EMPTY_TRANSFER_GAS } from '../../chain/forks.ts'
 import type { RpcReader } from '../../chain/json-rpc.ts'
 import { createEstimateGas } from '../../transactions/estimate-gas.ts'
-import { createNeededGas } from '../../transactions/needed-gas.ts'
+import { createNeededGas } from '../../transactions/gas-budget.ts'
 import { createPlainGas, emptyTransferGas } from '../../transactions/plain-gas.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 

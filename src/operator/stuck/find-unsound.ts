@@ -6,19 +6,15 @@ import { isWaiting, TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type Unsound = { readonly id: string; readonly reason: string }
 
-export type FindUnsound = () => Promise<readonly Unsound[]>
-
 /** The oldest ones: a refused transaction stays waiting and becomes one of them. */
 const MAX_LOOKED_AT = 200
 
 /** @param check the check that signers use */
-export function createFindUnsound(pool: Pool, check: CheckRecorded): FindUnsound {
-  return async () => {
-    const { rows } = await pool.query<{ id: Row<'transactions'>['transaction_id'] }>({
-      name: 'operator_waiting',
-      text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE ${isWaiting('transactions')} ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
-    })
-    const checked = await check(rows.map(({ id }) => id))
-    return checked.flatMap(({ loaded, problem }) => (problem === null ? [] : [{ id: loaded.id, reason: problem }]))
-  }
+export async function findUnsound(pool: Pool, check: CheckRecorded): Promise<readonly Unsound[]> {
+  const { rows } = await pool.query<{ id: Row<'transactions'>['transaction_id'] }>({
+    name: 'operator_waiting',
+    text: `SELECT transaction_id AS id FROM ${TRANSACTIONS} AS transactions WHERE ${isWaiting('transactions')} ORDER BY transaction_id LIMIT ${MAX_LOOKED_AT}`,
+  })
+  const checked = await check(rows.map(({ id }) => id))
+  return checked.flatMap(({ loaded, problem }) => (problem === null ? [] : [{ id: loaded.id, reason: problem }]))
 }
