@@ -9,6 +9,7 @@ import type { ReadBalance } from './balances/read-balance.ts'
 import type { CallContext } from './contract-calls/call-context.ts'
 import type { Metadata } from './core/messages.ts'
 import type { PrismaClient } from './generated/prisma/client.ts'
+import type { NftContext } from './nft/nft-context.ts'
 import type { Judge } from './policies/judge.ts'
 import type { PolicyContext } from './policies/manage-policies.ts'
 import type { SendContext } from './transactions/send-context.ts'
@@ -20,6 +21,8 @@ export type ApiContext = SendContext &
   CallContext &
   ArchiveWalletContext &
   OpeningContext &
+  // What an installation adds is known after the context: `compose/api.ts` puts it in.
+  Omit<NftContext, 'fundIssuer'> &
   PolicyContext & {
     readonly findWallet: FindWallet
     /** The id of the resource that this request created before, or `null`. @throws IdempotencyKeyReused */

@@ -19,11 +19,16 @@ import { findPositive } from '../balances/find-balances.ts'
 import { createReadBalance } from '../balances/read-balance.ts'
 import type { CallContext } from '../contract-calls/call-context.ts'
 import { nativeAsset } from '../core/assets.ts'
+import { createInTurn } from '../core/in-turn.ts'
 import { usdValue } from '../core/usd-value.ts'
 import { createAccept, findReplay } from '../event-log/accept.ts'
 import { readNewestBlockMs } from '../follower/cursor.ts'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import { isManagedCall, isManagedContract } from '../nft/collections/is-managed.ts'
+import { createCollectionReads } from '../nft/collections/read-collections.ts'
+import { pinOn } from '../nft/metadata/pin.ts'
+import { createAllot } from '../nft/tokens/allot.ts'
+import { createUntilVoucherSigned } from '../nft/tokens/wait-for-signature.ts'
 import { readTokensInTransfer } from '../nft/transfers/in-transfer.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { createTransactionReads } from '../transactions/read-transactions.ts'
@@ -86,6 +91,7 @@ export function createApiContext(kernel: Kernel): ComposedApi {
     describeAsset: ({ tenantId, chainId }, assetId) =>
       describeAsset({ books }, tenantId, chainOf(chainId).settings, assetId),
     waitForWallet: createWaitForWallet(kernel),
+    ...nftParts(kernel),
     isManaged: (chainId, address) => isManagedContract(pool, chainId, address),
     readBalance: composeReadBalance(kernel, { books, findWallet }),
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
@@ -153,6 +159,18 @@ function createTransferGasOf(chainOf: Kernel['chainOf']): SendContext['transferG
     const transferGas = chains.get(chainId) ?? createTransferGas(chainOf(chainId))
     chains.set(chainId, transferGas)
     return transferGas(transfer)
+  }
+}
+
+/** What of NFTs keeps state between requests. */
+function nftParts(kernel: Kernel): Pick<ApiContext, 'collections' | 'allot' | 'inTurn' | 'untilVoucherSigned' | 'pin'> {
+  const { pool, wakeUps } = kernel
+  return {
+    collections: createCollectionReads(pool),
+    allot: createAllot(pool),
+    inTurn: createInTurn(),
+    untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+    pin: pinOn(kernel),
   }
 }
 

@@ -6,7 +6,14 @@ import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
 import type { App, Routes } from '../http/request.ts'
-import type { FundIssuer } from '../nft/collections/issuer-wallet.ts'
+import { collectionRoutes } from '../nft/collections/routes.ts'
+import { metadataRoutes } from '../nft/metadata/routes.ts'
+import type { NftContext } from '../nft/nft-context.ts'
+import { walletTokenRoutes } from '../nft/ownership/routes.ts'
+import { mintRoutes } from '../nft/tokens/mint-routes.ts'
+import { tokenRoutes } from '../nft/tokens/update-routes.ts'
+import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
+import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import { pastRoutes } from '../policies/past-routes.ts'
 import { policyRoutes } from '../policies/routes.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
@@ -20,17 +27,15 @@ import { requireSealing } from '../webhooks/secrets.ts'
 import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
-import { composeNftRoutes } from './api-nft.ts'
 import { composeSwapRoutes } from './api-swaps.ts'
 import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
-import { composeMetadata } from './nft-metadata.ts'
 import { simulatedRequests } from './policy-simulation.ts'
 import { composeQuotas } from './quotas.ts'
 import { readinessChecks } from './readiness.ts'
 
 /** Additions of an installation to the API. */
-export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: FundIssuer }
+export type ApiAdditions = { readonly routes: readonly Routes[]; readonly fundIssuer: NftContext['fundIssuer'] }
 export type AddToApi = (ctx: ApiContext) => ApiAdditions
 
 const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
@@ -46,7 +51,6 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const { config, logger, metrics, clock, newId } = kernel
   const ctx = createApiContext(kernel)
   const additions = add(ctx)
-  const metadata = composeMetadata(kernel)
   const apiKeys = composeApiKeys(ctx)
   const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
   const swaps = composeSwapRoutes(ctx)
@@ -73,8 +77,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     policyRoutes(ctx),
     pastRoutes(ctx, simulatedRequests(ctx, swaps.ports)),
     quotaRoutes,
-    metadata.routes,
-    ...composeNftRoutes(ctx, metadata, additions.fundIssuer),
+    metadataRoutes(ctx),
+    ...nftRoutes({ ...ctx, fundIssuer: additions.fundIssuer }),
     ...additions.routes,
   ]
   const app = await buildApp({
@@ -94,6 +98,18 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     readiness: createReadiness([...readinessChecks(kernel), swaps.readiness], clock),
   })
   return { app, problem: feed.problem }
+}
+
+/** Those of collections, mints, vouchers, tokens and their transfers. */
+function nftRoutes(ctx: NftContext): Routes[] {
+  return [
+    collectionRoutes(ctx),
+    mintRoutes(ctx),
+    voucherRoutes(ctx),
+    tokenRoutes(ctx),
+    nftTransferRoutes(ctx),
+    walletTokenRoutes(ctx),
+  ]
 }
 
 /** At the start; afterwards `/readyz` says it. */

@@ -64,15 +64,19 @@ export function composeObservers(
   }
 }
 
-type OwnParts = {
+function observeOwn({
+  settings,
+  ports,
+  transfers,
+  balances,
+  report,
+}: {
   readonly settings: ChainClient['settings']
   readonly ports: ObservePorts
   readonly transfers: ObserveTransfersPorts
   readonly balances: Omit<ObserveBalancesPorts, 'reads'> & { readonly reads: HolderReads }
   readonly report: Pick<ReturnType<typeof createReorgReport>, 'unwound'>
-}
-
-function observeOwn({ settings, ports, transfers, balances, report }: OwnParts): BlockObserver {
+}): BlockObserver {
   const { chainId, network, environment } = settings
   const chain = { chainId, network, environment }
   const { log } = ports

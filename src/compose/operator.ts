@@ -12,8 +12,9 @@ import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
 import { findUnsound } from '../operator/stuck/find-unsound.ts'
+import { judgeLookalike } from '../transactions/judge-lookalike.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
-import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
+import { findOpenLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
@@ -36,16 +37,23 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
 
 function reconcilePorts(kernel: Kernel): ReconcilePorts {
   const { config, pool, log, leases, chainOf } = kernel
-  const lanes = createReconcileLanes({
-    pool,
+  const reconciling: Parameters<typeof reconcileLane>[0] = {
     leases,
-    log,
-    clientOf: (chainId) => chainOf(chainId).client,
     lanes: createLaneReads(pool),
     compareWith: async (told) =>
       composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
-  })
-  return { ...lanes, chains: operatorChains(kernel) }
+  }
+  const judging: Parameters<typeof judgeLookalike>[0] = {
+    log,
+    clientOf: (chainId) => chainOf(chainId).client,
+    withLane: (lane, task) => withLane(leases, lane, task),
+  }
+  return {
+    find: (only) => findOpenLanes(kernel, only),
+    reconcile: (lane) => reconcileLane(reconciling, lane),
+    judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
+    chains: operatorChains(kernel),
+  }
 }
 
 function acceptReorgPorts(kernel: Kernel): AcceptReorgPorts {

@@ -15,7 +15,7 @@ import { voucherWork } from './tokens/jobs.ts'
 import { mintAggregate } from './tokens/mint-aggregate.ts'
 import type { MintRecorded, VoucherRequested } from './tokens/mint-events.ts'
 import { observeUses, unwindUses } from './tokens/observe-uses.ts'
-import { createSignVoucher } from './tokens/sign-voucher.ts'
+import { signVoucher } from './tokens/sign-voucher.ts'
 import { tokenAggregate } from './tokens/token-aggregate.ts'
 import { nftTransferAggregate } from './transfers/aggregate.ts'
 
@@ -59,10 +59,10 @@ export const nft: Capability = {
       process: 'signer',
       concurrency: 8,
       mpcConcurrency: 12,
-      handle(needs) {
-        const signVoucher = createSignVoucher({ ...needs, problemOf: needs.problems.voucher })
-        return ({ mint_id }) => signVoucher(mint_id ?? '')
-      },
+      handle:
+        (needs) =>
+        ({ mint_id }) =>
+          signVoucher(needs, mint_id ?? ''),
     },
   ],
   observe(needs, chainId) {

@@ -32,8 +32,9 @@ import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
 import { createTransactionReads, transactionsOf } from '../../src/transactions/read-transactions.ts'
-import { createDeliveries } from '../../src/webhooks/deliveries.ts'
+import { recordAttempts } from '../../src/webhooks/deliveries.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
+import { nextDeliveries } from '../../src/webhooks/next-deliveries.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,
@@ -216,10 +217,10 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   await pool.query('ANALYZE webhook_deliveries')
   await add('one', 40_001, 50_000, 'pending')
   const { spy, noted } = noting(pool)
-  const deliveries = createDeliveries({ pool: spy, clock: Date.now, random: Math.random })
+  const ctx = { pool: spy, clock: Date.now, random: Math.random }
   t.strictSame(await findDueLines(spy, new Date()), ['one'])
   const line = { webhookId: 'one', isReplay: false }
-  const { deliveries: due } = await deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
+  const { deliveries: due } = await nextDeliveries(ctx, { line, rest: 'all', isAsked: true, isWaiting: true })
   t.equal(due.length, 256)
   const posted = {
     outcome: 'delivered',
@@ -229,7 +230,8 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
     durationMs: 1,
     retryAfterMs: null,
   } as const
-  await deliveries.record(
+  await recordAttempts(
+    ctx,
     { webhookId: 'one', isReplay: false },
     due.map((delivery) => ({ delivery, posted, isRefused: false })),
   )

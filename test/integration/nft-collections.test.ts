@@ -168,7 +168,7 @@ t.test('without funds, or without metadata on IPFS, no collection is created', a
   ])
   t.equal((await poor.calls.pool.query('SELECT FROM nft_collections')).rowCount, 0)
   const unpinned = await withNftApi(t, {
-    pinMetadata: async () => {
+    pin: async () => {
       throw new Unavailable('ipfs_unavailable', 'The IPFS node does not answer.')
     },
   })

@@ -1,11 +1,10 @@
 /** Pinning on a real PostgreSQL, against a server with Kubo's protocol that hashes with IPFS' own importer. */
 import t, { type Test } from 'tap'
 import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
-import { createKuboNode } from '../../src/nft/metadata/kubo.ts'
-import { createPin, type PinOutcome } from '../../src/nft/metadata/pin.ts'
-import { createPinMetadata } from '../../src/nft/metadata/pin-metadata.ts'
+import { type PinOutcome, pinOn } from '../../src/nft/metadata/pin.ts'
+import { pinMetadata } from '../../src/nft/metadata/pin-metadata.ts'
 import { countPendingPins } from '../../src/nft/metadata/pin-rows.ts'
-import { createRepin } from '../../src/nft/metadata/repin.ts'
+import { repin } from '../../src/nft/metadata/repin.ts'
 import { type KuboFault, startKubo, type TestKubo } from '../support/kubo.ts'
 import { withLog } from '../support/log.ts'
 
@@ -20,7 +19,12 @@ async function withPins(t: Test, settings: Parameters<typeof startKubo>[1] = {},
   const outcomes: PinOutcome[] = []
   let now = Date.parse('2026-01-01T00:00:00.000Z')
   const clock = () => now
-  const pin = createPin(createKuboNode({ url: kubo.url, authorization }), ({ outcome }) => outcomes.push(outcome))
+  const pin = pinOn({
+    config: { ipfs: { url: kubo.url, authorization } },
+    metrics: { observePin: ({ outcome }) => outcomes.push(outcome) },
+  })
+  if (pin === null) throw new Error('there is a node')
+  const ctx = { pool, pin, clock }
   const mint = async (contents: ReturnType<typeof tokens>) => {
     const rows = contents.flatMap((content) => contentRows(content, new Date(now).toISOString()))
     await log.append({ changes: [], rows })
@@ -38,10 +42,10 @@ async function withPins(t: Test, settings: Parameters<typeof startKubo>[1] = {},
     pass: (ms: number) => {
       now += ms
     },
-    pinMetadata: createPinMetadata({ pool, pin, clock }),
+    pinMetadata: (contents: Parameters<typeof pinMetadata>[1]) => pinMetadata(ctx, contents),
     /** Gives up soon, for nodes that never complete a response. */
-    pinMetadataSoon: createPinMetadata({ pool, pin, clock, deadlineMs: 1_000 }),
-    repin: () => createRepin({ pool, pin, clock })(new AbortController().signal),
+    pinMetadataSoon: (contents: Parameters<typeof pinMetadata>[1]) => pinMetadata(ctx, contents, 1_000),
+    repin: () => repin(ctx, new AbortController().signal),
   }
 }
 
@@ -132,8 +136,7 @@ t.test(
 
 t.test('without an IPFS node nothing is pinned, and everything is once there is one', async (t: Test) => {
   const { kubo, pool, mint, repin, pinRow } = await withPins(t)
-  const noNode = createPinMetadata({ pool, pin: null, clock: Date.now })
-  await noNode(tokens(150))
+  await pinMetadata({ pool, pin: null, clock: Date.now }, tokens(150))
   await mint(tokens(150))
   t.equal(await countPendingPins(pool), 150)
   t.equal(await repin(), 150)
@@ -180,11 +183,13 @@ t.test('a stop ends the work between two pieces without a failure', async (t: Te
   const { kubo, pool, mint, outcomes } = await withPins(t, { answerAfterMs: 20 })
   await mint(tokens(40))
   const stop = new AbortController()
-  const pin = createPin(createKuboNode({ url: kubo.url, authorization: null }), ({ outcome }) => {
+  const observePin = ({ outcome }: { readonly outcome: PinOutcome }) => {
     outcomes.push(outcome)
     if (outcomes.length === 8) stop.abort()
-  })
-  await createRepin({ pool, pin, clock: Date.now })(stop.signal)
+  }
+  const pin = pinOn({ config: { ipfs: { url: kubo.url, authorization: null } }, metrics: { observePin } })
+  if (pin === null) throw new Error('there is a node')
+  await repin({ pool, pin, clock: Date.now }, stop.signal)
   t.ok(kubo.requests() < 20, `the stop ends the work early: ${kubo.requests()} requests`)
   const { rows } = await pool.query('SELECT count(*)::int AS n FROM nft_pins WHERE pinned_at IS NOT NULL')
   t.ok(rows[0].n >= 8, 'every confirmed pin is recorded')

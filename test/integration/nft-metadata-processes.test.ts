@@ -3,9 +3,10 @@ import t, { type Test } from 'tap'
 import { composeApi } from '../../src/compose/api.ts'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel } from '../../src/compose/kernel.ts'
-import { composeMetadata } from '../../src/compose/nft-metadata.ts'
 import { loadConfig } from '../../src/config.ts'
-import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
+import { contentOf, contentRows, metadataUri } from '../../src/nft/metadata/content.ts'
+import { pinOn } from '../../src/nft/metadata/pin.ts'
+import { pinMetadata } from '../../src/nft/metadata/pin-metadata.ts'
 import { startKubo } from '../support/kubo.ts'
 import { withDatabase } from '../support/postgres.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -72,13 +73,13 @@ t.test('the API serves metadata without a key, and pins metadata on the configur
     await app.close()
     await kernel.close()
   })
-  const { pinMetadata, metadataUri } = composeMetadata(kernel)
-  await pinMetadata([FIRST])
+  const ctx = { ...kernel, pin: pinOn(kernel) }
+  await pinMetadata(ctx, [FIRST])
   t.strictSame([...kubo.pinned.keys()], [FIRST.cid])
   await kernel.log.append({ changes: [], rows: contentRows(FIRST, NOW) })
-  const answer = await app.inject({ url: new URL(metadataUri(FIRST.cid)).pathname })
+  const answer = await app.inject({ url: new URL(metadataUri(kernel.config.metadataBaseUrl, FIRST.cid)).pathname })
   t.equal(answer.statusCode, 200)
   t.equal(answer.payload, FIRST.text)
   await kubo.stop()
-  await t.rejects(pinMetadata(CONTENT), { code: 'ipfs_unavailable' })
+  await t.rejects(pinMetadata(ctx, CONTENT), { code: 'ipfs_unavailable' })
 })

@@ -6,7 +6,6 @@ import { CID } from 'multiformats/cid'
 import t, { type Test } from 'tap'
 import { digestOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf, contentRows } from '../../src/nft/metadata/content.ts'
-import { createReadContent } from '../../src/nft/metadata/read-content.ts'
 import { metadataRoutes } from '../../src/nft/metadata/routes.ts'
 import { startTestApp } from '../support/http.ts'
 import { withLog } from '../support/log.ts'
@@ -26,7 +25,7 @@ const NEVER_MINTED = 'bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6a
 async function withRoute(t: Test, settings = {}) {
   const test = await withLog(t)
   const { app } = await startTestApp({
-    routes: metadataRoutes({ readContent: createReadContent(test.pool) }),
+    routes: metadataRoutes(test),
     settings,
     clock: () => 0,
   })

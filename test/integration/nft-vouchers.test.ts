@@ -5,7 +5,7 @@ import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { voucherWork } from '../../src/nft/tokens/jobs.ts'
-import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
+import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
 import { type Answer, told } from '../support/http.ts'
@@ -213,9 +213,9 @@ t.test('a repeated signature job changes nothing, and a lost one is found', asyn
   const { calls, lazy, read } = await withLazy(t)
   const { mint_id, voucher } = dataOf(await lazy())
   const walletOf = () => Promise.reject(new Error('a voucher that is signed asks for no key'))
-  const sign = createSignVoucher({ log: calls.log, signer: testSigner(), walletOf, problemOf: async () => null })
+  const signing = { log: calls.log, signer: testSigner(), walletOf, problems: { voucher: async () => null } }
   const before = await calls.log.heads([`mint-${mint_id}`])
-  await sign(String(mint_id))
+  await signVoucher(signing, String(mint_id))
   t.strictSame(await calls.log.heads([`mint-${mint_id}`]), before)
   t.equal((await read(mint_id)).voucher.signature, voucher.signature)
   t.strictSame(await voucherWork.findQuiet(calls.pool, new Date(Date.now() + 60_000), 10), [])

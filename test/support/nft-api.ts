@@ -5,20 +5,18 @@
 import type { Test } from 'tap'
 import { type Fork, rulesOf } from '../../src/chain/forks.ts'
 import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { composeTokenRoutes } from '../../src/compose/api-nft.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { createInTurn } from '../../src/core/in-turn.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
-import { createIssuerWallet } from '../../src/nft/collections/issuer-wallet.ts'
 import { createCollectionReads } from '../../src/nft/collections/read-collections.ts'
-import { createRequestCollection } from '../../src/nft/collections/request-collection.ts'
 import { collectionRoutes } from '../../src/nft/collections/routes.ts'
-import { createOwnersOf } from '../../src/nft/ownership/owners-of.ts'
+import type { Pin } from '../../src/nft/metadata/pin.ts'
+import type { NftContext } from '../../src/nft/nft-context.ts'
 import { createAllot } from '../../src/nft/tokens/allot.ts'
 import { mintRoutes } from '../../src/nft/tokens/mint-routes.ts'
-import { createMintTokens } from '../../src/nft/tokens/mint-tokens.ts'
-import { createMintReads } from '../../src/nft/tokens/read-mints.ts'
+import { tokenRoutes } from '../../src/nft/tokens/update-routes.ts'
+import { voucherRoutes } from '../../src/nft/tokens/voucher-routes.ts'
 import { createUntilVoucherSigned } from '../../src/nft/tokens/wait-for-signature.ts'
-import { createWarnOfRecipients } from '../../src/nft/tokens/warn-of-recipients.ts'
 import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
 import { type Calls, withCalls } from './calls.ts'
 import { type Answer, KEYS, startTestApp } from './http.ts'
@@ -57,8 +55,8 @@ export type NftApiOptions = {
   /** The rules of the chain; those of Osaka by default. */
   readonly fork?: Fork
   readonly maxTransactionGas?: bigint
-  /** Replaces pinning, for contents that cannot be pinned. */
-  readonly pinMetadata?: () => Promise<void>
+  /** Of an IPFS node; there is none by default. */
+  readonly pin?: Pin
   /** The initial funds of an issuer wallet, in wei. */
   readonly issuerFunds?: bigint
 }
@@ -87,69 +85,40 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
 /** One API process. Another one on the same database shares nothing else with it. */
 export function routesOf(calls: Calls, options: NftApiOptions) {
   const { pool, log, wakeUps, ports } = calls
-  const { pinMetadata = async () => undefined, hasFactory = true, issuerFunds = 10n ** 24n } = options
-  const { standing = new Set(), fork = 'osaka' } = options
-  const reads = createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 })
-  const collections = createCollectionReads(pool)
-  const accept = createAccept({ log, pool, newId })
-  const issuerWallet = createIssuerWallet(calls, ({ walletId, network }) => calls.fund(walletId, network, issuerFunds))
-  const requestCollection = createRequestCollection({
+  const { pin = null, hasFactory = true, issuerFunds = 10n ** 24n } = options
+  const { standing = new Set(), fork = 'osaka', maxTransactionGas } = options
+  const hasCode = (address: string) =>
+    address === FACTORY_ADDRESS ? hasFactory : !STEPS.includes(address) || standing.has(address)
+  const ctx: NftContext = {
+    ...calls,
     ...ports,
+    log,
+    clock: Date.now,
+    config: { mpc: null, metadataBaseUrl: null, signWaitMs: 0 },
     gasRules: async () => rulesOf(fork),
-    accept,
-    newId,
-    pool,
-    issuerWallet,
-    pinMetadata,
-    metadataBase: 'ipfs://',
-    codeOf: () => ({
-      haveCode: async (addresses) =>
-        addresses.map((one) => (one === FACTORY_ADDRESS ? hasFactory : !STEPS.includes(one) || standing.has(one))),
+    accept: createAccept({ log, pool, newId }),
+    chainOf: () => ({
+      code: { haveCode: async (addresses) => addresses.map(hasCode) },
+      foreign: { batch: async (asked) => asked.map(receiverSays), call: async () => null },
     }),
-  })
-  const { maxTransactionGas } = options
-  const gas = maxTransactionGas === undefined ? {} : { maxTransactionGas }
-  const mintTokens = createMintTokens({
-    ...ports,
-    accept,
-    newId,
-    collections,
-    pinMetadata,
-    judgeVoucher: async () => ({}),
+    transactions: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
+    collections: createCollectionReads(pool),
     allot: createAllot(pool),
-    ...gas,
-  })
-  const warnOfRecipients = createWarnOfRecipients(
-    () => async (deliveries) => deliveries.map(({ to }) => to !== DEAF_CONTRACT),
-  )
-  const { untilMined } = reads
-  const mints = createMintReads(pool)
-  const ownersOf = createOwnersOf(pool)
-  const routes = [
-    collectionRoutes({ requestCollection, reads: collections, untilMined }),
-    mintRoutes({
-      mintTokens,
-      reads: mints,
-      collections,
-      untilMined,
-      untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
-      signWaitMs: 0,
-      warnOfRecipients,
-      ownersOf,
-    }),
-    ...composeTokenRoutes(calls, {
-      ...ports,
-      log,
-      accept,
-      newId,
-      collections,
-      mints,
-      ownersOf,
-      pinMetadata,
-      untilMined,
-    }),
-  ]
+    inTurn: createInTurn(),
+    untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+    pin,
+    judge: { voucher: async () => ({}) },
+    fundIssuer: ({ walletId, network }) => calls.fund(walletId, network, issuerFunds),
+    ...(maxTransactionGas === undefined ? {} : { maxTransactionGas }),
+  }
+  const routes = [collectionRoutes(ctx), mintRoutes(ctx), voucherRoutes(ctx), tokenRoutes(ctx)]
   return (app: Parameters<(typeof routes)[number]>[0]) => {
     for (const add of routes) add(app)
   }
+}
+
+/** Every receiver answers with the selector that it was asked with, but one. */
+function receiverSays({ params: [call] }: { readonly params: readonly unknown[] }) {
+  const { to, data } = call as { readonly to: string; readonly data: string }
+  return { ok: true as const, value: to === DEAF_CONTRACT ? '0x' : data.slice(0, 10).padEnd(66, '0') }
 }

@@ -16,7 +16,7 @@ import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createHdSigner } from '../../src/keys/hd.ts'
 import type { KeyMaker, Signer } from '../../src/keys/signer.ts'
 import { voucherWork } from '../../src/nft/tokens/jobs.ts'
-import { createSignVoucher } from '../../src/nft/tokens/sign-voucher.ts'
+import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { signatureWork } from '../../src/signatures/capability.ts'
 import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
 import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
@@ -144,13 +144,13 @@ export async function makeWallet(
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, makeHdWallet } = parts
   const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
-  const signVoucher = createSignVoucher({ log, signer: testSigner(), walletOf, problemOf: async () => null })
+  const voucher = { log, signer: testSigner(), walletOf, problems: { voucher: async () => null } }
   const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null })
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {
     for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
-      for (const { data } of batch.events.flatMap(voucherWork.jobsOf)) await signVoucher(data.mint_id ?? '')
+      for (const { data } of batch.events.flatMap(voucherWork.jobsOf)) await signVoucher(voucher, data.mint_id ?? '')
       for (const { data } of batch.events.flatMap(signatureWork.jobsOf)) await signRecorded(data.signature_id ?? '')
       for (const { queue, data } of batch.events.flatMap(walletWork.jobsOf)) {
         if (queue === 'wallet') await makeHdWallet(data.wallet_id ?? '')

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { importBytes } from 'ipfs-unixfs-importer'
 import t from 'tap'
 import { canonicalCid, cidOf, cidOfDigest, digestOf } from '../../src/nft/metadata/cid.ts'
-import { contentOf, contentRows, MAX_CONTENT_BYTES } from '../../src/nft/metadata/content.ts'
-import { createMetadataUri } from '../../src/nft/metadata/metadata-uri.ts'
+import { contentOf, contentRows, MAX_CONTENT_BYTES, metadataUri } from '../../src/nft/metadata/content.ts'
 import { refusal } from '../support/refusal.ts'
 
 const LIGHTHOUSE = {
@@ -117,6 +116,6 @@ t.test('the rows of content keep it readable and make it due to be pinned', asyn
 })
 
 t.test('the address of metadata is on IPFS, or below the base that was set', async (t) => {
-  t.equal(createMetadataUri(null)('bafkrei1'), 'ipfs://bafkrei1')
-  t.equal(createMetadataUri('https://nft.example/m/')('bafkrei1'), 'https://nft.example/m/bafkrei1')
+  t.equal(metadataUri(null, 'bafkrei1'), 'ipfs://bafkrei1')
+  t.equal(metadataUri('https://nft.example/m/', 'bafkrei1'), 'https://nft.example/m/bafkrei1')
 })

@@ -12,7 +12,7 @@ import type { HeldToken } from '../../src/nft/transfers/find-holdings.ts'
 import { planCalls } from '../../src/nft/transfers/plan-calls.ts'
 import { type NftTransferRequest, readFields } from '../../src/nft/transfers/read-fields.ts'
 import { requireHeld } from '../../src/nft/transfers/require-held.ts'
-import { type SimulationPorts, simulate } from '../../src/nft/transfers/simulate.ts'
+import { simulate } from '../../src/nft/transfers/simulate.ts'
 import { toTransferView } from '../../src/nft/transfers/view.ts'
 import { OSAKA } from '../support/gas.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -184,17 +184,17 @@ t.test('a receiver that reverts with the error of the collection says nothing ab
   const balance = (units: number) => ({ ok: true as const, value: `0x${units.toString(16).padStart(64, '0')}` })
   const reverted = { ok: false as const, error: { code: 3, message: 'execution reverted', data: lie } }
   const tried = (units: number) => {
-    const client = {
+    const foreign = {
       batch: async (calls: readonly { readonly params: readonly unknown[] }[]) =>
         calls.map(({ params: [call] }) =>
           (call as { data: string }).data.startsWith('0x00fdd58e') ? balance(units) : reverted,
         ),
     }
-    const ports = { client, code: { haveCode: async () => [true] } } as unknown as SimulationPorts
+    const chain = { foreign, code: { haveCode: async () => [true] } } as unknown as Parameters<typeof simulate>[0]
     const request = { collectionId: 'col_1', from, transferType: 'SAFE' as const, items: [] }
     const call = { to, items: [0], data: '0x01020304', gasLimit: 100_000n, dependsOn: null }
     const fields = { from, items: [{ tokenId: '1', to, amount: 1n }] }
-    return simulate(ports, request, fields, { contract: to, standard: 'ERC1155' }, [call])
+    return simulate(chain, request, fields, { contract: to, standard: 'ERC1155' }, [call])
   }
   const refused = (units: number) => tried(units).catch((error: unknown) => error)
   matchExactly(t, await refused(5), { items: [{ field: 'to', code: 'unsafe_recipient' }] })

@@ -4,70 +4,57 @@
  */
 import type { Pool } from 'pg'
 import { Conflict, Unavailable } from '../../core/errors.ts'
-import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import { type OpeningContext, requestWallet } from '../../wallets/request-wallet.ts'
+import { requestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import { DEFAULT_ADDRESS_WAIT_MS } from '../../wallets/wait-for-wallet.ts'
-
-export type Issuer = { readonly walletId: string; readonly address: string; readonly network: Network }
-
-/** Funds an issuer wallet for gas, on local chains. `null` elsewhere. */
-export type FundIssuer = ((issuer: Issuer) => Promise<void>) | null
+import type { Issuer, NftContext } from '../nft-context.ts'
 
 /**
- * The id of the issuer wallet, which has an address.
+ * The id of the issuer wallet, which has an address. Requests of an owner for the same wallet are kept in turn.
  *
  * @param metadata of the request that needs it; its idempotency key belongs to another resource and is left out
  * @throws ValidationFailed `network_not_configured`; Unavailable `signer_unavailable`; Conflict `external_id_taken`
  */
-export type IssuerWallet = (owner: Owner, network: Network, metadata: Metadata) => Promise<string>
+export function issuerWallet(ctx: NftContext, owner: Owner, network: Network, metadata: Metadata): Promise<string> {
+  return ctx.inTurn(`${owner.tenantId} ${externalIdOf(owner, network)}`, async () => {
+    const found = await find(ctx.pool, owner, network)
+    const issuer = found?.address
+      ? { ...found, address: found.address, network }
+      : await make(ctx, owner, network, metadata)
+    await ctx.fundIssuer?.(issuer)
+    return issuer.walletId
+  })
+}
 
-/** Keeps the requests of an owner for the same wallet in turn: made once. */
-export function createIssuerWallet(ctx: OpeningContext, fund: FundIssuer): IssuerWallet {
-  const { pool } = ctx
+async function make(ctx: NftContext, owner: Owner, network: Network, metadata: Metadata): Promise<Issuer> {
+  const { environment } = owner
+  const chainId = ctx.chains.get({ network, environment }).settings.chainId
+  const externalId = externalIdOf(owner, network)
+  const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId, mpc: null } as const
+  const { idempotency: _, ...own } = metadata
   // Issuer wallets are hd wallets, whatever the terms of mpc wallets are.
-  const asking = { ...ctx, config: { mpc: null } }
-  const inTurn = createInTurn()
-
-  async function make(owner: Owner, network: Network, metadata: Metadata): Promise<Issuer> {
-    const { environment } = owner
-    const chainId = ctx.chains.get({ network, environment }).settings.chainId
-    const externalId = externalIdOf(owner, network)
-    const wanted = { type: 'hd', network, environment, chainId, label: 'NFT issuer', externalId, mpc: null } as const
-    const { idempotency: _, ...own } = metadata
-    const id = await requestWallet(asking, wanted, { metadata: own }).then(
-      (opened) => opened.id,
-      async (error) => {
-        if (!(error instanceof Conflict)) throw error
-        // Another process created it at the same time, or another wallet of the tenant has its external_id.
-        const found = await find(pool, owner, network)
-        if (found === null) throw nameTaken(externalId)
-        return found.walletId
-      },
+  const id = await requestWallet({ ...ctx, config: { mpc: null } }, wanted, { metadata: own }).then(
+    (opened) => opened.id,
+    async (error) => {
+      if (!(error instanceof Conflict)) throw error
+      // Another process created it at the same time, or another wallet of the tenant has its external_id.
+      const found = await find(ctx.pool, owner, network)
+      if (found === null) throw nameTaken(externalId)
+      return found.walletId
+    },
+  )
+  const made = await ctx.waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
+  if (made === null) {
+    throw new Unavailable(
+      'signer_unavailable',
+      `The issuer wallet ${id} has no address yet, because no signer has created its key: try again later.`,
     )
-    const made = await ctx.waitForWallet(id, DEFAULT_ADDRESS_WAIT_MS[wanted.type])
-    if (made === null) {
-      throw new Unavailable(
-        'signer_unavailable',
-        `The issuer wallet ${id} has no address yet, because no signer has created its key: try again later.`,
-      )
-    }
-    return { walletId: id, address: made.address, network }
   }
-
-  return (owner, network, metadata) =>
-    inTurn(`${owner.tenantId} ${externalIdOf(owner, network)}`, async () => {
-      const found = await find(pool, owner, network)
-      const issuer = found?.address
-        ? { ...found, address: found.address, network }
-        : await make(owner, network, metadata)
-      await fund?.(issuer)
-      return issuer.walletId
-    })
+  return { walletId: id, address: made.address, network }
 }
 
 function nameTaken(externalId: string): Conflict {

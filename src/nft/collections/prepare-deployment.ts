@@ -3,8 +3,6 @@
  * missing, it is deployed first, by a transaction of the same wallet: whoever else deploys it, and whether they can pay,
  * holds nothing up.
  */
-import type { Pool } from 'pg'
-import type { CodeLookup } from '../../chain/code.ts'
 import { ensureFactory } from '../../chain/ensure-factory.ts'
 import { type GasRules, MAX_EXECUTION_GAS } from '../../chain/forks.ts'
 import {
@@ -27,14 +25,10 @@ import type { Owner } from '../../core/tenants.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
-import type { PrepareContext, Sender } from '../../transactions/send-context.ts'
+import type { Sender } from '../../transactions/send-context.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
+import type { NftContext } from '../nft-context.ts'
 import { FAILED_IN_SQL } from '../outcome.ts'
-
-export type DeploymentPorts = PrepareContext & {
-  readonly pool: Pool
-  readonly codeOf: (chainId: number) => CodeLookup
-}
 
 export type Deployment = {
   readonly owner: Owner
@@ -51,12 +45,12 @@ export type Deployment = {
  * @throws Unavailable when no node answered
  */
 export async function findFactory(
-  { codeOf, gasRules }: DeploymentPorts,
+  { chainOf, gasRules }: NftContext,
   chainId: number,
   standard: TokenStandard,
 ): Promise<{ readonly kind: FactoryKind; readonly hasFactory: boolean; readonly hasImplementation: boolean }> {
   const places = [FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS[standard]]
-  const [whole = false, steps = false, implementation = false] = await codeOf(chainId).haveCode(places)
+  const [whole = false, steps = false, implementation = false] = await chainOf(chainId).code.haveCode(places)
   if (whole) return { kind: 'WHOLE', hasFactory: true, hasImplementation: true }
   const { nft } = await gasRules(chainId)
   const kind = steps || nft.wholeFactory > MAX_EXECUTION_GAS ? 'STEPS' : 'WHOLE'
@@ -75,33 +69,33 @@ export type PreparedDeployment = {
  * @throws ChainRefused `deployment_proxy_missing` when nothing can be deployed on the chain; errors of `prepareCall`
  */
 export async function prepareDeployment(
-  ports: DeploymentPorts,
+  ctx: NftContext,
   deployment: Deployment,
   metadata: Metadata,
 ): Promise<PreparedDeployment> {
   const { owner, sender, collectionId, config, salt } = deployment
   const { chainId } = sender
-  const rules = await ports.gasRules(chainId)
+  const rules = await ctx.gasRules(chainId)
   const common = {
     owner,
     walletId: sender.walletId,
     kind: 'CollectionDeployRequested',
     subject: { type: 'collection', id: collectionId },
   } as const
-  const { kind, hasFactory, hasImplementation } = await findFactory(ports, chainId, config.standard)
+  const { kind, hasFactory, hasImplementation } = await findFactory(ctx, chainId, config.standard)
   const before: PreparedTransaction[] = []
   // The collection is part 0, whatever has to be deployed before it.
   const first = async (call: ContractRequest, gasLimit: bigint, dependsOn: string | null) => {
     const request = { ...common, ...call, gasLimit, dependsOn, part: before.length + 1 }
-    const one = await prepareCall(ports, request, metadata)
+    const one = await prepareCall(ctx, request, metadata)
     before.push(one)
     return one.transactionId
   }
   let dependsOn: string | null = null
   if (!hasFactory) {
-    dependsOn = await findFactoryDeployment(ports, sender.walletId, kind)
+    dependsOn = await findFactoryDeployment(ctx, sender.walletId, kind)
     if (dependsOn === null) {
-      await requireProxy(ports, sender)
+      await requireProxy(ctx, sender)
       const call = ensureFactory(kind, salt)
       dependsOn = await first(call, factoryGas(rules, kind, call), null)
     }
@@ -109,11 +103,11 @@ export async function prepareDeployment(
   if (!hasImplementation) {
     const gas = contractGas(rules, createImplementation(config.standard).data)
     dependsOn =
-      (await findImplementation(ports, sender.walletId, config.standard)) ??
+      (await findImplementation(ctx, sender.walletId, config.standard)) ??
       (await first(createImplementation(config.standard), gas, dependsOn))
   }
   const request = { ...common, ...deployCollection(config, salt, kind), gasLimit: deployGas(rules, config), dependsOn }
-  return { prepared: [...before, await prepareCall(ports, request, metadata)], kind }
+  return { prepared: [...before, await prepareCall(ctx, request, metadata)], kind }
 }
 
 /** With the contract without code that has it created. */
@@ -127,7 +121,7 @@ function factoryGas(rules: GasRules, kind: FactoryKind, { data }: ContractReques
  * that it was made for calls the factory that it deploys.
  */
 async function findFactoryDeployment(
-  { pool }: DeploymentPorts,
+  { pool }: NftContext,
   walletId: string,
   kind: FactoryKind,
 ): Promise<string | null> {
@@ -147,7 +141,7 @@ async function findFactoryDeployment(
 
 /** The same for an implementation: a call of the factory that is not the deployment of its collection. */
 async function findImplementation(
-  { pool }: DeploymentPorts,
+  { pool }: NftContext,
   walletId: string,
   standard: TokenStandard,
 ): Promise<string | null> {
@@ -164,8 +158,8 @@ async function findImplementation(
   return rows[0]?.transaction_id ?? null
 }
 
-async function requireProxy({ codeOf }: DeploymentPorts, { chainId, network }: Sender): Promise<void> {
-  const [stands] = await codeOf(chainId).haveCode([DEPLOYMENT_PROXY])
+async function requireProxy({ chainOf }: NftContext, { chainId, network }: Sender): Promise<void> {
+  const [stands] = await chainOf(chainId).code.haveCode([DEPLOYMENT_PROXY])
   if (stands) return
   throw new ChainRefused(
     'deployment_proxy_missing',

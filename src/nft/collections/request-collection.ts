@@ -5,21 +5,21 @@
 import { parseRecipient } from '../../chain/address.ts'
 import { type CollectionConfig, collectionSalt, predictCollectionAddress } from '../../chain/nft-collection.ts'
 import { ValidationFailed } from '../../core/errors.ts'
-import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
-import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { findPayer } from '../../transactions/prepare-transaction.ts'
 import type { Sender } from '../../transactions/send-context.ts'
-import { type Content, contentOf } from '../metadata/content.ts'
-import type { PinMetadata } from '../metadata/pin-metadata.ts'
+import { type Content, contentOf, metadataUri } from '../metadata/content.ts'
+import { pinMetadata } from '../metadata/pin-metadata.ts'
+import type { NftContext } from '../nft-context.ts'
 import { collectionAggregate } from './aggregate.ts'
 import { requireFit } from './decider.ts'
 import type { Collection, CollectionType, PublishedCollection, Standard } from './events.ts'
-import type { IssuerWallet } from './issuer-wallet.ts'
-import { type DeploymentPorts, findFactory, prepareDeployment } from './prepare-deployment.ts'
+import { issuerWallet } from './issuer-wallet.ts'
+import { findFactory, prepareDeployment } from './prepare-deployment.ts'
 
 export type CollectionRequest = {
   readonly name: string
@@ -41,53 +41,42 @@ export type CollectionRequest = {
   readonly transferable: boolean
 }
 
-export type RequestCollectionPorts = DeploymentPorts & {
-  readonly accept: Accept
-  readonly issuerWallet: IssuerWallet
-  readonly pinMetadata: PinMetadata
-  /** The prefix of a CID: `ipfs://` unless the operator configured another. */
-  readonly metadataBase: string
-}
-
 /**
  * @throws ValidationFailed (a field, `watch_only`, `network_not_configured`, `network_mismatch`), NotFound and
  *   PermissionDenied for the wallet, Conflict `wallet_archived`, InsufficientFunds, IdempotencyKeyReused, ChainRefused,
  *   Unavailable
  */
-export type RequestCollection = (
+export function requestCollection(
+  ctx: NftContext,
   request: CollectionRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Accepted>
-
-export function createRequestCollection(ports: RequestCollectionPorts): RequestCollection {
-  const inTurn = createInTurn()
-  return (request, metadata, environment) =>
-    ports.accept(metadata, async (append) => {
-      const owner = { tenantId: metadata.tenantId, environment }
-      requireFit(request)
-      const recipient = request.royaltyRecipient && parseRecipient(request.royaltyRecipient, 'royalty_recipient')
-      const sender = await findOwner(ports, request, owner, metadata)
-      const document = documentOf(request)
-      const content = contentOf(document)
-      await ports.pinMetadata([content])
-      const wanted = { ...request, royaltyRecipient: recipient, document, content }
-      const record = () => recordCollection(ports, wanted, { owner, sender, metadata }, append)
-      // Of two concurrent first collections of a wallet, the second waits for the first one's factory and deploys none
-      // itself.
-      const { hasFactory, hasImplementation } = await findFactory(ports, sender.chainId, request.standard)
-      return hasFactory && hasImplementation ? record() : inTurn(sender.walletId, record)
-    })
+): Promise<Accepted> {
+  return ctx.accept(metadata, async (append) => {
+    const owner = { tenantId: metadata.tenantId, environment }
+    requireFit(request)
+    const recipient = request.royaltyRecipient && parseRecipient(request.royaltyRecipient, 'royalty_recipient')
+    const sender = await findOwner(ctx, request, owner, metadata)
+    const document = documentOf(request)
+    const content = contentOf(document)
+    await pinMetadata(ctx, [content])
+    const wanted = { ...request, royaltyRecipient: recipient, document, content }
+    const record = () => recordCollection(ctx, wanted, { owner, sender, metadata }, append)
+    // Of two concurrent first collections of a wallet, the second waits for the first one's factory and deploys none
+    // itself.
+    const { hasFactory, hasImplementation } = await findFactory(ctx, sender.chainId, request.standard)
+    return hasFactory && hasImplementation ? record() : ctx.inTurn(sender.walletId, record)
+  })
 }
 
 async function findOwner(
-  ports: RequestCollectionPorts,
+  ctx: NftContext,
   { walletId, network }: CollectionRequest,
   owner: Owner,
   metadata: Metadata,
 ): Promise<Sender> {
-  const payer = walletId ?? (await ports.issuerWallet(owner, network ?? 'ethereum', metadata))
-  const sender = await findPayer(ports, owner, payer)
+  const payer = walletId ?? (await issuerWallet(ctx, owner, network ?? 'ethereum', metadata))
+  const sender = await findPayer(ctx, owner, payer)
   if (network === null || sender.network === network) return sender
   throw ValidationFailed.field(
     'network',
@@ -109,16 +98,17 @@ function documentOf({ name, symbol, description, image, externalUrl }: Collectio
 type Wanted = CollectionRequest & { readonly document: PublishedCollection; readonly content: Content }
 
 async function recordCollection(
-  ports: RequestCollectionPorts,
+  ctx: NftContext,
   wanted: Wanted,
   { owner, sender, metadata }: { readonly owner: Owner; readonly sender: Sender; readonly metadata: Metadata },
   append: AppendPrepared,
 ): Promise<Accepted> {
-  const { log, newId, metadataBase } = ports
+  const { log, newId } = ctx
+  const metadataBase = metadataUri(ctx.config.metadataBaseUrl, '')
   const collectionId = newId('collection')
   const salt = collectionSalt(collectionId)
   const config = configOf(wanted, sender, metadataBase)
-  const { prepared, kind } = await prepareDeployment(ports, { owner, sender, collectionId, config, salt }, metadata)
+  const { prepared, kind } = await prepareDeployment(ctx, { owner, sender, collectionId, config, salt }, metadata)
   const deployment = prepared.at(-1)
   if (deployment === undefined) throw new Error('the last call deploys the collection')
   const requestedAt = log.now()

@@ -6,17 +6,11 @@ import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
-import type { TransactionReads } from '../../transactions/read-transactions.ts'
-import type { CollectionReads, CollectionRow } from './read-collections.ts'
-import type { CollectionRequest, RequestCollection } from './request-collection.ts'
+import type { NftContext } from '../nft-context.ts'
+import type { CollectionRow } from './read-collections.ts'
+import { type CollectionRequest, requestCollection } from './request-collection.ts'
 import { collectionPageSchema, collectionParams, collectionSchema, createBody, listQuery } from './schemas.ts'
 import { collectionStatus, toCollectionView } from './view.ts'
-
-export type CollectionRoutePorts = {
-  readonly requestCollection: RequestCollection
-  readonly reads: CollectionReads
-  readonly untilMined: TransactionReads['untilMined']
-}
 
 /** Default time that a response waits for the block, ms. */
 export const MINED_WAIT_MS = 15_000
@@ -56,7 +50,8 @@ const detail = {
   response: { 200: successOf(collectionSchema, 'The collection.') },
 }
 
-export function collectionRoutes({ requestCollection, reads, untilMined }: CollectionRoutePorts): Routes {
+export function collectionRoutes(ctx: NftContext): Routes {
+  const { collections } = ctx
   return (app) => {
     app.post(
       '/v1/nft/collections/create',
@@ -78,13 +73,13 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
       (request, reply) => {
         const owner = request.caller
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestCollection(toRequest(request.body), metadata, owner.environment),
+          accept: (metadata) => requestCollection(ctx, toRequest(request.body), metadata, owner.environment),
           async answer({ id }, waitMs, over) {
-            let row = await reads.read(owner, id)
+            let row = await collections.read(owner, id)
             const limitMs = waitMs ?? MINED_WAIT_MS
             if (collectionStatus(row) === 'DEPLOYING' && limitMs > 0) {
-              await untilMined(row.transaction_id, limitMs, over)
-              row = await reads.read(owner, id)
+              await ctx.transactions.untilMined(row.transaction_id, limitMs, over)
+              row = await collections.read(owner, id)
             }
             return { code: collectionStatus(row) === 'DEPLOYED' ? 201 : 202, view: toCollectionView(row) }
           },
@@ -95,7 +90,7 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
     app.get('/v1/nft/collections', { schema: list, config: { scope: 'nft:read' } }, async (request) => {
       const { limit, cursor, collection_type: collectionType, wallet_id: walletId, ...filter } = request.query
       const [before] = cursor === undefined ? [] : decodeCursor('collections', 1, cursor)
-      const found = await reads.list(request.caller, {
+      const found = await collections.list(request.caller, {
         ...filter,
         collectionType,
         walletId,
@@ -107,7 +102,7 @@ export function collectionRoutes({ requestCollection, reads, untilMined }: Colle
     })
 
     app.get('/v1/nft/collections/:collection_id', { schema: detail, config: { scope: 'nft:read' } }, async (request) =>
-      success(toCollectionView(await reads.read(request.caller, request.params.collection_id))),
+      success(toCollectionView(await collections.read(request.caller, request.params.collection_id))),
     )
   }
 }

@@ -66,3 +66,11 @@ export function contentRows(
     { table: 'nft_pins', row: { cid, pinned_at: null, due_at: recordedAt } },
   ]
 }
+
+/**
+ * The URI of metadata: the one that the contract returns and that responses contain.
+ *
+ * @param baseUrl value of `METADATA_BASE_URL`, with `/` at its end; null for `ipfs://`
+ * @param cid of the content; empty for the prefix of all
+ */
+export const metadataUri = (baseUrl: string | null, cid: string): string => `${baseUrl ?? 'ipfs://'}${cid}`

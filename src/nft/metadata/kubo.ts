@@ -19,42 +19,35 @@ const ADD_OPTIONS = new URLSearchParams({
 const MAX_ANSWER_BYTES = 16 * 1_024
 const MAX_CAUSE_LENGTH = 300
 
-export type IpfsNode = {
-  /**
-   * Adds and pins content; content that the node already has is only pinned.
-   *
-   * @param signal ends the wait
-   * @returns the CID from the node, in the node's encoding
-   * @throws Unavailable `ipfs_unavailable`
-   */
-  readonly add: (text: string, signal: AbortSignal) => Promise<string>
-}
-
 /**
- * @param url of the RPC API, such as `http://127.0.0.1:5001`; a path is used as a prefix
- * @param authorization value of the `Authorization` header, for a node behind a proxy that requires it
+ * Adds and pins content; content that the node already has is only pinned.
+ *
+ * @param node.url of the RPC API, such as `http://127.0.0.1:5001`; a path is used as a prefix
+ * @param node.authorization value of the `Authorization` header, for a node behind a proxy that requires it
+ * @param signal ends the wait
+ * @returns the CID from the node, in the node's encoding
+ * @throws Unavailable `ipfs_unavailable`
  */
-export function createKuboNode(settings: { readonly url: string; readonly authorization: string | null }): IpfsNode {
-  const { url, authorization } = settings
+export async function addToKubo(
+  { url, authorization }: { readonly url: string; readonly authorization: string | null },
+  text: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const form = new FormData()
+  form.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
+  // As bytes: Node 24 fails a form that it sends when the request is aborted with an error that nobody can catch.
+  const encoded = new Response(form)
+  const body = await encoded.arrayBuffer()
+  const type = encoded.headers.get('content-type') ?? ''
+  const headers = { 'content-type': type, ...(authorization === null ? {} : { authorization }) }
   const target = `${url.replace(/\/+$/, '')}/api/v0/add?${ADD_OPTIONS}`
-  return {
-    async add(text, signal) {
-      const form = new FormData()
-      form.set('file', new Blob([text], { type: 'application/octet-stream' }), 'metadata.json')
-      // As bytes: Node 24 fails a form that it sends when the request is aborted with an error that nobody can catch.
-      const encoded = new Response(form)
-      const body = await encoded.arrayBuffer()
-      const type = encoded.headers.get('content-type') ?? ''
-      const headers = { 'content-type': type, ...(authorization === null ? {} : { authorization }) }
-      try {
-        // An API does not redirect; the content must not be sent elsewhere.
-        const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
-        const { text: answer } = await readBounded(response, MAX_ANSWER_BYTES)
-        return cidIn(answer, response.status)
-      } catch (error) {
-        throw unavailable(error, signal)
-      }
-    },
+  try {
+    // An API does not redirect; the content must not be sent elsewhere.
+    const response = await fetch(target, { method: 'POST', body, headers, signal, redirect: 'error' })
+    const { text: answer } = await readBounded(response, MAX_ANSWER_BYTES)
+    return cidIn(answer, response.status)
+  } catch (error) {
+    throw unavailable(error, signal)
   }
 }
 

@@ -3,8 +3,7 @@
  * refused. Without an IPFS node nothing is pinned; Bursar serves the content, and it is pinned once a node is
  * configured.
  */
-import type { Pool } from 'pg'
-import type { Clock } from '../../core/ids.ts'
+import type { Context } from '../../context.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { actAtOnce } from './at-once.ts'
 import type { Content } from './content.ts'
@@ -20,30 +19,24 @@ const FRESH_MS = 60 * 60 * 1_000
 /**
  * Pins content that is about to be minted; equal content once. A failure records nothing, and a retry is safe.
  *
+ * @param pin null without an IPFS node
+ * @param deadlineMs how long it waits for the node
  * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch`: the mint must not be accepted
  */
-export type PinMetadata = (contents: readonly Pick<Content, 'cid' | 'text'>[]) => Promise<void>
-
-export type PinMetadataPorts = {
-  readonly pool: Pool
-  /** Null without an IPFS node. */
-  readonly pin: Pin | null
-  readonly clock: Clock
-  readonly deadlineMs?: number
-}
-
-export function createPinMetadata({ pool, pin, clock, deadlineMs = DEADLINE_MS }: PinMetadataPorts): PinMetadata {
-  if (pin === null) return async () => undefined
-  return async (contents) => {
-    const byCid = new Map(contents.map((content) => [content.cid, content]))
-    const { rows } = await pool.query<Pick<Row<'nft_pins'>, 'cid'>>({
-      name: 'fresh_pins',
-      text: 'SELECT cid FROM nft_pins WHERE cid = ANY ($1) AND pinned_at > $2',
-      values: [[...byCid.keys()], new Date(clock() - FRESH_MS)],
-    })
-    for (const { cid } of rows) byCid.delete(cid)
-    if (byCid.size === 0) return
-    await actAtOnce([...byCid.values()], PINS_AT_ONCE, pin, AbortSignal.timeout(deadlineMs))
-    await recordPinned(pool, [...byCid.keys()], clock())
-  }
+export async function pinMetadata(
+  { pool, pin, clock }: Pick<Context, 'pool' | 'clock'> & { readonly pin: Pin | null },
+  contents: readonly Pick<Content, 'cid' | 'text'>[],
+  deadlineMs = DEADLINE_MS,
+): Promise<void> {
+  if (pin === null) return
+  const byCid = new Map(contents.map((content) => [content.cid, content]))
+  const { rows } = await pool.query<Pick<Row<'nft_pins'>, 'cid'>>({
+    name: 'fresh_pins',
+    text: 'SELECT cid FROM nft_pins WHERE cid = ANY ($1) AND pinned_at > $2',
+    values: [[...byCid.keys()], new Date(clock() - FRESH_MS)],
+  })
+  for (const { cid } of rows) byCid.delete(cid)
+  if (byCid.size === 0) return
+  await actAtOnce([...byCid.values()], PINS_AT_ONCE, pin, AbortSignal.timeout(deadlineMs))
+  await recordPinned(pool, [...byCid.keys()], clock())
 }

@@ -1,8 +1,9 @@
 /** Pins one piece of content, and verifies that the node computes the CID that the chain will contain. */
+import type { Context } from '../../context.ts'
 import { Unavailable } from '../../core/errors.ts'
 import { canonicalCid } from './cid.ts'
 import type { Content } from './content.ts'
-import type { IpfsNode } from './kubo.ts'
+import { addToKubo } from './kubo.ts'
 
 export type PinOutcome = 'pinned' | 'failed'
 export type PinObserver = (pin: { readonly outcome: PinOutcome; readonly durationMs: number }) => void
@@ -10,16 +11,24 @@ export type PinObserver = (pin: { readonly outcome: PinOutcome; readonly duratio
 /** @throws Unavailable `ipfs_unavailable`; `ipfs_cid_mismatch` when the node computed another CID */
 export type Pin = (content: Pick<Content, 'cid' | 'text'>, signal: AbortSignal) => Promise<void>
 
-export function createPin(node: IpfsNode, observe: PinObserver): Pin {
+/** `null` without an IPFS node. */
+export function pinOn({
+  config: { ipfs },
+  metrics,
+}: {
+  readonly config: Pick<Context['config'], 'ipfs'>
+  readonly metrics: { readonly observePin: PinObserver }
+}): Pin | null {
+  if (ipfs === null) return null
   return async ({ cid, text }, signal) => {
     const startedAt = performance.now()
     let outcome: PinOutcome = 'failed'
     try {
-      const told = await node.add(text, signal)
+      const told = await addToKubo(ipfs, text, signal)
       if (canonicalCid(told) !== cid) throw mismatch(cid, told)
       outcome = 'pinned'
     } finally {
-      observe({ outcome, durationMs: performance.now() - startedAt })
+      metrics.observePin({ outcome, durationMs: performance.now() - startedAt })
     }
   }
 }

@@ -2,8 +2,7 @@
  * Keeps minted content on IPFS: pins unpinned content (the node was configured later) and has the node confirm the rest
  * periodically, which also restores lost content.
  */
-import type { Pool } from 'pg'
-import type { Clock } from '../../core/ids.ts'
+import type { Context } from '../../context.ts'
 import { actAtOnce } from './at-once.ts'
 import type { Pin } from './pin.ts'
 import { type DuePin, findDuePins, forgetUnminted, postponePin, recordPinned } from './pin-rows.ts'
@@ -14,8 +13,6 @@ const BATCH = 64
 const PINS_AT_ONCE = 4
 const TIMEOUT_MS = 10_000
 
-export type RepinPorts = { readonly pool: Pool; readonly pin: Pin; readonly clock: Clock }
-
 /**
  * Processes the due content. Content that the node refuses is postponed, and a failure ends the round: a node that is
  * down is not called for the rest.
@@ -24,9 +21,10 @@ export type RepinPorts = { readonly pool: Pool; readonly pin: Pin; readonly cloc
  * @throws Unavailable `ipfs_unavailable`, `ipfs_cid_mismatch` after the first failure; earlier confirmations are
  *   recorded
  */
-export type Repin = (signal: AbortSignal) => Promise<number>
-
-export function createRepin({ pool, pin, clock }: RepinPorts): Repin {
+export async function repin(
+  { pool, pin, clock }: Pick<Context, 'pool' | 'clock'> & { readonly pin: Pin },
+  signal: AbortSignal,
+): Promise<number> {
   async function pinDue(due: DuePin, signal: AbortSignal): Promise<void> {
     try {
       await pin(due, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]))
@@ -37,20 +35,18 @@ export function createRepin({ pool, pin, clock }: RepinPorts): Repin {
     await recordPinned(pool, [due.cid], clock())
   }
 
-  return async (signal) => {
-    let pinned = 0
-    for (;;) {
-      const due = await findDuePins(pool, clock(), BATCH)
-      if (due.length === 0) break
-      try {
-        await actAtOnce(due, PINS_AT_ONCE, pinDue, signal)
-      } catch (error) {
-        if (signal.aborted) break
-        throw error
-      }
-      pinned += due.length
+  let pinned = 0
+  for (;;) {
+    const due = await findDuePins(pool, clock(), BATCH)
+    if (due.length === 0) break
+    try {
+      await actAtOnce(due, PINS_AT_ONCE, pinDue, signal)
+    } catch (error) {
+      if (signal.aborted) break
+      throw error
     }
-    await forgetUnminted(pool, clock())
-    return pinned
+    pinned += due.length
   }
+  await forgetUnminted(pool, clock())
+  return pinned
 }

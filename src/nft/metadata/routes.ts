@@ -1,12 +1,14 @@
 /** Serves published metadata publicly: exactly the bytes that were hashed, cacheable permanently. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import type { Pool } from 'pg'
+import type { Context } from '../../context.ts'
 import { NotFound, ValidationFailed } from '../../core/errors.ts'
+import type { Row } from '../../event-log/table-rows.ts'
 import { named } from '../../http/components.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
-import { canonicalCid } from './cid.ts'
-import type { ReadContent } from './read-content.ts'
+import { canonicalCid, cidOf } from './cid.ts'
 import { tokenMetadataSchema } from './schemas.ts'
 
 /** Content of a hash never changes. A year is the usual maximum of RFC 9111 caches. */
@@ -39,7 +41,7 @@ const readMetadata = {
   },
 }
 
-export function metadataRoutes({ readContent }: { readonly readContent: ReadContent }): Routes {
+export function metadataRoutes({ pool }: Pick<Context, 'pool'>): Routes {
   return (app) => {
     app.get(
       '/v1/nft/metadata/:cid',
@@ -53,7 +55,7 @@ export function metadataRoutes({ readContent }: { readonly readContent: ReadCont
         reply.header('content-security-policy', "default-src 'none'; sandbox")
         const cid = canonicalCid(request.params.cid)
         if (cid === null) throw malformed()
-        const content = await readContent(cid)
+        const content = await readContent(pool, cid)
         if (content === null) throw new NotFound('metadata')
         const etag = `"${cid}"`
         reply.header('etag', etag).header('cache-control', IMMUTABLE)
@@ -73,4 +75,19 @@ function malformed(): ValidationFailed {
 function hasAlready({ headers }: FastifyRequest, etag: string): boolean {
   const tags = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
   return tags.includes(etag) || tags.includes('*')
+}
+
+/**
+ * Published metadata by its CID: one lookup by primary key. Text that does not have this CID is not published.
+ *
+ * @returns the exact text that was hashed; null when no metadata with that CID was minted here
+ */
+async function readContent(pool: Pool, cid: string): Promise<string | null> {
+  const { rows } = await pool.query<Pick<Row<'nft_metadata'>, 'content'>>({
+    name: 'read_nft_metadata',
+    text: 'SELECT content FROM nft_metadata WHERE cid = $1',
+    values: [cid],
+  })
+  const content = rows[0]?.content
+  return content !== undefined && cidOf(Buffer.from(content, 'utf8')) === cid ? content : null
 }

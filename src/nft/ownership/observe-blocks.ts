@@ -7,8 +7,8 @@
  */
 import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
+import type { Context } from '../../context.ts'
 import { type Change, change } from '../../event-log/aggregate.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { OwnershipCommand } from './decider.ts'
@@ -17,19 +17,17 @@ import { loadOwners, type TouchedCollection } from './load-owners.ts'
 import { contractsMoving, movesIn } from './moves.ts'
 import { standingMoves } from './standing-moves.ts'
 
-export type OwnershipPorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'heads' | 'now'> }
-
 type Touched = TouchedCollection & { readonly tenantId: string }
 
 /** Changes for the collections whose tokens these blocks moved. @param blocks consecutive, oldest first */
 export async function observeOwnership(
-  ports: OwnershipPorts,
+  ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   blocks: readonly Block[],
 ): Promise<Change[]> {
   const contracts = contractsMoving(blocks)
   if (contracts.length === 0) return []
-  const collections = await findCollections(ports.pool, chainId, contracts)
+  const collections = await findCollections(ctx.pool, chainId, contracts)
   if (collections.length === 0) return []
   const moved = movesIn(
     blocks,
@@ -40,38 +38,38 @@ export async function observeOwnership(
     const ofContract = moved.get(contract)
     return ofContract === undefined ? [] : [{ collectionId, tenantId, blocks: ofContract }]
   })
-  const now = ports.log.now()
-  return changesOf(ports, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
+  const now = ctx.log.now()
+  return changesOf(ctx, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
 }
 
 /** Changes for the collections with moves above the newest block still on the chain. */
 export async function unwindOwnership(
-  ports: OwnershipPorts,
+  ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   ancestorNumber: number,
 ): Promise<Change[]> {
   const touched: Touched[] = []
-  for (const { collectionId, tenantId } of await findMovedAbove(ports.pool, chainId, ancestorNumber)) {
-    const blocks = await standingMoves(ports.pool, collectionId, ancestorNumber)
+  for (const { collectionId, tenantId } of await findMovedAbove(ctx.pool, chainId, ancestorNumber)) {
+    const blocks = await standingMoves(ctx.pool, collectionId, ancestorNumber)
     if (blocks.length > 0) touched.push({ collectionId, tenantId, blocks })
   }
-  const now = ports.log.now()
-  return changesOf(ports, chainId, touched, (blocks) => ({ type: 'RecordReorg', blocks, ancestorNumber, now }))
+  const now = ctx.log.now()
+  return changesOf(ctx, chainId, touched, (blocks) => ({ type: 'RecordReorg', blocks, ancestorNumber, now }))
 }
 
 async function changesOf(
-  ports: OwnershipPorts,
+  ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   touched: readonly Touched[],
   command: (blocks: readonly MovesOfBlock[]) => OwnershipCommand,
 ): Promise<Change[]> {
   if (touched.length === 0) return []
-  const loaded = await loadOwners(ports, chainId, touched)
+  const loaded = await loadOwners(ctx, chainId, touched)
   return touched.flatMap(({ tenantId, blocks }, index) => {
     const owners = loaded[index]
     if (owners === undefined) throw new Error('a collection was not loaded')
     const metadata = { tenantId, actor: 'worker:chain-follower' }
-    return change(ownershipAggregate, owners, command(blocks), { metadata, now: ports.log.now() }) ?? []
+    return change(ownershipAggregate, owners, command(blocks), { metadata, now: ctx.log.now() }) ?? []
   })
 }
 

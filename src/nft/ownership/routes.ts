@@ -7,13 +7,9 @@ import { success, successOf } from '../../http/envelope.ts'
 import { decodeCursor, pageOf, pageQuery, pageSchema } from '../../http/paging.ts'
 import type { Routes } from '../../http/request.ts'
 import { addressSchema, closedObject, idSchema, nullable, oneOf } from '../../http/schemas.ts'
-import { type FindWallet, withAddress } from '../../wallets/find-wallet.ts'
-import type { WalletTokenRow, WalletTokensQuery } from './read-wallet-tokens.ts'
-
-export type WalletTokenRoutePorts = {
-  readonly findWallet: FindWallet
-  readonly readTokens: (query: WalletTokensQuery) => Promise<readonly WalletTokenRow[]>
-}
+import { withAddress } from '../../wallets/find-wallet.ts'
+import type { NftContext } from '../nft-context.ts'
+import { readWalletTokens, type WalletTokenRow } from './read-wallet-tokens.ts'
 
 const LIST = 'nfts'
 const TOKEN_ID = /^\d{1,78}$/
@@ -60,7 +56,7 @@ const list = {
   response: { 200: successOf(named('WalletNftPage', pageSchema(LIST, tokenSchema)), 'A page of tokens.') },
 }
 
-export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePorts): Routes {
+export function walletTokenRoutes({ pool, findWallet }: Pick<NftContext, 'pool' | 'findWallet'>): Routes {
   return (app) => {
     app.get(
       '/v1/wallets/:wallet_id/nfts',
@@ -71,7 +67,14 @@ export function walletTokenRoutes({ findWallet, readTokens }: WalletTokenRoutePo
         const before = cursor === undefined ? undefined : readCursor(cursor)
         const wallet = withAddress(await findWallet({ tenantId, environment }, request.params.wallet_id))
         const { chainId, address } = wallet
-        const found = await readTokens({ tenantId, chainId, address, collectionId, before, limit: limit + 1 })
+        const found = await readWalletTokens(pool, {
+          tenantId,
+          chainId,
+          address,
+          collectionId,
+          before,
+          limit: limit + 1,
+        })
         const keyOf = (row: WalletTokenRow) => [row.collection_id, row.token_id]
         return success(pageOf(LIST, { found, limit, keyOf, present: (row) => row }))
       },

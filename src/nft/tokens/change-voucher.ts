@@ -9,13 +9,12 @@ import { mintGas } from '../../chain/nft-gas.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
-import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { certainChange, type Loaded } from '../../event-log/aggregate.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
-import type { PrepareContext } from '../../transactions/send-context.ts'
-import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
 import { digestOf } from '../metadata/cid.ts'
+import type { NftContext } from '../nft-context.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import {
   type LazyMint,
@@ -26,29 +25,10 @@ import {
   type VoucherFacts,
 } from './mint-decider.ts'
 import type { MintState } from './mint-state.ts'
-import type { FactsOf } from './voucher-facts.ts'
+import { readVoucherFacts } from './voucher-facts.ts'
 
-export type ChangeVoucherPorts = PrepareContext & {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
-  readonly collections: CollectionReads
-  readonly factsOf: FactsOf
-}
-
-/** Both accept a transaction. */
-export type ChangeVoucher = {
-  /**
-   * @param recipient `null` for the voucher's recipient
-   * @throws NotFound, PermissionDenied, Conflict (`not_lazy`, `already_redeemed`, `voucher_revoked`, `voucher_expired`,
-   *   `voucher_not_signed`, `wallet_archived`), ValidationFailed (`required`, `recipient_mismatch`, an address),
-   *   InsufficientFunds, IdempotencyKeyReused, Unavailable
-   */
-  readonly redeem: (target: Target, recipient: string | null) => Promise<Accepted>
-  /** Revokes the token id on chain. @throws errors of `redeem`, except those about the recipient and the time */
-  readonly revoke: (target: Target) => Promise<Accepted>
-}
-
-type Target = { readonly environment: Environment; readonly mintId: string; readonly metadata: Metadata }
+/** The mint whose voucher changes. */
+export type Target = { readonly environment: Environment; readonly mintId: string; readonly metadata: Metadata }
 
 /** The call of a transaction, and the command that records it. */
 type Plan = {
@@ -58,28 +38,37 @@ type Plan = {
 
 type Planner = (mint: LazyMint, collection: CollectionRow, facts: VoucherFacts, rules: GasRules) => Plan
 
-export function createChangeVoucher(ports: ChangeVoucherPorts): ChangeVoucher {
-  const perform = (target: Target, planner: Planner) =>
-    ports.accept(target.metadata, (append) => tryPerform(ports, target, planner, append), { replayFirst: true })
+/**
+ * Accepts a transaction.
+ *
+ * @param recipient `null` for the voucher's recipient
+ * @throws NotFound, PermissionDenied, Conflict (`not_lazy`, `already_redeemed`, `voucher_revoked`, `voucher_expired`,
+ *   `voucher_not_signed`, `wallet_archived`), ValidationFailed (`required`, `recipient_mismatch`, an address),
+ *   InsufficientFunds, IdempotencyKeyReused, Unavailable
+ */
+export async function redeemVoucher(ctx: NftContext, target: Target, recipient: string | null): Promise<Accepted> {
+  const to = recipient === null ? null : parseRecipient(recipient, 'recipient')
+  return perform(ctx, target, (mint, collection, facts, rules) =>
+    planRedemption(mint, collection, facts, { wanted: to, now: ctx.log.now(), rules }),
+  )
+}
 
-  return {
-    async redeem(target, recipient) {
-      const to = recipient === null ? null : parseRecipient(recipient, 'recipient')
-      return perform(target, (mint, collection, facts, rules) =>
-        planRedemption(mint, collection, facts, { wanted: to, now: ports.log.now(), rules }),
-      )
-    },
-    revoke: (target) => perform(target, planRevocation),
-  }
+/** Accepts one that revokes the token id on chain. @throws errors of `redeemVoucher`, except those about the recipient and the time */
+export function revokeVoucher(ctx: NftContext, target: Target): Promise<Accepted> {
+  return perform(ctx, target, planRevocation)
+}
+
+function perform(ctx: NftContext, target: Target, planner: Planner): Promise<Accepted> {
+  return ctx.accept(target.metadata, (append) => tryPerform(ctx, target, planner, append), { replayFirst: true })
 }
 
 async function tryPerform(
-  ports: ChangeVoucherPorts,
+  ctx: NftContext,
   target: Target,
   planner: Planner,
   append: AppendPrepared,
 ): Promise<Accepted> {
-  const { log, collections, factsOf } = ports
+  const { log, collections, pool } = ctx
   const { environment, mintId, metadata } = target
   const owner: Owner = { tenantId: metadata.tenantId, environment }
   const loaded: Loaded<MintState> = await log.load(mintAggregate, mintId)
@@ -87,7 +76,12 @@ async function tryPerform(
   const known = loaded.state.state === 'recorded' && loaded.state.mint.tenantId === owner.tenantId
   const mint = requireLazy(known ? loaded.state : mintAggregate.initialState)
   const collection = await collections.read(owner, mint.mint.collectionId)
-  const { call, command } = planner(mint, collection, await factsOf(mintId), await ports.gasRules(collection.chain_id))
+  const { call, command } = planner(
+    mint,
+    collection,
+    await readVoucherFacts(pool, mintId),
+    await ctx.gasRules(collection.chain_id),
+  )
   const request = {
     ...call,
     owner,
@@ -96,7 +90,7 @@ async function tryPerform(
     dependsOn: collection.transaction_id,
     subject: { type: 'mint', id: mintId },
   } as const
-  const prepared = await prepareCall(ports, request, metadata)
+  const prepared = await prepareCall(ctx, request, metadata)
   const { transactionId: id, guards, explain } = prepared
   const now = log.now()
   const recorded = certainChange(mintAggregate, loaded, command(id, now), { metadata, now })

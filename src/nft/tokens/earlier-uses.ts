@@ -3,7 +3,9 @@
  * recorded moves of their collection: what those show is recorded once, as the follower does for new blocks. No node is asked.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../../context.ts'
 import type { Change } from '../../event-log/aggregate.ts'
+import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import { doneInSql } from '../outcome.ts'
@@ -11,23 +13,26 @@ import type { MovesOfBlock } from '../ownership/events.ts'
 import { standingMoves } from '../ownership/standing-moves.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { VoucherUse } from './mint-events.ts'
-import { decideEach, type UsePorts } from './observe-uses.ts'
+import { decideEach } from './observe-uses.ts'
 
 /** In one commit. */
 const AT_ONCE = 500
 
 /** What is left to record; it is not looked for again once there is nothing. */
-export function createEarlierUses(ports: UsePorts, chainId: number): () => Promise<Change[]> {
+export function createEarlierUses(
+  ctx: Pick<Context, 'pool'> & { readonly log: Pick<EventLog, 'loadMany' | 'now'> },
+  chainId: number,
+): () => Promise<Change[]> {
   let isDone = false
   /** Mints whose log is held: tried again when the follower starts again. */
   const left = new Set<string>()
   return async () => {
     if (isDone) return []
-    const found = [...(await findUses(ports.pool, chainId))].filter(([id]) => !left.has(id))
+    const found = [...(await findUses(ctx.pool, chainId))].filter(([id]) => !left.has(id))
     const uses = new Map(found.slice(0, AT_ONCE))
     isDone = uses.size === 0
-    const { now } = ports.log
-    const changes = await decideEach(ports, [...uses.keys()], (id) => {
+    const { now } = ctx.log
+    const changes = await decideEach(ctx, [...uses.keys()], (id) => {
       const use = uses.get(id)
       return use === undefined ? null : { type: 'RecordUse', use, now: now() }
     })

@@ -1,34 +1,17 @@
 /** Records a LAZY mint with the request to sign its voucher. Nothing is sent to the chain. */
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
-import type { Network } from '../../core/networks.ts'
-import { type JudgedParts, policyLimitOf, type Reserving } from '../../core/policy-limit.ts'
+import { policyLimitOf, type Reserving } from '../../core/policy-limit.ts'
 import { recorded } from '../../core/recorded.ts'
-import type { Owner } from '../../core/tenants.ts'
-import type { NewId } from '../../declarations.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../../event-log/commit.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
+import type { NftContext } from '../nft-context.ts'
 import { mintAggregate } from './mint-aggregate.ts'
-import type { Mint, VoucherTerms } from './mint-events.ts'
+import type { Mint } from './mint-events.ts'
 import type { MadeMint } from './mint-view.ts'
 import type { MintItem } from './read-items.ts'
-
-export type LazyMintPorts = {
-  readonly log: Pick<EventLog, 'now'>
-  readonly newId: NewId
-  /** What the policy says, for the event. @throws PolicyRefused */
-  readonly judgeVoucher: (
-    voucher: Owner &
-      Pick<VoucherTerms, 'walletId' | 'chainId' | 'contract' | 'requestedAt'> & {
-        readonly network: Network
-        readonly recipient: string | null
-      },
-    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
-  ) => Promise<JudgedParts>
-}
 
 export type LazyMintRequest = {
   readonly collection: CollectionRow
@@ -44,7 +27,7 @@ export type LazyMintRequest = {
  *   mint
  */
 export async function recordLazyMint(
-  { log, newId, judgeVoucher }: LazyMintPorts,
+  { log, newId, judge }: NftContext,
   { collection, item, tokenId, validUntil, metadata }: LazyMintRequest,
   append: AppendPrepared,
 ): Promise<Accepted<MadeMint>> {
@@ -68,7 +51,7 @@ export async function recordLazyMint(
     contract: collection.contract_address,
   }
   const asked = { tenantId, environment, network, ...place, recipient, requestedAt }
-  const judged = await judgeVoucher(asked, { actor, accepting: metadata })
+  const judged = await judge.voucher(asked, { actor, accepting: metadata })
   const voucher = {
     ...place,
     ...recorded(judged),

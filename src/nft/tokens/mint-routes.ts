@@ -8,11 +8,10 @@ import { decodeCursor, pageOf, pageQuery } from '../../http/paging.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
 import { closedObject } from '../../http/schemas.ts'
-import type { TransactionReads } from '../../transactions/read-transactions.ts'
-import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
 import { collectionParams } from '../collections/schemas.ts'
-import type { OwnersOf } from '../ownership/owners-of.ts'
+import type { NftContext } from '../nft-context.ts'
+import { readOwners } from '../ownership/read-owners.ts'
 import {
   acceptedMintSchema,
   mintBody,
@@ -22,24 +21,10 @@ import {
   tokenPageSchema,
   tokenParams,
 } from './mint-schemas.ts'
-import type { AcceptedMint, MintRequest, MintTokens } from './mint-tokens.ts'
+import { type AcceptedMint, type MintRequest, mintTokens } from './mint-tokens.ts'
 import { type MintView, type TokenView, withHolder } from './mint-view.ts'
-import type { MintReads } from './read-mints.ts'
-import { readToken } from './read-token.ts'
-import type { UntilVoucherSigned } from './wait-for-signature.ts'
-import type { WarnOfRecipients } from './warn-of-recipients.ts'
-
-export type MintRoutePorts = {
-  readonly mintTokens: MintTokens
-  readonly reads: MintReads
-  readonly collections: CollectionReads
-  readonly untilMined: TransactionReads['untilMined']
-  readonly untilVoucherSigned: UntilVoucherSigned
-  /** Default time that a response waits for the signature of a voucher, ms. */
-  readonly signWaitMs: number
-  readonly warnOfRecipients: WarnOfRecipients
-  readonly ownersOf: OwnersOf
-}
+import { listTokens, readMint, readToken } from './read-mints.ts'
+import { warnOfRecipients } from './warn-of-recipients.ts'
 
 const tags = ['NFT']
 
@@ -92,8 +77,8 @@ const token = {
   response: { 200: successOf(tokenDetailSchema, 'The token.') },
 }
 
-export function mintRoutes(ports: MintRoutePorts): Routes {
-  const { reads, collections, ownersOf } = ports
+export function mintRoutes(ctx: NftContext): Routes {
+  const { pool, collections } = ctx
   return (app) => {
     app.post(
       '/v1/nft/mint',
@@ -116,11 +101,11 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       (request, reply) => {
         const owner = request.caller
         return replyAccepted(request, reply, {
-          accept: (metadata) => ports.mintTokens(toRequest(request.body), metadata, owner.environment),
+          accept: (metadata) => mintTokens(ctx, toRequest(request.body), metadata, owner.environment),
           async answer(accepted, waitMs, over) {
-            const view = await settled(ports, owner, accepted, { wanted: waitMs, over })
+            const view = await settled(ctx, owner, accepted, { wanted: waitMs, over })
             const collection = accepted.made?.collection ?? (await collections.read(owner, view.collection_id))
-            const warnings = await ports.warnOfRecipients(view, collection)
+            const warnings = await warnOfRecipients(ctx, view, collection)
             const done = view.status === 'MINTED' || (view.voucher !== null && view.voucher.signature !== null)
             return { code: done ? 201 : 202, view: { ...view, warnings } }
           },
@@ -129,7 +114,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
     )
 
     app.get('/v1/nft/mints/:mint_id', { schema: read, config: { scope: 'nft:read' } }, async (request) =>
-      success(await reads.read(request.caller, request.params.mint_id)),
+      success(await readMint(pool, request.caller, request.params.mint_id)),
     )
 
     app.get(
@@ -139,9 +124,9 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
         const collection = await collections.read(request.caller, request.params.collection_id)
         const { limit, cursor } = request.query
         const before = cursor === undefined ? null : tokenIdIn(cursor)
-        const found = await reads.tokens(collection.collection_id, { before, limit: limit + 1 })
+        const found = await listTokens(pool, collection.collection_id, { before, limit: limit + 1 })
         const ids = found.map(({ token_id }) => token_id)
-        const owners = await ownersOf(collection.chain_id, collection.contract_address, ids)
+        const owners = await readOwners(pool, collection.chain_id, collection.contract_address, ids)
         const keyOf = (view: TokenView) => [view.token_id]
         const present = (view: TokenView) => withHolder(view, owners.get(view.token_id) ?? [])
         return success(pageOf('tokens', { found, limit, keyOf, present }))
@@ -153,7 +138,7 @@ export function mintRoutes(ports: MintRoutePorts): Routes {
       { schema: token, config: { scope: 'nft:read' } },
       async (request) => {
         const collection = await collections.read(request.caller, request.params.collection_id)
-        return success(await readToken(ports, collection, request.params.token_id))
+        return success(await readToken(pool, collection, request.params.token_id))
       },
     )
   }
@@ -172,24 +157,25 @@ function tokenIdIn(cursor: string): string {
 
 /** The mint, once all of it is mined or its voucher is signed, or after the timeout. */
 async function settled(
-  { reads, untilMined, untilVoucherSigned, signWaitMs }: MintRoutePorts,
+  { pool, config, transactions, untilVoucherSigned }: NftContext,
   owner: Owner,
   { id, made }: AcceptedMint,
   { wanted, over }: { readonly wanted: number | null; readonly over: AbortSignal },
 ): Promise<MintView> {
   const transactionIds = made?.transactionIds ?? []
-  const before = transactionIds.length === 0 ? await reads.read(owner, id) : null
+  const before = transactionIds.length === 0 ? await readMint(pool, owner, id) : null
   if (before?.voucher && before.voucher.signature === null) {
-    const patience = wanted ?? signWaitMs
-    return patience > 0 && (await untilVoucherSigned(id, patience, over)) !== null ? reads.read(owner, id) : before
+    const patience = wanted ?? config.signWaitMs
+    return patience > 0 && (await untilVoucherSigned(id, patience, over)) !== null ? readMint(pool, owner, id) : before
   }
   const waitMs = wanted ?? MINED_WAIT_MS
   if (waitMs === 0 && made?.view) return made.view
   const pending =
     before?.status === 'PENDING' ? before.tokens.map(({ transaction_id }) => transaction_id) : transactionIds
   const awaited = new Set(pending.filter((transactionId) => transactionId !== null))
-  if (waitMs > 0) await Promise.all([...awaited].map((transactionId) => untilMined(transactionId, waitMs, over)))
-  return before !== null && awaited.size === 0 ? before : reads.read(owner, id)
+  if (waitMs > 0)
+    await Promise.all([...awaited].map((transactionId) => transactions.untilMined(transactionId, waitMs, over)))
+  return before !== null && awaited.size === 0 ? before : readMint(pool, owner, id)
 }
 
 function toRequest(body: Static<typeof mintBody>): MintRequest {

@@ -5,16 +5,16 @@
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
-import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import { type PreparedTransaction, requireFuture } from '../../transactions/prepare-transaction.ts'
-import type { PrepareContext } from '../../transactions/send-context.ts'
-import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
-import type { PinMetadata } from '../metadata/pin-metadata.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
+import { pinMetadata } from '../metadata/pin-metadata.ts'
+import type { NftContext } from '../nft-context.ts'
 import { outcomeOf } from '../outcome.ts'
-import type { Allot, Place } from './allot.ts'
-import { type LazyMintPorts, recordLazyMint } from './lazy-mint.ts'
+import type { Place } from './allot.ts'
+import { recordLazyMint } from './lazy-mint.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { Mint, MintToken } from './mint-events.ts'
 import { type MadeMint, recordedMint } from './mint-view.ts'
@@ -22,16 +22,6 @@ import { planTransactions } from './plan-transactions.ts'
 import { type AddressedItem, isAddressed, type RequestedMint, readItems } from './read-items.ts'
 
 export type MintRequest = RequestedMint & { readonly collectionId: string }
-
-export type MintPorts = PrepareContext &
-  LazyMintPorts & {
-    readonly accept: Accept
-    readonly collections: CollectionReads
-    readonly pinMetadata: PinMetadata
-    readonly allot: Allot
-    /** Maximum gas of one transaction. */
-    readonly maxTransactionGas?: bigint
-  }
 
 export type AcceptedMint = Accepted<MadeMint>
 
@@ -42,27 +32,33 @@ export type AcceptedMint = Accepted<MadeMint>
  *   `max_supply_reached`, `edition_out_of_sequence` or `wallet_archived`, InsufficientFunds, IdempotencyKeyReused,
  *   Unavailable
  */
-export type MintTokens = (request: MintRequest, metadata: Metadata, environment: Environment) => Promise<AcceptedMint>
-
-export function createMintTokens(ports: MintPorts): MintTokens {
-  return (request, metadata, environment) =>
-    ports.accept(metadata, (append) => mint(ports, { request, metadata, environment }, append), { replayFirst: true })
+export function mintTokens(
+  ctx: NftContext,
+  request: MintRequest,
+  metadata: Metadata,
+  environment: Environment,
+): Promise<AcceptedMint> {
+  const attempt = (append: AppendPrepared) => mint(ctx, { request, metadata, environment }, append)
+  return ctx.accept(metadata, attempt, { replayFirst: true })
 }
 
 async function mint(
-  ports: MintPorts,
+  ctx: NftContext,
   { request, metadata, environment }: { request: MintRequest; metadata: Metadata; environment: Environment },
   append: AppendPrepared,
 ): Promise<AcceptedMint> {
-  const { collections, pinMetadata, allot } = ports
+  const { collections, allot } = ctx
   const owner = { tenantId: metadata.tenantId, environment }
   const collection = await collections.recall(owner, request.collectionId)
   const { standard, collection_type: collectionType } = collection
   const items = readItems(request, { standard, collectionType })
   const validUntil = request.validUntil === undefined ? null : new Date(request.validUntil).toISOString()
-  requireFuture(validUntil, ports.log.now())
+  requireFuture(validUntil, ctx.log.now())
   requireAlive(collection)
-  await pinMetadata(items.map(({ content }) => content))
+  await pinMetadata(
+    ctx,
+    items.map(({ content }) => content),
+  )
   const allotment = {
     collectionId: collection.collection_id,
     count: items.length,
@@ -72,11 +68,11 @@ async function mint(
   const [item] = items
   if (request.mintingType === 'LAZY' && item !== undefined) {
     return allot(allotment, async ({ firstTokenId: tokenId }) => async () => {
-      return recordLazyMint(ports, { collection, item, tokenId, validUntil, metadata }, append)
+      return recordLazyMint(ctx, { collection, item, tokenId, validUntil, metadata }, append)
     })
   }
   const addressed = items.filter(isAddressed)
-  return allot(allotment, (place) => take(ports, { request, collection, items: addressed, metadata }, place, append))
+  return allot(allotment, (place) => take(ctx, { request, collection, items: addressed, metadata }, place, append))
 }
 
 type Accepting = {
@@ -87,16 +83,16 @@ type Accepting = {
 }
 
 async function take(
-  ports: MintPorts,
+  ctx: NftContext,
   accepting: Accepting,
   place: Place,
   append: AppendPrepared,
 ): Promise<() => Promise<AcceptedMint>> {
-  const { log, newId } = ports
+  const { log, newId } = ctx
   const { request, collection, items, metadata } = accepting
   requireEditions(items, place)
   const mintId = newId('mint')
-  const { prepared, tokens } = await prepareTransactions(ports, accepting, { mintId, place })
+  const { prepared, tokens } = await prepareTransactions(ctx, accepting, { mintId, place })
   const [first] = prepared
   if (first === undefined) throw new Error('a mint must have at least one token')
   const mint: Mint = {
@@ -114,18 +110,18 @@ async function take(
 }
 
 async function prepareTransactions(
-  ports: MintPorts,
+  ctx: NftContext,
   { collection, items, metadata }: Accepting,
   { mintId, place }: { readonly mintId: string; readonly place: Place },
 ): Promise<{ readonly prepared: readonly PreparedTransaction[]; readonly tokens: readonly MintToken[] }> {
   const { standard, collection_type: collectionType } = collection
-  const rules = await ports.gasRules(collection.chain_id)
+  const rules = await ctx.gasRules(collection.chain_id)
   const plan = { rules, standard, collectionType, firstTokenId: place.firstTokenId, items }
   const prepared: PreparedTransaction[] = []
   const tokens: MintToken[] = []
-  for (const part of planTransactions(plan, ports.maxTransactionGas)) {
+  for (const part of planTransactions(plan, ctx.maxTransactionGas)) {
     const transaction = await prepareCall(
-      ports,
+      ctx,
       {
         owner: { tenantId: metadata.tenantId, environment: collection.environment },
         walletId: collection.wallet_id,

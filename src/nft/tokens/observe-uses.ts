@@ -7,6 +7,7 @@ import { toChecksumAddress } from '../../chain/address.ts'
 import type { Block, ChainLogEntry } from '../../chain/blocks.ts'
 import { wordAt } from '../../chain/hex.ts'
 import { parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from '../../chain/nft-logs.ts'
+import type { Context } from '../../context.ts'
 import { type Change, change, notHeld } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
@@ -15,8 +16,6 @@ import { mintAggregate } from './mint-aggregate.ts'
 import type { VoucherCommand } from './mint-decider.ts'
 import type { VoucherUse } from './mint-events.ts'
 import type { MintState } from './mint-state.ts'
-
-export type UsePorts = { readonly pool: Pool; readonly log: Pick<EventLog, 'loadMany' | 'now'> }
 
 /** A use of an id of a collection. */
 export type FoundUse = Omit<VoucherUse, 'transactionId'> & {
@@ -32,28 +31,36 @@ const ZERO_WORD = `0x${'00'.repeat(32)}`
 const MAX_TOKEN_ID = 2n ** 48n
 
 /** @param blocks consecutive, oldest first */
-export async function observeUses(ports: UsePorts, chainId: number, blocks: readonly Block[]): Promise<Change[]> {
-  const contracts = await findCollections(ports.pool, chainId, contractsUsing(blocks))
+export async function observeUses(
+  ctx: Pick<Context, 'pool' | 'log'>,
+  chainId: number,
+  blocks: readonly Block[],
+): Promise<Change[]> {
+  const contracts = await findCollections(ctx.pool, chainId, contractsUsing(blocks))
   const uses = contracts.size === 0 ? [] : usesIn(blocks, contracts)
   if (uses.length === 0) return []
-  const found = await findVouchers(ports.pool, chainId, uses)
-  const { now } = ports.log
-  return decideEach(ports, [...found.keys()], (id) => {
+  const found = await findVouchers(ctx.pool, chainId, uses)
+  const { now } = ctx.log
+  return decideEach(ctx, [...found.keys()], (id) => {
     const use = found.get(id)
     return use === undefined ? null : { type: 'RecordUse', use, now: now() }
   })
 }
 
 /** Undoes the uses above the newest block that is still on the chain. */
-export async function unwindUses(ports: UsePorts, chainId: number, ancestorNumber: number): Promise<Change[]> {
-  const { rows } = await ports.pool.query<Pick<Row<'nft_vouchers'>, 'mint_id'>>({
+export async function unwindUses(
+  ctx: Pick<Context, 'pool' | 'log'>,
+  chainId: number,
+  ancestorNumber: number,
+): Promise<Change[]> {
+  const { rows } = await ctx.pool.query<Pick<Row<'nft_vouchers'>, 'mint_id'>>({
     name: 'vouchers_used_above',
     text: 'SELECT mint_id FROM nft_vouchers WHERE chain_id = $1 AND used_block > $2 ORDER BY mint_id',
     values: [chainId, ancestorNumber],
   })
-  const now = ports.log.now()
+  const now = ctx.log.now()
   return decideEach(
-    ports,
+    ctx,
     rows.map(({ mint_id }) => mint_id),
     () => ({ type: 'RecordUseReorg', ancestorNumber, now }),
   )
@@ -153,7 +160,7 @@ async function findVouchers(
 
 /** The changes of these mints; a mint whose log is held has none. */
 export async function decideEach(
-  { log }: UsePorts,
+  { log }: { readonly log: Pick<EventLog, 'loadMany' | 'now'> },
   ids: readonly string[],
   commandOf: (id: string) => VoucherCommand | null,
 ): Promise<Change[]> {

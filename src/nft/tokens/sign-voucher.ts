@@ -5,8 +5,8 @@
  * recovered from it, and the first one is kept: a repeated job changes nothing.
  */
 import { voucherTypedData } from '../../chain/nft-voucher.ts'
+import type { Context } from '../../context.ts'
 import { type Opened, requireSound } from '../../event-log/load-checked.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import { eip712Digest } from '../../keys/eip712.ts'
 import { recoverSigner } from '../../keys/recover-signer.ts'
 import { SignatureMismatch } from '../../keys/signature-mismatch.ts'
@@ -25,38 +25,39 @@ export type RecordedVoucher = Opened & { readonly id: string; readonly mint: Min
 /** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
 export type VoucherProblem = (recorded: RecordedVoucher, wallet: SigningWallet) => Promise<string | null>
 
-export type SignVoucherPorts = {
-  readonly log: EventLog
-  readonly signer: Pick<Signer, 'signTypedData'>
-  readonly walletOf: SigningWalletOf
-  readonly problemOf: VoucherProblem
-}
-
 /**
  * @throws NotFound for an unknown mint, Conflict `not_lazy`; Unavailable when the key cannot be reached,
  *   SignatureMismatch, BrokenChain, WalletUnfit, also for what the policy of the log forbids: the job is retried
  */
-export type SignVoucher = (mintId: string) => Promise<void>
-
-export function createSignVoucher({ log, signer, walletOf, problemOf }: SignVoucherPorts): SignVoucher {
-  return async (mintId) => {
-    const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [mintId]))
-    const { voucher, mint } = requireLazy(state)
-    const [token] = mint.tokens
-    if (voucher.signature !== null || token === undefined || opened === null) return
-    const { walletId, chainId, contract, recipient, validUntil } = voucher
-    const terms = chainVoucher({ ...token, recipient, validUntil })
-    const typedData = voucherTypedData(chainId, contract, terms)
-    const wallet = await walletOf(walletId)
-    const { key, address, tenantId } = wallet
-    if (tenantId !== mint.tenantId)
-      throw new WalletUnfit(`Wallet ${walletId} does not belong to the tenant of mint ${mintId}.`)
-    const problem = await problemOf({ ...opened, id: mintId, mint, voucher }, wallet)
-    if (problem !== null) throw new WalletUnfit(`The voucher of ${mintId} does not match the event log: ${problem}.`)
-    const signature = await signer.signTypedData({ key, intent: { kind: 'voucher', id: mintId }, typedData })
-    const digest = `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
-    if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
-    const metadata = { tenantId: mint.tenantId, actor: 'worker:signer', causationId: mintId }
-    await log.execute(mintAggregate, mintId, { type: 'RecordSignature', signature, now: log.now() }, { metadata })
-  }
+export async function signVoucher(
+  {
+    log,
+    signer,
+    walletOf,
+    problems,
+  }: Pick<Context, 'log'> & {
+    readonly signer: Pick<Signer, 'signTypedData'>
+    readonly walletOf: SigningWalletOf
+    readonly problems: { readonly voucher: VoucherProblem }
+  },
+  mintId: string,
+): Promise<void> {
+  const { state, opened } = requireSound(await log.loadChecked(mintAggregate, [mintId]))
+  const { voucher, mint } = requireLazy(state)
+  const [token] = mint.tokens
+  if (voucher.signature !== null || token === undefined || opened === null) return
+  const { walletId, chainId, contract, recipient, validUntil } = voucher
+  const terms = chainVoucher({ ...token, recipient, validUntil })
+  const typedData = voucherTypedData(chainId, contract, terms)
+  const wallet = await walletOf(walletId)
+  const { key, address, tenantId } = wallet
+  if (tenantId !== mint.tenantId)
+    throw new WalletUnfit(`Wallet ${walletId} does not belong to the tenant of mint ${mintId}.`)
+  const problem = await problems.voucher({ ...opened, id: mintId, mint, voucher }, wallet)
+  if (problem !== null) throw new WalletUnfit(`The voucher of ${mintId} does not match the event log: ${problem}.`)
+  const signature = await signer.signTypedData({ key, intent: { kind: 'voucher', id: mintId }, typedData })
+  const digest = `0x${Buffer.from(eip712Digest(typedData)).toString('hex')}`
+  if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
+  const metadata = { tenantId: mint.tenantId, actor: 'worker:signer', causationId: mintId }
+  await log.execute(mintAggregate, mintId, { type: 'RecordSignature', signature, now: log.now() }, { metadata })
 }

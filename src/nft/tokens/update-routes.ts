@@ -5,24 +5,13 @@ import { METADATA_BODY } from '../../http/body-limits.ts'
 import { successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import type { TransactionReads } from '../../transactions/read-transactions.ts'
-import type { CollectionReads } from '../collections/read-collections.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
-import type { OwnersOf } from '../ownership/owners-of.ts'
+import type { NftContext } from '../nft-context.ts'
 import { tokenDetailSchema, tokenParams } from './mint-schemas.ts'
-import type { MintReads } from './read-mints.ts'
-import { readToken } from './read-token.ts'
+import { readToken } from './read-mints.ts'
 import type { PublishedMetadata } from './token-events.ts'
 import { updateBody } from './update-schemas.ts'
-import type { UpdateToken } from './update-token.ts'
-
-export type TokenRoutePorts = {
-  readonly updateToken: UpdateToken
-  readonly reads: MintReads
-  readonly ownersOf: OwnersOf
-  readonly collections: CollectionReads
-  readonly untilMined: TransactionReads['untilMined']
-}
+import { updateToken } from './update-token.ts'
 
 const update = {
   tags: ['NFT'],
@@ -39,8 +28,7 @@ const update = {
   },
 }
 
-export function tokenRoutes(ports: TokenRoutePorts): Routes {
-  const { updateToken, collections, untilMined } = ports
+export function tokenRoutes(ctx: NftContext): Routes {
   return (app) => {
     app.patch(
       '/v1/nft/collections/:collection_id/tokens/:token_id/metadata',
@@ -63,13 +51,13 @@ export function tokenRoutes(ports: TokenRoutePorts): Routes {
         const { tenantId, environment } = request.caller
         const wanted = { environment, collectionId, tokenId, metadata: readBody(request.body) }
         return replyAccepted(request, reply, {
-          accept: (metadata) => updateToken(wanted, metadata),
+          accept: (metadata) => updateToken(ctx, wanted, metadata),
           async answer({ id: transactionId }, waitMs, over) {
             const limitMs = waitMs ?? MINED_WAIT_MS
-            if (limitMs > 0) await untilMined(transactionId, limitMs, over)
+            if (limitMs > 0) await ctx.transactions.untilMined(transactionId, limitMs, over)
             const view = await readToken(
-              ports,
-              await collections.read({ tenantId, environment }, collectionId),
+              ctx.pool,
+              await ctx.collections.read({ tenantId, environment }, collectionId),
               tokenId,
             )
             return { code: view.last_update?.status === 'PENDING' ? 202 : 200, view }

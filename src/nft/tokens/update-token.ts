@@ -2,35 +2,26 @@
  * Changes or freezes a token's metadata: a transaction of the collection's owner wallet, recorded in one append with
  * its event. New metadata is pinned before. A refused request leaves no trace.
  */
-
+import type { Pool } from 'pg'
 import type { GasRules } from '../../chain/forks.ts'
 import { encodeFreeze, encodeSetTokenDigest } from '../../chain/nft.ts'
 import { freezeGas, tokenUpdateGas } from '../../chain/nft-gas.ts'
 import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
-import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { certainChange } from '../../event-log/aggregate.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
-import type { PrepareContext } from '../../transactions/send-context.ts'
-import type { CollectionReads, CollectionRow } from '../collections/read-collections.ts'
+import { TRANSACTIONS } from '../../transactions/sql.ts'
+import type { CollectionRow } from '../collections/read-collections.ts'
 import { type Content, contentOf } from '../metadata/content.ts'
-import type { PinMetadata } from '../metadata/pin-metadata.ts'
-import type { MintReads } from './read-mints.ts'
+import { pinMetadata } from '../metadata/pin-metadata.ts'
+import type { NftContext } from '../nft-context.ts'
+import { type Outcome, outcomeOf, type TransactionFate } from '../outcome.ts'
+import { readMintedToken } from './read-mints.ts'
 import { tokenAggregate, tokenStreamId } from './token-aggregate.ts'
 import { type FreezeFate, requireThawed, type TokenCommand } from './token-decider.ts'
 import type { PublishedMetadata } from './token-events.ts'
-
-export type UpdateTokenPorts = PrepareContext & {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
-  readonly collections: CollectionReads
-  readonly mints: Pick<MintReads, 'token'>
-  readonly pinMetadata: PinMetadata
-  /** The outcome of the freezing transaction. */
-  readonly fateOf: (transactionId: string) => Promise<'pending' | 'done' | 'failed'>
-}
 
 export type TokenUpdateRequest = {
   readonly environment: Environment
@@ -46,25 +37,20 @@ export type TokenUpdateRequest = {
  * @throws NotFound, PermissionDenied, Conflict (`collection_not_dynamic`, `token_not_minted`, `metadata_frozen`,
  *   `wallet_archived`), ValidationFailed `too_large`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export type UpdateToken = (request: TokenUpdateRequest, metadata: Metadata) => Promise<Accepted>
-
-export function createUpdateToken(ports: UpdateTokenPorts): UpdateToken {
-  const { accept, collections, pinMetadata } = ports
-  return (request, metadata) => {
-    const attempt = async (append: AppendPrepared) => {
-      const owner = { tenantId: metadata.tenantId, environment: request.environment }
-      const collection = await collections.read(owner, request.collectionId)
-      await requireChangeable(ports, collection, request.tokenId)
-      const content = request.metadata === null ? null : contentOf(request.metadata)
-      if (content !== null) await pinMetadata([content])
-      return tryUpdate(ports, { request, collection, content, metadata }, append)
-    }
-    return accept(metadata, attempt, { replayFirst: true })
+export function updateToken(ctx: NftContext, request: TokenUpdateRequest, metadata: Metadata): Promise<Accepted> {
+  const attempt = async (append: AppendPrepared) => {
+    const owner = { tenantId: metadata.tenantId, environment: request.environment }
+    const collection = await ctx.collections.read(owner, request.collectionId)
+    await requireChangeable(ctx, collection, request.tokenId)
+    const content = request.metadata === null ? null : contentOf(request.metadata)
+    if (content !== null) await pinMetadata(ctx, [content])
+    return tryUpdate(ctx, { request, collection, content, metadata }, append)
   }
+  return ctx.accept(metadata, attempt, { replayFirst: true })
 }
 
 async function requireChangeable(
-  { mints }: UpdateTokenPorts,
+  { pool }: NftContext,
   { collection_id, collection_type }: CollectionRow,
   tokenId: string,
 ): Promise<void> {
@@ -72,7 +58,7 @@ async function requireChangeable(
     const message = `The collection_type is ${collection_type}: only tokens of a DYNAMIC collection can be updated.`
     throw new Conflict('collection_not_dynamic', message)
   }
-  const { status } = await mints.token(collection_id, tokenId)
+  const { status } = await readMintedToken(pool, collection_id, tokenId)
   if (status === 'MINTED') return
   throw new Conflict('token_not_minted', `The token is ${status}: it can be updated when it is MINTED.`, { status })
 }
@@ -85,21 +71,21 @@ type Updating = {
 }
 
 async function tryUpdate(
-  ports: UpdateTokenPorts,
+  ctx: NftContext,
   { request, collection, content, metadata }: Updating,
   append: AppendPrepared,
 ): Promise<Accepted> {
-  const { log, fateOf } = ports
+  const { log, pool } = ctx
   const { environment, tokenId } = request
   const { collection_id: collectionId } = collection
   const streamId = tokenStreamId(collectionId, tokenId)
   const loaded = await log.load(tokenAggregate, streamId)
   const { freezeId } = loaded.state
-  const freeze: FreezeFate = freezeId === null ? null : await fateOf(freezeId)
+  const freeze: FreezeFate = freezeId === null ? null : await readFate(pool, freezeId)
   requireThawed(freeze)
-  const rules = await ports.gasRules(collection.chain_id)
+  const rules = await ctx.gasRules(collection.chain_id)
   const prepared = await prepareCall(
-    ports,
+    ctx,
     {
       owner: { tenantId: metadata.tenantId, environment },
       walletId: collection.wallet_id,
@@ -132,4 +118,16 @@ function callOf(
   return content === null
     ? { data: encodeFreeze(id), gasLimit: freezeGas(rules, standard, baseUri) }
     : { data: encodeSetTokenDigest(id, content.digest), gasLimit: tokenUpdateGas(rules, standard, baseUri) }
+}
+
+/** The outcome of one transaction, as of the newest processed block. @throws Error for an unknown one: one named by an event always exists */
+async function readFate(pool: Pool, transactionId: string): Promise<Outcome> {
+  const { rows } = await pool.query<TransactionFate>({
+    name: 'fate_of_transaction',
+    text: `SELECT state, succeeded FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $1`,
+    values: [transactionId],
+  })
+  const [row] = rows
+  if (row === undefined) throw new Error(`transaction ${transactionId} does not exist`)
+  return outcomeOf(row)
 }

@@ -2,22 +2,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { parseRecipient } from '../../chain/address.ts'
 import { Conflict } from '../../core/errors.ts'
+import type { Accepted } from '../../event-log/accept.ts'
 import { successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
-import type { TransactionReads } from '../../transactions/read-transactions.ts'
 import { MINED_WAIT_MS } from '../collections/routes.ts'
-import type { ChangeVoucher } from './change-voucher.ts'
+import type { NftContext } from '../nft-context.ts'
+import { redeemVoucher, revokeVoucher, type Target } from './change-voucher.ts'
 import { mintParams, mintSchema } from './mint-schemas.ts'
 import type { MintView } from './mint-view.ts'
-import type { MintReads } from './read-mints.ts'
+import { readMint } from './read-mints.ts'
 import { redeemBody } from './voucher-schemas.ts'
-
-export type VoucherRoutePorts = {
-  readonly changeVoucher: ChangeVoucher
-  readonly reads: MintReads
-  readonly untilMined: TransactionReads['untilMined']
-}
 
 const tags = ['NFT']
 
@@ -54,8 +49,7 @@ const revoke = {
 const unavailable = 'No node has reported its fees recently, or gas costs more than the cap.'
 const waits = 'up to 15 seconds for the transaction to be in a block'
 
-export function voucherRoutes(ports: VoucherRoutePorts): Routes {
-  const { changeVoucher } = ports
+export function voucherRoutes(ctx: NftContext): Routes {
   return (app) => {
     app.post(
       '/v1/nft/mints/:mint_id/redeem',
@@ -73,8 +67,8 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
         },
       },
       (request, reply) =>
-        change(ports, request, reply, request.params.mint_id, {
-          ask: (target) => changeVoucher.redeem(target, request.body.recipient ?? null),
+        change(ctx, request, reply, request.params.mint_id, {
+          ask: (target) => redeemVoucher(ctx, target, request.body.recipient ?? null),
           isDone: (view, transactionId) => isRedeemed(view, transactionId, request.body.recipient),
         }),
     )
@@ -95,7 +89,10 @@ export function voucherRoutes(ports: VoucherRoutePorts): Routes {
         },
       },
       (request, reply) =>
-        change(ports, request, reply, request.params.mint_id, { ask: changeVoucher.revoke, isDone: isRevoked }),
+        change(ctx, request, reply, request.params.mint_id, {
+          ask: (target) => revokeVoucher(ctx, target),
+          isDone: isRevoked,
+        }),
     )
   }
 }
@@ -121,22 +118,25 @@ function isRevoked({ status, owner }: MintView): boolean {
 }
 
 function change(
-  { reads, untilMined }: VoucherRoutePorts,
+  { pool, transactions }: NftContext,
   request: FastifyRequest,
   reply: FastifyReply,
   mintId: string,
   {
     ask,
     isDone,
-  }: { readonly ask: ChangeVoucher['revoke']; readonly isDone: (view: MintView, transactionId: string) => boolean },
+  }: {
+    readonly ask: (target: Target) => Promise<Accepted>
+    readonly isDone: (view: MintView, transactionId: string) => boolean
+  },
 ) {
   const { tenantId, environment } = request.caller
   return replyAccepted(request, reply, {
     accept: (metadata) => ask({ environment, mintId, metadata }),
     async answer({ id: transactionId }, waitMs, over) {
       const limitMs = waitMs ?? MINED_WAIT_MS
-      if (limitMs > 0) await untilMined(transactionId, limitMs, over)
-      const view = await reads.read({ tenantId, environment }, mintId)
+      if (limitMs > 0) await transactions.untilMined(transactionId, limitMs, over)
+      const view = await readMint(pool, { tenantId, environment }, mintId)
       return { code: isDone(view, transactionId) ? 200 : 202, view }
     },
   })

@@ -4,10 +4,8 @@ import type { Row } from '../../event-log/table-rows.ts'
 import { type WaitUntil, waitUntilRow } from '../../event-log/wait-until.ts'
 import type { WakeUps } from '../../event-log/wake-ups.ts'
 
-/** By mint: resolves once its voucher is signed, or with `null` after the timeout. */
-export type UntilVoucherSigned = WaitUntil<unknown>
-
-export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): UntilVoucherSigned {
+/** By mint: resolves once its voucher is signed, or with `null` after the timeout. Gathers what is waited for: made once. */
+export function createUntilVoucherSigned(pool: Pool, wakeUps: WakeUps): WaitUntil<unknown> {
   return waitUntilRow<Pick<Row<'nft_vouchers'>, 'mint_id'>>(
     { pool, wakeUps },
     {

@@ -3,9 +3,10 @@
  * tokens. A mint does not call its receiver, so it continues. No warning when no node answers in time.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { CanReceive, Delivery } from '../../chain/nft-receiver.ts'
+import { type CanReceive, createCanReceive, type Delivery } from '../../chain/nft-receiver.ts'
 import { BursarError } from '../../core/errors.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
+import type { NftContext } from '../nft-context.ts'
 import type { MintView } from './mint-view.ts'
 
 const TIMEOUT_MS = 2_000
@@ -13,13 +14,14 @@ const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 
 export type RecipientWarning = { readonly code: string; readonly message: string; readonly field: string }
 
-export type WarnOfRecipients = (mint: MintView, collection: CollectionRow) => Promise<readonly RecipientWarning[]>
-
-export function createWarnOfRecipients(canReceiveOn: (chainId: number) => CanReceive): WarnOfRecipients {
-  return async (mint, collection) => {
-    const asked = ask(canReceiveOn(collection.chain_id), mint, collection)
-    return Promise.race([asked, delay(TIMEOUT_MS, [], { ref: false })])
-  }
+/** About the recipients of a mint that is recorded. */
+export function warnOfRecipients(
+  { chainOf }: Pick<NftContext, 'chainOf'>,
+  mint: MintView,
+  collection: CollectionRow,
+): Promise<readonly RecipientWarning[]> {
+  const { foreign, code } = chainOf(collection.chain_id)
+  return Promise.race([ask(createCanReceive(foreign, code), mint, collection), delay(TIMEOUT_MS, [], { ref: false })])
 }
 
 async function ask(

@@ -2,89 +2,57 @@
  * Accepts a token transfer: checks everything that can be known now, from processed blocks and by simulating the calls,
  * then records it with its transactions in one append. A refused request leaves no trace.
  */
-
-import type { Pool } from 'pg'
 import { GAS_BOUNDS } from '../../chain/forks.ts'
-import type { TokenStandard } from '../../chain/nft-collection.ts'
 import { ValidationFailed } from '../../core/errors.ts'
-import { createInTurn } from '../../core/in-turn.ts'
 import type { Metadata } from '../../core/messages.ts'
-import type { Environment, Network } from '../../core/networks.ts'
-import type { Owner } from '../../core/tenants.ts'
-import type { Accept, Accepted, AppendPrepared } from '../../event-log/accept.ts'
+import type { Environment } from '../../core/networks.ts'
+import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
 import { opened } from '../../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../../event-log/commit.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
-import type { PrepareContext } from '../../transactions/send-context.ts'
 import { findByAddress } from '../../wallets/find-by-address.ts'
+import type { HeldCollection } from '../collections/read-collections.ts'
+import type { NftContext } from '../nft-context.ts'
 import { nftTransferAggregate } from './aggregate.ts'
 import type { NftTransfer, TransferItem } from './events.ts'
 import { findHoldings, type HeldToken } from './find-holdings.ts'
 import { type PlannedCall, planCalls } from './plan-calls.ts'
 import { type Fields, type NftTransferRequest, readFields } from './read-fields.ts'
 import { requireHeld } from './require-held.ts'
-import { notTransferable, type Simulated, type SimulationPorts, simulate } from './simulate.ts'
-
-/** The fields of a collection that transfers use. */
-export type TransferCollection = {
-  readonly collection_id: string
-  readonly tenant_id: string
-  readonly network: Network
-  readonly environment: Environment
-  readonly chain_id: number
-  readonly standard: TokenStandard
-  readonly transferable: boolean
-  readonly contract_address: string
-}
-
-export type NftTransferPorts = PrepareContext & {
-  readonly pool: Pool
-  readonly accept: Accept
-  /**
-   * Of the owner, or one whose tokens this holder, a wallet of the owner, has.
-   *
-   * @throws NotFound `collection_not_found`; PermissionDenied `environment_mismatch`
-   */
-  readonly readCollection: (owner: Owner, collectionId: string, holder: string) => Promise<TransferCollection>
-  readonly nodeOf: (chainId: number) => SimulationPorts
-}
+import { notTransferable, type Simulated, simulate } from './simulate.ts'
 
 /**
  * @throws NotFound, PermissionDenied `environment_mismatch`, ValidationFailed (a field, `not_your_wallet`, `watch_only`,
  *   `not_holder`, `token_not_found`, `exceeds_balance`, `unsafe_recipient`, `not_transferable`), Conflict `token_in_transfer`,
  *   InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export type RequestNftTransfer = (
+export function requestNftTransfer(
+  ctx: NftContext,
   request: NftTransferRequest,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Accepted>
+): Promise<Accepted> {
+  const attempt = async (append: AppendPrepared) => {
+    const owner = { tenantId: metadata.tenantId, environment }
+    const collection = await ctx.collections.readHeld(owner, request.collectionId, request.from)
+    const fields = readFields(request, collection.standard)
+    if (!collection.transferable) throw notTransferable()
+    const walletId = await findSender(ctx, fields, collection, metadata)
+    const accepting = { request, fields, collection, walletId, metadata }
+    // Concurrent requests for the same tokens would only conflict.
+    const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
+    return ctx.inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => record(ctx, accepting, append))
+  }
+  return ctx.accept(metadata, attempt, { isConflict: isOvertaken })
+}
 
 type Accepting = {
   readonly request: NftTransferRequest
   readonly fields: Fields
-  readonly collection: TransferCollection
+  readonly collection: HeldCollection
   readonly walletId: string
   readonly metadata: Metadata
-}
-
-export function createRequestNftTransfer(ports: NftTransferPorts): RequestNftTransfer {
-  const inTurn = createInTurn()
-  return (request, metadata, environment) => {
-    const attempt = async (append: AppendPrepared) => {
-      const owner = { tenantId: metadata.tenantId, environment }
-      const collection = await ports.readCollection(owner, request.collectionId, request.from)
-      const fields = readFields(request, collection.standard)
-      if (!collection.transferable) throw notTransferable()
-      const walletId = await findSender(ports, fields, collection, metadata)
-      const accepting = { request, fields, collection, walletId, metadata }
-      // Concurrent requests for the same tokens would only conflict.
-      const tokens = fields.items.map(({ tokenId }) => tokenId).join(' ')
-      return inTurn(`${collection.collection_id} ${fields.from} ${tokens}`, () => record(ports, accepting, append))
-    }
-    return ports.accept(metadata, attempt, { isConflict: isOvertaken })
-  }
 }
 
 /** Another request for the same token was recorded meanwhile. */
@@ -92,10 +60,10 @@ function isOvertaken(error: unknown): boolean {
   return error instanceof UniqueRuleBroken && error.constraint === 'nft_transfer_items_in_sequence'
 }
 
-async function record(ports: NftTransferPorts, accepting: Accepting, append: AppendPrepared): Promise<Accepted> {
+async function record(ctx: NftContext, accepting: Accepting, append: AppendPrepared): Promise<Accepted> {
   const { request, fields, collection, metadata } = accepting
   const { standard, contract_address: contract, chain_id: chainId } = collection
-  const held = await findHoldings(ports.pool, {
+  const held = await findHoldings(ctx.pool, {
     collectionId: collection.collection_id,
     mintsOf: collection.tenant_id === metadata.tenantId ? collection.collection_id : null,
     chainId,
@@ -104,14 +72,14 @@ async function record(ports: NftTransferPorts, accepting: Accepting, append: App
     tokenIds: fields.items.map(({ tokenId }) => tokenId),
   })
   requireHeld(request, fields, held, standard)
-  const rules = await ports.gasRules(chainId)
+  const rules = await ctx.gasRules(chainId)
   const calls = planCalls(fields, held, { rules, standard, transferType: request.transferType })
-  const simulated = await simulate(ports.nodeOf(chainId), request, fields, { contract, standard }, calls)
-  const transferId = ports.newId('nftTransfer')
-  const prepared = await prepareCalls(ports, accepting, { transferId, calls, simulated })
+  const simulated = await simulate(ctx.chainOf(chainId), request, fields, { contract, standard }, calls)
+  const transferId = ctx.newId('nftTransfer')
+  const prepared = await prepareCalls(ctx, accepting, { transferId, calls, simulated })
   const [first] = prepared
   if (first === undefined) throw new Error('a transfer must have at least one item')
-  const transfer = recordOf(ports, accepting, { calls, prepared, held, simulated })
+  const transfer = recordOf(ctx, accepting, { calls, prepared, held, simulated })
   const command = { type: 'RecordTransfer', transfer } as const
   const recorded = opened(nftTransferAggregate, transferId, command, { metadata, now: transfer.requestedAt })
   const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
@@ -119,9 +87,9 @@ async function record(ports: NftTransferPorts, accepting: Accepting, append: App
 }
 
 async function findSender(
-  { pool }: NftTransferPorts,
+  { pool }: NftContext,
   { from }: Fields,
-  { chain_id: chainId, network }: TransferCollection,
+  { chain_id: chainId, network }: HeldCollection,
   { tenantId }: Metadata,
 ): Promise<string> {
   const wallet = await findByAddress(pool, { tenantId, chainId, address: from })
@@ -137,7 +105,7 @@ async function findSender(
 }
 
 async function prepareCalls(
-  ports: NftTransferPorts,
+  ctx: NftContext,
   { collection, walletId, metadata }: Accepting,
   plan: { readonly transferId: string; readonly calls: readonly PlannedCall[]; readonly simulated: Simulated },
 ): Promise<PreparedTransaction[]> {
@@ -155,13 +123,13 @@ async function prepareCalls(
       dependsOn,
       subject: { type: 'nft_transfer', id: plan.transferId },
     } as const
-    prepared.push(await prepareCall(ports, request, metadata))
+    prepared.push(await prepareCall(ctx, request, metadata))
   }
   return prepared
 }
 
 function recordOf(
-  { log, completionMs }: NftTransferPorts,
+  { log, completionMs }: NftContext,
   { request, fields, collection, walletId, metadata }: Accepting,
   made: {
     readonly calls: readonly PlannedCall[]

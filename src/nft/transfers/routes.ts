@@ -1,24 +1,15 @@
 /** HTTP routes that transfer tokens and read such transfers. */
 import type { Static } from '@sinclair/typebox'
 import { type ErrorItem, ValidationFailed } from '../../core/errors.ts'
-import type { WaitUntil } from '../../event-log/wait-until.ts'
 import { success, successOf } from '../../http/envelope.ts'
 import { replyAccepted } from '../../http/reply-accepted.ts'
 import type { Routes } from '../../http/request.ts'
+import type { NftContext } from '../nft-context.ts'
 import type { NftTransferRequest } from './read-fields.ts'
-import type { NftTransferReads } from './read-transfers.ts'
-import type { RequestNftTransfer } from './request-transfer.ts'
+import { readNftTransfer } from './read-transfers.ts'
+import { requestNftTransfer } from './request-transfer.ts'
 import { transferBody, transferParams, transferSchema } from './schemas.ts'
 import type { NftTransferView } from './view.ts'
-
-export type NftTransferRoutePorts = {
-  readonly requestTransfer: RequestNftTransfer
-  readonly reads: NftTransferReads
-  readonly untilSigned: WaitUntil<unknown>
-  readonly untilMined: WaitUntil<unknown>
-  /** Default time that a response waits for the hash, ms. */
-  readonly signWaitMs: number
-}
 
 const tags = ['NFT']
 
@@ -43,8 +34,8 @@ const read = {
   response: { 200: successOf(transferSchema, 'The transfer.') },
 }
 
-export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
-  const { requestTransfer, reads } = ports
+export function nftTransferRoutes(ctx: NftContext): Routes {
+  const { pool } = ctx
   return (app) => {
     app.post(
       '/v1/nft/transfer',
@@ -65,25 +56,25 @@ export function nftTransferRoutes(ports: NftTransferRoutePorts): Routes {
       (request, reply) => {
         const owner = request.caller
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestTransfer(toTransferRequest(request.body), metadata, owner.environment),
+          accept: (metadata) => requestNftTransfer(ctx, toTransferRequest(request.body), metadata, owner.environment),
           async answer({ id }, waitMs, over) {
-            const view = await reads.read(owner, id)
-            const waited = await waitFor(ports, view, waitMs, over)
-            return { code: 202, view: waited ? await reads.read(owner, id) : view }
+            const view = await readNftTransfer(pool, owner, id)
+            const waited = await waitFor(ctx, view, waitMs, over)
+            return { code: 202, view: waited ? await readNftTransfer(pool, owner, id) : view }
           },
         })
       },
     )
 
     app.get('/v1/nft/transfers/:transfer_id', { schema: read, config: { scope: 'nft:read' } }, async (request) =>
-      success(await reads.read(request.caller, request.params.transfer_id)),
+      success(await readNftTransfer(pool, request.caller, request.params.transfer_id)),
     )
   }
 }
 
 /** @returns whether there is something new to read */
 async function waitFor(
-  { untilSigned, untilMined, signWaitMs }: NftTransferRoutePorts,
+  { transactions: { untilSigned, untilMined }, config }: NftContext,
   { items }: NftTransferView,
   waitMs: number | null,
   over: AbortSignal,
@@ -92,7 +83,7 @@ async function waitFor(
   const open = items.filter(({ status, transaction_hash }) =>
     waitMs === null ? transaction_hash === null : status === 'PENDING',
   )
-  const limitMs = waitMs ?? signWaitMs
+  const limitMs = waitMs ?? config.signWaitMs
   if (limitMs === 0 || open.length === 0) return false
   const transactions = new Set(open.map(({ transaction_id }) => transaction_id))
   await Promise.all([...transactions].map((id) => until(id, limitMs, over)))

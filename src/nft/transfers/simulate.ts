@@ -3,7 +3,7 @@
  * accepts it.
  */
 
-import type { CodeLookup } from '../../chain/code.ts'
+import type { ChainClient } from '../../chain/client-set.ts'
 import { GAS_BOUNDS } from '../../chain/forks.ts'
 import { readData, toQuantity, wordAt } from '../../chain/hex.ts'
 import { type RpcReader, type RpcResult, resultValue } from '../../chain/json-rpc.ts'
@@ -24,8 +24,6 @@ export type Simulated = {
   readonly contracts: ReadonlySet<string>
 }
 
-export type SimulationPorts = { readonly client: RpcReader; readonly code: CodeLookup }
-
 export type SimulatedCollection = { readonly contract: string; readonly standard: TokenStandard }
 
 type Refusal = { readonly name: string; readonly reason: string }
@@ -41,17 +39,18 @@ const LOCKED = 'TokenLocked'
  * @throws ValidationFailed `not_holder`, `not_transferable`, `unsafe_recipient`; Unavailable when no node answered
  */
 export async function simulate(
-  ports: SimulationPorts,
+  /** Receivers are third-party contracts. */
+  chain: Pick<ChainClient, 'code' | 'foreign'>,
   request: NftTransferRequest,
   fields: Fields,
   collection: SimulatedCollection,
   calls: readonly PlannedCall[],
 ): Promise<Simulated> {
   const receivers = [...new Set(calls.map(({ to }) => to))]
-  const haveCode = await ports.code.haveCode(receivers)
+  const haveCode = await chain.code.haveCode(receivers)
   const contracts = new Set(receivers.filter((_receiver, n) => haveCode[n]))
   const unwilling = (
-    await Promise.all([simulateReady(ports, fields, collection, calls), askReceivers(ports, fields, collection, calls)])
+    await Promise.all([simulateReady(chain, fields, collection, calls), askReceivers(chain, fields, collection, calls)])
   ).flat()
   // ERC-1155 always calls the receiver.
   const asked = collection.standard === 'ERC1155' || request.transferType === 'SAFE'
@@ -60,21 +59,21 @@ export async function simulate(
 }
 
 async function simulateReady(
-  { client }: SimulationPorts,
+  { foreign }: Pick<ChainClient, 'foreign'>,
   fields: Fields,
   { contract, standard }: SimulatedCollection,
   calls: readonly PlannedCall[],
 ): Promise<Unwilling[]> {
   const ready = calls.filter(({ dependsOn }) => dependsOn === null)
   const probes = ready.flatMap((call) => probesOf(call, fields, standard))
-  const answers = await client.batch(
+  const answers = await foreign.batch(
     probes.map(({ call, data }) => {
       // Receivers are third-party contracts: a simulation gets no more gas than the transfer.
       const gas = toQuantity(usualMost({ reserved: { gasLimit: call.gasLimit + GAS_BOUNDS.nftReceiver } }))
       return { method: 'eth_call', params: [{ from: fields.from, to: contract, data, gas }, 'latest'] }
     }),
   )
-  if (standard === 'ERC1155') await requireUnits({ client, contract }, fields, ready)
+  if (standard === 'ERC1155') await requireUnits({ client: foreign, contract }, fields, ready)
   return probes.flatMap(({ call, asks }, n) => {
     const refusal = refusalOf(answers[n], standard)
     if (refusal === null) return []
@@ -85,7 +84,7 @@ async function simulateReady(
 
 /** Checks the receivers of transfers that wait for a mint, with the contract's own call. */
 async function askReceivers(
-  { client, code }: SimulationPorts,
+  { foreign, code }: Pick<ChainClient, 'code' | 'foreign'>,
   { from, items }: Fields,
   { contract, standard }: SimulatedCollection,
   calls: readonly PlannedCall[],
@@ -97,7 +96,7 @@ async function askReceivers(
     const token = { to: item.to, tokenId: BigInt(item.tokenId), amount: item.amount }
     return [{ call, standard, contract, operator: from, from, ...token }]
   })
-  const taken = await createCanReceive(client, code)(deliveries)
+  const taken = await createCanReceive(foreign, code)(deliveries)
   return deliveries
     .filter((_, n) => !taken[n])
     .map(({ call }) => ({ call, reason: 'it does not respond as the standard requires' }))
