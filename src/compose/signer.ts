@@ -8,8 +8,7 @@ import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
+import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
 import { type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
@@ -25,9 +24,8 @@ import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { signLane } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
-import { createMakeKey } from '../wallets/make-key.ts'
+import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
@@ -93,7 +91,7 @@ export async function startSigner(
   const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
   const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
-  const makeKey = createMakeKey(log, {
+  const makers = {
     hd: createMakeHdWallet({
       pool,
       log,
@@ -102,9 +100,15 @@ export async function startSigner(
       draw: () => randomInt(DRAWS) / DRAWS,
     }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
-  })
+  }
+  const sealing = {
+    ...kernel,
+    loadSeed: seeds.load,
+    walletOf: factsOf,
+    problemOf: telling(kernel, 'export_id', exportProblem(checkRequests)),
+  }
   const handlers = {
-    wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
+    wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
     workOnLanes(kernel, { queue: 'lane', pass }),
@@ -116,13 +120,7 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process(
-      'export',
-      exportHandler(kernel, seeds, factsOf, telling(kernel, 'export_id', exportProblem(checkRequests))),
-      {
-        concurrency: EXPORTS_AT_ONCE,
-      },
-    ),
+    jobs.process('export', ({ export_id }) => sealExport(sealing, export_id ?? ''), { concurrency: EXPORTS_AT_ONCE }),
     ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
@@ -132,27 +130,6 @@ export async function startSigner(
       await mpc?.close()
     },
   }
-}
-
-function exportHandler(
-  { config, log, logger, metrics }: Kernel,
-  { load }: TenantSeeds,
-  walletOf: WalletFactsOf,
-  problemOf: ExportProblem,
-): JobHandler {
-  const sealExport = createSealExport({
-    log,
-    walletOf,
-    problemOf,
-    loadSeed: load,
-    allowedRecipients: config.exportRecipients,
-    onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
-      const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
-      logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
-      metrics.countExport(status === 'exported' ? 'exported' : 'refused')
-    },
-  })
-  return ({ export_id }) => sealExport(export_id ?? '')
 }
 
 /** What the signer has for its lanes. */
