@@ -7,7 +7,7 @@ import { transactionAggregate } from './aggregate.ts'
 import type { TransactionCommand } from './decider.ts'
 import type { GasPriority } from './events.ts'
 import { quoteUnderCap } from './gas-budget.ts'
-import { createLaneReads } from './lanes.ts'
+import { readSpares } from './lanes.ts'
 import { createPlainGas, emptyTransferGas, type PlainGasChain } from './plain-gas.ts'
 import { limitWarning, replacementLimit } from './replacement-limit.ts'
 import type { SendContext } from './send-context.ts'
@@ -67,8 +67,8 @@ async function warningsOf(ctx: ChangeContext, transactionId: string): Promise<Ch
   const { state } = await ctx.log.load(transactionAggregate, transactionId)
   if (state.state === 'unknown' || wishOf(state) === null) return []
   const { chainId, from: address } = state.intent
-  const [spareWei, emptyGas, isOverCap] = await Promise.all([
-    createLaneReads(ctx.pool).spare({ chainId, address }),
+  const [[spareWei = 0n], emptyGas, isOverCap] = await Promise.all([
+    readSpares(ctx.pool, [{ chainId, address }]),
     emptyTransferGas(createPlainGas(ctx.chainOf(chainId)), address),
     quoteUnderCap(() => ctx.quoteOf(chainId)).then(
       (quote) => quote === null,

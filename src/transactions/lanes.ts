@@ -76,6 +76,7 @@ export function createLaneReads(pool: Pool): LaneReads {
     const { rows } = await pool.query<Pick<Row<'transactions'>, 'transaction_id'>>({ name, text, values })
     return rows.map((row) => row.transaction_id)
   }
+  const spares = gathering((lanes: readonly Lane[]) => readSpares(pool, lanes), { isShared: isConnectionFailure })
   const room = gathering((asked: readonly RoomAsked[]) => readRoom(pool, asked), { isShared: isConnectionFailure })
   return {
     waiting: ({ chainId, address }, limit, except = []) =>
@@ -145,7 +146,7 @@ export function createLaneReads(pool: Pool): LaneReads {
           ORDER BY nonce DESC LIMIT $3`,
         [chainId, address, limit],
       ),
-    spare: createSpare(pool),
+    spare: async (lane) => (await spares([lane]))[0] ?? 0n,
     look: createLookAtLane(pool),
     toSubmit: createToSubmit(pool),
   }
@@ -191,19 +192,15 @@ async function readRoom(pool: Pool, asked: readonly RoomAsked[]) {
   return rows
 }
 
-function createSpare(pool: Pool): LaneReads['spare'] {
-  const read = gathering(
-    async (lanes: readonly Lane[]) => {
-      const { rows } = await pool.query<{ spare: string | null }>({
-        name: 'lane_spare',
-        text: `SELECT own.spare AS spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
-                 LEFT JOIN LATERAL ${SPARE} AS own ON true
-                ORDER BY lane.n`,
-        values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
-      })
-      return rows.map(({ spare }) => BigInt(spare ?? 0))
-    },
-    { isShared: isConnectionFailure },
-  )
-  return async (lane) => (await read([lane]))[0] ?? 0n
+/** In the order of the lanes, with one query for all: what `LaneReads.spare` says of each. */
+export async function readSpares(pool: Pool, lanes: readonly Lane[]): Promise<readonly bigint[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await pool.query<{ spare: string | null }>({
+    name: 'lane_spare',
+    text: `SELECT own.spare AS spare FROM unnest($1::integer[], $2::text[]) WITH ORDINALITY AS lane(chain_id, address, n)
+             LEFT JOIN LATERAL ${SPARE} AS own ON true
+            ORDER BY lane.n`,
+    values: [lanes.map(({ chainId }) => chainId), lanes.map(({ address }) => address)],
+  })
+  return rows.map(({ spare }) => BigInt(spare ?? 0))
 }

@@ -1,5 +1,6 @@
 /** Reads transactions for their owner. Statuses are read by primary key: one at once, or all that wait in one statement. */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { NotFound, PermissionDenied } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { SubjectType } from '../declarations.ts'
@@ -10,7 +11,16 @@ import { createWaitUntil } from '../event-log/wait-until.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
 import type { LaterEvent } from './events.ts'
 import { isWaiting, MINED_OR_FINAL } from './sql.ts'
-import { AMOUNT_COLUMNS, type TransactionView, toView, VIEW_COLUMNS, type ViewRow, type WaitingRow } from './view.ts'
+import {
+  AMOUNT_COLUMNS,
+  type TransactionView,
+  toAccepted,
+  toAcceptedBatch,
+  toView,
+  VIEW_COLUMNS,
+  type ViewRow,
+  type WaitingRow,
+} from './view.ts'
 
 export type TransactionFilter = {
   readonly type?: string
@@ -184,4 +194,49 @@ export async function transactionsOf(pool: Pool, subject: SubjectType, id: strin
     values: [subject, id],
   })
   return rows.map(({ transaction_id }) => transaction_id)
+}
+
+export type AnswerContext = {
+  readonly transactions: TransactionReads
+  /** `signWaitMs`: default time that a response waits for the hash, ms. */
+  readonly config: Pick<Context['config'], 'signWaitMs'>
+}
+
+/**
+ * The response to a request that became a transaction: with its hash, if it is signed soon enough.
+ *
+ * @param waitMs what the request asked for; `null` for the default
+ * @param over ends the wait
+ */
+export async function answerAccepted(
+  { transactions, config }: AnswerContext,
+  tenantId: string,
+  { id, made }: { readonly id: string; readonly made: TransactionView | null },
+  waitMs: number | null,
+  over: AbortSignal,
+) {
+  const view = made ?? (await transactions.readById(tenantId, id))
+  const limitMs = waitMs ?? config.signWaitMs
+  const waits = view.state === 'requested' && limitMs > 0
+  const signed = waits ? await transactions.untilSigned(id, limitMs, over) : null
+  return { code: 202 as const, view: toAccepted(signed ?? view) }
+}
+
+/** The same for a batch: one wait for all, and the hashes that are known after it. */
+export async function answerBatch(
+  { transactions, config }: AnswerContext,
+  tenantId: string,
+  { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
+  waitMs: number | null,
+  over: AbortSignal,
+) {
+  const views = made ?? (await transactions.readBatch(tenantId, id))
+  const limitMs = waitMs ?? config.signWaitMs
+  const newest = await Promise.all(
+    views.map(async (view) => {
+      const waits = view.state === 'requested' && limitMs > 0
+      return (waits && (await transactions.untilSigned(view.transaction_id, limitMs, over))) || view
+    }),
+  )
+  return { code: 202 as const, view: toAcceptedBatch(id, newest) }
 }

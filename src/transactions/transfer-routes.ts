@@ -8,10 +8,10 @@ import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
 import { acceptedBatchSchema, transfersBody } from './batch-schemas.ts'
 import { previewTransfer } from './preview-transfer.ts'
+import { answerAccepted, answerBatch } from './read-transactions.ts'
 import { type BatchRequest, requestTransfer, requestTransfers, type TransferRequest } from './request-transfer.ts'
 import { acceptedSchema, previewSchema, transferBody, walletParams } from './schemas.ts'
 import type { SendContext } from './send-context.ts'
-import { type TransactionView, toAccepted, toAcceptedBatch } from './view.ts'
 
 const tags = ['Transactions']
 
@@ -151,48 +151,4 @@ export function toBatch(walletId: string, body: Static<typeof transfersBody>): B
 
 function toInstant(time: string | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString()
-}
-
-export type AnswerContext = Pick<SendContext, 'transactions'> & {
-  /** `signWaitMs`: default time that a response waits for the hash, ms. */
-  readonly config: Pick<SendContext['config'], 'signWaitMs'>
-}
-
-/**
- * The response to a request that became a transaction: with its hash, if it is signed soon enough.
- *
- * @param waitMs what the request asked for; `null` for the default
- * @param over ends the wait
- */
-export async function answerAccepted(
-  { transactions, config }: AnswerContext,
-  tenantId: string,
-  { id, made }: { readonly id: string; readonly made: TransactionView | null },
-  waitMs: number | null,
-  over: AbortSignal,
-) {
-  const view = made ?? (await transactions.readById(tenantId, id))
-  const limitMs = waitMs ?? config.signWaitMs
-  const waits = view.state === 'requested' && limitMs > 0
-  const signed = waits ? await transactions.untilSigned(id, limitMs, over) : null
-  return { code: 202 as const, view: toAccepted(signed ?? view) }
-}
-
-/** The same for a batch: one wait for all, and the hashes that are known after it. */
-async function answerBatch(
-  { transactions, config }: AnswerContext,
-  tenantId: string,
-  { id, made }: { readonly id: string; readonly made: readonly TransactionView[] | null },
-  waitMs: number | null,
-  over: AbortSignal,
-) {
-  const views = made ?? (await transactions.readBatch(tenantId, id))
-  const limitMs = waitMs ?? config.signWaitMs
-  const newest = await Promise.all(
-    views.map(async (view) => {
-      const waits = view.state === 'requested' && limitMs > 0
-      return (waits && (await transactions.untilSigned(view.transaction_id, limitMs, over))) || view
-    }),
-  )
-  return { code: 202 as const, view: toAcceptedBatch(id, newest) }
 }

@@ -7,7 +7,7 @@ import type { EventLog } from '../../event-log/log.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { HeldCause } from '../../transactions/held-cause.ts'
 import { readHeld } from '../../transactions/held-lanes.ts'
-import { createLaneReads, laneName } from '../../transactions/lanes.ts'
+import { laneName, readSpares } from '../../transactions/lanes.ts'
 import type { KnownTransaction } from '../../transactions/state.ts'
 import { type ChainNow, type OperatorChain, readNativeBalances, readNonces } from '../chain-now.ts'
 import { type LaneRow, readGaps } from './lane-rows.ts'
@@ -75,14 +75,12 @@ export async function completeLanes(
     pool,
     rows.map(({ lane }) => lane),
   )
-  const { spare } = createLaneReads(pool)
-  const spares = new Map(
-    await Promise.all(
-      rows.flatMap((row) =>
-        gapsOf.get(row)?.length || row.ids.wish !== null ? [spare(row.lane).then((wei) => [row, wei] as const)] : [],
-      ),
-    ),
+  const poor = rows.filter((row) => gapsOf.get(row)?.length || row.ids.wish !== null)
+  const wei = await readSpares(
+    pool,
+    poor.map(({ lane }) => lane),
   )
+  const spares = new Map(poor.map((row, index) => [row, wei[index] ?? 0n]))
   return rows.map((row) => ({
     ...row,
     held: held.get(laneName(row.lane)) ?? null,
