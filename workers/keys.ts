@@ -2,7 +2,7 @@
 import { createApiKeyRows } from '../src/access/api-key-rows.ts'
 import { createIssueApiKey } from '../src/access/issue-api-key.ts'
 import { keysProgram } from '../src/access/keys-program.ts'
-import { createRevokeApiKey } from '../src/access/revoke-api-key.ts'
+import { revokeApiKey } from '../src/access/revoke-api-key.ts'
 import { runProgram } from '../src/cli/run-cli.ts'
 import { withKernel } from '../src/compose/run-command.ts'
 
@@ -10,7 +10,7 @@ const program = keysProgram((task) =>
   withKernel(process.env, ({ log, newId, pool, clock }) =>
     task({
       issueApiKey: createIssueApiKey({ log, newId }),
-      revokeApiKey: createRevokeApiKey({ log }),
+      revokeApiKey: (...of) => revokeApiKey({ log }, ...of),
       keys: createApiKeyRows(pool),
       clock,
     }),

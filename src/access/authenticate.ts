@@ -51,7 +51,12 @@ export type ApiKeyAuthenticator = {
   readonly forget: (keyId: string) => void
 }
 
-export type AuthenticatorPorts = {
+export function createAuthenticator({
+  keys,
+  clock,
+  timer,
+  onUse,
+}: {
   readonly keys: Pick<ApiKeyRows, 'byDigest'>
   /** The time of day, for expiry. */
   readonly clock: Clock
@@ -59,9 +64,7 @@ export type AuthenticatorPorts = {
   readonly timer: Clock
   /** Called for a key that is used, at least once a day (UTC) on which it is. */
   readonly onUse?: (keyId: string, nowMs: number) => void
-}
-
-export function createAuthenticator({ keys, clock, timer, onUse }: AuthenticatorPorts): ApiKeyAuthenticator {
+}): ApiKeyAuthenticator {
   const known = new LRUCache<string, Caller>({ max: MAX_REMEMBERED })
   const refusedUntilMs = new LRUCache<string, number>({ max: MAX_REMEMBERED })
   const underWay = new Map<string, { readonly beganMs: number; readonly caller: Promise<Caller | null> }>()

@@ -15,14 +15,14 @@ import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
 import { SCOPES } from '../declarations.ts'
 import type { ApiKey, ApiKeyRows } from './api-key-rows.ts'
 import type { ApiKeyRequest, IssueApiKey, IssuedApiKey } from './issue-api-key.ts'
-import type { RevokeApiKey } from './revoke-api-key.ts'
+import type { revokeApiKey } from './revoke-api-key.ts'
 
 const ACTOR = 'operator'
 const LIMIT = { byDefault: 100, most: 9_999 }
 
 export type KeysPorts = {
   readonly issueApiKey: IssueApiKey
-  readonly revokeApiKey: RevokeApiKey
+  readonly revokeApiKey: (keyId: string, context: Parameters<typeof revokeApiKey>[2]) => ReturnType<typeof revokeApiKey>
   readonly keys: Pick<ApiKeyRows, 'list'>
   /** For marking expired keys in lists. */
   readonly clock: Clock

@@ -5,16 +5,15 @@
  * Invariant: a key gives only what it holds by then, in its environment. The database checks that once more in the append
  * (`refuse_keys`), behind a lock of the row of the key that gives.
  */
-
+import type { ApiContext } from '../api-context.ts'
 import { type ErrorItem, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import { type AskedLimit, changedLimits, isWithinLimits, newLimits, rotatedLimits } from '../core/key-limits.ts'
 import type { Metadata } from '../core/messages.ts'
-import type { JudgedParts } from '../core/policy-limit.ts'
 import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
-import { type NewId, SCOPES } from '../declarations.ts'
-import type { Accept, Accepted } from '../event-log/accept.ts'
+import { SCOPES } from '../declarations.ts'
+import type { Accepted } from '../event-log/accept.ts'
 import { certainChange, change, type Loaded, opened } from '../event-log/aggregate.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -41,128 +40,125 @@ export type ShownToken = string | null
 /** `force`: whether the ranges may exclude the address of the request. */
 type Force = { readonly force: boolean }
 
-export type ManageApiKeys = {
-  /** @throws ValidationFailed; PermissionDenied `beyond_own_key`; IdempotencyKeyReused */
-  readonly create: (key: NewApiKey, maker: Maker, metadata: Metadata, options: Force) => Promise<Accepted<ShownToken>>
-  /**
-   * Omitted fields do not change.
-   *
-   * @throws NotFound; Conflict `api_key_ended`; ValidationFailed; PermissionDenied `beyond_own_key`
-   */
-  readonly change: (
-    keyId: string,
-    revision: KeyRevision,
-    maker: Maker,
-    metadata: Metadata,
-    options: Force,
-  ) => Promise<void>
-  /**
-   * A new key with the same terms; the one before it works for some time. The id is that of the new one.
-   *
-   * @throws NotFound; Conflict `api_key_ended`, `api_key_rotated`; PermissionDenied `beyond_own_key`; IdempotencyKeyReused
-   */
-  readonly rotate: (
-    keyId: string,
-    overlapSeconds: number,
-    maker: Maker,
-    metadata: Metadata,
-  ) => Promise<Accepted<ShownToken>>
+/** What requests about API keys need. */
+export type KeyContext = Pick<ApiContext, 'log' | 'pool' | 'clock' | 'accept' | 'newId' | 'assetOf'> & {
+  readonly judge: Pick<ApiContext['judge'], 'keyChange'>
+  /** Makes this process see the change of a key at once. */
+  readonly forgetKey: (keyId: string) => void
 }
 
-export type ManagePorts = {
-  readonly log: EventLog
-  readonly accept: Accept
-  readonly newId: NewId
-  /** What the policy of its owner says. @throws PolicyRefused */
-  readonly judge: (
-    request: Owner & { readonly requestedAt: string },
-    asking: Pick<Metadata, 'actor'> & { readonly accepting: Metadata },
-  ) => Promise<Pick<JudgedParts, 'policy'>>
-  /** Makes this process see the change at once. */
-  readonly forget: (keyId: string) => void
+/** @throws ValidationFailed; PermissionDenied `beyond_own_key`; PolicyRefused; IdempotencyKeyReused */
+export function createApiKey(
+  { log, accept, newId, judge }: Pick<KeyContext, 'log' | 'accept' | 'newId' | 'judge'>,
+  asked: NewApiKey,
+  maker: Maker,
+  metadata: Metadata,
+  { force }: Force,
+): Promise<Accepted<ShownToken>> {
+  return accept(
+    metadata,
+    async (append) => {
+      const own = await loadMaker(log, maker)
+      const { expiresAt = own.expiresAt, label, scopes } = asked
+      const ipAllowlist = requireRanges(asked.ipAllowlist ?? own.ipAllowlist, maker.address, force)
+      const now = log.now()
+      const [keyId, token] = [newId('apiKey'), createToken(own.environment)]
+      const limits = newLimits(keyId, asked.limits ?? [], own.limits)
+      const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits }
+      const { tenantId, environment } = own
+      const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: null }
+      const { policy } = await judge.keyChange(
+        { ...maker, requestedAt: now },
+        { actor: metadata.actor, accepting: metadata },
+      )
+      const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES), ...(policy && { policy }) }
+      const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+      const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
+      requireGiven(key, own, { names: true })
+      return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
+    },
+    { replayFirst: true },
+  )
 }
 
-export function createManageApiKeys(ports: ManagePorts): ManageApiKeys {
-  return { create: createCreate(ports), change: createChange(ports), rotate: createRotate(ports) }
-}
-
-function createCreate({ log, accept, newId, judge }: ManagePorts): ManageApiKeys['create'] {
-  return (asked, maker, metadata, { force }) =>
-    accept(
-      metadata,
-      async (append) => {
-        const own = await loadMaker(log, maker)
-        const { expiresAt = own.expiresAt, label, scopes } = asked
-        const ipAllowlist = requireRanges(asked.ipAllowlist ?? own.ipAllowlist, maker.address, force)
-        const now = log.now()
-        const [keyId, token] = [newId('apiKey'), createToken(own.environment)]
-        const limits = newLimits(keyId, asked.limits ?? [], own.limits)
-        const terms = { label, scopes: [...new Set(scopes)], expiresAt, ipAllowlist, limits }
-        const { tenantId, environment } = own
-        const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: null }
-        const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
-        const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES), ...(policy && { policy }) }
-        const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
-        const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
-        requireGiven(key, own, { names: true })
-        return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
-      },
-      { replayFirst: true },
+/**
+ * Omitted fields do not change.
+ *
+ * @throws NotFound; Conflict `api_key_ended`; ValidationFailed; PermissionDenied `beyond_own_key`; PolicyRefused
+ */
+export async function changeApiKey(
+  { log, accept, judge, forgetKey }: Pick<KeyContext, 'log' | 'accept' | 'judge' | 'forgetKey'>,
+  keyId: string,
+  revision: KeyRevision,
+  maker: Maker,
+  metadata: Metadata,
+  { force }: Force,
+): Promise<void> {
+  await accept(metadata, async (append, unchanged) => {
+    const own = await loadMaker(log, maker)
+    const loaded = await loadOwned(log, maker, keyId)
+    const { ipAllowlist: ranges, limits: asLimits, ...others } = revision
+    const ipAllowlist = ranges === undefined ? {} : { ipAllowlist: requireRanges(ranges, maker.address, force) }
+    const now = log.now()
+    const { limits: before } = loaded.state
+    const limits = asLimits === undefined ? {} : { limits: changedLimits(keyId, asLimits, before) }
+    const asked = { ...others, ...ipAllowlist, ...limits }
+    const { policy } = await judge.keyChange(
+      { ...maker, requestedAt: now },
+      { actor: metadata.actor, accepting: metadata },
     )
+    const by = { changedBy: maker.keyId, ...(policy && { policy }) }
+    const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: SCOPES, now } as const
+    const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
+    if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
+    const { state: after } = changed.after
+    if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
+    return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
+  })
+  forgetKey(keyId)
 }
 
-function createChange({ log, accept, judge, forget }: ManagePorts): ManageApiKeys['change'] {
-  return async (keyId, revision, maker, metadata, { force }) => {
-    await accept(metadata, async (append, unchanged) => {
+/**
+ * A new key with the same terms; the one before it works for some time. The id is that of the new one.
+ *
+ * @throws NotFound; Conflict `api_key_ended`, `api_key_rotated`; PermissionDenied `beyond_own_key`; PolicyRefused;
+ *   IdempotencyKeyReused
+ */
+export async function rotateApiKey(
+  { log, accept, newId, judge, forgetKey }: Pick<KeyContext, 'log' | 'accept' | 'newId' | 'judge' | 'forgetKey'>,
+  keyId: string,
+  overlapSeconds: number,
+  maker: Maker,
+  metadata: Metadata,
+): Promise<Accepted<ShownToken>> {
+  const rotated = await accept(
+    metadata,
+    async (append) => {
       const own = await loadMaker(log, maker)
       const loaded = await loadOwned(log, maker, keyId)
-      const { ipAllowlist: ranges, limits: asLimits, ...others } = revision
-      const ipAllowlist = ranges === undefined ? {} : { ipAllowlist: requireRanges(ranges, maker.address, force) }
+      const { label, scopes, grants, expiresAt, ipAllowlist, tenantId, environment, issuedBy } = loaded.state
+      const isMaker = issuedBy === maker.keyId
+      const limits = rotatedLimits(loaded.state.limits, own.limits, { isMaker })
       const now = log.now()
-      const { limits: before } = loaded.state
-      const limits = asLimits === undefined ? {} : { limits: changedLimits(keyId, asLimits, before) }
-      const asked = { ...others, ...ipAllowlist, ...limits }
-      const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
-      const by = { changedBy: maker.keyId, ...(policy && { policy }) }
-      const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: SCOPES, now } as const
-      const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
-      if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
-      const { state: after } = changed.after
-      if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
-      return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
-    })
-    forget(keyId)
-  }
-}
-
-function createRotate({ log, accept, newId, judge, forget }: ManagePorts): ManageApiKeys['rotate'] {
-  return async (keyId, overlapSeconds, maker, metadata) => {
-    const rotated = await accept(
-      metadata,
-      async (append) => {
-        const own = await loadMaker(log, maker)
-        const loaded = await loadOwned(log, maker, keyId)
-        const { label, scopes, grants, expiresAt, ipAllowlist, tenantId, environment, issuedBy } = loaded.state
-        const isMaker = issuedBy === maker.keyId
-        const limits = rotatedLimits(loaded.state.limits, own.limits, { isMaker })
-        const now = log.now()
-        const [rotatedTo, token] = [newId('apiKey'), createToken(environment)]
-        const overlapEndsAt = toInstant(Date.parse(now) + overlapSeconds * 1_000)
-        const rotate = { type: 'RotateApiKey', rotatedTo, overlapEndsAt, now } as const
-        const before = certainChange(apiKeyAggregate, loaded, rotate, { metadata, now })
-        const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: keyId }
-        const { policy } = await judge({ ...maker, requestedAt: now }, { actor: metadata.actor, accepting: metadata })
-        const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of, ...(policy && { policy }) }
-        requireGiven(key, own)
-        const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
-        const after = opened(apiKeyAggregate, rotatedTo, issue, { metadata, now })
-        return append({ id: rotatedTo, commit: { changes: [before, after] }, explain, made: token })
-      },
-      { replayFirst: true },
-    )
-    forget(keyId)
-    return rotated
-  }
+      const [rotatedTo, token] = [newId('apiKey'), createToken(environment)]
+      const overlapEndsAt = toInstant(Date.parse(now) + overlapSeconds * 1_000)
+      const rotate = { type: 'RotateApiKey', rotatedTo, overlapEndsAt, now } as const
+      const before = certainChange(apiKeyAggregate, loaded, rotate, { metadata, now })
+      const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: keyId }
+      const { policy } = await judge.keyChange(
+        { ...maker, requestedAt: now },
+        { actor: metadata.actor, accepting: metadata },
+      )
+      const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of, ...(policy && { policy }) }
+      requireGiven(key, own)
+      const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
+      const after = opened(apiKeyAggregate, rotatedTo, issue, { metadata, now })
+      return append({ id: rotatedTo, commit: { changes: [before, after] }, explain, made: token })
+    },
+    { replayFirst: true },
+  )
+  forgetKey(keyId)
+  return rotated
 }
 
 /** @throws PermissionDenied if it ended since it was authenticated */

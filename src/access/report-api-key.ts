@@ -5,39 +5,44 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiKeyRows } from './api-key-rows.ts'
-import type { RevokeApiKey } from './revoke-api-key.ts'
+import type { revokeApiKey } from './revoke-api-key.ts'
 import { digestOf, isToken } from './token.ts'
 
 /** Longer than a revocation takes. An answer takes this long, or a multiple of it where the database is slow. */
 const STEP_MS = 250
 
-/** @throws Unavailable when the database does not answer */
-export type ReportApiKey = (token: string, requestId: string) => Promise<void>
+/**
+ * Answers after the same time, whatever it finds.
+ *
+ * @throws Unavailable when the database does not answer
+ */
+export async function reportApiKey(
+  ctx: {
+    readonly keys: Pick<ApiKeyRows, 'byDigest'>
+    readonly revoke: (keyId: string, context: Parameters<typeof revokeApiKey>[2]) => Promise<unknown>
+    readonly wait?: (ms: number) => Promise<unknown>
+  },
+  token: string,
+  requestId: string,
+): Promise<void> {
+  const { wait = (ms) => sleep(ms) } = ctx
+  let isOver = false
+  const handled = handle(ctx, token, requestId).finally(() => {
+    isOver = true
+  })
+  // Its failure is awaited below, after the wait.
+  handled.catch(() => undefined)
+  do await wait(STEP_MS)
+  while (!isOver)
+  await handled
+}
 
-export function createReportApiKey({
-  keys,
-  revoke,
-  wait = (ms) => sleep(ms),
-}: {
-  readonly keys: Pick<ApiKeyRows, 'byDigest'>
-  readonly revoke: RevokeApiKey
-  readonly wait?: (ms: number) => Promise<unknown>
-}): ReportApiKey {
-  async function handle(token: string, correlationId: string): Promise<void> {
-    const key = isToken(token) ? await keys.byDigest(digestOf(token)) : undefined
-    if (key !== undefined && key.revokedAt === null)
-      await revoke(key.keyId, { actor: 'reporter', correlationId, reason: 'reported' })
-  }
-
-  return async (token, requestId) => {
-    let isOver = false
-    const handled = handle(token, requestId).finally(() => {
-      isOver = true
-    })
-    // Its failure is awaited below, after the wait.
-    handled.catch(() => undefined)
-    do await wait(STEP_MS)
-    while (!isOver)
-    await handled
-  }
+async function handle(
+  { keys, revoke }: Pick<Parameters<typeof reportApiKey>[0], 'keys' | 'revoke'>,
+  token: string,
+  correlationId: string,
+): Promise<void> {
+  const key = isToken(token) ? await keys.byDigest(digestOf(token)) : undefined
+  if (key !== undefined && key.revokedAt === null)
+    await revoke(key.keyId, { actor: 'reporter', correlationId, reason: 'reported' })
 }

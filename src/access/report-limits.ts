@@ -23,15 +23,17 @@ export type LimitReports = {
   readonly close: () => Promise<void>
 }
 
-export type ReportPorts = {
+export function createLimitReports({
+  log,
+  onRefusal,
+  onError,
+}: {
   readonly log: Pick<EventLog, 'load' | 'execute' | 'now'>
   /** Called for each refusal, also one that no limit is about. */
   readonly onRefusal: () => void
   /** Called for a report that could not be recorded. */
   readonly onError: (error: unknown, keyId: string) => void
-}
-
-export function createLimitReports({ log, onRefusal, onError }: ReportPorts): LimitReports {
+}): LimitReports {
   const asked = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: PAUSE_MS })
   const underWay = new Set<Promise<void>>()
 

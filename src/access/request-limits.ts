@@ -8,6 +8,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { KeyLimitReached } from '../core/errors.ts'
 import type { Clock } from '../core/ids.ts'
 import { toIso } from '../core/instants.ts'
@@ -47,13 +48,14 @@ export type CountRequest = (
   limits: readonly RequestLimit[],
 ) => KeyLimitReached | undefined | Promise<KeyLimitReached | undefined>
 
-export type RequestCountPorts = {
+/** @param ctx its `timer` is monotonic: ms since any moment */
+export function createCountRequest({
+  take,
+  timer,
+}: {
   readonly take: TakeRequests
-  /** Ms since any moment, monotonic. */
   readonly timer: Clock
-}
-
-export function createCountRequest({ take, timer }: RequestCountPorts): CountRequest {
+}): CountRequest {
   const blocks = new LRUCache<string, Block>({ max: MAX_REMEMBERED })
 
   function blockOf({ counter, amount }: RequestLimit): Block {
@@ -117,19 +119,22 @@ function refusalOf({ counter, amount }: RequestLimit, availableAt: string): KeyL
   )
 }
 
-export function createTakeRequests(pool: Pool): TakeRequests {
-  return async ({ counter, amount }, wanted) => {
-    const { rows } = await answered(() =>
-      pool.query<{ granted: number; leftMs: number; endsAt: Date }>({
-        name: 'take_requests',
-        text: `SELECT t.granted AS granted, t.left_ms AS "leftMs", t.ends_at AS "endsAt" FROM take_requests($1, $2, $3) AS t`,
-        values: [counter, Number(amount), wanted],
-      }),
-    )
-    const [row] = rows
-    if (row === undefined) throw new Error('take_requests returns one row')
-    return { ...row, endsAt: toIso(row.endsAt) }
-  }
+/** As `TakeRequests`. */
+export async function takeRequests(
+  { pool }: Pick<Context, 'pool'>,
+  { counter, amount }: RequestLimit,
+  wanted: number,
+): Promise<Taken> {
+  const { rows } = await answered(() =>
+    pool.query<{ granted: number; leftMs: number; endsAt: Date }>({
+      name: 'take_requests',
+      text: `SELECT t.granted AS granted, t.left_ms AS "leftMs", t.ends_at AS "endsAt" FROM take_requests($1, $2, $3) AS t`,
+      values: [counter, Number(amount), wanted],
+    }),
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('take_requests returns one row')
+  return { ...row, endsAt: toIso(row.endsAt) }
 }
 
 /** What processes have taken of a limit today, used or not, and when the day ends, ISO 8601 UTC. */

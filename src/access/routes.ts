@@ -7,11 +7,12 @@ import { decodeCursor, pageOf } from '../http/paging.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { App, Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import { type AssetOf, type askedLimitsSchema, readLimits } from './limit-schemas.ts'
-import type { ManageApiKeys, ShownToken } from './manage-api-keys.ts'
-import type { ApiKeyReads } from './read-api-keys.ts'
-import type { ReportApiKey } from './report-api-key.ts'
-import type { RevokeApiKey } from './revoke-api-key.ts'
+import type { ApiKeyRows } from './api-key-rows.ts'
+import { type askedLimitsSchema, readLimits } from './limit-schemas.ts'
+import { changeApiKey, createApiKey, type KeyContext, rotateApiKey, type ShownToken } from './manage-api-keys.ts'
+import { listApiKeys, readApiKey } from './read-api-keys.ts'
+import { reportApiKey } from './report-api-key.ts'
+import { revokeApiKey } from './revoke-api-key.ts'
 import {
   apiKeyPageSchema,
   apiKeyParams,
@@ -26,15 +27,6 @@ import {
   updateBody,
 } from './schemas.ts'
 import type { ApiKeyView } from './view.ts'
-
-export type ApiKeyRoutePorts = {
-  readonly manage: ManageApiKeys
-  readonly revoke: RevokeApiKey
-  readonly report: ReportApiKey
-  readonly reads: ApiKeyReads
-  /** An asset of the tenant in its environment, by its id. */
-  readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
-}
 
 const tags = ['API keys']
 const answer = { 200: successOf(apiKeySchema, 'The API key.') }
@@ -127,35 +119,34 @@ const report = {
   response: { 202: successOf(reportedSchema, 'The report was received.') },
 }
 
-export function apiKeyRoutes(ports: ApiKeyRoutePorts): Routes {
+export function apiKeyRoutes(ctx: KeyContext & { readonly keys: Pick<ApiKeyRows, 'byDigest'> }): Routes {
   return (app) => {
-    addReads(app, ports)
-    addCreate(app, ports)
-    addChanges(app, ports)
-    addReport(app, ports)
+    addReads(app, ctx)
+    addCreate(app, ctx)
+    addChanges(app, ctx)
+    addReport(app, ctx)
   }
 }
 
-function addReads(app: App, { reads }: ApiKeyRoutePorts): void {
+function addReads(app: App, ctx: KeyContext): void {
   app.get('/v1/api-keys', { schema: list, config: readAccess }, async ({ caller, query }) => {
     const { limit, cursor, issued_by: issuedBy } = query
     const [before] = cursor === undefined ? [] : decodeCursor('api_keys', 1, cursor)
-    const found = await reads.list(caller, { issuedBy, before, limit: limit + 1 })
+    const found = await listApiKeys(ctx, caller, { issuedBy, before, limit: limit + 1 })
     const keyOf = (view: ApiKeyView) => [view.key_id]
     return success(pageOf('api_keys', { found, limit, keyOf, present: (view) => view }))
   })
 
   app.get('/v1/api-keys/:key_id', { schema: detail, config: readAccess }, async ({ caller, params }) =>
-    success(await reads.read(caller, params.key_id)),
+    success(await readApiKey(ctx, caller, params.key_id)),
   )
 
   app.get('/v1/me', { schema: me, config: { scope: 'any' } }, async ({ caller, ip }) =>
-    success({ tenant_id: caller.tenantId, address: ip, ...(await reads.read(caller, caller.keyId)) }),
+    success({ tenant_id: caller.tenantId, address: ip, ...(await readApiKey(ctx, caller, caller.keyId)) }),
   )
 }
 
-function addCreate(app: App, ports: ApiKeyRoutePorts): void {
-  const { manage, reads } = ports
+function addCreate(app: App, ctx: KeyContext): void {
   app.post(
     '/v1/api-keys',
     { schema: create, config: { ...writeAccess, idempotent: true, quotas: ['api_keys'], refusals: BEYOND } },
@@ -166,37 +157,36 @@ function addCreate(app: App, ports: ApiKeyRoutePorts): void {
       const terms = { label, scopes, ...termsOf(expires_at, ip_allowlist) }
       return replyAccepted(request, reply, {
         async accept(metadata) {
-          const key = { ...terms, ...(await limitsFor(ports, caller, limits)) }
-          return manage.create(key, { ...caller, address }, metadata, { force })
+          const key = { ...terms, ...(await limitsFor(ctx, caller, limits)) }
+          return createApiKey(ctx, key, { ...caller, address }, metadata, { force })
         },
         async answer({ id, made }) {
-          return { code: 201, view: withToken(await reads.read(caller, id), made) }
+          return { code: 201, view: withToken(await readApiKey(ctx, caller, id), made) }
         },
       })
     },
   )
 }
 
-function addChanges(app: App, ports: ApiKeyRoutePorts): void {
-  const { manage, revoke, reads } = ports
+function addChanges(app: App, ctx: KeyContext): void {
   app.patch(
     '/v1/api-keys/:key_id',
     { schema: update, config: { ...writeAccess, refusals: { ...BEYOND, 409: ENDED } } },
     async (request) => {
       const { caller, params, body, ip: address } = request
       const { expires_at, ip_allowlist, limits, force = false, ...others } = body
-      const asked = await limitsFor(ports, caller, limits)
+      const asked = await limitsFor(ctx, caller, limits)
       const revision = { ...others, ...termsOf(expires_at, ip_allowlist), ...asked }
-      await manage.change(params.key_id, revision, { ...caller, address }, metadataOf(request), { force })
-      return success(await reads.read(caller, params.key_id))
+      await changeApiKey(ctx, params.key_id, revision, { ...caller, address }, metadataOf(request), { force })
+      return success(await readApiKey(ctx, caller, params.key_id))
     },
   )
 
   // Who gave a key away can take it back, also if that key has used up the requests of both.
   app.delete('/v1/api-keys/:key_id', { schema: remove, config: { ...writeAccess, counts: false } }, async (request) => {
     const { caller, params } = request
-    await revoke(params.key_id, { ...metadataOf(request), owner: caller })
-    return success(await reads.read(caller, params.key_id))
+    await revokeApiKey(ctx, params.key_id, { ...metadataOf(request), owner: caller })
+    return success(await readApiKey(ctx, caller, params.key_id))
   })
 
   app.post(
@@ -214,32 +204,28 @@ function addChanges(app: App, ports: ApiKeyRoutePorts): void {
     (request, reply) => {
       const { caller, params, body, ip: address } = request
       return replyAccepted(request, reply, {
-        accept: (metadata) => manage.rotate(params.key_id, body.overlap_seconds, { ...caller, address }, metadata),
+        accept: (metadata) => rotateApiKey(ctx, params.key_id, body.overlap_seconds, { ...caller, address }, metadata),
         async answer({ id, made }) {
-          return { code: 201, view: withToken(await reads.read(caller, id), made) }
+          return { code: 201, view: withToken(await readApiKey(ctx, caller, id), made) }
         },
       })
     },
   )
 }
 
-function addReport(app: App, { report: reportKey }: ApiKeyRoutePorts): void {
+function addReport(app: App, ctx: Parameters<typeof apiKeyRoutes>[0]): void {
   app.post(
     '/v1/api-keys/report',
     { schema: report, config: { scope: 'public', limited: true } },
     async ({ body, id }, reply) => {
-      await reportKey(body.api_key, id)
+      await reportApiKey({ keys: ctx.keys, revoke: (...of) => revokeApiKey(ctx, ...of) }, body.api_key, id)
       reply.code(202)
       return success({ received: true })
     },
   )
 }
 
-async function limitsFor(
-  { assetOf }: ApiKeyRoutePorts,
-  owner: Owner,
-  asked: Static<typeof askedLimitsSchema> | undefined,
-) {
+async function limitsFor({ assetOf }: KeyContext, owner: Owner, asked: Static<typeof askedLimitsSchema> | undefined) {
   return asked === undefined ? {} : { limits: await readLimits(asked, (assetId) => assetOf(owner, assetId)) }
 }
 

@@ -3,23 +3,12 @@
  * reads find rows. Made once; from then on the follower updates them.
  */
 import type { Pool } from 'pg'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import type { BalanceChainOf } from './chain.ts'
+import type { BalanceContext } from './balance-context.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
-import type { KnownAssets } from './known-assets.ts'
-import type { LoadBalances } from './load-balances.ts'
-import { newestBlock, type ReadForRecord } from './read-holdings.ts'
-
-export type ObserveWalletPorts = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly load: LoadBalances
-  readonly knownAssets: KnownAssets
-  readonly chainOf: BalanceChainOf
-  readonly readForRecord: ReadForRecord
-}
+import { knownAssets } from './known-assets.ts'
+import { newestBlock } from './read-holdings.ts'
 
 /**
  * Reads at the newest block instead of the follower's cursor: this covers blocks processed just before the wallet
@@ -29,30 +18,26 @@ export type ObserveWalletPorts = {
  *
  * @throws Unavailable when no node answers
  */
-export type ObserveWallet = (walletId: string) => Promise<void>
-
-export function createObserveWallet(ports: ObserveWalletPorts): ObserveWallet {
-  const { pool, log, load, knownAssets, chainOf, readForRecord } = ports
-  return async (walletId) => {
-    const wallet = await findObservable(pool, walletId)
-    if (wallet === null) return
-    const chain = chainOf(wallet.chain_id)
-    const { tenant_id: tenantId, address } = wallet
-    const assets = (await knownAssets(chain, [tenantId])).get(tenantId) ?? []
-    await log.commit(async () => {
-      const state = (await load([walletId])).get(walletId)?.state ?? {}
-      const missing = assets.filter(({ assetId }) => state[assetId] === undefined)
-      if (missing.length === 0) return []
-      const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
-      const readings = await readForRecord(chain, holdings, await newestBlock(chain))
-      return changesOfReadings(readings, {
-        load,
-        cause: 'first_observation',
-        now: log.now(),
-        actor: 'balance-observer',
-      })
+export async function observeWallet(ctx: Omit<BalanceContext, 'unread'>, walletId: string): Promise<void> {
+  const { pool, log, load, chainOf, readForRecord } = ctx
+  const wallet = await findObservable(pool, walletId)
+  if (wallet === null) return
+  const chain = chainOf(wallet.chain_id)
+  const { tenant_id: tenantId, address } = wallet
+  const assets = (await knownAssets(ctx, chain, [tenantId])).get(tenantId) ?? []
+  await log.commit(async () => {
+    const state = (await load([walletId])).get(walletId)?.state ?? {}
+    const missing = assets.filter(({ assetId }) => state[assetId] === undefined)
+    if (missing.length === 0) return []
+    const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
+    const readings = await readForRecord(chain, holdings, await newestBlock(chain))
+    return changesOfReadings(readings, {
+      load,
+      cause: 'first_observation',
+      now: log.now(),
+      actor: 'balance-observer',
     })
-  }
+  })
 }
 
 type ObservableRow = Pick<Row<'wallets', { readonly address: string }>, 'tenant_id' | 'chain_id' | 'address'>

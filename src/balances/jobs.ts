@@ -7,10 +7,9 @@ import type { Occurrence, Work } from '../jobs/work.ts'
 import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS_THEMSELVES } from '../wallets/jobs.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import type { BalanceChainOf } from './chain.ts'
-import type { ObserveWallet } from './first-observation.ts'
-import type { ReadForRecord } from './read-holdings.ts'
-import type { ReadToken } from './read-token.ts'
+import type { BalanceContext } from './balance-context.ts'
+import { observeWallet } from './first-observation.ts'
+import { readToken, type TokenPages } from './read-token.ts'
 
 /** The reconciliation, which checks every wallet, finds older ones. */
 const LOOK_BACK_MS = 24 * 60 * 60 * 1_000
@@ -42,22 +41,16 @@ function tokenJob({ data, tenantId }: Occurrence): Job {
   return { queue: 'observe', id: `${tenantId}-${chainId}-${contractAddress}`, data: ids }
 }
 
-export type ObserveJobPorts = {
-  readonly observeWallet: ObserveWallet
-  readonly readToken: ReadToken
-  readonly readForRecord: ReadForRecord
-  readonly chainOf: BalanceChainOf
-}
-
 /** Runs a job of the queue `observe`: the first observation of a wallet, or of a token for all wallets of a tenant. */
-export function createObserveJob({ observeWallet, readToken, readForRecord, chainOf }: ObserveJobPorts) {
-  return async ({ wallet_id: walletId, tenant_id: tenantId, chain_id: chainId, contract }: JobData): Promise<void> => {
-    if (walletId !== undefined) await observeWallet(walletId)
-    if (tenantId === undefined || chainId === undefined || contract === undefined) return
-    const chain = chainOf(Number(chainId))
-    const read = (...[holdings, at]: Parameters<Parameters<ReadToken>[1]['read']>) => readForRecord(chain, holdings, at)
-    await readToken(chain, { contract, tenantId, read })
-  }
+export async function observeJob(
+  ctx: Omit<BalanceContext, 'unread'>,
+  { wallet_id: walletId, tenant_id: tenantId, chain_id: chainId, contract }: JobData,
+): Promise<void> {
+  if (walletId !== undefined) await observeWallet(ctx, walletId)
+  if (tenantId === undefined || chainId === undefined || contract === undefined) return
+  const chain = ctx.chainOf(Number(chainId))
+  const read: TokenPages['read'] = (holdings, at) => ctx.readForRecord(chain, holdings, at)
+  await readToken(ctx, chain, { contract, tenantId, read })
 }
 
 /**

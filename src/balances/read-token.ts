@@ -3,23 +3,15 @@
  * again.
  */
 import type { Pool } from 'pg'
-import type { EventLog } from '../event-log/log.ts'
 import { WALLETS } from '../wallets/sql.ts'
+import type { BalanceContext } from './balance-context.ts'
 import type { BalanceChain, HolderRow } from './chain.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
-import type { KnownAssets } from './known-assets.ts'
-import type { LoadBalances } from './load-balances.ts'
+import { knownAssets } from './known-assets.ts'
 import { type Holding, newestBlock, type Reading } from './read-holdings.ts'
 
 /** Ten calls of a node and one commit. */
 const WALLETS_PER_PAGE = 1_000
-
-export type ReadTokenPorts = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly load: LoadBalances
-  readonly knownAssets: KnownAssets
-}
 
 export type TokenPages = {
   /** EIP-55. */
@@ -40,28 +32,29 @@ export type TokenPages = {
  * @returns false when a page or the signal ended the run
  * @throws Unavailable when no node answers
  */
-export type ReadToken = (chain: BalanceChain, pages: TokenPages) => Promise<boolean>
-
-export function createReadToken({ pool, log, load, knownAssets }: ReadTokenPorts): ReadToken {
-  return async (chain, { contract, tenantId, signal, read }) => {
-    let after = ''
-    for (;;) {
-      const wallets = await nextHolders(pool, chain, { contract, tenantId, after })
-      const last = wallets.at(-1)
-      if (last === undefined) return true
-      if (signal?.aborted) return false
-      after = last.wallet_id
-      const assets = await knownAssets(chain, [...new Set(wallets.map(({ tenant_id }) => tenant_id))])
-      const holdings = wallets.flatMap(({ wallet_id: walletId, tenant_id, address }): Holding[] => {
-        const asset = assets.get(tenant_id)?.find((known) => known.contract === contract)
-        return asset === undefined ? [] : [{ walletId, tenantId: tenant_id, address, asset, orphaned: null }]
-      })
-      const readings = await read(holdings, await newestBlock(chain))
-      if (readings === null) return false
-      await log.commit(() =>
-        changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
-      )
-    }
+export async function readToken(
+  ctx: Pick<BalanceContext, 'pool' | 'log' | 'load'>,
+  chain: BalanceChain,
+  { contract, tenantId, signal, read }: TokenPages,
+): Promise<boolean> {
+  const { pool, log, load } = ctx
+  let after = ''
+  for (;;) {
+    const wallets = await nextHolders(pool, chain, { contract, tenantId, after })
+    const last = wallets.at(-1)
+    if (last === undefined) return true
+    if (signal?.aborted) return false
+    after = last.wallet_id
+    const assets = await knownAssets(ctx, chain, [...new Set(wallets.map(({ tenant_id }) => tenant_id))])
+    const holdings = wallets.flatMap(({ wallet_id: walletId, tenant_id, address }): Holding[] => {
+      const asset = assets.get(tenant_id)?.find((known) => known.contract === contract)
+      return asset === undefined ? [] : [{ walletId, tenantId: tenant_id, address, asset, orphaned: null }]
+    })
+    const readings = await read(holdings, await newestBlock(chain))
+    if (readings === null) return false
+    await log.commit(() =>
+      changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+    )
   }
 }
 

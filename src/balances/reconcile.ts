@@ -10,15 +10,13 @@
  * block and stays: an older observation is no news.
  */
 import type { Pool } from 'pg'
-import type { EventLog } from '../event-log/log.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
-import { type BalanceChain, type BalanceChainOf, type HolderRow, holderOf, nativeOf } from './chain.ts'
+import type { BalanceContext } from './balance-context.ts'
+import { type BalanceChain, type HolderRow, holderOf, nativeOf } from './chain.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
 import type { BlockRef } from './events.ts'
-import type { KnownAssets } from './known-assets.ts'
-import type { LoadBalances } from './load-balances.ts'
-import type { Holding, ReadForRecord } from './read-holdings.ts'
+import type { Holding } from './read-holdings.ts'
 import { createTokenRotation } from './token-rotation.ts'
 
 /** One call of a node and one commit. */
@@ -27,15 +25,6 @@ const WALLETS_PER_PAGE = 500
 const TENANTS_PER_PAGE = 5
 /** A failed page does not end the run; this many in a row do. */
 const FAILURES_IN_A_ROW = 3
-
-export type ReconcilePorts = {
-  readonly pool: Pool
-  readonly log: EventLog
-  readonly load: LoadBalances
-  readonly knownAssets: KnownAssets
-  readonly chainOf: BalanceChainOf
-  readonly readForRecord: ReadForRecord
-}
 
 export type Reconciled = {
   /** Wallets whose native balance was compared. */
@@ -47,12 +36,12 @@ export type Reconciled = {
 /** @throws the error of the first failed page, after the others were done */
 export type Reconcile = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Reconciled>
 
-export function createReconcile(ports: ReconcilePorts): Reconcile {
-  const { pool, chainOf } = ports
-  const rotation = createTokenRotation(ports)
+export function createReconcile(ctx: Omit<BalanceContext, 'unread'>): Reconcile {
+  const { pool, chainOf } = ctx
+  const rotation = createTokenRotation(ctx)
   return async (chainId, { signal } = {}) => {
     const chain = chainOf(chainId)
-    const run = createRun(ports, chain, signal)
+    const run = createRun(ctx, chain, signal)
     const tenants = new Set<string>()
     let wallets = 0
     let page = await nextPage(pool, chainId, '')
@@ -72,7 +61,11 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
   }
 }
 
-function createRun({ pool, log, load, readForRecord }: ReconcilePorts, chain: BalanceChain, signal?: AbortSignal) {
+function createRun(
+  { pool, log, load, readForRecord }: Omit<BalanceContext, 'unread'>,
+  chain: BalanceChain,
+  signal?: AbortSignal,
+) {
   let corrected = 0
   let inARow = 0
   let failure: unknown = null

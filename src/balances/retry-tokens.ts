@@ -5,50 +5,45 @@
 import type { Pool } from 'pg'
 import { rpcCall } from '../chain/json-rpc.ts'
 import { BursarError } from '../core/errors.ts'
-import type { BalanceChain, BalanceChainOf } from './chain.ts'
+import type { BalanceContext } from './balance-context.ts'
+import type { BalanceChain } from './chain.ts'
 import { type Holding, readHoldings } from './read-holdings.ts'
-import type { ReadToken } from './read-token.ts'
-import type { DueToken, FailedToken, UnreadTokens } from './unread-tokens.ts'
+import { readToken } from './read-token.ts'
+import type { DueToken, FailedToken } from './unread-tokens.ts'
 
 /** Tokens tried in one run; the others wait for the next, some seconds later. */
 const TOKENS_PER_RUN = 20
 /** More than one: a contract may refuse single holders. */
 const TRIAL_READS = 10
 
-export type RetryTokensPorts = {
-  readonly pool: Pool
-  readonly unread: UnreadTokens
-  readonly readToken: ReadToken
-  readonly chainOf: BalanceChainOf
-}
-
 export type Retried = { readonly settled: readonly string[]; readonly failed: readonly string[] }
 
 /** @throws Unavailable when no node answers: the tokens are due again at the next run */
-export type RetryTokens = (chainId: number, options?: { readonly signal?: AbortSignal }) => Promise<Retried>
-
-export function createRetryTokens(ports: RetryTokensPorts): RetryTokens {
-  const { unread, chainOf } = ports
-  return async (chainId, { signal } = {}) => {
-    const chain = chainOf(chainId)
-    const settled: string[] = []
-    const failed: string[] = []
-    for (const token of await unread.due(chainId, TOKENS_PER_RUN)) {
-      if (signal?.aborted) break
-      if (await readAnew(ports, chain, token, signal)) settled.push(token.contract)
-      else failed.push(token.contract)
-    }
-    return { settled, failed }
+export async function retryTokens(
+  ctx: Omit<BalanceContext, 'readForRecord'>,
+  chainId: number,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<Retried> {
+  const { unread, chainOf } = ctx
+  const chain = chainOf(chainId)
+  const settled: string[] = []
+  const failed: string[] = []
+  for (const token of await unread.due(chainId, TOKENS_PER_RUN)) {
+    if (signal?.aborted) break
+    if (await readAnew(ctx, chain, token, signal)) settled.push(token.contract)
+    else failed.push(token.contract)
   }
+  return { settled, failed }
 }
 
 /** @returns whether all of its balances were read and nothing was left out meanwhile */
 async function readAnew(
-  { pool, unread, readToken }: RetryTokensPorts,
+  ctx: Parameters<typeof retryTokens>[0],
   chain: BalanceChain,
   { contract, missed: before }: DueToken,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
+  const { pool, unread } = ctx
   const { chainId } = chain
   const refuse = async (failed: readonly FailedToken[]): Promise<null> => {
     await unread.note(chainId, await blamed(chain, failed))
@@ -56,7 +51,7 @@ async function readAnew(
   }
   let missed: string | null = before
   let released = false
-  const complete = await readToken(chain, {
+  const complete = await readToken(ctx, chain, {
     contract,
     signal,
     read: async (holdings, at) => {

@@ -5,8 +5,9 @@
 import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
+import type { BalanceContext } from './balance-context.ts'
 import { assetOf, type BalanceChain, chainPrefix, type HolderRow, holderOf, type RegisteredToken } from './chain.ts'
-import type { KnownAssets } from './known-assets.ts'
+import { knownAssets } from './known-assets.ts'
 import type { Holding } from './read-holdings.ts'
 
 /** Non-zero balances per tenant and run: they may change without a log (rebasing tokens). */
@@ -26,13 +27,7 @@ export type TokenRotation = {
  * The position of each rotation is kept in memory. A new process starts at a random position, so that frequent restarts
  * still cover every balance.
  */
-export function createTokenRotation({
-  pool,
-  knownAssets,
-}: {
-  readonly pool: Pool
-  readonly knownAssets: KnownAssets
-}): TokenRotation {
+export function createTokenRotation({ pool }: Pick<BalanceContext, 'pool'>): TokenRotation {
   const places = new Map<string, Place>()
 
   async function placeOf(chain: BalanceChain, tenantId: string): Promise<Place> {
@@ -44,7 +39,7 @@ export function createTokenRotation({
 
   return {
     async next(chain, tenantIds) {
-      const known = await knownAssets(chain, tenantIds)
+      const known = await knownAssets({ pool }, chain, tenantIds)
       const holdings: Holding[] = []
       for (const tenantId of tenantIds) {
         const tokens = (known.get(tenantId) ?? []).filter(({ contract }) => contract !== null)

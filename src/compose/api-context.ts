@@ -12,7 +12,7 @@ import { readAssetPrices } from '../assets/asset-prices.ts'
 import { describeAsset } from '../assets/describe-asset.ts'
 import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
-import { createAvailableOf } from '../balances/available.ts'
+import { availableOf } from '../balances/available.ts'
 import { createBalanceChains } from '../balances/chain.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import { findPositive } from '../balances/find-balances.ts'
@@ -146,7 +146,7 @@ function sendingParts(kernel: Kernel, books: AssetBooks): SendingParts {
       const { network, confirmations } = chainOf(chainId).settings
       return (confirmations + 1) * (config.sandbox ? SANDBOX_BLOCK_MS : BLOCK_MS[network])
     },
-    availableOf: createAvailableOf(pool),
+    availableOf: (...of) => availableOf(kernel, ...of),
     readSpent: (counters, now) => readSpent(pool, counters, now),
     newestBlockMs: (chainId) => readNewestBlockMs(pool, chainId),
   }

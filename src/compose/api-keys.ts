@@ -2,18 +2,13 @@
 import { createApiKeyRows } from '../access/api-key-rows.ts'
 import { type ApiKeyAuthenticator, createAuthenticator } from '../access/authenticate.ts'
 import { createKeyUses } from '../access/key-uses.ts'
-import { createManageApiKeys } from '../access/manage-api-keys.ts'
-import { createApiKeyReads } from '../access/read-api-keys.ts'
-import { createReportApiKey } from '../access/report-api-key.ts'
-import { createCountRequest, createTakeRequests } from '../access/request-limits.ts'
-import { createRevokeApiKey } from '../access/revoke-api-key.ts'
+import { createCountRequest, takeRequests } from '../access/request-limits.ts'
 import { apiKeyRoutes } from '../access/routes.ts'
 import type { KeyLimitReached } from '../core/errors.ts'
 import { actorOfApiKey } from '../core/messages.ts'
 import type { Gate } from '../http/auth.ts'
 import type { Routes } from '../http/request.ts'
 import type { ComposedApi } from './api-context.ts'
-import { assetOfOwner } from './policy-assets.ts'
 
 export type ApiKeys = {
   readonly authenticator: ApiKeyAuthenticator
@@ -22,7 +17,7 @@ export type ApiKeys = {
 }
 
 export function composeApiKeys(ctx: ComposedApi): ApiKeys {
-  const { pool, log, logger, clock, newId, accept, limitsOfKeys, limitReports, policies } = ctx
+  const { pool, logger, clock, limitsOfKeys, limitReports, policies } = ctx
   const keys = createApiKeyRows(pool, (keyId, problem) =>
     logger.error({ err: problem, key_id: keyId }, 'the events of an API key were changed; it lets nobody in'),
   )
@@ -31,19 +26,12 @@ export function composeApiKeys(ctx: ComposedApi): ApiKeys {
   )
   const timer = () => performance.now()
   const authenticator = createAuthenticator({ keys, clock, timer, onUse: uses.note })
-  const count = createCountRequest({ take: createTakeRequests(pool), timer })
-  const forget = (keyId: string) => {
+  const count = createCountRequest({ take: (...wanted) => takeRequests(ctx, ...wanted), timer })
+  const forgetKey = (keyId: string) => {
     authenticator.forget(keyId)
     limitsOfKeys.forget(keyId)
   }
-  const revoke = createRevokeApiKey({ log, forget })
-  const routes = apiKeyRoutes({
-    manage: createManageApiKeys({ log, accept, newId, forget, judge: policies.judge.keyChange }),
-    revoke,
-    report: createReportApiKey({ keys, revoke }),
-    reads: createApiKeyReads(pool, clock),
-    assetOf: (owner, assetId) => assetOfOwner(ctx, owner, assetId),
-  })
+  const routes = apiKeyRoutes({ ...ctx, keys, forgetKey })
   return {
     authenticator,
     countRequest({ requestLimits, tenantId, keyId }, correlationId) {

@@ -64,15 +64,19 @@ export function composeObservers(
   }
 }
 
-type OwnParts = {
+function observeOwn({
+  settings,
+  ports,
+  transfers,
+  balances,
+  report,
+}: {
   readonly settings: ChainClient['settings']
   readonly ports: ObservePorts
   readonly transfers: ObserveTransfersPorts
   readonly balances: Omit<ObserveBalancesPorts, 'reads'> & { readonly reads: HolderReads }
   readonly report: Pick<ReturnType<typeof createReorgReport>, 'unwound'>
-}
-
-function observeOwn({ settings, ports, transfers, balances, report }: OwnParts): BlockObserver {
+}): BlockObserver {
   const { chainId, network, environment } = settings
   const chain = { chainId, network, environment }
   const { log } = ports
@@ -118,14 +122,14 @@ function newestOf(pages: readonly (readonly BlockRef[])[]): BlockRef[] {
   return [...blocks.values()].filter(({ number }) => number >= oldest).sort((a, b) => b.number - a.number)
 }
 
-export type ReorgReport = {
+type ReorgReport = {
   /** Call with the changes before they are appended, again on each retry. */
   readonly unwound: (changes: readonly Change<TransactionState>[]) => void
   /** Call with each step after it is in the log. */
   readonly committed: (step: FollowStep) => void
 }
 
-export function createReorgReport({
+function createReorgReport({
   network,
   logger,
   metrics,

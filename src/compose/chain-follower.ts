@@ -1,14 +1,13 @@
 /** The chain follower process: one leader for each chain processes its blocks and runs the chain's periodic tasks. */
+
+import type { BalanceContext } from '../balances/balance-context.ts'
 import { createBalanceChains } from '../balances/chain.ts'
-import { createObserveWallet } from '../balances/first-observation.ts'
-import { createObserveJob } from '../balances/jobs.ts'
-import { createKnownAssets } from '../balances/known-assets.ts'
-import { createLoadBalances } from '../balances/load-balances.ts'
-import { createRefreshPrices } from '../balances/prices.ts'
+import { observeJob } from '../balances/jobs.ts'
+import { loadBalances } from '../balances/load-balances.ts'
+import { refreshPrices } from '../balances/prices.ts'
 import { createReadForRecord } from '../balances/read-holdings.ts'
-import { createReadToken } from '../balances/read-token.ts'
 import { createReconcile } from '../balances/reconcile.ts'
-import { createRetryTokens } from '../balances/retry-tokens.ts'
+import { retryTokens } from '../balances/retry-tokens.ts'
 import { createUnreadTokens } from '../balances/unread-tokens.ts'
 import { askReverter, traceTransaction } from '../chain/call-trace.ts'
 import type { ChainClient } from '../chain/client-set.ts'
@@ -46,7 +45,7 @@ const QUIET_AFTER_MS = 10_000
 const UNREAD_INTERVAL_MS = 2_000
 
 export async function startChainFollower(kernel: Kernel, signal: AbortSignal): Promise<Work> {
-  const { config, chains, leases, logger, pool, log, jobs } = kernel
+  const { config, chains, leases, logger, pool, jobs } = kernel
   const balances = composeBalances(kernel)
   const leaders = chains.all.map((chain) => {
     const { chainId, network } = chain.settings
@@ -64,39 +63,33 @@ export async function startChainFollower(kernel: Kernel, signal: AbortSignal): P
       })
     })
   })
-  const observe = createObserveJob({
-    observeWallet: createObserveWallet({ pool, log, ...balances }),
-    ...balances,
-  })
-  const worker = jobs.process('observe', observe, {
+  const worker = jobs.process('observe', (data) => observeJob(balances, data), {
     concurrency: OBSERVATIONS_AT_ONCE,
   })
   return { drain: async () => void (await Promise.all([worker.close(), ...leaders])) }
 }
 
-function composeBalances({ pool, log, chains }: Kernel) {
+function composeBalances({ pool, log, chains }: Kernel): BalanceContext {
   const unread = createUnreadTokens(pool)
-  const ports = { load: createLoadBalances({ pool, log }), knownAssets: createKnownAssets(pool) }
   return {
-    ...ports,
+    pool,
+    log,
     unread,
+    load: (walletIds) => loadBalances({ pool, log }, walletIds),
     chainOf: createBalanceChains(chains.all),
     readForRecord: createReadForRecord(unread),
-    readToken: createReadToken({ pool, log, ...ports }),
   }
 }
-
-type Balances = ReturnType<typeof composeBalances>
 
 /** All tasks of a chain end together: when one fails, the leader starts all of them again. */
 async function followAndTend(
   kernel: Kernel,
   chain: ChainClient & { readonly pace: Pace; readonly stalls: StallReport },
-  balances: Balances,
+  balances: BalanceContext,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, pool, log, wakeUps, clock, logger } = kernel
+  const { config, pool, log, wakeUps, logger } = kernel
   const { settings, client, pace, stalls } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
@@ -105,9 +98,7 @@ async function followAndTend(
   const inTurn: Turns = (task) => turns('blocks', task)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
-  const reconcile = createReconcile({ pool, log, ...balances })
-  const retryTokens = createRetryTokens({ pool, ...balances })
-  const refreshPrices = createRefreshPrices({ pool, clock })
+  const reconcile = createReconcile(balances)
   const resolve = composeResolve(kernel, chain, { ...ports, inTurn })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
     repeat(task, {
@@ -116,10 +107,10 @@ async function followAndTend(
       onError: (error) => logger.warn({ err: error, network, task: name }, 'periodic task failed; will run again'),
     })
   const tending = [
-    tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(chain)),
+    tend('prices', PRICE_INTERVAL_MS, () => refreshPrices(kernel, chain)),
     tend('reconciliation', config.reconcileIntervalMs, () => reconcile(chainId, { signal: both })),
     tend('unread tokens', UNREAD_INTERVAL_MS, async () => {
-      const { settled, failed } = await retryTokens(chainId, { signal: both })
+      const { settled, failed } = await retryTokens(balances, chainId, { signal: both })
       if (settled.length > 0) logger.info({ network, tokens: settled }, 'token contracts can be read again')
       if (failed.length > 0) logger.warn({ network, tokens: failed }, 'cannot read token contracts; will retry')
     }),

@@ -15,7 +15,6 @@ import type { Kernel } from './kernel.ts'
 /** `retryMs`: while the database does not answer. A migration or a restore shows within `everyMs`, for one small statement. */
 const INTERVALS = { retryMs: 1_000, everyMs: 60_000 }
 
-type Ports = Pick<Kernel, 'pool' | 'config' | 'logger'>
 type Refusal = BursarError | ConfigError
 
 /**
@@ -26,12 +25,12 @@ type Refusal = BursarError | ConfigError
  * @throws ConfigError that names DATABASE_URL when the user owns the tables and DATABASE_ROLES is `required`
  */
 export async function checkDatabase(
-  ports: Ports,
+  kernel: Pick<Kernel, 'pool' | 'config' | 'logger'>,
   signal: AbortSignal,
   refuse: (error: Refusal) => void,
   { retryMs, everyMs } = INTERVALS,
 ): Promise<void> {
-  const judge = createJudge(ports)
+  const judge = createJudge(kernel)
   const first = await judge()
   if (first !== null && first !== 'unknown') throw first
   const checkAgain = async () => {
@@ -88,7 +87,7 @@ export function databaseReadiness(pool: Kernel['pool']): ReadinessCheck {
 type Verdict = Refusal | null | 'unknown'
 
 /** Logs what is wrong and does not prevent work, once for each change. */
-function createJudge({ pool, config, logger }: Ports): () => Promise<Verdict> {
+function createJudge({ pool, config, logger }: Pick<Kernel, 'pool' | 'config' | 'logger'>): () => Promise<Verdict> {
   let logged: string | null = null
   let loggedOwner = false
   return async () => {

@@ -11,7 +11,7 @@ import type { Checked } from '../event-log/load-checked.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { collectionAggregate } from '../nft/collections/aggregate.ts'
 import { COLLECTIONS } from '../nft/sql.ts'
-import { type CheckRequests, type CountedSpends, createCheckRequests } from '../policies/check-requests.ts'
+import { type CheckRequests, type CountedSpends, checkRequests } from '../policies/check-requests.ts'
 import { createLogClock, type LogClock } from '../policies/log-clock.ts'
 import type { Changes, LogFacts } from '../policies/log-facts.ts'
 import { createRecordedPolicies } from '../policies/recorded-policies.ts'
@@ -23,14 +23,12 @@ import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { Kernel } from './kernel.ts'
 
-type Parts = Pick<Kernel, 'log' | 'pool' | 'chains' | 'clock'>
-
 /**
  * @param options.counts whether this process may read what the append has counted
  * @param options.onMismatches called with the number of requests that are not as the policy says
  */
 export function composeCheckRequests(
-  parts: Parts,
+  parts: Pick<Kernel, 'log' | 'pool' | 'chains' | 'clock'>,
   {
     counts,
     times = null,
@@ -46,9 +44,9 @@ export function composeCheckRequests(
     isShared: isConnectionFailure,
   })
   const counted = counts ? { spentIn, clock } : null
-  const check = createCheckRequests(createRecordedPolicies(pool), factSources(parts), { counted, times })
+  const ctx = { policies: createRecordedPolicies(pool), facts: factSources(parts), counted, times }
   return async (requests) => {
-    const problems = await check(requests)
+    const problems = await checkRequests(ctx, requests)
     onMismatches(problems.size)
     return problems
   }
@@ -67,7 +65,7 @@ export async function startLogClock({ pool, clock, logger }: Kernel, signal: Abo
 
 const NOTED_EVERY_MS = 60_000
 
-function factSources(parts: Parts): LogFacts {
+function factSources(parts: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts {
   const { log, pool, chains } = parts
   return {
     async tagsOf(walletId) {
@@ -120,7 +118,7 @@ function changesOf(found: readonly Pick<Checked<unknown>, 'broken' | 'opened'>[]
   )
 }
 
-function ownWallets({ pool, log, chains }: Parts): LogFacts['isOwn'] {
+function ownWallets({ pool, log, chains }: Pick<Kernel, 'log' | 'pool' | 'chains'>): LogFacts['isOwn'] {
   const chainIds = chains.all.map(({ settings }) => settings.chainId)
   type Wanted = Owner & { readonly address: string }
   const read = gathering(

@@ -3,7 +3,8 @@
  * leads at a time.
  */
 
-import { createFindOutside } from '../activity/find-outside.ts'
+import { findOutside } from '../activity/find-outside.ts'
+import type { TaskNeeds } from '../capability.ts'
 import { type LeadSettings, lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
@@ -13,7 +14,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { soundJobs } from '../jobs/sound-jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
-import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import { createFindUnfinishedLanes, readLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { createPartitionJobs, type PartitionJobs } from '../transactions/partition-jobs.ts'
 import { PAST, TASKS, WORK } from './capabilities.ts'
 import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
@@ -70,7 +71,7 @@ function dispatch({ pool, wakeUps, logger }: Kernel, jobs: PartitionJobs, signal
   const { isUrgent } = jobs
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: DATA_OF, isUrgent })
   return dispatchEvents({
-    subscription: withLanes(events, createLanesOf(pool)),
+    subscription: withLanes(events, (ids, decidedIds) => readLanesOf(pool, ids, decidedIds)),
     routes: (event) => [...transactionJobs(event), ...WORK.flatMap((work) => work.jobsOf(event))],
     jobs,
     signal,
@@ -131,7 +132,7 @@ function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
 
 /** Each task has a leader of its own: a task that takes long delays no other. */
 function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
-  const needs = { ...kernel, past: PAST, findOutside: createFindOutside(kernel.pool) }
+  const needs: TaskNeeds = { ...kernel, past: PAST, findOutside: (...page) => findOutside(kernel, ...page) }
   return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
     const task = build(needs)
     if (task === null) return []

@@ -12,15 +12,17 @@ import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
 import { findUnsound } from '../operator/stuck/find-unsound.ts'
+import { createCompareLane } from '../transactions/compare-lane.ts'
+import { judgeLookalike } from '../transactions/judge-lookalike.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
-import { createReconcileLanes } from '../transactions/reconcile-lanes.ts'
+import { createOutsideReads } from '../transactions/outside.ts'
+import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
-import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores } from './restores.ts'
@@ -36,16 +38,30 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
 
 function reconcilePorts(kernel: Kernel): ReconcilePorts {
   const { config, pool, log, leases, chainOf } = kernel
-  const lanes = createReconcileLanes({
-    pool,
+  const reconciling: Parameters<typeof reconcileLane>[0] = {
     leases,
-    log,
-    clientOf: (chainId) => chainOf(chainId).client,
     lanes: createLaneReads(pool),
     compareWith: async (told) =>
-      composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
-  })
-  return { ...lanes, chains: operatorChains(kernel) }
+      createCompareLane({
+        ...kernel,
+        ...composeWatchRestores(kernel),
+        keys: await requireTagKeys(log, config.tagKeys),
+        outside: createOutsideReads(pool),
+        now: () => performance.now(),
+        ...told,
+      }),
+  }
+  const judging: Parameters<typeof judgeLookalike>[0] = {
+    log,
+    clientOf: (chainId) => chainOf(chainId).client,
+    withLane: (lane, task) => withLane(leases, lane, task),
+  }
+  return {
+    find: (only) => findUnminedLanes(kernel, only),
+    reconcile: (lane) => reconcileLane(reconciling, lane),
+    judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
+    chains: operatorChains(kernel),
+  }
 }
 
 function acceptReorgPorts(kernel: Kernel): AcceptReorgPorts {

@@ -2,7 +2,7 @@
 import type { Routes } from '../http/request.ts'
 import type { TenantQuotas } from '../http/tenant-quotas.ts'
 import { createAllowances } from '../quotas/allowances.ts'
-import { createCountUsage } from '../quotas/count-usage.ts'
+import { countUsage } from '../quotas/count-usage.ts'
 import { quotaRoutes } from '../quotas/routes.ts'
 import type { ComposedApi } from './api-context.ts'
 import { usageCounts } from './capabilities.ts'
@@ -19,7 +19,10 @@ export function composeQuotas({
   // For ages and rates, never the time of day: setting the clock must not turn a second into an hour.
   const clock = () => performance.now()
   const limitsOf = config.quotasOf
-  const { admit, usage } = createAllowances({ count: createCountUsage(pool, usageCounts), clock })
+  const { admit, usage } = createAllowances({
+    count: (...of) => countUsage({ pool, countsOf: usageCounts }, ...of),
+    clock,
+  })
   return {
     quotas: { admit, findReplay, clock, limitsOf, countRefusal: metrics.countQuotaRefusal },
     routes: quotaRoutes({ limitsOf, usage }),

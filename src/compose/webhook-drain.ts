@@ -2,41 +2,42 @@
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config.ts'
 import { change } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
+import { recordOnce } from '../event-log/commit-decisions.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
 import { webhookAggregate } from '../webhooks/aggregate.ts'
 import { createSafeAgents } from '../webhooks/connect-safely.ts'
 import { createProxyAgents } from '../webhooks/connect-through-proxy.ts'
-import { createDeliveries } from '../webhooks/deliveries.ts'
-import { createDrainWebhook, type DrainPorts, type DrainWebhook } from '../webhooks/drain-webhook.ts'
+import type { DrainContext } from '../webhooks/drain-webhook.ts'
 import { createLookUp } from '../webhooks/look-up.ts'
-import { createPost } from '../webhooks/post.ts'
+import { postDelivery } from '../webhooks/post.ts'
 import { createIsAllowedAddress } from '../webhooks/public-address.ts'
-import { createReceiverOf } from '../webhooks/receiver-of.ts'
+import { readReceiver } from '../webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../webhooks/retry-schedule.ts'
 import type { RunningDrains } from '../webhooks/running-drains.ts'
 import { createSigningKeysOf, type OpenSealed, SecretUnusable } from '../webhooks/secrets.ts'
 import type { Kernel } from './kernel.ts'
 
 /** @throws ConfigError when the sender has no identity: it could not sign */
-export async function composeDrainWebhook(
+export async function composeSender(
   kernel: Kernel,
   running: RunningDrains,
-  bodiesOf: DrainPorts['bodiesOf'],
-): Promise<{ readonly drain: DrainWebhook; readonly close: () => void }> {
+  bodiesOf: DrainContext['bodiesOf'],
+): Promise<DrainContext & { readonly close: () => void }> {
   const { config, pool, clock, leases, metrics } = kernel
   const { allowedNetworks, proxyUrl } = config.webhooks
   const isAllowed = createIsAllowedAddress(allowedNetworks)
   const lookUp = createLookUp({ hasOwnNetworks: allowedNetworks.length > 0 })
   const agents = proxyUrl === null ? createSafeAgents(isAllowed, lookUp) : createProxyAgents(proxyUrl, isAllowed)
-  const drain = createDrainWebhook({
+  const userAgent = `Bursar/${version()}`
+  return {
     leases,
+    pool,
     running,
-    deliveries: createDeliveries({ pool, clock, random: Math.random }),
-    receiverOf: createReceiverOf(pool),
+    random: Math.random,
+    receiverOf: (webhookId) => readReceiver({ pool }, webhookId),
     keysOf: createSigningKeysOf({ pool, clock, open: await composeOpen(kernel) }),
     bodiesOf,
-    post: createPost({ agents, userAgent: `Bursar/${version()}` }),
+    post: (...delivery) => postDelivery({ agents, userAgent }, ...delivery),
     disable: disabling(kernel),
     clock,
     onAttempts(attempts) {
@@ -45,9 +46,6 @@ export async function composeDrainWebhook(
         if (posted.outcome !== 'delivered' && delivery.attempts + 1 >= MAX_ATTEMPTS) metrics.countGivenUp()
       }
     },
-  })
-  return {
-    drain,
     close() {
       agents.http.destroy()
       agents.https.destroy()
@@ -75,20 +73,14 @@ async function composeOpen({ config }: Kernel): Promise<OpenSealed> {
  * Never silent: the event is in the feed, and the operator's log says why. What a receiver did says nothing about a webhook
  * that was changed meanwhile, which may have another one: its next attempt decides.
  */
-function disabling({ log, logger }: Kernel): DrainPorts['disable'] {
+function disabling({ log, logger }: Kernel): DrainContext['disable'] {
   return async ({ webhookId, tenantId, version }, reason) => {
     const loaded = await log.load(webhookAggregate, webhookId)
     if (loaded.version !== version) return
     const metadata = { tenantId, actor: 'worker:webhook-sender' }
     const now = log.now()
     const disabled = change(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
-    if (disabled === null) return
-    try {
-      await log.commit([disabled])
-    } catch (error) {
-      if (error instanceof StreamConflict) return
-      throw error
-    }
+    if (!(await recordOnce(log, disabled))) return
     logger.warn({ webhook_id: webhookId, tenant_id: tenantId, reason }, 'disabled a webhook')
   }
 }

@@ -7,12 +7,13 @@ import { lead } from '../event-log/lead.ts'
 import { repeat } from '../event-log/repeat.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { type Bodies, createBodies } from '../webhooks/bodies.ts'
+import { drainWebhook } from '../webhooks/drain-webhook.ts'
 import { findDueLines, readOldestPending } from '../webhooks/due-webhooks.ts'
 import { FAN_OUT, fanOut, type RenderEvents } from '../webhooks/fan-out.ts'
 import { parseLine } from '../webhooks/line.ts'
 import { createPlaces } from '../webhooks/places.ts'
 import { createTenantOf } from '../webhooks/receiver-of.ts'
-import { createReadEvents } from '../webhooks/rendered-by-id.ts'
+import { readRendered } from '../webhooks/rendered-by-id.ts'
 import { removeOld } from '../webhooks/retention.ts'
 import { runReplays } from '../webhooks/run-replays.ts'
 import { createRunningDrains } from '../webhooks/running-drains.ts'
@@ -23,7 +24,7 @@ import { FORGET_INTERVAL_MS, forgetDone, OPEN_WEBHOOKS } from './forget-done.ts'
 import type { Kernel } from './kernel.ts'
 import { newId } from './new-id.ts'
 import type { Work } from './run-process.ts'
-import { composeDrainWebhook } from './webhook-drain.ts'
+import { composeSender } from './webhook-drain.ts'
 
 /** Jobs at once: they only put a line among those that wait for a place. */
 const JOBS_AT_ONCE = 16
@@ -34,9 +35,9 @@ const RETENTION_INTERVAL_MS = 60 * 60_000
 export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): Promise<Work> {
   const { config, jobs, leases, logger, pool, metrics, clock } = kernel
   const render = composeRender(await composeCatalogue(), kernel)
-  const bodies = createBodies(createReadEvents(pool, render))
+  const bodies = createBodies((ids) => readRendered({ pool, render }, ids))
   const running = createRunningDrains()
-  const { drain, close } = await composeDrainWebhook(kernel, running, bodies.bodiesOf)
+  const sender = await composeSender(kernel, running, bodies.bodiesOf)
   const oldest = 'Age in seconds of the oldest delivery that an enabled webhook has not received. 0 if there is none.'
   metrics.addGauge('bursar_webhook_oldest_pending_seconds', oldest, [], async () => [
     { labels: {}, value: await readOldestPending(pool, clock()) },
@@ -44,7 +45,7 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
   const tell = createTellSenders(jobs, { running, signal, log: logger })
   const places = createPlaces({
     async send(line, place) {
-      if (await drain(line, place, signal)) tell([line])
+      if (await drainWebhook(sender, line, place, signal)) tell([line])
     },
     onError: (line, error) => logger.warn({ err: error, line }, 'cannot send to a webhook; it is found again'),
   })
@@ -63,7 +64,7 @@ export async function startWebhookSender(kernel: Kernel, signal: AbortSignal): P
     async drain() {
       await Promise.all([leader, worker.close()])
       await Promise.race([places.close(), pause(config.shutdownGraceMs, undefined, { ref: false })])
-      close()
+      sender.close()
     },
   }
 }

@@ -66,10 +66,15 @@ export type Accept = <Made>(
   },
 ) => Promise<Accepted<Made>>
 
-export type AcceptPorts = { readonly log: Pick<EventLog, 'append' | 'now'>; readonly pool: Pool; readonly newId: NewId }
-
-export function createAccept(ports: AcceptPorts): Accept {
-  const { log, pool } = ports
+export function createAccept({
+  log,
+  pool,
+  newId,
+}: {
+  readonly log: Pick<EventLog, 'append' | 'now'>
+  readonly pool: Pool
+  readonly newId: NewId
+}): Accept {
   return async (metadata, attempt, { replayFirst = false, isConflict = isStreamConflict } = {}) => {
     const replay = async () => {
       const id = await findReplay(pool, metadata)
@@ -82,7 +87,7 @@ export function createAccept(ports: AcceptPorts): Accept {
         try {
           return await attempt(
             (prepared) => appendPrepared(log, prepared, metadata),
-            (target, made) => appendUnchanged(ports, { target, made }, metadata),
+            (target, made) => appendUnchanged(log, newId('request'), { target, made }, metadata),
           )
         } catch (error) {
           // A request that is refused now may repeat one that was accepted.
@@ -109,11 +114,11 @@ async function appendPrepared<Made>(
 
 /** Without a key there is nothing to record. */
 async function appendUnchanged<Made>(
-  { log, newId }: AcceptPorts,
+  log: Pick<EventLog, 'append' | 'now'>,
+  id: string,
   { target, made }: { readonly target: ChangeTarget; readonly made: Made },
   metadata: Metadata,
 ): Promise<Accepted<Made>> {
-  const id = newId('request')
   if (metadata.idempotency === undefined) return { id, replayed: false, made }
   const now = log.now()
   const command = { type: 'RecordRequest', resourceId: target.id, environment: target.environment, now } as const

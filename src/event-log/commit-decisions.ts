@@ -97,6 +97,24 @@ export function createCommit(
   }
 }
 
+/**
+ * Appends a decision that another process may make too, of which one is enough.
+ *
+ * @returns whether it was appended: not if its stream was changed since it was loaded
+ * @throws errors of `EventLog.append`, except StreamConflict
+ */
+export async function recordOnce(
+  { commit }: { readonly commit: CommitDecisions },
+  decision: Change | null,
+): Promise<boolean> {
+  try {
+    return (await commit([decision])).length > 0
+  } catch (error) {
+    if (!isStreamConflict(error)) throw error
+    return false
+  }
+}
+
 /** Halves what cannot be stored until it is one. */
 async function appendApart<State>(
   append: (commit: Commit) => Promise<void>,

@@ -182,15 +182,20 @@ export type StallReport = {
   readonly failed: (error: unknown) => Promise<void>
 }
 
-type Ports = {
-  readonly pool: Pool
-  /** Called about a step that leads nowhere, when that begins and while it lasts. */
-  readonly onStall: (reason: string) => void
-  /** A clock, ms. */
-  readonly now: () => number
-}
-
-export function createStallReport({ pool, onStall, now }: Ports, chainId: number): StallReport {
+export function createStallReport(
+  {
+    pool,
+    onStall,
+    now,
+  }: {
+    readonly pool: Pool
+    /** Called about a step that leads nowhere, when that begins and while it lasts. */
+    readonly onStall: (reason: string) => void
+    /** A clock, ms. */
+    readonly now: () => number
+  },
+  chainId: number,
+): StallReport {
   // What an earlier leader recorded ends with the first step.
   let recorded = true
   let recordedAt = Number.NEGATIVE_INFINITY

@@ -29,14 +29,17 @@ export type Finality = {
   readonly judged: (step: FollowStep) => Promise<FollowStep>
 }
 
-type Ports = {
+export function createFinality({
+  client,
+  walked,
+  accepted,
+  settings,
+}: {
   readonly client: Pick<Nodes, 'newest'>
   readonly walked: Pick<WalkedBlocks, 'final' | 'hash'>
   readonly accepted: ReadAccepted
   readonly settings: Pick<ChainSettings, 'chainId' | 'finalizes'>
-}
-
-export function createFinality({ client, walked, accepted, settings }: Ports): Finality {
+}): Finality {
   const { chainId, finalizes } = settings
   let lookedAt = Number.NEGATIVE_INFINITY
   /** `undefined`: not read yet. */

@@ -11,22 +11,27 @@ import type { ChainEvent } from './events.ts'
 
 const HEADERS_AT_ONCE = 64
 
-export type GroundPorts = {
-  readonly log: EventLog
-  readonly client: RpcReader
-  readonly chain: ChainKey
-  /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
-  readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
-}
-
 /**
  * The newest recorded block that the node has, at `highest` or below. If there is none, the block below the lowest
  * recorded one; if nothing is recorded, `highest`.
  *
  * @throws Unavailable when the node does not answer
  */
-export async function findGround(ports: GroundPorts, highest: BlockRef): Promise<BlockRef> {
-  const { log, client, chain, recordedBlocks } = ports
+export async function findGround(
+  {
+    log,
+    client,
+    chain,
+    recordedBlocks,
+  }: {
+    readonly log: EventLog
+    readonly client: RpcReader
+    readonly chain: ChainKey
+    /** Recorded blocks at a height or below, newest first: a page, empty when there are no more. */
+    readonly recordedBlocks: (upTo: number) => Promise<readonly BlockRef[]>
+  },
+  highest: BlockRef,
+): Promise<BlockRef> {
   const advanced = await log.readStream<ChainEvent>(chainAggregate, chainStream(chain))
   const known = advanced
     .flatMap((event) => (event.type === 'FollowerAdvanced' ? [event.data.block] : []))

@@ -6,14 +6,20 @@ import { parseAddress } from '../chain/address.ts'
 import { BadInput, type CliCommand, type CliIo, type CliOptions, type ExitCode, type Within } from '../cli/command.ts'
 import { shown } from '../cli/printed.ts'
 import type { Judged, Verdict } from '../transactions/judge-lookalike.ts'
-import type { ReconciledLane, ReconcileLanes } from '../transactions/reconcile-lanes.ts'
+import type { Lane } from '../transactions/lanes.ts'
+import type { ReconciledLane } from '../transactions/reconcile-lanes.ts'
 import type { OperatorChain } from './chain-now.ts'
 import { type NextStep, step } from './finding.ts'
 import { findChain } from './lanes/lane-command.ts'
 import { tellingOutages } from './ports.ts'
 import { bursar, chainName, count } from './words.ts'
 
-export type ReconcilePorts = ReconcileLanes & { readonly chains: readonly OperatorChain[] }
+export type ReconcilePorts = {
+  readonly chains: readonly OperatorChain[]
+  readonly find: (only: Lane | null) => Promise<readonly Lane[]>
+  readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
+  readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
+}
 
 export function reconcileCommand(within: Within<ReconcilePorts>): CliCommand {
   return {
@@ -84,7 +90,7 @@ function showJudged(judged: Judged, io: CliIo): ExitCode {
 
 async function reconcileAll(
   { reconcile }: ReconcilePorts,
-  lanes: Awaited<ReturnType<ReconcileLanes['find']>>,
+  lanes: readonly Lane[],
   io: CliIo,
 ): Promise<readonly ReconciledLane[]> {
   const progress = io.progress({ unit: 'lanes', total: lanes.length })

@@ -46,47 +46,58 @@ export type CountedSpends = {
   readonly clock: Clock
 }
 
-/**
- * @param parts.counted `null` for a process that may not read it
- * @param parts.times `null` for a process that does not run long enough to know
- */
-export function createCheckRequests(
+type CheckContext = {
+  readonly policies: RecordedPolicies
+  readonly facts: LogFacts
+  /** `null` for a process that may not read it. */
+  readonly counted: CountedSpends | null
+  /** `null` for a process that does not run long enough to know. */
+  readonly times: Pick<LogClock, 'problemOf'> | null
+}
+
+/** `CheckRequests` with its parts. */
+export async function checkRequests(
+  ctx: CheckContext,
+  requests: readonly RecordedRequest[],
+): Promise<ReadonlyMap<string, string>> {
+  const inForce = await ctx.policies.inForceAt(requests)
+  const problems = await Promise.all(
+    requests.map((request, index) => problemOf(ctx, request, inForce[index] as InForceAt | string)),
+  )
+  return new Map(
+    requests.flatMap(({ id }, index) => {
+      const problem = problems[index] ?? null
+      return problem === null ? [] : [[id, problem] as const]
+    }),
+  )
+}
+
+async function problemOf(
+  { policies, facts, counted, times }: CheckContext,
+  request: RecordedRequest,
+  inForce: InForceAt | string,
+): Promise<string | null> {
+  if (typeof inForce === 'string') return inForce
+  const { active, shadow } = inForce
+  const versions = { active: active?.version ?? 0, shadow: shadow?.version ?? 0 }
+  const wrong = namedProblem(request.policy, versions)
+  if (wrong !== null) return request.policy === undefined && movesNothing(request) ? null : wrong
+  if (active === null && shadow === null) return null
+  const untimely = active === null ? null : (times?.problemOf(request) ?? null)
+  if (untimely !== null) return untimely
+  const rules = await rulesOf(policies, request, inForce).catch(unlessBroken)
+  if (typeof rules === 'string') return rules
+  return (await judgedProblem(request, rules, facts)) ?? (counted && (await countedProblem(request, counted)))
+}
+
+async function rulesOf(
   policies: RecordedPolicies,
-  sources: LogFacts,
-  { counted, times }: { readonly counted: CountedSpends | null; readonly times: Pick<LogClock, 'problemOf'> | null },
-): CheckRequests {
-  async function rulesOf(request: RecordedRequest, { active, shadow }: InForceAt): Promise<Rules> {
-    return {
-      active: active && (await policies.rulesOf(request, active)),
-      shadow: shadow && (await policies.rulesOf(request, shadow)),
-    }
-  }
-
-  async function problemOf(request: RecordedRequest, inForce: InForceAt | string): Promise<string | null> {
-    if (typeof inForce === 'string') return inForce
-    const { active, shadow } = inForce
-    const versions = { active: active?.version ?? 0, shadow: shadow?.version ?? 0 }
-    const wrong = namedProblem(request.policy, versions)
-    if (wrong !== null) return request.policy === undefined && movesNothing(request) ? null : wrong
-    if (active === null && shadow === null) return null
-    const untimely = active === null ? null : (times?.problemOf(request) ?? null)
-    if (untimely !== null) return untimely
-    const rules = await rulesOf(request, inForce).catch(unlessBroken)
-    if (typeof rules === 'string') return rules
-    return (await judgedProblem(request, rules, sources)) ?? (counted && (await countedProblem(request, counted)))
-  }
-
-  return async (requests) => {
-    const inForce = await policies.inForceAt(requests)
-    const problems = await Promise.all(
-      requests.map((request, index) => problemOf(request, inForce[index] as InForceAt | string)),
-    )
-    return new Map(
-      requests.flatMap(({ id }, index) => {
-        const problem = problems[index] ?? null
-        return problem === null ? [] : [[id, problem] as const]
-      }),
-    )
+  request: RecordedRequest,
+  { active, shadow }: InForceAt,
+): Promise<Rules> {
+  return {
+    active: active && (await policies.rulesOf(request, active)),
+    shadow: shadow && (await policies.rulesOf(request, shadow)),
   }
 }
 

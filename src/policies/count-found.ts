@@ -9,7 +9,7 @@ import type { Metadata } from '../core/messages.ts'
 import { recorded } from '../core/recorded.ts'
 import { LONGEST_WINDOW_SECONDS, type Reservation } from '../core/spend-limits.ts'
 import { opened } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
+import { recordOnce } from '../event-log/commit-decisions.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import { foundAggregate } from './aggregate.ts'
@@ -99,10 +99,8 @@ async function recordOwned(ctx: FoundContext, found: readonly Outside[]): Promis
     const now = ctx.log.now()
     const data = { ...sent, foundAt: now }
     const command = { type: 'RecordFound', found: { ...data, ...judge(transferId, data) } } as const
-    await ctx.log.commit([opened(foundAggregate, transferId, command, { metadata, now })]).catch((error) => {
-      // Another dispatcher has recorded it.
-      if (!(error instanceof StreamConflict)) throw error
-    })
+    // Another dispatcher may have recorded it.
+    await recordOnce(ctx.log, opened(foundAggregate, transferId, command, { metadata, now }))
   }
 }
 

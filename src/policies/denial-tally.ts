@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { Metadata } from '../core/messages.ts'
 import { opened } from '../event-log/aggregate.ts'
-import { StreamConflict } from '../event-log/commit.ts'
+import { recordOnce } from '../event-log/commit-decisions.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { policyDenialAggregate } from './aggregate.ts'
 import type { PolicyRefused } from './events.ts'
@@ -68,13 +68,12 @@ export function createDenialTally({
     const { count, firstAt, lastAt } = one
     if (count === 0 || one.recordedIn === minuteOf(now)) return
     one.count = 0
+    let isRecorded = false
     try {
-      await log.commit([changeOf(name, one, { count, firstAt, lastAt }, now)])
-      one.recordedIn = minuteOf(now)
-    } catch (error) {
-      Object.assign(one, { firstAt, count: one.count + count })
-      // Another process has recorded one.
-      if (!(error instanceof StreamConflict)) throw error
+      isRecorded = await recordOnce(log, changeOf(name, one, { count, firstAt, lastAt }, now))
+    } finally {
+      // Another process may have recorded one.
+      Object.assign(one, isRecorded ? { recordedIn: minuteOf(now) } : { firstAt, count: one.count + count })
     }
   }
 

@@ -54,8 +54,6 @@ export type Judge = {
   readonly shadowed: (accepting: Metadata) => readonly ShadowVerdict[]
 }
 
-export type JudgePorts = FactSources & { readonly inForce: (owner: Owner) => Promise<InForce> }
-
 /** Openings that no policy judges: their rules (`opening-rules.ts`) say that they move nothing, and no API key requests them. */
 export const UNJUDGED: readonly Opening[] = [
   'NonceFillRequested',
@@ -63,7 +61,10 @@ export const UNJUDGED: readonly Opening[] = [
   'SwapGuardDeployRequested',
 ]
 
-export function createJudge({ inForce, ...sources }: JudgePorts): Judge {
+export function createJudge({
+  inForce,
+  ...sources
+}: FactSources & { readonly inForce: (owner: Owner) => Promise<InForce> }): Judge {
   const shadowed = new WeakMap<Metadata, ShadowVerdict[]>()
 
   async function judge(place: Place, asking: Asking, read: (facts: Facts) => Judged): Promise<JudgedParts> {

@@ -94,6 +94,15 @@ export async function readStanding({ pool, source, chains }: PastPorts, owner: L
   return past
 }
 
+/** Whether the owner has ever asked for anything that policies judge: of all that is committed when it is called. */
+export async function hasOpened({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<boolean> {
+  const past = createPast(owner, { source, chains, isAnyPrice: true })
+  const until = await findNewestPlace(pool, owner)
+  for await (const events of readTypes(pool, owner, { until, types: pastTypes(source).dataOf }))
+    if (events.some((event) => past.take(event)?.is === 'request')) return true
+  return false
+}
+
 type Wanted = { readonly until: SubscriptionPosition; readonly types: readonly string[] }
 
 async function* readTypes(pool: Pool, owner: LogOwner, wanted: Wanted): AsyncGenerator<readonly DataEvent[]> {

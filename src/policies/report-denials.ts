@@ -17,17 +17,23 @@ export type DenialReports = {
   readonly close: () => Promise<void>
 }
 
-export type DenialPorts = Parameters<typeof createDenialTally>[0] & {
+/** The first rule of a shadow whose limit had no room, now that the request counts. */
+type FullRuleOf = (verdict: ShadowVerdict) => Promise<string | null>
+
+export function createDenialReports({
+  shadowed,
+  forget,
+  fullRuleOf,
+  onRefusal,
+  ...ports
+}: Parameters<typeof createDenialTally>[0] & {
   readonly shadowed: Judge['shadowed']
   /** Makes this process read again what is in force. */
   readonly forget: (owner: Owner) => void
-  /** The first rule of a shadow whose limit had no room, now that the request counts. */
-  readonly fullRuleOf: (verdict: ShadowVerdict) => Promise<string | null>
+  readonly fullRuleOf: FullRuleOf
   /** Called for each refusal. */
   readonly onRefusal: (denial: Denial, metadata: Metadata) => void
-}
-
-export function createDenialReports({ shadowed, forget, fullRuleOf, onRefusal, ...ports }: DenialPorts): DenialReports {
+}): DenialReports {
   const tally = createDenialTally(ports)
   const underWay = new Set<Promise<void>>()
 
@@ -86,7 +92,7 @@ function denialOf({ about, details }: PolicyRefused, { actor }: Metadata): Denia
 }
 
 /** `null` for what the shadow would allow. */
-async function shadowDenial(verdict: ShadowVerdict, fullRuleOf: DenialPorts['fullRuleOf']): Promise<Denial | null> {
+async function shadowDenial(verdict: ShadowVerdict, fullRuleOf: FullRuleOf): Promise<Denial | null> {
   const { request, decision, version } = verdict
   const { environment, apiKey, walletId } = request
   const about = { environment, version, shadow: true, apiKey, walletId }

@@ -7,7 +7,6 @@
  */
 import type { Clock } from '../core/ids.ts'
 import type { CountedQuota } from '../core/quotas.ts'
-import type { CountUsage } from './count-usage.ts'
 
 /** Maximum age of a count, ms: how long items accepted by other processes, or finished items, are not seen. */
 const MAX_AGE_MS = 1_000
@@ -42,7 +41,14 @@ type Tally = {
 }
 
 /** @param clock monotonic: the process's own, in milliseconds */
-export function createAllowances({ count, clock }: { readonly count: CountUsage; readonly clock: Clock }): Allowances {
+export function createAllowances({
+  count,
+  clock,
+}: {
+  /** The tenant's current use, across all processes. */
+  readonly count: (tenantId: string, quota: CountedQuota) => Promise<number>
+  readonly clock: Clock
+}): Allowances {
   const tallies = new Map<string, Tally>()
 
   function tallyOf(tenantId: string, quota: CountedQuota): Tally {

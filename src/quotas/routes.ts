@@ -37,12 +37,13 @@ const list = {
   },
 }
 
-export type QuotaRoutePorts = {
+export function quotaRoutes({
+  limitsOf,
+  usage,
+}: {
   readonly limitsOf: LimitsOf
   readonly usage: (tenantId: string, quota: CountedQuota) => Promise<number>
-}
-
-export function quotaRoutes({ limitsOf, usage }: QuotaRoutePorts): Routes {
+}): Routes {
   return (app) => {
     app.get('/v1/quotas', { schema: list, config: { scope: 'wallets:read' } }, async ({ caller: { tenantId } }) => {
       const limits = limitsOf(tenantId)

@@ -38,20 +38,6 @@ import { swapTargetProblem } from './swap-target.ts'
 import type { TagKeys } from './tags.ts'
 import { unprovenBytes } from './unproven-bytes.ts'
 
-export type CheckRecordedPorts = {
-  readonly log: Pick<EventLog, 'loadChecked'>
-  readonly rowsOf: RowsOf
-  readonly walletOf: SigningWalletOf
-  readonly proveLost: ProveLost
-  /** The exchanges of this process's own settings. */
-  readonly swapsOf: (chainId: number) => SwapSettings | undefined
-  /** By the type of the transaction. */
-  readonly rules: ReadonlyMap<string, OpeningRule>
-  /** `null` for a reader that signs nothing. */
-  readonly keys: TagKeys | null
-  readonly policyProblems: PolicyProblems
-}
-
 /** A transaction of the log, with what its first event is recorded with. */
 export type RecordedOpening = Opened & { readonly id: string; readonly transaction: KnownTransaction }
 
@@ -68,8 +54,20 @@ export type CheckedTransaction =
 /** In the order of the ids, each once. @throws Unavailable when the log or a chain cannot be read */
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
-export function createCheckRecorded(ports: CheckRecordedPorts): CheckRecorded {
-  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems } = ports
+export function createCheckRecorded(ctx: {
+  readonly log: Pick<EventLog, 'loadChecked'>
+  readonly rowsOf: RowsOf
+  readonly walletOf: SigningWalletOf
+  readonly proveLost: ProveLost
+  /** The exchanges of this process's own settings. */
+  readonly swapsOf: (chainId: number) => SwapSettings | undefined
+  /** By the type of the transaction. */
+  readonly rules: ReadonlyMap<string, OpeningRule>
+  /** `null` for a reader that signs nothing. */
+  readonly keys: TagKeys | null
+  readonly policyProblems: PolicyProblems
+}): CheckRecorded {
+  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems } = ctx
   return async (transactionIds) => {
     const checked = await log.loadChecked(transactionAggregate, transactionIds)
     // Read after the streams: a row or a policy may be newer than what was loaded, never older.
@@ -111,7 +109,7 @@ function asProblem(error: unknown): string {
   throw error
 }
 
-function brokenRule({ type, intent }: KnownTransaction, rules: CheckRecordedPorts['rules']): string | null {
+function brokenRule({ type, intent }: KnownTransaction, rules: ReadonlyMap<string, OpeningRule>): string | null {
   const rule = rules.get(type)
   return rule === undefined ? `no rule says what a transaction of type ${type} may do` : rule(intent)
 }

@@ -18,17 +18,8 @@ const PAUSE_MS = 1_000
 /** Lanes whose queue is remembered: about 100 bytes each. */
 const LANES_KNOWN = 50_000
 
-type Ports = {
-  readonly add: (jobs: readonly Job[]) => Promise<void>
-  /** Tells the processes that have the lanes. */
-  readonly tell: (work: readonly string[]) => void
-  readonly onError: (error: unknown) => void
-  readonly signal: AbortSignal
-  readonly time?: Clockwork
-}
-
 export type PartitionJobs = {
-  /** @throws errors of the `add` of the ports */
+  /** @throws errors of the `add` that it was made with */
   readonly add: (jobs: readonly Job[]) => Promise<void>
   /**
    * Whether an append needs a job now. It does not when it only names work of lanes whose partitions had their job within the last
@@ -37,7 +28,20 @@ export type PartitionJobs = {
   readonly isUrgent: (wake: Wake) => boolean
 }
 
-export function createPartitionJobs({ add, tell, onError, signal, time = REAL_TIME }: Ports): PartitionJobs {
+export function createPartitionJobs({
+  add,
+  tell,
+  onError,
+  signal,
+  time = REAL_TIME,
+}: {
+  readonly add: (jobs: readonly Job[]) => Promise<void>
+  /** Tells the processes that have the lanes. */
+  readonly tell: (work: readonly string[]) => void
+  readonly onError: (error: unknown) => void
+  readonly signal: AbortSignal
+  readonly time?: Clockwork
+}): PartitionJobs {
   const addedAt = new Map<string, number>()
   const queueOf = new LRUCache<string, LaneQueue>(atMost(LANES_KNOWN))
   const later = new Map<string, Job>()

@@ -22,13 +22,6 @@ const REMEMBERED = 10_000
 
 type Provable = Pick<ChainSettings, 'confirmations' | 'finalizes'> & { readonly client: Nodes }
 
-export type ProveLostPorts = {
-  /** `null` for a chain that is not configured here. */
-  readonly chainOf: (chainId: number) => Provable | null
-  /** `null` for a reader that signs nothing: it believes the log. */
-  readonly keys: TagKeys | null
-}
-
 /**
  * Checks every nonce that the log records as lost.
  *
@@ -37,7 +30,15 @@ export type ProveLostPorts = {
  */
 export type ProveLost = (transaction: KnownTransaction, id: string) => Promise<string | null>
 
-export function createProveLost({ chainOf, keys }: ProveLostPorts): ProveLost {
+export function createProveLost({
+  chainOf,
+  keys,
+}: {
+  /** `null` for a chain that is not configured here. */
+  readonly chainOf: (chainId: number) => Provable | null
+  /** `null` for a reader that signs nothing: it believes the log. */
+  readonly keys: TagKeys | null
+}): ProveLost {
   const proven = new LRUCache<string, true>(atMost(REMEMBERED))
 
   /** What does the same is another program's if the log says so and its bytes do not have the tag of this transaction. */

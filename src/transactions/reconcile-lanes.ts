@@ -5,7 +5,7 @@
  * A signer may work on the lane meanwhile: of two appends to a request one is refused, and the lane is compared again.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { FenceLost, StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
 import { type RepeatOptions, repeatOnConflict } from '../event-log/commit-decisions.ts'
@@ -14,7 +14,6 @@ import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
 import { heldText } from './held-cause.ts'
-import { type Judged, type JudgePorts, judgeLookalike, type Verdict } from './judge-lookalike.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { isUnmined } from './sql.ts'
 
@@ -44,62 +43,45 @@ export type ReconciledLane = {
   readonly recovered: readonly Recovered[]
 }
 
-export type ReconcileLanesPorts = Omit<JudgePorts, 'withLane'> & {
-  readonly pool: Pool
-  readonly leases: Leases
-  /** Passed in where time is simulated; by default a random time. */
-  readonly pauseOnConflict?: RepeatOptions['pause']
-  readonly lanes: Pick<LaneReads, 'waiting'>
-  readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
+/** Lanes with transactions that are in no block, or the named one of them, in any case. */
+export async function findUnminedLanes({ pool }: Pick<Context, 'pool'>, only: Lane | null): Promise<readonly Lane[]> {
+  const { rows } = await pool.query<Pick<Row<'transactions'>, 'chain_id' | 'from_address'>>(
+    `SELECT DISTINCT chain_id, from_address FROM transactions WHERE ${isUnmined('transactions')}
+        AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,
+    [only?.chainId ?? null, only?.address ?? null],
+  )
+  return rows.map((row) => ({ chainId: row.chain_id, address: row.from_address }))
 }
 
-export type ReconcileLanes = {
-  /** Lanes with transactions that are in no block, or the named one of them, in any case. */
-  readonly find: (only: Lane | null) => Promise<readonly Lane[]>
-  /** @throws Conflict `signer_required` for a database user that cannot take the leases of signers */
-  readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
-  /** @throws the errors of `judgeLookalike` */
-  readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
-}
-
-export function createReconcileLanes(ports: ReconcileLanesPorts): ReconcileLanes {
-  return {
-    async find(only) {
-      const { rows } = await ports.pool.query<Pick<Row<'transactions'>, 'chain_id' | 'from_address'>>(
-        `SELECT DISTINCT chain_id, from_address FROM transactions WHERE ${isUnmined('transactions')}
-            AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,
-        [only?.chainId ?? null, only?.address ?? null],
-      )
-      return rows.map((row) => ({ chainId: row.chain_id, address: row.from_address }))
-    },
-    async reconcile(lane) {
-      const recovered: Recovered[] = []
-      const reasons = new Set<string>()
-      const compare = await ports.compareWith({
-        onHeld: (_lane, cause) => reasons.add(heldText(cause)),
-        onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
-      })
-      const lease = await take(ports.leases, lane)
-      if (lease === null) return { lane, outcome: 'busy', reason: OTHER, unclear: [], waiting: 0, recovered }
-      try {
-        const compared = await compareAll(ports, compare, lane, lease)
-        const unclear = [...reasons].filter((reason) => reason !== compared.reason)
-        return { lane, ...compared, outcome: unclear.length > 0 ? 'held' : compared.outcome, unclear, recovered }
-      } finally {
-        await lease.release({ force: true })
-      }
-    },
-    judge: (transactionId, verdict, hash) =>
-      judgeLookalike(
-        { ...ports, withLane: (lane, task) => withLane(ports.leases, lane, task) },
-        transactionId,
-        verdict,
-        hash,
-      ),
+/** @throws Conflict `signer_required` for a database user that cannot take the leases of signers */
+export async function reconcileLane(
+  ctx: Pick<Context, 'leases'> & {
+    readonly lanes: Pick<LaneReads, 'waiting'>
+    readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
+    /** Passed in where time is simulated; by default a random time. */
+    readonly pauseOnConflict?: RepeatOptions['pause']
+  },
+  lane: Lane,
+): Promise<ReconciledLane> {
+  const recovered: Recovered[] = []
+  const reasons = new Set<string>()
+  const compare = await ctx.compareWith({
+    onHeld: (_lane, cause) => reasons.add(heldText(cause)),
+    onRecovered: (_lane, transactionId, { nonce, hash }) => recovered.push({ transactionId, nonce, hash }),
+  })
+  const lease = await take(ctx.leases, lane)
+  if (lease === null) return { lane, outcome: 'busy', reason: OTHER, unclear: [], waiting: 0, recovered }
+  try {
+    const compared = await compareAll(ctx, compare, lane, lease)
+    const unclear = [...reasons].filter((reason) => reason !== compared.reason)
+    return { lane, ...compared, outcome: unclear.length > 0 ? 'held' : compared.outcome, unclear, recovered }
+  } finally {
+    await lease.release({ force: true })
   }
 }
 
-async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => Promise<T>): Promise<T> {
+/** Runs a task under a lease that no other `reconcile` has meanwhile. @throws Conflict `lane_busy`, `signer_required` */
+export async function withLane<T>(leases: Leases, lane: Lane, task: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await take(leases, lane)
   if (lease === null) throw new Conflict('lane_busy', `${OTHER}: try again in a few seconds.`)
   try {
@@ -126,17 +108,17 @@ async function take(leases: Leases, lane: Lane): Promise<Lease | null> {
 type Compared = Pick<ReconciledLane, 'outcome' | 'reason' | 'waiting'>
 
 async function compareAll(
-  ports: Pick<ReconcileLanesPorts, 'lanes' | 'pauseOnConflict'>,
+  ctx: Parameters<typeof reconcileLane>[0],
   compare: CompareLane,
   lane: Lane,
   lease: Lease,
 ): Promise<Compared> {
-  const { lanes } = ports
+  const { lanes } = ctx
   const seen: string[] = []
   for (;;) {
     const ids = await lanes.waiting(lane, PAGE, seen)
     seen.push(...ids)
-    const held = await compareOnce(ports, compare, lane, lease, ids)
+    const held = await compareOnce(ctx, compare, lane, lease, ids)
     if (held === null && ids.length === PAGE && (await lease.renew())) continue
     const waiting = (await lanes.waiting(lane, seen.length + PAGE)).length
     return { ...(held ?? { outcome: 'compared', reason: null }), waiting }
@@ -144,7 +126,7 @@ async function compareAll(
 }
 
 async function compareOnce(
-  { pauseOnConflict: pause }: Pick<ReconcileLanesPorts, 'pauseOnConflict'>,
+  { pauseOnConflict: pause }: Parameters<typeof reconcileLane>[0],
   compare: CompareLane,
   lane: Lane,
   lease: Lease,

@@ -5,7 +5,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Payload } from './events.ts'
 import type { RenderedEvent } from './fan-out.ts'
-import type { ReadEvents } from './rendered-by-id.ts'
 
 /** Standard Webhooks 1.0.0 advises to stay below 20 kB. */
 const MAX_BODY_BYTES = 20_000
@@ -27,7 +26,8 @@ export type Bodies = {
   readonly bodiesOf: (eventIds: readonly string[]) => Promise<ReadonlyMap<string, BodyOf>>
 }
 
-export function createBodies(read: ReadEvents): Bodies {
+/** @param read as `readRendered` */
+export function createBodies(read: (eventIds: readonly string[]) => Promise<readonly RenderedEvent[]>): Bodies {
   const kept = new LRUCache<string, Body>({ maxSize: KEPT, sizeCalculation: ({ text }) => text.length })
 
   function put(event: PublicEvent): Body {

@@ -2,10 +2,10 @@
  * The deliveries of webhooks, beside the log: what became of each attempt, and how the receiver of the webhook does. What is
  * delivered follows from the log; the rows say what was not sent yet, and for a while what was.
  */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import type { AttemptView } from './delivery-view.ts'
 import type { Line } from './line.ts'
-import { createNextDeliveries, type NextDeliveries, type Pending } from './next-deliveries.ts'
+import type { Pending } from './next-deliveries.ts'
 import type { Posted } from './post.ts'
 import { nextDelayMs } from './retry-schedule.ts'
 import { LIVE, MOST_PENDING, MOST_REFUSED, REPLAYED } from './sql.ts'
@@ -20,77 +20,63 @@ export type Attempt = {
 /** How the attempts of a round change the health of the webhook. */
 export type Health = { readonly failingSince: Date | null; readonly pausedUntil: Date | null }
 
-export type Deliveries = {
-  /** What is sent next. */
-  readonly next: NextDeliveries
-  /** Records a round of attempts, with the health that follows from them. */
-  readonly record: (line: Line, attempts: readonly Attempt[]) => Promise<Health>
-  /**
-   * Pauses a line with so many deliveries that wait behind others that each look for what is due reads thousands.
-   * @returns whether it does
-   */
-  readonly rest: (line: Line) => Promise<boolean>
-}
-
 /** After a round in which everything failed, nothing is sent for a while, so that a dead receiver costs little. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 5 * 60_000
 /** A line with `MOST_PENDING` deliveries of which none is due is looked at again after this time. */
 const REST_MS = 30_000
 
-export function createDeliveries({
-  pool,
-  clock,
-  random,
-}: {
-  readonly pool: Pool
-  readonly clock: () => number
-  /** In [0, 1). */
-  readonly random: () => number
-}): Deliveries {
-  return {
-    next: createNextDeliveries(pool, clock),
+/** Records a round of attempts, with the health that follows from them. @param ctx its `random` is in [0, 1) */
+export async function recordAttempts(
+  { pool, clock, random }: Pick<Context, 'pool' | 'clock'> & { readonly random: () => number },
+  { webhookId, isReplay }: Line,
+  attempts: readonly Attempt[],
+): Promise<Health> {
+  const now = new Date(clock())
+  const records = attempts.map((attempt) => recordOf(attempt, now, random()))
+  const refused = attempts.filter(({ isRefused }) => isRefused)
+  const down = attempts.filter(({ posted, isRefused }) => posted.outcome !== 'delivered' && !isRefused)
+  const { rows } = await pool.query<{ failing_since: Date | null; paused_until: Date | null }>({
+    name: 'record_attempts',
+    text: RECORD,
+    values: [
+      records.map(({ deliveryId }) => deliveryId),
+      records.map(({ state }) => state),
+      records.map(({ made }) => made.attempt),
+      records.map(({ dueAt }) => dueAt),
+      records.map(({ made }) => JSON.stringify(made)),
+      now,
+      webhookId,
+      attempts.some(({ posted }) => posted.outcome === 'delivered'),
+      down.length > 0,
+      isReplay ? 0 : refused.length,
+      isReplay ? [] : [...new Set(refused.map(({ delivery }) => delivery.type))],
+      Math.min(LONGEST_PAUSE_MS, Math.max(0, ...down.map(({ posted }) => posted.retryAfterMs ?? 0))) / 1_000,
+      attempts.map(({ delivery }) => (delivery.is_asked ? delivery.due_at : null)),
+      isReplay,
+      isReplay ? refused.length : 0,
+    ],
+  })
+  const [row] = rows
+  return { failingSince: row?.failing_since ?? null, pausedUntil: row?.paused_until ?? null }
+}
 
-    async record({ webhookId, isReplay }, attempts) {
-      const now = new Date(clock())
-      const records = attempts.map((attempt) => recordOf(attempt, now, random()))
-      const refused = attempts.filter(({ isRefused }) => isRefused)
-      const down = attempts.filter(({ posted, isRefused }) => posted.outcome !== 'delivered' && !isRefused)
-      const { rows } = await pool.query<{ failing_since: Date | null; paused_until: Date | null }>({
-        name: 'record_attempts',
-        text: RECORD,
-        values: [
-          records.map(({ deliveryId }) => deliveryId),
-          records.map(({ state }) => state),
-          records.map(({ made }) => made.attempt),
-          records.map(({ dueAt }) => dueAt),
-          records.map(({ made }) => JSON.stringify(made)),
-          now,
-          webhookId,
-          attempts.some(({ posted }) => posted.outcome === 'delivered'),
-          down.length > 0,
-          isReplay ? 0 : refused.length,
-          isReplay ? [] : [...new Set(refused.map(({ delivery }) => delivery.type))],
-          Math.min(LONGEST_PAUSE_MS, Math.max(0, ...down.map(({ posted }) => posted.retryAfterMs ?? 0))) / 1_000,
-          attempts.map(({ delivery }) => (delivery.is_asked ? delivery.due_at : null)),
-          isReplay,
-          isReplay ? refused.length : 0,
-        ],
-      })
-      const [row] = rows
-      return { failingSince: row?.failing_since ?? null, pausedUntil: row?.paused_until ?? null }
-    },
-
-    async rest({ webhookId, isReplay }) {
-      const { rowCount } = await pool.query({
-        name: isReplay ? 'rest_replays' : 'rest_webhook',
-        text: `UPDATE webhook_health SET ${isReplay ? 'replays_rest_until' : 'paused_until'} = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
-                 SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE} LIMIT ${MOST_PENDING}) AS waiting)`,
-        values: [webhookId, new Date(clock() + REST_MS)],
-      })
-      return rowCount === 1
-    },
-  }
+/**
+ * Pauses a line with so many deliveries that wait behind others that each look for what is due reads thousands.
+ *
+ * @returns whether it does
+ */
+export async function restLine(
+  { pool, clock }: Pick<Context, 'pool' | 'clock'>,
+  { webhookId, isReplay }: Line,
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: isReplay ? 'rest_replays' : 'rest_webhook',
+    text: `UPDATE webhook_health SET ${isReplay ? 'replays_rest_until' : 'paused_until'} = $2 WHERE webhook_id = $1 AND ${MOST_PENDING} = (
+             SELECT count(*) FROM (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE} LIMIT ${MOST_PENDING}) AS waiting)`,
+    values: [webhookId, new Date(clock() + REST_MS)],
+  })
+  return rowCount === 1
 }
 
 function endOf(

@@ -3,15 +3,15 @@
  *
  * At least once: a sender that dies between a response and its record sends the same event with the same id again.
  */
-import type { Leases } from '../event-log/leases.ts'
-import type { Attempt, Deliveries } from './deliveries.ts'
+import type { Context } from '../context.ts'
+import { type Attempt, recordAttempts, restLine } from './deliveries.ts'
 import type { DisableReason } from './events.ts'
 import { type Line, leaseOfLine, parseLine } from './line.ts'
-import type { Choice } from './next-deliveries.ts'
+import { type Choice, nextDeliveries } from './next-deliveries.ts'
 import type { Place } from './places.ts'
 import type { Receiver } from './receiver-of.ts'
 import type { RunningDrains } from './running-drains.ts'
-import { type SendPorts, sendDeliveries, type Until } from './send-deliveries.ts'
+import { type SendContext, sendDeliveries, type Until } from './send-deliveries.ts'
 
 /** After this time a round ends, and with it the turn of the webhook if others wait for its place. */
 const ROUND_MS = 500
@@ -20,79 +20,82 @@ const TURN_MS = 10_000
 /** After this time without one success a webhook is disabled. */
 const FAILING_MS = 5 * 24 * 60 * 60_000
 
-export type DrainPorts = SendPorts & {
-  readonly leases: Leases
-  readonly running: RunningDrains
-  readonly deliveries: Deliveries
-  readonly disable: (receiver: Receiver, reason: DisableReason) => Promise<void>
-  readonly onAttempts: (attempts: readonly Attempt[]) => void
-}
+/** What a sender needs. */
+export type DrainContext = SendContext &
+  Pick<Context, 'leases' | 'pool'> & {
+    readonly running: RunningDrains
+    /** In [0, 1): for the times between attempts. */
+    readonly random: () => number
+    readonly disable: (receiver: Receiver, reason: DisableReason) => Promise<void>
+    readonly onAttempts: (attempts: readonly Attempt[]) => void
+  }
 
 /**
  * @param name of the line
  * @returns whether more may be due: the line is to be queued again
  * @throws database errors: the line is found again by its due time
  */
-export type DrainWebhook = (name: string, place: Place, signal: AbortSignal) => Promise<boolean>
-
-export function createDrainWebhook(ports: DrainPorts): DrainWebhook {
-  return async (name, place, signal) => {
-    const lease = await ports.leases.acquire(leaseOfLine(name))
-    if (lease === null) return false // Another sender holds the line, and has been notified of more work.
-    const startedAt = performance.now()
-    const isOver = () => {
-      const ms = performance.now() - startedAt
-      return signal.aborted || ms >= TURN_MS || (ms >= ROUND_MS && place.isWanted())
-    }
-    const until: Until = { isOver, isStopped: () => signal.aborted }
-    const round = () => lease.during(() => place.during(() => sendRound(ports, parseLine(name), until)))
-    let isMore = true
-    try {
-      do {
-        const running = ports.running.begin(name)
-        try {
-          isMore = true
-          while (isMore && !isOver() && (await lease.keep())) {
-            const left = await round()
-            isMore = left === 'more' || (left === 'nothing' && (await running.more(signal)))
-          }
-        } finally {
-          running.end()
-        }
-      } while (!isMore && (await lease.release()) === 'wanted')
-    } catch (error) {
-      await lease.release({ force: true })
-      throw error
-    }
-    if (isMore) await lease.release({ force: true })
-    return isMore
+export async function drainWebhook(
+  ctx: DrainContext,
+  name: string,
+  place: Place,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const lease = await ctx.leases.acquire(leaseOfLine(name))
+  if (lease === null) return false // Another sender holds the line, and has been notified of more work.
+  const startedAt = performance.now()
+  const isOver = () => {
+    const ms = performance.now() - startedAt
+    return signal.aborted || ms >= TURN_MS || (ms >= ROUND_MS && place.isWanted())
   }
+  const until: Until = { isOver, isStopped: () => signal.aborted }
+  const round = () => lease.during(() => place.during(() => sendRound(ctx, parseLine(name), until)))
+  let isMore = true
+  try {
+    do {
+      const running = ctx.running.begin(name)
+      try {
+        isMore = true
+        while (isMore && !isOver() && (await lease.keep())) {
+          const left = await round()
+          isMore = left === 'more' || (left === 'nothing' && (await running.more(signal)))
+        }
+      } finally {
+        running.end()
+      }
+    } while (!isMore && (await lease.release()) === 'wanted')
+  } catch (error) {
+    await lease.release({ force: true })
+    throw error
+  }
+  if (isMore) await lease.release({ force: true })
+  return isMore
 }
 
 /** What is left after a round: `blocked` is for a webhook that is disabled or pauses. */
 type Left = 'more' | 'nothing' | 'blocked'
 
-async function sendRound(ports: DrainPorts, line: Line, { isStopped, isOver }: Until): Promise<Left> {
-  const { deliveries, clock, onAttempts } = ports
+async function sendRound(ctx: DrainContext, line: Line, { isStopped, isOver }: Until): Promise<Left> {
+  const { clock, onAttempts } = ctx
   const { webhookId } = line
   const readAt = performance.now()
-  const receiver = await ports.receiverOf(webhookId)
+  const receiver = await ctx.receiverOf(webhookId)
   if (receiver === null) return 'blocked'
   const choice = choiceOf(line, receiver, clock())
   if (choice.rest === 'none' && !choice.isAsked) return 'blocked'
-  const { deliveries: due, isFull } = await deliveries.next(choice)
+  const { deliveries: due, isFull } = await nextDeliveries(ctx, choice)
   if (due.length === 0)
-    return choice.rest === 'all' || choice.rest === 'probe' ? restIfMany(ports, line, receiver) : 'blocked'
-  const attempts = await sendDeliveries(ports, { receiver, readAt }, due, {
+    return choice.rest === 'all' || choice.rest === 'probe' ? restIfMany(ctx, line, receiver) : 'blocked'
+  const attempts = await sendDeliveries(ctx, { receiver, readAt }, due, {
     isReplay: line.isReplay,
     isStopped,
     isOver: (sendingMs) => sendingMs >= ROUND_MS || isOver(sendingMs),
   })
   if (attempts.length === 0) return 'more'
-  const { failingSince, pausedUntil } = await deliveries.record(line, attempts)
+  const { failingSince, pausedUntil } = await recordAttempts(ctx, line, attempts)
   onAttempts(attempts)
   const reason = reasonToDisable(attempts, failingSince, receiver, clock())
-  if (reason !== null) await ports.disable(receiver, reason)
+  if (reason !== null) await ctx.disable(receiver, reason)
   if (reason !== null || (pausedUntil !== null && pausedUntil.getTime() > clock())) return 'blocked'
   // What was added meanwhile comes with a notice of its own.
   const isMore = isFull || receiver.isWaiting || attempts.length < due.length || choice.rest !== 'all'
@@ -113,8 +116,8 @@ function choiceOf(line: Line, receiver: Receiver, now: number): Choice {
 }
 
 /** Each look for what is due reads all that waits behind another. */
-async function restIfMany({ deliveries }: DrainPorts, line: Line, { isWaiting }: Receiver): Promise<Left> {
-  return isWaiting && (await deliveries.rest(line)) ? 'blocked' : 'nothing'
+async function restIfMany(ctx: DrainContext, line: Line, { isWaiting }: Receiver): Promise<Left> {
+  return isWaiting && (await restLine(ctx, line)) ? 'blocked' : 'nothing'
 }
 
 function reasonToDisable(

@@ -7,8 +7,7 @@
  */
 import type { Pool } from 'pg'
 import type { Published } from '../capability.ts'
-import type { Clock } from '../core/ids.ts'
-import type { NewId } from '../declarations.ts'
+import type { Context } from '../context.ts'
 import { pause } from '../event-log/lead.ts'
 import { type LoggedEvent, readWholeLog } from '../event-log/read-logged.ts'
 import { MOVE_CHECKPOINT } from '../event-log/sql.ts'
@@ -38,14 +37,16 @@ export type RenderEvents = (
   isWanted: (publisher: Published, logged: LoggedEvent) => boolean,
 ) => Promise<readonly (readonly RenderedEvent[])[]>
 
-export type FanOutPorts = {
-  readonly pool: Pool
-  readonly wakeUps: Pick<WakeUps, 'watch'>
+/** What the leader of the senders needs to add deliveries. */
+export type LeaderContext = Pick<Context, 'pool' | 'newId' | 'clock'> & {
   readonly render: RenderEvents
-  readonly newId: NewId
-  readonly clock: Clock
-  /** Tells the senders of webhooks that have something to be sent. A hint: it may be lost. */
-  readonly tell: (webhookIds: ReadonlySet<string>) => void
+  /** Tells the senders of lines that have something to be sent. A hint: it may be lost. */
+  readonly tell: (lines: Iterable<string>) => void
+}
+
+/** Following the log needs more. */
+type FollowContext = LeaderContext & {
+  readonly wakeUps: Pick<WakeUps, 'watch'>
   /** Called with the newest event of each read. */
   readonly onRead: (newest: LoggedEvent) => void
 }
@@ -60,14 +61,14 @@ const IDLE_INTERVAL_MS = 1_000
 type Delivery = { readonly target: Target; readonly logged: LoggedEvent; readonly rendered: RenderedEvent }
 
 /** Follows the log until the signal aborts. @throws database errors: the caller starts again */
-export async function fanOut(ports: FanOutPorts, signal: AbortSignal): Promise<void> {
-  const { pool, wakeUps } = ports
+export async function fanOut(ctx: FollowContext, signal: AbortSignal): Promise<void> {
+  const { pool, wakeUps } = ctx
   const watch = wakeUps.watch()
   try {
     while (!signal.aborted) {
       const stored = await loadPlace(pool, FAN_OUT)
       const targets = await loadTargets(pool, stored.checkpoint)
-      if (targets.length > 0) await follow(ports, { ...stored, targets }, watch.wait, signal)
+      if (targets.length > 0) await follow(ctx, { ...stored, targets }, watch.wait, signal)
       else {
         await pause(IDLE_INTERVAL_MS, signal)
         await watch.wait(pollMs(Number.POSITIVE_INFINITY), signal)
@@ -80,12 +81,12 @@ export async function fanOut(ports: FanOutPorts, signal: AbortSignal): Promise<v
 
 /** Until there is no webhook any more, or the places of the log mean other events. */
 async function follow(
-  ports: FanOutPorts,
+  ctx: FollowContext,
   stored: Awaited<ReturnType<typeof loadPlace>> & { readonly targets: readonly Target[] },
   wait: (timeoutMs: number, signal: AbortSignal) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pool } = ports
+  const { pool } = ctx
   let { checkpoint, targets } = stored
   let from = startOf(checkpoint, targets)
   let readAt = performance.now()
@@ -100,13 +101,13 @@ async function follow(
       continue
     }
     targets = await nextTargets(pool, targets, events)
-    const deliveries = await deliveriesOf(ports, events, byOwner(targets))
+    const deliveries = await deliveriesOf(ctx, events, byOwner(targets))
     await resume(pool, events)
-    if (!(await save(ports, deliveries, { epoch, before: checkpoint, after: last.place }))) return
+    if (!(await save(ctx, deliveries, { epoch, before: checkpoint, after: last.place }))) return
     checkpoint = last.place
     from = last.place
-    ports.onRead(last)
-    ports.tell(new Set(deliveries.map(({ target }) => target.webhookId)))
+    ctx.onRead(last)
+    ctx.tell(new Set(deliveries.map(({ target }) => target.webhookId)))
     readAt = performance.now()
     if (events.length < BATCH_SIZE) await pause(MIN_INTERVAL_MS - (readAt - startedAt), signal)
   }
@@ -119,7 +120,7 @@ function startOf(checkpoint: SubscriptionPosition, targets: readonly Target[]): 
 }
 
 async function deliveriesOf(
-  { render }: FanOutPorts,
+  { render }: LeaderContext,
   events: readonly LoggedEvent[],
   targetsOf: TargetsOf,
 ): Promise<Delivery[]> {
@@ -156,7 +157,7 @@ type Move = { readonly epoch: string; readonly before: SubscriptionPosition; rea
 
 /** @returns false when another process has moved the checkpoint, or the database was restored: nothing was saved */
 async function save(
-  { pool, newId, clock }: FanOutPorts,
+  { pool, newId, clock }: LeaderContext,
   deliveries: readonly Delivery[],
   { epoch, before, after }: Move,
 ): Promise<boolean> {

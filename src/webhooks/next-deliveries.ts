@@ -4,7 +4,7 @@
  * Invariant: of the deliveries of one webhook, line and stream, one is sent only after all before it have ended, except
  * for one that its owner asked for; so the events of a resource arrive in their order, unless one was given up.
  */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Payload } from './events.ts'
 import type { Line } from './line.ts'
@@ -31,8 +31,6 @@ export type Next = {
   readonly isFull: boolean
 }
 
-export type NextDeliveries = (choice: Choice) => Promise<Next>
-
 /** Deliveries of a round: they are recorded together. */
 const ROUND = 256
 /** Of them so many may have failed before: those that did not are never behind them. */
@@ -49,32 +47,41 @@ const PLACE = 'd.transaction_id, d.position, d.part'
 const of = ({ isReplay }: Line) =>
   `FROM webhook_deliveries AS d WHERE d.webhook_id = $1 AND ${isReplay ? REPLAYED : LIVE}`
 
-export function createNextDeliveries(pool: Pool, clock: () => number): NextDeliveries {
-  async function read({ webhookId, isReplay }: Line, name: string, text: string, ...values: readonly unknown[]) {
-    const named = `${name}_${isReplay ? 'replays' : 'deliveries'}`
-    const { rows } = await pool.query<Pending>({ name: named, text, values: [webhookId, ...values] })
-    return rows
+/** What is sent next. */
+export async function nextDeliveries(
+  ctx: Pick<Context, 'pool' | 'clock'>,
+  { line, rest, isAsked, isWaiting }: Choice,
+): Promise<Next> {
+  const now = () => new Date(ctx.clock())
+  const asked = isAsked ? await read(ctx, line, 'asked', ASKED_FIRST) : []
+  const others = {
+    none: async () => [],
+    untried: () => read(ctx, line, 'untried', untriedOf(line), now()),
+    probe: () => read(ctx, line, 'probe', probeOf(line), now()),
+    all: () => all(ctx, line, isWaiting),
   }
+  const ids = new Set(asked.map(({ delivery_id }) => delivery_id))
+  const found = await others[rest]()
+  const deliveries = [...asked, ...found.filter(({ delivery_id }) => !ids.has(delivery_id))]
+  return { deliveries, isFull: rest === 'probe' || found.length === ROUND || asked.length === ASKED_AT_ONCE }
+}
 
-  async function all(line: Line, isWaiting: boolean): Promise<readonly Pending[]> {
-    const now = new Date(clock())
-    const tried = isWaiting ? await read(line, 'tried', triedOf(line), now) : []
-    return [...(await read(line, 'fresh', freshOf(line), now, ROUND - tried.length)), ...tried]
-  }
+async function all(ctx: Pick<Context, 'pool' | 'clock'>, line: Line, isWaiting: boolean): Promise<readonly Pending[]> {
+  const now = new Date(ctx.clock())
+  const tried = isWaiting ? await read(ctx, line, 'tried', triedOf(line), now) : []
+  return [...(await read(ctx, line, 'fresh', freshOf(line), now, ROUND - tried.length)), ...tried]
+}
 
-  return async ({ line, rest, isAsked, isWaiting }) => {
-    const asked = isAsked ? await read(line, 'asked', ASKED_FIRST) : []
-    const others = {
-      none: async () => [],
-      untried: () => read(line, 'untried', untriedOf(line), new Date(clock())),
-      probe: () => read(line, 'probe', probeOf(line), new Date(clock())),
-      all: () => all(line, isWaiting),
-    }
-    const ids = new Set(asked.map(({ delivery_id }) => delivery_id))
-    const found = await others[rest]()
-    const deliveries = [...asked, ...found.filter(({ delivery_id }) => !ids.has(delivery_id))]
-    return { deliveries, isFull: rest === 'probe' || found.length === ROUND || asked.length === ASKED_AT_ONCE }
-  }
+async function read(
+  { pool }: Pick<Context, 'pool'>,
+  { webhookId, isReplay }: Line,
+  name: string,
+  text: string,
+  ...values: readonly unknown[]
+): Promise<readonly Pending[]> {
+  const named = `${name}_${isReplay ? 'replays' : 'deliveries'}`
+  const { rows } = await pool.query<Pending>({ name: named, text, values: [webhookId, ...values] })
+  return rows
 }
 
 const ASKED_FIRST = `SELECT ${COLUMNS} FROM webhook_deliveries AS d

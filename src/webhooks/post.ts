@@ -27,45 +27,43 @@ export type Posted = {
   readonly retryAfterMs: number | null
 }
 
-export type Post = (url: string, headers: SignedHeaders, body: string) => Promise<Posted>
-
-export function createPost(settings: {
-  readonly agents: Agents
-  readonly userAgent: string
-  readonly timeoutMs?: number
-}): Post {
-  const { agents, userAgent, timeoutMs = TIMEOUT_MS } = settings
-  return async (url, headers, body) => {
-    const startedAt = performance.now()
-    const durationMs = () => Math.round(performance.now() - startedAt)
-    const all = {
-      ...headers,
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': userAgent,
-    }
-    try {
-      const target = new URL(url)
-      const agent = target.protocol === 'https:' ? agents.https : agents.http
-      const answer = await postOverHttp({
-        url: target,
-        agent,
-        againThrough: agent,
-        isStale: isReset,
-        headers: all,
-        body,
-        timeoutMs,
-        enoughBytes: KEPT_BYTES,
-      })
-      const { status, retryAfterMs } = answer
-      // A response that breaks off, or goes on for ever, has said its status before.
-      const response = shown(answer.body.subarray(0, KEPT_BYTES).toString('utf8'))
-      return { outcome: outcomeOf(status), status, error: null, response, durationMs: durationMs(), retryAfterMs }
-    } catch (error) {
-      const outcome = error instanceof AddressRefused ? 'refused' : 'failed'
-      const reason = shown(reasonOf(error))
-      return { outcome, status: null, error: reason, response: '', durationMs: durationMs(), retryAfterMs: null }
-    }
+/** @param ctx whose `timeoutMs` is from the look-up of the name to the last byte that is read */
+export async function postDelivery(
+  ctx: { readonly agents: Agents; readonly userAgent: string; readonly timeoutMs?: number },
+  url: string,
+  headers: SignedHeaders,
+  body: string,
+): Promise<Posted> {
+  const { agents, userAgent, timeoutMs = TIMEOUT_MS } = ctx
+  const startedAt = performance.now()
+  const durationMs = () => Math.round(performance.now() - startedAt)
+  const all = {
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'user-agent': userAgent,
+  }
+  try {
+    const target = new URL(url)
+    const agent = target.protocol === 'https:' ? agents.https : agents.http
+    const answer = await postOverHttp({
+      url: target,
+      agent,
+      againThrough: agent,
+      isStale: isReset,
+      headers: all,
+      body,
+      timeoutMs,
+      enoughBytes: KEPT_BYTES,
+    })
+    const { status, retryAfterMs } = answer
+    // A response that breaks off, or goes on for ever, has said its status before.
+    const response = shown(answer.body.subarray(0, KEPT_BYTES).toString('utf8'))
+    return { outcome: outcomeOf(status), status, error: null, response, durationMs: durationMs(), retryAfterMs }
+  } catch (error) {
+    const outcome = error instanceof AddressRefused ? 'refused' : 'failed'
+    const reason = shown(reasonOf(error))
+    return { outcome, status: null, error: reason, response: '', durationMs: durationMs(), retryAfterMs: null }
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads where a webhook is sent to, and how its receiver does. */
 import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { atMost } from '../core/at-most.ts'
 import type { OrNull, Row } from '../event-log/table-rows.ts'
 import { ASKED, MOST_REFUSED, TRIED } from './sql.ts'
@@ -27,9 +28,6 @@ export type Receiver = {
   readonly isAsked: boolean
 }
 
-/** `null` for a webhook that is disabled or deleted. */
-export type ReceiverOf = (webhookId: string) => Promise<Receiver | null>
-
 /** Webhooks whose tenant is kept in memory. */
 const REMEMBERED = 50_000
 
@@ -41,33 +39,32 @@ type ReceiverRow = Pick<Row<'webhooks'>, 'webhook_id' | 'version' | 'tenant_id' 
     readonly is_asked: boolean
   }
 
-export function createReceiverOf(pool: Pool): ReceiverOf {
-  return async (webhookId) => {
-    const { rows } = await pool.query<ReceiverRow>({
-      name: 'receiver_of_webhook',
-      text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_refused, h.replays_rest_until,
-                    EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${ASKED}) AS is_asked,
-                    EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${TRIED}) AS is_waiting
-               FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
-              WHERE w.webhook_id = $1 AND w.status = 'enabled'`,
-      values: [webhookId],
-    })
-    const [row] = rows
-    if (row === undefined) return null
-    return {
-      webhookId: row.webhook_id,
-      version: row.version,
-      tenantId: row.tenant_id,
-      url: row.url,
-      updatedAt: row.updated_at,
-      pausedUntil: row.paused_until,
-      isFailing: row.failing_since !== null,
-      refusesAll: (row.refused ?? 0) >= MOST_REFUSED,
-      replaysRestUntil: row.replays_rest_until,
-      refusesReplays: (row.replays_refused ?? 0) >= MOST_REFUSED,
-      isWaiting: row.is_waiting,
-      isAsked: row.is_asked,
-    }
+/** `null` for a webhook that is disabled or deleted. */
+export async function readReceiver({ pool }: Pick<Context, 'pool'>, webhookId: string): Promise<Receiver | null> {
+  const { rows } = await pool.query<ReceiverRow>({
+    name: 'receiver_of_webhook',
+    text: `SELECT w.webhook_id, w.version, w.tenant_id, w.url, w.updated_at, h.paused_until, h.failing_since, h.refused, h.replays_refused, h.replays_rest_until,
+                  EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${ASKED}) AS is_asked,
+                  EXISTS (SELECT FROM webhook_deliveries AS d WHERE d.webhook_id = w.webhook_id AND ${TRIED}) AS is_waiting
+             FROM webhooks AS w LEFT JOIN webhook_health AS h USING (webhook_id)
+            WHERE w.webhook_id = $1 AND w.status = 'enabled'`,
+    values: [webhookId],
+  })
+  const [row] = rows
+  if (row === undefined) return null
+  return {
+    webhookId: row.webhook_id,
+    version: row.version,
+    tenantId: row.tenant_id,
+    url: row.url,
+    updatedAt: row.updated_at,
+    pausedUntil: row.paused_until,
+    isFailing: row.failing_since !== null,
+    refusesAll: (row.refused ?? 0) >= MOST_REFUSED,
+    replaysRestUntil: row.replays_rest_until,
+    refusesReplays: (row.replays_refused ?? 0) >= MOST_REFUSED,
+    isWaiting: row.is_waiting,
+    isAsked: row.is_asked,
   }
 }
 

@@ -4,12 +4,10 @@
  */
 import type { Pool } from 'pg'
 import { parsePublicEventId } from '../core/event-ids.ts'
-import type { Clock } from '../core/ids.ts'
-import type { NewId } from '../declarations.ts'
 import { findLogged, type LoggedEvent, type LogOwner, readTenantRange } from '../event-log/read-logged.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { comparePlaces, placeBefore, type SubscriptionPosition } from '../event-log/subscription.ts'
-import { orderOf, type RenderEvents, type RenderedEvent } from './fan-out.ts'
+import { type LeaderContext, orderOf, type RenderedEvent } from './fan-out.ts'
 import { replaysOf } from './line.ts'
 import { beginReplays, loadOpenReplays, type OpenReplay } from './open-replays.ts'
 import { MOST_PENDING, PENDING } from './sql.ts'
@@ -18,22 +16,13 @@ import { mayWant, TEST, wants } from './targets.ts'
 /** Events of the log that are read at once. */
 const PART = 500
 
-export type RunReplaysPorts = {
-  readonly pool: Pool
-  readonly render: RenderEvents
-  readonly newId: NewId
-  readonly clock: Clock
-  /** Tells the senders of lines that have something to be sent. A hint: it may be lost. */
-  readonly tell: (lines: Iterable<string>) => void
-}
-
 /**
  * Works until no replay can go on, or the signal aborts.
  *
  * @throws what failed for one of them, after the others went on: the caller starts again
  */
-export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): Promise<void> {
-  const { pool, clock, tell } = ports
+export async function runReplays(ctx: LeaderContext, signal: AbortSignal): Promise<void> {
+  const { pool, clock, tell } = ctx
   const errors: unknown[] = []
   for (let goesOn = true; goesOn && !signal.aborted; ) {
     goesOn = false
@@ -41,7 +30,7 @@ export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): P
     for (const replay of await loadOpenReplays(pool)) {
       if (signal.aborted) break
       try {
-        const moved = replay.row.only_failed ? await retryFailed(ports, replay) : await addPart(ports, replay)
+        const moved = replay.row.only_failed ? await retryFailed(ctx, replay) : await addPart(ctx, replay)
         if (moved) tell([replay.row.only_failed ? replay.row.webhook_id : replaysOf(replay.row.webhook_id)])
         goesOn ||= moved
       } catch (error) {
@@ -53,8 +42,8 @@ export async function runReplays(ports: RunReplaysPorts, signal: AbortSignal): P
 }
 
 /** @returns whether it moved on */
-async function addPart(ports: RunReplaysPorts, replay: OpenReplay): Promise<boolean> {
-  const { pool, render } = ports
+async function addPart(ctx: LeaderContext, replay: OpenReplay): Promise<boolean> {
+  const { pool, render } = ctx
   const { row, target, place, end } = replay
   if (await isBehind(pool, row.webhook_id)) return false
   const start = row.after === null ? null : await startOf(pool, target, row.after)
@@ -71,7 +60,7 @@ async function addPart(ports: RunReplaysPorts, replay: OpenReplay): Promise<bool
       .filter(({ index }) => start === null || comparePlaces(logged.place, start.place) > 0 || index > start.index)
       .map((one) => ({ logged, one })),
   )
-  return save(ports, replay, { wanted, place: read.place, isOver: comparePlaces(read.place, end) >= 0 })
+  return save(ctx, replay, { wanted, place: read.place, isOver: comparePlaces(read.place, end) >= 0 })
 }
 
 /** The event after which a replay starts, and the place from which the rest of the event itself is read too. */
@@ -91,7 +80,7 @@ type Part = {
 
 /** @returns false when another process has gone further */
 async function save(
-  { pool, newId, clock }: RunReplaysPorts,
+  { pool, newId, clock }: LeaderContext,
   { row, place: before, target }: OpenReplay,
   { wanted, place, isOver }: Part,
 ): Promise<boolean> {
@@ -123,7 +112,7 @@ async function save(
 }
 
 /** Queues what was given up before the request, a part at a time. @returns whether it moved on */
-async function retryFailed({ pool, clock }: RunReplaysPorts, { row }: OpenReplay): Promise<boolean> {
+async function retryFailed({ pool, clock }: LeaderContext, { row }: OpenReplay): Promise<boolean> {
   const first = row.after === null ? undefined : parsePublicEventId(row.after)
   await pool.query({
     name: 'retry_failed_deliveries',

@@ -3,10 +3,10 @@
 import type { Bodies } from './bodies.ts'
 import type { Attempt } from './deliveries.ts'
 import type { Pending } from './next-deliveries.ts'
-import { isRefusal, type Post, type Posted } from './post.ts'
-import type { Receiver, ReceiverOf } from './receiver-of.ts'
+import { isRefusal, type Posted } from './post.ts'
+import type { Receiver } from './receiver-of.ts'
 import { SecretUnusable, type SigningKeysOf } from './secrets.ts'
-import { type SigningKeys, signDelivery } from './signature.ts'
+import { type SignedHeaders, type SigningKeys, signDelivery } from './signature.ts'
 import { TERMS_MS } from './terms.ts'
 
 /** After as many failures without a success a round ends: a receiver that is down costs few requests. */
@@ -17,12 +17,14 @@ const PROMPT_MS = 250
 const AT_ONCE = 8
 const REPLAYS_AT_ONCE = 4
 
-export type SendPorts = {
-  readonly receiverOf: ReceiverOf
+/** What a sender has, beside its leases. */
+export type SendContext = {
+  /** `null` for a webhook that is disabled or deleted. */
+  readonly receiverOf: (webhookId: string) => Promise<Receiver | null>
   readonly keysOf: SigningKeysOf
   /** The bodies of public events, as they were at their time: the same bytes for each attempt. */
   readonly bodiesOf: Bodies['bodiesOf']
-  readonly post: Post
+  readonly post: (url: string, headers: SignedHeaders, body: string) => Promise<Posted>
   readonly clock: () => number
 }
 
@@ -41,19 +43,19 @@ export type Until = {
 
 /** Begins some deliveries in any case: a round that took long to read must not end without one. */
 export async function sendDeliveries(
-  ports: SendPorts,
+  ctx: SendContext,
   { receiver, readAt }: Terms,
   due: readonly Pending[],
   { isReplay, isStopped, isOver }: Until & { readonly isReplay: boolean },
 ): Promise<Attempt[]> {
   const [keys, bodies] = await Promise.all([
-    keysOrWhyNot(ports, receiver),
-    ports.bodiesOf(due.map(({ event_id }) => event_id)),
+    keysOrWhyNot(ctx, receiver),
+    ctx.bodiesOf(due.map(({ event_id }) => event_id)),
   ])
   // One attempt says why, to the owner too.
   if (keys instanceof SecretUnusable)
     return due.slice(0, 1).map((delivery) => ({ delivery, posted: notSent(keys.message), isRefused: false }))
-  const terms = new CurrentTerms(ports, { receiver, readAt, keys })
+  const terms = new CurrentTerms(ctx, { receiver, readAt, keys })
   const attempts: Attempt[] = []
   let isDown = false
   const isFailing = () =>
@@ -67,7 +69,7 @@ export async function sendDeliveries(
       return { delivery, posted: notSent(`the log does not contain the event ${eventId}`), isRefused: true }
     const begun = { at: performance.now() }
     sending.add(begun)
-    const posted = await ports.post(receiver.url, signDelivery(terms.keys, eventId, ports.clock(), body), body)
+    const posted = await ctx.post(receiver.url, signDelivery(terms.keys, eventId, ctx.clock(), body), body)
     sending.delete(begun)
     const isRefused = isRefusal(posted)
     // Without a response the rest of the round would only wait for the same time-out; and some receivers ask for a pause.
@@ -103,13 +105,13 @@ class CurrentTerms {
   /** Whether they are others now: what is left of the round is sent by those. */
   haveChanged = false
   keys: SigningKeys
-  readonly #ports: SendPorts
+  readonly #ctx: SendContext
   readonly #receiver: Receiver
   #readAt: number
   #reading: Promise<void> | null = null
 
-  constructor(ports: SendPorts, { receiver, readAt, keys }: Terms & { readonly keys: SigningKeys }) {
-    this.#ports = ports
+  constructor(ctx: SendContext, { receiver, readAt, keys }: Terms & { readonly keys: SigningKeys }) {
+    this.#ctx = ctx
     this.#receiver = receiver
     this.#readAt = readAt
     this.keys = keys
@@ -128,8 +130,8 @@ class CurrentTerms {
 
   async #readNow(): Promise<void> {
     const readAt = performance.now()
-    const receiver = await this.#ports.receiverOf(this.#receiver.webhookId)
-    const keys = await keysOrWhyNot(this.#ports, this.#receiver)
+    const receiver = await this.#ctx.receiverOf(this.#receiver.webhookId)
+    const keys = await keysOrWhyNot(this.#ctx, this.#receiver)
     if (receiver?.version !== this.#receiver.version || keys instanceof SecretUnusable) {
       this.haveChanged = true
       return
@@ -139,7 +141,7 @@ class CurrentTerms {
   }
 }
 
-async function keysOrWhyNot({ keysOf }: SendPorts, receiver: Receiver): Promise<SigningKeys | SecretUnusable> {
+async function keysOrWhyNot({ keysOf }: SendContext, receiver: Receiver): Promise<SigningKeys | SecretUnusable> {
   try {
     return await keysOf(receiver)
   } catch (error) {

@@ -10,15 +10,20 @@ const INTERVAL_MS = 200
 /** A hint: what is lost is found by its due time. Never throws. */
 export type TellSenders = (lines: Iterable<string>) => void
 
-type Settings = {
-  /** What runs in this process needs no job. */
-  readonly running: Pick<RunningDrains, 'wake'>
-  /** Ends the wait for hints that are held back. */
-  readonly signal: AbortSignal
-  readonly log: Pick<JobsLog, 'warn'>
-}
-
-export function createTellSenders(jobs: Pick<Jobs, 'add'>, { running, signal, log }: Settings): TellSenders {
+export function createTellSenders(
+  jobs: Pick<Jobs, 'add'>,
+  {
+    running,
+    signal,
+    log,
+  }: {
+    /** What runs in this process needs no job. */
+    readonly running: Pick<RunningDrains, 'wake'>
+    /** Ends the wait for hints that are held back. */
+    readonly signal: AbortSignal
+    readonly log: Pick<JobsLog, 'warn'>
+  },
+): TellSenders {
   /** Those told within the last interval, and whether there is more to tell. */
   const told = new Map<string, boolean>()
 

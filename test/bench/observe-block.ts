@@ -9,7 +9,7 @@ import { createTransferReads } from '../../src/activity/transfer-reads.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createCurrentPrices } from '../../src/balances/current-prices.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
-import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { touchedBy } from '../../src/balances/touched.ts'
 import type { Block } from '../../src/chain/blocks.ts'
@@ -59,7 +59,7 @@ function composeObserving(pool: pg.Pool, log: Log) {
   const nobody = { batch: async () => [] }
   const chainOf = createBalanceChains([{ settings: SETTINGS, client: nobody, foreign: nobody } as never])
   const [holders, nonces] = [createHolderReads(pool), createBlockReads(pool)]
-  const load = createLoadBalances({ pool, log })
+  const load = (walletIds: readonly string[]) => loadBalances({ pool, log }, walletIds)
   const balances = createBalanceObserver({ reads: holders, load, chainOf, readForRecord: async () => [] })
   const transfers: ObserveTransfersPorts = {
     log,

@@ -2,7 +2,7 @@
 import { useFastKeccak } from '../../src/chain/fast-keccak.ts'
 import type { LimitedAsset, Policy } from '../../src/core/policy.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
-import { createCheckRequests, type RecordedRequest } from '../../src/policies/check-requests.ts'
+import { checkRequests, type RecordedRequest } from '../../src/policies/check-requests.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { readPolicy } from '../../src/policies/read-policy.ts'
@@ -93,17 +93,17 @@ function decisions(bench: string, policy: CompiledPolicy): Figure {
 async function checked(bench: string, policy: CompiledPolicy | null, aim: number): Promise<Figure> {
   const active = policy && { version: policy.version, streamVersion: 1, hashBefore: '' }
   const none = async () => []
-  const check = createCheckRequests(
-    {
+  const ctx: Parameters<typeof checkRequests>[0] = {
+    policies: {
       inForceAt: async (all) => all.map(() => ({ active, shadow: null })),
       async rulesOf() {
         if (policy === null) throw new Error('no policy is in force')
         return policy
       },
     },
-    { tagsOf: async () => TAGGED, tokenOf: none, isOwn: none, isCollection: none, isSwapSpender: () => false },
-    { counted: null, times: null },
-  )
+    facts: { tagsOf: async () => TAGGED, tokenOf: none, isOwn: none, isCollection: none, isSwapSpender: () => false },
+    ...{ counted: null, times: null },
+  }
   const data = openingData()
   const { actor, tags, priceOf } = factsOf()
   const prices = [ETH, USDC].map(({ assetId }) => ({ assetId, ...(priceOf(assetId) ?? { usd: '0', at: '' }) }))
@@ -116,7 +116,7 @@ async function checked(bench: string, policy: CompiledPolicy | null, aim: number
   )
   const run = async () => {
     for (let n = 0; n < CHECKS; n += LANE) {
-      const [problem] = (await check(requests)).values()
+      const [problem] = (await checkRequests(ctx, requests)).values()
       if (problem !== undefined) throw new Error(problem)
     }
   }

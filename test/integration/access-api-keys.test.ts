@@ -6,8 +6,8 @@ import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { keysProgram } from '../../src/access/keys-program.ts'
-import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
+import { type KeysPorts, keysProgram } from '../../src/access/keys-program.ts'
+import { revokeApiKey } from '../../src/access/revoke-api-key.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
 import { judgeEvent } from '../../src/audit/set-aside/judge-event.ts'
@@ -26,12 +26,12 @@ async function withAccess(t: Test) {
   const broken: string[] = []
   const keys = createApiKeyRows(pool, (keyId, problem) => broken.push(`${keyId}: ${problem}`))
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
-  const revokeApiKey = createRevokeApiKey({ log })
+  const revoke: KeysPorts['revokeApiKey'] = (...of) => revokeApiKey({ log }, ...of)
   const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
-  const program = keysProgram((task) => task({ issueApiKey, revokeApiKey, keys, clock: Date.now }))
+  const program = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }))
   /** Runs the command like an operator; returns its exit code and output. */
   const operate = (...args: string[]) => runProgramLine(program, args)
-  return { log, pool, keys, broken, issueApiKey, revokeApiKey, authenticator, operate }
+  return { log, pool, keys, broken, issueApiKey, revoke, authenticator, operate }
 }
 
 t.test('the command refuses a key for a tenant of the service itself, and records nothing', async (t) => {
@@ -46,13 +46,13 @@ t.test('the command refuses a key for a tenant of the service itself, and record
 })
 
 t.test('a row that differs from the log lets no token in, and gives a key nothing that was not issued', async (t) => {
-  const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
+  const { log, pool, keys, broken, issueApiKey, revoke } = await withAccess(t)
   const authenticator = () => createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const context = { actor: 'operator' }
   const victim = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, context)
   const narrow = await issueApiKey({ tenantId: 'globex', environment: 'testnet', scopes: ['wallets:read'] }, context)
   const revoked = await issueApiKey({ tenantId: 'globex', environment: 'testnet' }, context)
-  await revokeApiKey(revoked.keyId, context)
+  await revoke(revoked.keyId, context)
   const foreign = createToken('mainnet')
   const change = (what: string, { keyId }: { keyId: string }, ...values: unknown[]) =>
     pool.query(`UPDATE api_keys SET ${what} WHERE key_id = $1`, [keyId, ...values])
@@ -93,7 +93,7 @@ t.test('a row that differs from the log lets no token in, and gives a key nothin
 })
 
 t.test('a key whose event was set aside lets in again, and can be revoked', async (t) => {
-  const { log, pool, keys, broken, issueApiKey, revokeApiKey } = await withAccess(t)
+  const { log, pool, keys, broken, issueApiKey, revoke } = await withAccess(t)
   const { keyId, token } = await issueApiKey({ tenantId: 'acme', environment: 'mainnet' }, { actor: 'operator' })
   const name = {
     streamId: `apikey-${keyId}`,
@@ -106,12 +106,12 @@ t.test('a key whose event was set aside lets in again, and can be revoked', asyn
   const metadata = { tenantId: 'system', actor: 'operator' }
   await log.execute(setAsideAggregate, 'main', { type: 'SetAside', ...listed }, { metadata })
   t.match(await keys.byDigest(digestOf(token)), { keyId, revokedAt: null })
-  await revokeApiKey(keyId, { actor: 'operator' })
+  await revoke(keyId, { actor: 'operator' })
   t.match(await keys.byDigest(digestOf(token)), { keyId, revokedAt: Date })
 })
 
 t.test('a key works from its issue to its revocation, and cannot be derived from what is stored', async (t) => {
-  const { log, pool, issueApiKey, revokeApiKey, authenticator } = await withAccess(t)
+  const { log, pool, issueApiKey, revoke, authenticator } = await withAccess(t)
   const issued = await issueApiKey({ tenantId: 'acme', environment: 'testnet' }, { actor: 'operator' })
   matchExactly(t, await authenticator.verify(issued.token), {
     tenantId: 'acme',
@@ -132,13 +132,13 @@ t.test('a key works from its issue to its revocation, and cannot be derived from
   }
 
   await t.rejects(
-    revokeApiKey(issued.keyId, { actor: 'apikey:key_2', owner: { tenantId: 'other', environment: 'testnet' } }),
+    revoke(issued.keyId, { actor: 'apikey:key_2', owner: { tenantId: 'other', environment: 'testnet' } }),
     { code: 'api_key_not_found' },
   )
-  const revoked = await revokeApiKey(issued.keyId, { actor: 'operator' })
+  const revoked = await revoke(issued.keyId, { actor: 'operator' })
   authenticator.forget(issued.keyId)
   t.equal(await authenticator.verify(issued.token), null)
-  t.strictSame(await revokeApiKey(issued.keyId, { actor: 'operator' }), revoked, 'the first revocation is kept')
+  t.strictSame(await revoke(issued.keyId, { actor: 'operator' }), revoked, 'the first revocation is kept')
   const events = await log.readStream(apiKeyAggregate, issued.keyId)
   t.strictSame(
     events.map(({ type, metadata }) => [type, metadata.tenantId, metadata.actor]),
@@ -217,7 +217,7 @@ t.test('an operator issues, lists and revokes keys, in words and in JSON', async
 })
 
 t.test('each failure prints one line and has its own exit code', async (t) => {
-  const { operate, revokeApiKey, issueApiKey } = await withAccess(t)
+  const { operate, revoke, issueApiKey } = await withAccess(t)
   t.match(await operate('help'), { code: 0, out: /^Usage: npm run keys/, err: /^$/ })
   t.match(await operate('issue', '--tenant', 'acme'), {
     code: 2,
@@ -242,7 +242,7 @@ t.test('each failure prints one line and has its own exit code', async (t) => {
   const nowhere = new pg.Pool({ connectionString: 'postgresql://127.0.0.1:1/none' })
   t.after(() => nowhere.end())
   const keys = createApiKeyRows(nowhere)
-  const away = keysProgram((task) => task({ issueApiKey, revokeApiKey, keys, clock: Date.now }))
+  const away = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }))
   t.strictSame(await runProgramLine(away, ['list']), {
     code: 3,
     out: '',

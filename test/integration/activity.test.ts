@@ -6,7 +6,7 @@ import { activity } from '../../src/activity/capability.ts'
 import type { ObservedTransferEvent } from '../../src/activity/events.ts'
 import { readActivity } from '../../src/activity/read-activity.ts'
 import { compareRows } from '../../src/audit/verify/compare-rows.ts'
-import { createRefreshPrices } from '../../src/balances/prices.ts'
+import { refreshPrices } from '../../src/balances/prices.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
@@ -235,7 +235,7 @@ t.test('a watch wallet notifies as its settings said at that time, with the valu
   chain.follow()
   await chain.transfer(fresh(4), 2n * ETHER)
   await untilWalked(chain)
-  await createRefreshPrices({ pool: chain.pool, clock: Date.now })(chain.client)
+  await refreshPrices({ pool: chain.pool, clock: Date.now }, chain.client)
   await chain.transfer(fresh(4), ETHER)
   await chain.transfer(fresh(4), 2n * ETHER)
   await call(usdc, 'transfer', fresh(4), 4_000_000_000n)

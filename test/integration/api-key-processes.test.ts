@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { apiKeyAggregate } from '../../src/access/aggregate.ts'
-import { createExpireKeys } from '../../src/access/expire-keys.ts'
+import { expireKeys } from '../../src/access/expire-keys.ts'
 import { createToken } from '../../src/access/token.ts'
 import { insertBad } from '../support/bad-events.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
@@ -246,7 +246,6 @@ t.test('a key that is found is revoked without a key, and the answer says nothin
 
 t.test('that a key has expired is recorded once, also beside one whose stream cannot go on', async (t) => {
   const { issue, pool, kernel } = await withKeyStage(t)
-  const expire = createExpireKeys(kernel)
   const [bad, good] = [await issue(), await issue()]
   for (const { keyId } of [bad, good]) {
     const now = kernel.log.now()
@@ -259,7 +258,7 @@ t.test('that a key has expired is recorded once, also beside one whose stream ca
     (await pool.query("SELECT stream_id FROM events WHERE type = 'ApiKeyExpired'")).rows.map(
       ({ stream_id }) => stream_id,
     )
-  await t.rejects(expire(), { code: 'broken_chain' })
-  await t.rejects(expire(), { code: 'broken_chain' })
+  await t.rejects(expireKeys(kernel), { code: 'broken_chain' })
+  await t.rejects(expireKeys(kernel), { code: 'broken_chain' })
   t.strictSame(await events(), [`apikey-${good.keyId}`])
 })

@@ -1,7 +1,7 @@
 /** Balances on a real chain and a real database: deposits, internal transfers, reorgs, and rebuilt rows. */
 import type { Pool } from 'pg'
 import t from 'tap'
-import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { readBlocks } from '../../src/chain/blocks.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
@@ -178,11 +178,11 @@ t.test('an append by another writer while balances are loaded is a conflict, and
     if (others++ === 0) await observeWallet('wal_a')
     return result
   }
-  const load = createLoadBalances({
+  const ctx = {
     pool: { query: (statement: string) => interrupted(pool.query(statement)) } as unknown as Pool,
     log: { ...log, heads: (streamIds) => interrupted(log.heads(streamIds)) },
-  })
-  const observer = createBalanceObserver({ ...ports, load })
+  } satisfies Parameters<typeof loadBalances>[0]
+  const observer = createBalanceObserver({ ...ports, load: (walletIds) => loadBalances(ctx, walletIds) })
   const observe = () => observer.observeBalances({ chain: settings, blocks, now: log.now() })
   await log.append({ changes: await observe() }).catch((error) => t.type(error, StreamConflict))
   t.ok(others > 1)

@@ -3,8 +3,8 @@ import { Interface } from 'ethers/abi'
 import { getAddress } from 'ethers/address'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
-import { balanceWork, createObserveJob } from '../../src/balances/jobs.ts'
-import { createRefreshPrices } from '../../src/balances/prices.ts'
+import { balanceWork, observeJob } from '../../src/balances/jobs.ts'
+import { refreshPrices } from '../../src/balances/prices.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import { Unavailable } from '../../src/core/errors.ts'
@@ -100,7 +100,7 @@ t.test(
     await untilWalked(chain)
     t.equal(await balanceOf(chain, 'wal_a', usdc), undefined, 'no balance is recorded for an unregistered token')
     await register(chain, 'acme', usdc)
-    await createObserveJob(chain)({
+    await observeJob(chain, {
       tenant_id: 'acme',
       chain_id: String(TEST_CHAIN),
       contract: usdc.contract ?? '',
@@ -180,7 +180,7 @@ t.test('prices are those of the feeds; an old one is dropped, and a silent node 
   const { chain } = await withTokens(t)
   const { pool, client } = chain
   const clock = { now: Date.now() }
-  const refresh = createRefreshPrices({ pool, clock: () => clock.now })
+  const refresh = (of: Parameters<typeof refreshPrices>[1]) => refreshPrices({ pool, clock: () => clock.now }, of)
   const prices = async () =>
     (await pool.query('SELECT symbol, trim_scale(usd) AS usd, updated_at FROM prices ORDER BY symbol')).rows
   await refresh(client)
@@ -215,7 +215,7 @@ t.test('a wallet whose first read was lost is found and queued again after a whi
     [],
     'a recent wallet is left to its own job',
   )
-  await createObserveJob(chain)({ wallet_id: lost })
+  await observeJob(chain, { wallet_id: lost })
   t.strictSame(await balanceWork.findQuiet(chain.pool, soon, 10), [])
   chain.follow()
   await eventually(async () => (await chain.reconcile(TEST_CHAIN)).wallets > 0)

@@ -4,11 +4,10 @@ import type { Pool } from 'pg'
 import t from 'tap'
 import { readActivity } from '../../src/activity/read-activity.ts'
 import { createTransferReads } from '../../src/activity/transfer-reads.ts'
-import { createAvailableOf } from '../../src/balances/available.ts'
+import { availableOf } from '../../src/balances/available.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
-import { createKnownAssets } from '../../src/balances/known-assets.ts'
-import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
@@ -26,14 +25,15 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
 import { createRowsOf } from '../../src/transactions/check-recorded.ts'
 import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
-import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
+import { createFindUnfinishedLanes, readLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
 import { PARTITIONS } from '../../src/transactions/partitions.ts'
 import { createTransactionReads, transactionsOf } from '../../src/transactions/read-transactions.ts'
-import { createDeliveries } from '../../src/webhooks/deliveries.ts'
+import { recordAttempts } from '../../src/webhooks/deliveries.ts'
 import { findDueLines } from '../../src/webhooks/due-webhooks.ts'
+import { nextDeliveries } from '../../src/webhooks/next-deliveries.ts'
 import { TEST_CHAIN, withLog } from '../support/log.ts'
 import {
   insertBalances,
@@ -126,14 +126,13 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     pool: spy,
     log,
     chainOf,
-    load: createLoadBalances({ pool: spy, log }),
-    knownAssets: createKnownAssets(spy),
+    load: (walletIds: readonly string[]) => loadBalances({ pool: spy, log }, walletIds),
   }
   const unread = { ...ports, reads: createHolderReads(spy), readForRecord: async () => [] }
   await createBalanceObserver(unread).observeBalances({ chain: settings as never, blocks: [BLOCK], now: log.now() })
   await createReconcile(unread)(TEST_CHAIN)
   await ports.load(['wal_0000001'])
-  await createAvailableOf(spy)('wal_0000001', 'eip155:1/slip44:60')
+  await availableOf({ pool: spy }, 'wal_0000001', 'eip155:1/slip44:60')
   const blocks = createBlockReads(spy)
   await blocks.ownSenders(TEST_CHAIN, [ADDRESS])
   await blocks.byNonce(TEST_CHAIN, [{ address: ADDRESS, nonce: 0, hash: '0x' }])
@@ -147,7 +146,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await log.loadMany(transactionAggregate, ['tx00000001'])
   await log.loadChecked(transactionAggregate, ['tx00000001'])
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)
-  await createLanesOf(spy)(['tx00000001'], ['tx00000001'])
+  await readLanesOf(spy, ['tx00000001'], ['tx00000001'])
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
@@ -216,10 +215,10 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
   await pool.query('ANALYZE webhook_deliveries')
   await add('one', 40_001, 50_000, 'pending')
   const { spy, noted } = noting(pool)
-  const deliveries = createDeliveries({ pool: spy, clock: Date.now, random: Math.random })
+  const ctx = { pool: spy, clock: Date.now, random: Math.random }
   t.strictSame(await findDueLines(spy, new Date()), ['one'])
   const line = { webhookId: 'one', isReplay: false }
-  const { deliveries: due } = await deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
+  const { deliveries: due } = await nextDeliveries(ctx, { line, rest: 'all', isAsked: true, isWaiting: true })
   t.equal(due.length, 256)
   const posted = {
     outcome: 'delivered',
@@ -229,7 +228,8 @@ t.test('a round of deliveries reads neither what was sent nor what waits behind 
     durationMs: 1,
     retryAfterMs: null,
   } as const
-  await deliveries.record(
+  await recordAttempts(
+    ctx,
     { webhookId: 'one', isReplay: false },
     due.map((delivery) => ({ delivery, posted, isRefused: false })),
   )

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { keysProgram } from '../../src/access/keys-program.ts'
-import { createRevokeApiKey } from '../../src/access/revoke-api-key.ts'
+import { revokeApiKey } from '../../src/access/revoke-api-key.ts'
 import type { CliCommand } from '../../src/cli/command.ts'
 import { printFailure, shownText } from '../../src/cli/printed.ts'
 import { bursarCommands } from '../../src/compose/bursar.ts'
@@ -74,7 +74,7 @@ function keysCommands(env: Readonly<Record<string, string>>): readonly CliComman
     withKernel(env, (kernel) =>
       task({
         issueApiKey: createIssueApiKey(kernel),
-        revokeApiKey: createRevokeApiKey(kernel),
+        revokeApiKey: (...of) => revokeApiKey(kernel, ...of),
         keys: createApiKeyRows(kernel.pool),
         clock: kernel.clock,
       }),

@@ -4,7 +4,7 @@
  */
 import { Interface } from 'ethers/abi'
 import t, { type Test } from 'tap'
-import { createRefreshPrices } from '../../src/balances/prices.ts'
+import { refreshPrices } from '../../src/balances/prices.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createExactTokens } from '../../src/chain/exact-tokens.ts'
 import { readGuardProblem } from '../../src/chain/swap-guard.ts'
@@ -159,7 +159,7 @@ for (const multicall of [false, true])
       return withLastWord(result, 1n)
     }
     await withEachLiar(lie, async () => {
-      await createRefreshPrices({ pool: chain.pool, clock: Date.now })(fresh())
+      await refreshPrices({ pool: chain.pool, clock: Date.now }, fresh())
       const { rows } = await chain.pool.query('SELECT symbol, trim_scale(usd) AS usd FROM prices ORDER BY symbol')
       t.strictSame(rows, [
         { symbol: 'ETH', usd: '3000' },

@@ -1,6 +1,6 @@
 /** What wallets sent and the log does not have counts towards limits: on a real chain, with the follower that finds it. */
 import t, { type Test } from 'tap'
-import { createFindOutside } from '../../src/activity/find-outside.ts'
+import { findOutside } from '../../src/activity/find-outside.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { LimitReached } from '../../src/event-log/commit.ts'
@@ -33,7 +33,7 @@ async function withOutside(t: Test) {
   await addWallet(chain, 'wal_1', { address: RICH, type: 'hd' })
   chain.follow()
   const past = pastOf(chain)
-  const ports = { ...past.ports, log: chain.log, findOutside: createFindOutside(chain.pool) }
+  const ports = { ...past.ports, log: chain.log, findOutside: findOutside.bind(null, chain) }
   return { chain, past, count: createCountFound(ports), countAnew: () => createCountFound(ports)(RUN) }
 }
 

@@ -8,7 +8,7 @@ import { COUNTED_QUOTAS } from '../../src/core/quotas.ts'
 import { markReplayed } from '../../src/http/idempotency.ts'
 import type { Routes } from '../../src/http/request.ts'
 import type { TenantQuotas } from '../../src/http/tenant-quotas.ts'
-import { createCountUsage } from '../../src/quotas/count-usage.ts'
+import { countUsage } from '../../src/quotas/count-usage.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { type Answer, KEYS, startTestApp, told, WITHOUT_QUOTAS } from '../support/http.ts'
 import { seedWallet, transferIntent, withLog } from '../support/log.ts'
@@ -169,7 +169,7 @@ t.test('a tenant that moves more bytes than its rate is refused before its body 
 
 t.test('a quota counts what exists and is unfinished, of one tenant', async (t) => {
   const { pool, log } = await withLog(t)
-  const count = createCountUsage(pool, usageCounts)
+  const count = countUsage.bind(null, { pool, countsOf: usageCounts })
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
   for (const tenantId of ['acme', 'globex'])
     for (const n of [1, 2, 3]) {

@@ -1,5 +1,7 @@
 /** What is sent to webhooks, in which order, and what a failing receiver costs. */
 import t from 'tap'
+import { recordAttempts } from '../../src/webhooks/deliveries.ts'
+import { nextDeliveries } from '../../src/webhooks/next-deliveries.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
 import { MOST_REFUSED } from '../../src/webhooks/sql.ts'
 import { enqueue, LOST, posted, START, withDrain } from '../support/webhook-drain-stage.ts'
@@ -120,10 +122,10 @@ t.test(
 )
 
 t.test('a sender that dies before it records a response sends the same event again', async (t) => {
-  const { pool, sent, deliveries, drain } = await withDrain(t, () => 'delivered')
+  const { pool, sent, ctx, drain } = await withDrain(t, () => 'delivered')
   await enqueue(pool, 'one', ['a.1', 'a.2'])
   const line = { webhookId: 'one', isReplay: false }
-  const [first] = (await deliveries.next({ line, rest: 'all', isAsked: false, isWaiting: false })).deliveries
+  const [first] = (await nextDeliveries(ctx, { line, rest: 'all', isAsked: false, isWaiting: false })).deliveries
   t.equal(first?.event_id, 'a.1')
   // It was sent, and nothing was recorded.
   await drain('one')
@@ -131,7 +133,7 @@ t.test('a sender that dies before it records a response sends the same event aga
     sent.map(({ event }) => event),
     ['a.1', 'a.2'],
   )
-  if (first) await deliveries.record(line, [{ delivery: first, posted: posted('failed'), isRefused: false }])
+  if (first) await recordAttempts(ctx, line, [{ delivery: first, posted: posted('failed'), isRefused: false }])
   const { rows } = await pool.query(`SELECT state FROM webhook_deliveries WHERE event_id = 'a.1'`)
   t.strictSame(rows, [{ state: 'delivered' }], 'a late record does not undo a delivery')
 })

@@ -7,7 +7,7 @@ import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { WebhookTerms } from '../../src/webhooks/events.ts'
-import { type FanOutPorts, fanOut } from '../../src/webhooks/fan-out.ts'
+import { fanOut } from '../../src/webhooks/fan-out.ts'
 import { withAudit } from '../support/audit.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 
@@ -29,7 +29,7 @@ async function withFanOut(t: Test) {
   const render = composeRender(await composeCatalogue(), { pool, logger })
   const reads = { events: 0 }
   const changed = new Map<string, WebhookTerms>()
-  const ports: FanOutPorts = {
+  const ports: Parameters<typeof fanOut>[0] = {
     pool,
     wakeUps,
     render,

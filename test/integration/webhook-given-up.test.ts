@@ -9,12 +9,13 @@ import { LOG_START } from '../../src/event-log/subscription.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
-import { createDeliveries } from '../../src/webhooks/deliveries.ts'
-import { createDrainWebhook } from '../../src/webhooks/drain-webhook.ts'
+import { recordAttempts } from '../../src/webhooks/deliveries.ts'
+import { type DrainContext, drainWebhook } from '../../src/webhooks/drain-webhook.ts'
 import { fanOut } from '../../src/webhooks/fan-out.ts'
+import { nextDeliveries } from '../../src/webhooks/next-deliveries.ts'
 import type { Posted } from '../../src/webhooks/post.ts'
 import { retryDelivery } from '../../src/webhooks/read-deliveries.ts'
-import { createReceiverOf } from '../../src/webhooks/receiver-of.ts'
+import { readReceiver } from '../../src/webhooks/receiver-of.ts'
 import { MAX_ATTEMPTS } from '../../src/webhooks/retry-schedule.ts'
 import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
 import { tellGivenUp } from '../../src/webhooks/tell-given-up.ts'
@@ -40,7 +41,7 @@ async function withSending(t: Test) {
   const render = composeRender(await composeCatalogue(), { pool, logger })
   const wakeUps = createWakeUps(pool, url)
   t.after(() => wakeUps.close())
-  const deliveries = createDeliveries({ pool, clock: Date.now, random: () => 0.5 })
+  const ctx = { pool, clock: Date.now, random: () => 0.5 }
   /** The public events about deliveries, in the order of the log. */
   const told = async () => {
     const { events } = await readWholeLog(pool, LOG_START, 1_000)
@@ -90,10 +91,11 @@ async function withSending(t: Test) {
         webhookId,
       ])
       const line = { webhookId, isReplay: false }
-      const next = () => deliveries.next({ line, rest: 'all', isAsked: true, isWaiting: true })
+      const next = () => nextDeliveries(ctx, { line, rest: 'all', isAsked: true, isWaiting: true })
       // The later events of a resource wait until the one before them is given up.
       for (let due = await next(); due.deliveries.length > 0; due = await next())
-        await deliveries.record(
+        await recordAttempts(
+          ctx,
           line,
           due.deliveries.map((delivery) => ({ delivery, posted: FAILED, isRefused: false })),
         )
@@ -103,20 +105,21 @@ async function withSending(t: Test) {
 
 /** Sends what is due by the clock of the test, to a receiver that refuses everything. */
 function drainerOf(pool: Pool, clock: () => number) {
-  const drain = createDrainWebhook({
+  const ctx: DrainContext = {
     leases: createLeases({ pool, holder: 'sender@test:1', leaseMs: 10_000 }),
     running: createRunningDrains(),
-    deliveries: createDeliveries({ pool, clock, random: () => 0.5 }),
-    receiverOf: createReceiverOf(pool),
+    pool,
+    random: () => 0.5,
+    receiverOf: (webhookId) => readReceiver({ pool }, webhookId),
     keysOf: async () => ({ secrets: [Buffer.alloc(24)], ed25519: [] }),
     bodiesOf: async (ids) => new Map(ids.map((id) => [id, () => '{}'])),
     post: async () => ({ ...FAILED, status: 400 }),
     disable: async () => undefined,
     clock,
     onAttempts: () => undefined,
-  })
+  }
   const place = { during: <T>(work: () => Promise<T>) => work(), isWanted: () => false }
-  return (webhookId: string) => drain(webhookId, place, NEVER)
+  return (webhookId: string) => drainWebhook(ctx, webhookId, place, NEVER)
 }
 
 t.test('each delivery that is given up is told once, and once more after a retry that fails', async (t) => {

@@ -7,7 +7,7 @@ import { createLatch } from '../../src/core/latch.ts'
 import { createSafeAgents } from '../../src/webhooks/connect-safely.ts'
 import { createProxyAgents } from '../../src/webhooks/connect-through-proxy.ts'
 import { createLookUp, type LookUpAll } from '../../src/webhooks/look-up.ts'
-import { createPost } from '../../src/webhooks/post.ts'
+import { postDelivery } from '../../src/webhooks/post.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 import { nextDelayMs } from '../../src/webhooks/retry-schedule.ts'
 import { dnsServer } from '../support/dns-server.ts'
@@ -26,7 +26,7 @@ function withPost(t: Test, settings: { allowed?: readonly string[]; resolve?: Lo
     agents.http.destroy()
     agents.https.destroy()
   })
-  return createPost({ agents, userAgent: 'bursar-test', timeoutMs: settings.timeoutMs ?? 15_000 })
+  return postDelivery.bind(null, { agents, userAgent: 'bursar-test', timeoutMs: settings.timeoutMs ?? 15_000 })
 }
 
 async function withReceiver(t: Test, listener: RequestListener): Promise<string> {
@@ -200,7 +200,7 @@ t.test(
         callback,
       )
     t.after(() => agents.http.destroy())
-    const rebound = await createPost({ agents, userAgent: 'test' })(`http://rebinding.test:${port}/`, HEADERS, BODY)
+    const rebound = await postDelivery({ agents, userAgent: 'test' }, `http://rebinding.test:${port}/`, HEADERS, BODY)
     t.match(rebound, { outcome: 'refused', error: 'the connection leads to an address that is not public' })
     t.equal(reached, 0, 'no byte of a request was processed')
   },
@@ -223,7 +223,7 @@ t.test('a proxy gets names to look up, no internal address, and a refusal of it 
   await once(proxy, 'listening')
   const proxyUrl = `http://user:p%40ss@127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const agents = createProxyAgents(proxyUrl, createIsAllowedAddress())
-  const post = createPost({ agents, userAgent: 'bursar-test' })
+  const post = postDelivery.bind(null, { agents, userAgent: 'bursar-test' })
   const credentials = `Basic ${Buffer.from('user:p@ss').toString('base64')}`
 
   t.match(await post(`http://receiver.test:${port}/hook`, HEADERS, BODY), { outcome: 'delivered', response: 'evt_1' })

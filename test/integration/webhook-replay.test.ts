@@ -8,9 +8,9 @@ import { createLogger } from '../../src/logging.ts'
 import { webhookAggregate } from '../../src/webhooks/aggregate.ts'
 import type { WebhookCommand } from '../../src/webhooks/decider.ts'
 import type { Replay, WebhookTerms } from '../../src/webhooks/events.ts'
-import { fanOut } from '../../src/webhooks/fan-out.ts'
+import { fanOut, type LeaderContext } from '../../src/webhooks/fan-out.ts'
 import { removeOld } from '../../src/webhooks/retention.ts'
-import { type RunReplaysPorts, runReplays } from '../../src/webhooks/run-replays.ts'
+import { runReplays } from '../../src/webhooks/run-replays.ts'
 import { withAudit } from '../support/audit.ts'
 import { loginAs } from '../support/database-login.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -26,7 +26,7 @@ async function withReplays(t: Test) {
   const { pool, log, url } = stage
   const logger = createLogger({ level: 'error', processName: 'test' })
   const render = composeRender(await composeCatalogue(), { pool, logger })
-  const ports: RunReplaysPorts = { pool, render, newId, clock: Date.now, tell: () => undefined }
+  const ports: LeaderContext = { pool, render, newId, clock: Date.now, tell: () => undefined }
   const execute = async (id: string, command: WebhookCommand) => {
     await log.execute(webhookAggregate, id, command, { metadata: { tenantId: 'acme', actor: 'test' } })
   }
@@ -162,7 +162,7 @@ t.test('a replay waits while its webhook is disabled, and one that fails does no
   t.strictSame(await progressOf('rpl_a'), { added: '0', ended: false })
   await execute('w', { type: 'EnableWebhook', now: log.now() })
   let calls = 0
-  const failing: RunReplaysPorts = {
+  const failing: LeaderContext = {
     ...ports,
     async render(...input) {
       calls += 1

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { createSafeAgents } from '../../src/webhooks/connect-safely.ts'
 import { createLookUp } from '../../src/webhooks/look-up.ts'
-import { createPost } from '../../src/webhooks/post.ts'
+import { postDelivery } from '../../src/webhooks/post.ts'
 import { createIsAllowedAddress } from '../../src/webhooks/public-address.ts'
 import { signDelivery } from '../../src/webhooks/signature.ts'
 import { buildWebhookGo } from '../support/webhook-go.ts'
@@ -103,7 +103,7 @@ async function deliver(t: Test) {
   const agents = createSafeAgents(createIsAllowedAddress(['127.0.0.0/8']), createLookUp({ hasOwnNetworks: true }))
   const keys = await keysOf(stage)({ webhookId: webhook_id, version: 1 })
   const signed = signDelivery(keys, EVENT.id, Date.now(), BODY)
-  await createPost({ agents, userAgent: 'Bursar' })(receiver.urlOf('/hook'), signed, BODY)
+  await postDelivery({ agents, userAgent: 'Bursar' }, receiver.urlOf('/hook'), signed, BODY)
   agents.http.destroy()
   const [arrived] = receiver.all
   if (arrived === undefined) throw new Error('nothing arrived')

@@ -2,15 +2,13 @@
 import pino from 'pino'
 import type { Test } from 'tap'
 import { createBalanceChains } from '../../src/balances/chain.ts'
-import { createObserveWallet } from '../../src/balances/first-observation.ts'
+import { observeWallet } from '../../src/balances/first-observation.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
-import { createKnownAssets } from '../../src/balances/known-assets.ts'
-import { createLoadBalances } from '../../src/balances/load-balances.ts'
+import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { createReadForRecord } from '../../src/balances/read-holdings.ts'
-import { createReadToken } from '../../src/balances/read-token.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
-import { createRetryTokens } from '../../src/balances/retry-tokens.ts'
+import { retryTokens } from '../../src/balances/retry-tokens.ts'
 import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
 import { createChainClients } from '../../src/chain/client-set.ts'
 import { createPace } from '../../src/chain/follow.ts'
@@ -77,21 +75,21 @@ export async function withFollowedChain(
 
 function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanceChains>) {
   const unread = createUnreadTokens(pool)
-  const own = {
+  const ports = {
     pool,
     reads: createHolderReads(pool),
     log,
     chainOf,
-    load: createLoadBalances({ pool, log }),
-    knownAssets: createKnownAssets(pool),
+    load: (walletIds: readonly string[]) => loadBalances({ pool, log }, walletIds),
+    unread,
+    readForRecord: createReadForRecord(unread),
   }
-  const ports = { ...own, unread, readForRecord: createReadForRecord(unread), readToken: createReadToken(own) }
   return {
     ...ports,
     ports,
-    retryTokens: createRetryTokens(ports),
+    retryTokens: (chainId: number) => retryTokens(ports, chainId),
     observer: createBalanceObserver(ports),
-    observeWallet: createObserveWallet(ports),
+    observeWallet: (walletId: string) => observeWallet(ports, walletId),
     reconcile: createReconcile(ports),
   }
 }

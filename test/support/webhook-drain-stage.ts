@@ -3,8 +3,7 @@ import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { createLeases } from '../../src/event-log/leases.ts'
 import type { Row } from '../../src/event-log/table-rows.ts'
-import { createDeliveries } from '../../src/webhooks/deliveries.ts'
-import { createDrainWebhook, type DrainPorts } from '../../src/webhooks/drain-webhook.ts'
+import { type DrainContext, drainWebhook } from '../../src/webhooks/drain-webhook.ts'
 import type { Posted, PostOutcome } from '../../src/webhooks/post.ts'
 import { createRunningDrains } from '../../src/webhooks/running-drains.ts'
 import { ASKED, MOST_REFUSED, TRIED } from '../../src/webhooks/sql.ts'
@@ -20,17 +19,17 @@ type Sent = { readonly webhook: string; readonly event: string; readonly payload
 export async function withDrain(
   t: Test,
   answer: (sent: Sent) => PostOutcome | Partial<Posted> | Promise<PostOutcome>,
-  overrides: Partial<Pick<DrainPorts, 'bodiesOf'>> = {},
+  overrides: Partial<Pick<DrainContext, 'bodiesOf'>> = {},
 ) {
   const { pool } = await withLog(t)
   const time = { now: START }
   const clock = () => time.now
   const sent: Sent[] = []
   const disabled: string[] = []
-  const deliveries = createDeliveries({ pool, clock, random: () => 0.5 })
-  const ports: DrainPorts = {
+  const ctx: DrainContext = {
     leases: createLeases({ pool, holder: 'sender@test:1', leaseMs: 10_000 }),
-    deliveries,
+    pool,
+    random: () => 0.5,
     running: createRunningDrains(),
     receiverOf: async (webhookId) => {
       const { rows } = await pool.query<Row<'webhook_health'>>('SELECT * FROM webhook_health WHERE webhook_id = $1', [
@@ -70,11 +69,10 @@ export async function withDrain(
     onAttempts: () => undefined,
     ...overrides,
   }
-  const drainOnce = createDrainWebhook(ports)
   /** @param isWanted whether other lines wait for the place of this one */
   const drain = (line: string, { isWanted = false } = {}) =>
-    drainOnce(line, { during: (work) => work(), isWanted: () => isWanted }, new AbortController().signal)
-  return { pool, time, sent, disabled, deliveries, drain }
+    drainWebhook(ctx, line, { during: (work) => work(), isWanted: () => isWanted }, new AbortController().signal)
+  return { pool, time, sent, disabled, ctx, drain }
 }
 
 export function posted(outcome: PostOutcome): Posted {

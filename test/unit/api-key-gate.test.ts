@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import t from 'tap'
 import type { LoggedApiKey } from '../../src/access/api-key-rows.ts'
 import { createKeyUses } from '../../src/access/key-uses.ts'
-import { createReportApiKey } from '../../src/access/report-api-key.ts'
+import { reportApiKey } from '../../src/access/report-api-key.ts'
 import { createToken } from '../../src/access/token.ts'
 import type { Caller } from '../../src/http/caller.ts'
 import type { Routes } from '../../src/http/request.ts'
@@ -75,7 +75,7 @@ t.test('a report is answered after a whole number of waits, whatever it finds', 
     let waits = 0
     let revoked = 0
     const work = new EventEmitter()
-    const report = createReportApiKey({
+    const ctx: Parameters<typeof reportApiKey>[0] = {
       keys: {
         byDigest: async () => {
           await once(work, 'answer')
@@ -94,19 +94,19 @@ t.test('a report is answered after a whole number of waits, whatever it finds', 
         if (waits === 2) work.emit('answer')
         await new Promise(setImmediate)
       },
-    })
-    await report(token, 'req_1')
+    }
+    await reportApiKey(ctx, token, 'req_1')
     t.strictSame([waits, revoked], [2, found === 'active' ? 1 : 0], found)
   }
   let waits = 0
-  const away = createReportApiKey({
+  const away: Parameters<typeof reportApiKey>[0] = {
     keys: { byDigest: () => Promise.reject(new Error('away')) },
     revoke: () => Promise.reject(new Error('not asked')),
     wait: async () => {
       waits += 1
     },
-  })
-  await t.rejects(away(token, 'req_1'), { message: 'away' })
+  }
+  await t.rejects(reportApiKey(away, token, 'req_1'), { message: 'away' })
   t.ok(waits >= 1, 'nor does a failure come sooner')
 })
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
-import { createJudge, type JudgePorts, UNJUDGED } from '../../src/policies/judge.ts'
+import { createJudge, UNJUDGED } from '../../src/policies/judge.ts'
 import type { SentRule } from '../../src/policies/sent-policy.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ALICE, BOB, CAROL, COLLECTION, ETH, factsOf, KEY, openingData, policyOf, USDC } from '../support/policies.ts'
@@ -22,7 +22,7 @@ const limit = (id: string, count: number): SentRule => ({
 
 function judgeOf(active: CompiledPolicy | null, shadow: CompiledPolicy | null = null) {
   const asked: string[] = []
-  const ports: JudgePorts = {
+  const ports: Parameters<typeof createJudge>[0] = {
     inForce: async () => ({ active, shadow, isSeeded: true }),
     async tagsOf(walletId) {
       asked.push(`tags ${walletId}`)

@@ -10,7 +10,7 @@ import { recorded } from '../../src/core/recorded.ts'
 import type { Opening } from '../../src/declarations.ts'
 import type { DataEvent } from '../../src/event-log/read-tenant-data.ts'
 import { createBacktest } from '../../src/policies/backtest.ts'
-import { createCheckRequests } from '../../src/policies/check-requests.ts'
+import { type CheckRequests, checkRequests } from '../../src/policies/check-requests.ts'
 import { type CompiledPolicy, compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
 import type { Facts } from '../../src/policies/facts.ts'
@@ -212,22 +212,24 @@ const judgeOf = (active: CompiledPolicy) =>
   })
 
 const since = <Value>(value: Value): Changes<Value> => [{ position: 1n, at: '2026-01-01T00:00:00.000Z', value }]
-const signerOf = (active: CompiledPolicy) =>
-  createCheckRequests(
-    {
+const signerOf = (active: CompiledPolicy): CheckRequests => {
+  const ctx: Parameters<typeof checkRequests>[0] = {
+    policies: {
       inForceAt: async (all) =>
         all.map(() => ({ active: { version: active.version, streamVersion: 1, hashBefore: '' }, shadow: null })),
       rulesOf: async () => active,
     },
-    {
+    facts: {
       tagsOf: async () => since(TAGS),
       tokenOf: async (_tenant, chainId, contract) => since(tokenOf(chainId, contract)),
       isOwn: async (_owner, address) => since(known.isOwn(address)),
       isCollection: async (_tenant, chainId, contract) => since(known.isCollection(chainId, contract)),
       isSwapSpender: known.isSwapSpender,
     },
-    { counted: null, times: null },
-  )
+    ...{ counted: null, times: null },
+  }
+  return (requests) => checkRequests(ctx, requests)
+}
 
 const ALL_PRICES = Object.entries(PRICES).map(([assetId, usd]) => ({ assetId, usd, at: NOW }))
 

@@ -1,11 +1,8 @@
 /** `reconcile` works beside signers: what they record at the same time is decided by the versions of streams. */
-import type { Pool } from 'pg'
 import t from 'tap'
 import { FenceLost, StreamConflict, UniqueRuleBroken } from '../../src/event-log/commit.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
-import type { EventLog } from '../../src/event-log/log.ts'
-import { createReconcileLanes } from '../../src/transactions/reconcile-lanes.ts'
-import { oneNode } from '../support/one-node.ts'
+import { reconcileLane } from '../../src/transactions/reconcile-lanes.ts'
 
 const LANE = { chainId: 1, address: `0x7${'a'.repeat(39)}` }
 const CONFLICT = new StreamConflict('transaction-tx_1')
@@ -16,10 +13,7 @@ function stage(errors: readonly Error[]) {
   let compared = 0
   const names: string[] = []
   const lease = { renew: async () => true, during: (work: () => unknown) => work(), release: async () => 'released' }
-  const { reconcile } = createReconcileLanes({
-    pool: {} as Pool,
-    log: {} as EventLog,
-    clientOf: () => oneNode({ batch: async () => [] }),
+  const ctx: Parameters<typeof reconcileLane>[0] = {
     leases: {
       async acquire(name) {
         names.push(name)
@@ -34,8 +28,8 @@ function stage(errors: readonly Error[]) {
       return { held: null, unclear: [], from: 0 }
     },
     pauseOnConflict: async () => undefined,
-  })
-  return { names, compared: () => compared, reconcile: () => reconcile(LANE) }
+  }
+  return { names, compared: () => compared, reconcile: () => reconcileLane(ctx, LANE) }
 }
 
 t.test('a lane is compared again after a signer recorded a request first, or gave the nonce', async (t) => {
