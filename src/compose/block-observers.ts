@@ -122,14 +122,14 @@ function newestOf(pages: readonly (readonly BlockRef[])[]): BlockRef[] {
   return [...blocks.values()].filter(({ number }) => number >= oldest).sort((a, b) => b.number - a.number)
 }
 
-export type ReorgReport = {
+type ReorgReport = {
   /** Call with the changes before they are appended, again on each retry. */
   readonly unwound: (changes: readonly Change<TransactionState>[]) => void
   /** Call with each step after it is in the log. */
   readonly committed: (step: FollowStep) => void
 }
 
-export function createReorgReport({
+function createReorgReport({
   network,
   logger,
   metrics,

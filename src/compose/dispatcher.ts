@@ -14,7 +14,7 @@ import type { Jobs } from '../jobs/jobs.ts'
 import { soundJobs } from '../jobs/sound-jobs.ts'
 import { sweep } from '../jobs/sweep.ts'
 import { takeTurns } from '../jobs/take-turns.ts'
-import { createFindUnfinishedLanes, createLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
+import { createFindUnfinishedLanes, readLanesOf, transactionJobs, withLanes } from '../transactions/jobs.ts'
 import { createPartitionJobs, type PartitionJobs } from '../transactions/partition-jobs.ts'
 import { PAST, TASKS, WORK } from './capabilities.ts'
 import { FORGET_INTERVAL_MS, forgetDone, openWork } from './forget-done.ts'
@@ -71,7 +71,7 @@ function dispatch({ pool, wakeUps, logger }: Kernel, jobs: PartitionJobs, signal
   const { isUrgent } = jobs
   const events = subscribe({ pool, wakeUps, name: DISPATCHER, signal, dataOf: DATA_OF, isUrgent })
   return dispatchEvents({
-    subscription: withLanes(events, createLanesOf(pool)),
+    subscription: withLanes(events, (ids, decidedIds) => readLanesOf(pool, ids, decidedIds)),
     routes: (event) => [...transactionJobs(event), ...WORK.flatMap((work) => work.jobsOf(event))],
     jobs,
     signal,

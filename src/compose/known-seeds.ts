@@ -1,7 +1,7 @@
 /** The seeds that signers use: those that created the wallets in the log. Problems are logged and reported. */
 import { createKnownSeeds } from '../keys/known-seeds.ts'
 import { openTenantSeeds, type TenantSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
-import { anyHasSeedWallet, createSeedWalletOf } from '../wallets/seed-wallets.ts'
+import { anyHasSeedWallet, seedWalletOf } from '../wallets/seed-wallets.ts'
 import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import type { Kernel } from './kernel.ts'
 import type { OpenedKeystore } from './open-keystore.ts'
@@ -23,7 +23,7 @@ export async function openKnownSeeds(
   const problems = new Map<string, string>()
   const seeds = createKnownSeeds({
     seeds: await openTenantSeeds(opened),
-    walletOf: createSeedWalletOf(pool, factsOf),
+    walletOf: (tenantId) => seedWalletOf(pool, factsOf, tenantId),
     isOurs: async () => anyHasSeedWallet(pool, await tenantsWithSeeds(opened.keystore)),
     onJudged(tenantId, problem) {
       if (problem === null) {

@@ -11,7 +11,7 @@ import { createParty, type PartyObserver } from '../keys/mpc/party.ts'
 import { openPartyBans } from '../keys/mpc/party-bans.ts'
 import { createPartyCeremonies } from '../keys/mpc/party-ceremonies.ts'
 import { COORDINATOR, partyName, partyNumber } from '../keys/mpc/party-names.ts'
-import { createSettleShares } from '../keys/mpc/settle-shares.ts'
+import { settleShares } from '../keys/mpc/settle-shares.ts'
 import { openShareStore } from '../keys/mpc/share-store.ts'
 import { createSigningGuard } from '../keys/mpc/signing-guard.ts'
 import { openSigningJournal } from '../keys/mpc/signing-journal.ts'
@@ -23,7 +23,7 @@ import { composeCeremonyCoverage } from './ceremony-coverage.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { startLogClock } from './check-requests.ts'
 import type { Kernel } from './kernel.ts'
-import { composeCoverage, composeEnded, composeReverted, composeUnknown } from './mpc-coverage.ts'
+import { coverageContext, coverageOf, endedUnsigned, revertedOf, unknownOf } from './mpc-coverage.ts'
 import { MPC_PARTY_DIR, openPartyIdentity, openPartyKek } from './mpc-identity.ts'
 import { prepareTrust } from './mpc-trust.ts'
 import { startMpcUpkeep } from './mpc-upkeep.ts'
@@ -78,7 +78,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       directory,
       requireOwner: lock.requireHeld,
       log: kernel.logger,
-      revertedOf: composeReverted(kernel),
+      revertedOf: (ids) => revertedOf(kernel, ids),
     }),
     openPartyBans(`${directory}/bans`),
     openCheckCounts(
@@ -93,6 +93,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
   const [signing, ceremonies] = [createEngineThread(), createEngineThread({ niceness: 15 })]
   const jointKeysOf = createJointKeysOf(log)
   const heldByAll = createHeldByAll({ me, channel, store, jointKeysOf })
+  const coverage = coverageContext(kernel, journal, { keys: tagKeys, times })
   const party = createParty({
     me,
     channel,
@@ -104,9 +105,9 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       bans,
       guard: createSigningGuard({ bans, counts }),
       jointKeysOf,
-      coverageOf: composeCoverage(kernel, journal, { keys: tagKeys, times }),
-      endedOf: composeEnded(kernel),
-      unknownOf: composeUnknown(kernel),
+      coverageOf: (asked) => coverageOf(coverage, asked),
+      endedOf: (ids) => endedUnsigned(kernel, ids),
+      unknownOf: (ids) => unknownOf(kernel, ids),
       onNotCovered: ({ keyId, intent }, rule) =>
         kernel.logger.error(
           { key_id: keyId, intent, rule },
@@ -121,7 +122,7 @@ async function startLocked(kernel: Kernel, settings: Configured, { signal, conne
       jointKeysOf,
       covers: composeCeremonyCoverage(kernel),
     }),
-    settle: createSettleShares({ store, jointKeysOf, heldByAll }),
+    settle: (keyIds) => settleShares({ store, jointKeysOf, heldByAll }, keyIds),
     heldByAll,
     roundMs: { signing: settings.roundTimeoutMs, ceremonies: CEREMONY_ROUND_MS },
     observe: observer(kernel),

@@ -5,11 +5,11 @@
 import { notHeld } from '../event-log/aggregate.ts'
 import { pause } from '../event-log/lead.ts'
 import type { JointKeysOf } from '../keys/mpc/ceremonies.ts'
-import { createForgetEnded } from '../keys/mpc/forget-ended.ts'
+import { forgetEnded } from '../keys/mpc/forget-ended.ts'
 import type { HeldByAll } from '../keys/mpc/held-by-all.ts'
 import type { ShareStore } from '../keys/mpc/share-store.ts'
 import type { SigningJournal } from '../keys/mpc/signing-journal.ts'
-import { createTidyShares } from '../keys/mpc/tidy-shares.ts'
+import { tidyShares } from '../keys/mpc/tidy-shares.ts'
 import { mpcKeyAggregate } from '../mpc-wallets/aggregate.ts'
 import { transactionAggregate } from '../transactions/aggregate.ts'
 import { hasEndedForGood } from '../transactions/ended-for-good.ts'
@@ -25,13 +25,6 @@ const RETRY_MS = 60_000
 /** Pause between two steps, ms: a step takes some milliseconds of CPU time, and signing gets the rest. */
 const REST_MS = 100
 
-export type MpcUpkeepPorts = {
-  readonly store: ShareStore
-  readonly journal: SigningJournal
-  readonly jointKeysOf: JointKeysOf
-  readonly heldByAll: Pick<HeldByAll, 'removing'>
-}
-
 /**
  * Runs everything once at the start: notifications about refreshed shares may have been lost while the party was down.
  *
@@ -40,33 +33,41 @@ export type MpcUpkeepPorts = {
  */
 export function startMpcUpkeep(
   kernel: Kernel,
-  { store, journal, jointKeysOf, heldByAll }: MpcUpkeepPorts,
+  {
+    journal,
+    ...shares
+  }: {
+    readonly store: ShareStore
+    readonly journal: SigningJournal
+    readonly jointKeysOf: JointKeysOf
+    readonly heldByAll: Pick<HeldByAll, 'removing'>
+  },
   signal: AbortSignal,
 ): { readonly ended: Promise<void>; readonly shares: () => string | null } {
   const { logger, clock, log } = kernel
   const rest = () => pause(REST_MS, signal)
   let oldShares: string | null = null
   let damageTold = false
-  const forgetEnded = createForgetEnded({ journal, endedForGood: endedForGood(kernel), clock, rest })
-  const tidyShares = createTidyShares({
-    store,
-    jointKeysOf,
-    async isRecorded(keyId) {
+  const ctx = {
+    ...shares,
+    journal,
+    clock,
+    rest,
+    endedForGood: (transactionIds: readonly string[]) => endedForGood(kernel, transactionIds),
+    async isRecorded(keyId: string) {
       const [head] = await log.heads([`${mpcKeyAggregate.category}-${keyId}`])
       return (head?.version ?? 0) > 0
     },
-    heldByAll,
-    clock,
-    rest,
-    onError: (error, keyId) => logger.warn({ err: error, key_id: keyId }, 'cannot delete unused shares'),
-  })
+    onError: (error: unknown, keyId: string) =>
+      logger.warn({ err: error, key_id: keyId }, 'cannot delete unused shares'),
+  }
   const upkeep = [
     repeat(async () => {
-      if (journal.damage() === null) logger.info(await forgetEnded(signal), 'signing journal checked')
+      if (journal.damage() === null) logger.info(await forgetEnded(ctx, signal), 'signing journal checked')
       return HOURLY_MS
     }),
     repeat(async () => {
-      const { old, without, ...counts } = await tidyShares(signal)
+      const { old, without, ...counts } = await tidyShares(ctx, signal)
       logger.info({ ...counts, without: without.length }, 'shares checked')
       oldShares = wordsOf(old, without)
       return old.length + without.length > 0 ? WAITING_MS : HOURLY_MS
@@ -114,9 +115,10 @@ function wordsOf(old: readonly string[], without: readonly string[]): string | n
   return words.length === 0 ? null : words.join(' ')
 }
 
-function endedForGood({ log, clock }: Kernel): (transactionIds: readonly string[]) => Promise<readonly string[]> {
-  return async (transactionIds) => {
-    const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
-    return loaded.flatMap(({ id, state }) => (hasEndedForGood(state, clock()) ? [id] : []))
-  }
+async function endedForGood(
+  { log, clock }: Pick<Kernel, 'log' | 'clock'>,
+  transactionIds: readonly string[],
+): Promise<readonly string[]> {
+  const loaded = notHeld(await log.loadMany(transactionAggregate, transactionIds))
+  return loaded.flatMap(({ id, state }) => (hasEndedForGood(state, clock()) ? [id] : []))
 }

@@ -12,16 +12,17 @@ import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
 import { findUnsound } from '../operator/stuck/find-unsound.ts'
+import { createCompareLane } from '../transactions/compare-lane.ts'
 import { judgeLookalike } from '../transactions/judge-lookalike.ts'
 import { createLaneReads } from '../transactions/lanes.ts'
-import { findOpenLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
+import { createOutsideReads } from '../transactions/outside.ts'
+import { findUnminedLanes, reconcileLane, withLane } from '../transactions/reconcile-lanes.ts'
 import { requireTagKeys } from '../transactions/tag-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
 import { readWebhooksNow } from '../webhooks/webhooks-now.ts'
 import { EXPLAINED, WORK } from './capabilities.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests } from './check-requests.ts'
-import { composeCompareLane } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { composeRecordedWallets } from './recorded-wallets.ts'
 import { composeWatchRestores } from './restores.ts'
@@ -41,7 +42,14 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     leases,
     lanes: createLaneReads(pool),
     compareWith: async (told) =>
-      composeCompareLane(kernel, await requireTagKeys(log, config.tagKeys), composeWatchRestores(kernel), told),
+      createCompareLane({
+        ...kernel,
+        ...composeWatchRestores(kernel),
+        keys: await requireTagKeys(log, config.tagKeys),
+        outside: createOutsideReads(pool),
+        now: () => performance.now(),
+        ...told,
+      }),
   }
   const judging: Parameters<typeof judgeLookalike>[0] = {
     log,
@@ -49,7 +57,7 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     withLane: (lane, task) => withLane(leases, lane, task),
   }
   return {
-    find: (only) => findOpenLanes(kernel, only),
+    find: (only) => findUnminedLanes(kernel, only),
     reconcile: (lane) => reconcileLane(reconciling, lane),
     judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
     chains: operatorChains(kernel),

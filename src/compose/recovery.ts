@@ -8,17 +8,17 @@ import { type Kek, parseKek } from '../keys/kek.ts'
 import { openKekFile } from '../keys/kek-file.ts'
 import type { JointKey } from '../keys/mpc/ceremonies.ts'
 import { generationOf } from '../keys/mpc/loaded-shares.ts'
-import { createReadShare } from '../keys/mpc/read-shares.ts'
+import { readShare } from '../keys/mpc/read-shares.ts'
 import { finishReplacing } from '../keys/replace-files.ts'
 import { openTenantSeeds, restoreSeeds, tenantsWithSeeds } from '../keys/tenant-seeds.ts'
 import { directoryExists } from '../keys/usable-directory.ts'
 import { createJointKeysOf } from '../mpc-wallets/joint-keys.ts'
 import { MPC_KEYS } from '../mpc-wallets/sql.ts'
-import { type BackUp, createBackUp } from '../recovery/kit/back-up.ts'
+import { type BackUp, backUp } from '../recovery/kit/back-up.ts'
 import type { KitWallet } from '../recovery/kit/format.ts'
 import { KitRefused } from '../recovery/kit/kit-refused.ts'
 import { kitSigner } from '../recovery/kit/kit-signature.ts'
-import { createListWallets, describeWallet } from '../recovery/kit/list-wallets.ts'
+import { describeWallet, listWallets } from '../recovery/kit/list-wallets.ts'
 import type {
   OfferedSeed,
   PartyShareSource,
@@ -48,17 +48,17 @@ export function composeRecovery(env: NodeJS.ProcessEnv): RecoverySources {
         const parties = await partiesHere(kernel)
         const kek = seeds?.kek ?? parties[0]?.kek ?? null
         const sources = {
-          wallets: createListWallets(kernel.pool),
+          wallets: (tenantId: string | null) => listWallets(kernel, tenantId),
           jointKeys: () => listJointKeys(kernel),
           seeds,
           parties,
           signer: kek === null ? null : kitSigner(kek),
         }
-        return createBackUp(sources, kernel.log.now)(request)
+        return backUp(sources, kernel.log.now, request)
       }),
     currentWallets: () =>
       withKernel(env, async (kernel) => {
-        const wallets = await createListWallets(kernel.pool)(null)
+        const wallets = await listWallets(kernel, null)
         const keys = new Map((await listJointKeys(kernel)).map((key) => [key.keyId, key]))
         return wallets.map((wallet) => describeWallet(wallet, keys))
       }),
@@ -81,13 +81,12 @@ async function listJointKeys({ pool, log }: Kernel): Promise<readonly JointKey[]
  *   a signature proves: anybody who can write to a kit can seal a seed of his own for its recipient
  */
 async function requireProved(
-  { pool }: Kernel,
+  kernel: Pick<Kernel, 'pool'>,
   seeds: ReadonlyMap<string, OfferedSeed>,
   own: readonly string[],
 ): Promise<void> {
-  const list = createListWallets(pool)
   for (const [tenantId, { entropy, signedBy }] of seeds) {
-    const wallets = (await list(tenantId)).flatMap(({ key, address }) =>
+    const wallets = (await listWallets(kernel, tenantId)).flatMap(({ key, address }) =>
       key.kind === 'hd' ? [{ ...key, address }] : [],
     )
     const account = hdAccount(entropy)
@@ -162,8 +161,8 @@ async function partiesHere({ config }: Kernel): Promise<(PartyShareSource & { re
     if (!(await directoryExists(directory, MPC_PARTY_DIR))) continue
     await finishReplacing(directory)
     const kek = key === null ? await openKekFile(directory) : parseKek(key, 'MPC_PARTY_KEY')
-    const read = createReadShare({ directory, party: number, kek })
-    here.push({ party: number, kek, load: (joint) => read(joint.keyId, generationOf(joint)) })
+    const load = (joint: JointKey) => readShare({ directory, party: number, kek }, joint.keyId, generationOf(joint))
+    here.push({ party: number, kek, load })
   }
   return here
 }

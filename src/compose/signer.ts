@@ -8,11 +8,12 @@ import type { Fence } from '../event-log/leases.ts'
 import type { JobHandler } from '../jobs/jobs.ts'
 import { createHdSigner } from '../keys/hd.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
-import type { TenantSeeds } from '../keys/tenant-seeds.ts'
-import { createSealExport, type ExportProblem } from '../recovery/seal-export.ts'
+import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
+import { type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createNeededGas } from '../transactions/gas-budget.ts'
+import { heldText } from '../transactions/held-cause.ts'
 import { createDeferred, createHeldLanes } from '../transactions/held-lanes.ts'
 import type { LaneChain, LaneContext } from '../transactions/lane-context.ts'
 import { createLaneReads, type Lane } from '../transactions/lanes.ts'
@@ -23,14 +24,12 @@ import { createRefusedByToken } from '../transactions/refused-by-token.ts'
 import { signLane } from '../transactions/sign-lane.ts'
 import { adoptTagKey, requireTagKeys } from '../transactions/tag-key.ts'
 import { createMakeHdWallet } from '../wallets/make-hd-wallet.ts'
-import { createMakeKey } from '../wallets/make-key.ts'
+import { makeKey } from '../wallets/make-key.ts'
 import { createSigningWalletOf } from '../wallets/signing-wallet.ts'
-import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
 import { handleSigning } from './capabilities.ts'
 import { whenDatabaseAnswers } from './check-database.ts'
 import { composeCheckRecorded } from './check-recorded.ts'
 import { composeCheckRequests, startLogClock } from './check-requests.ts'
-import { composeCompareLane, tellingOfLanes } from './compare-lane.ts'
 import type { Kernel } from './kernel.ts'
 import { openKnownSeeds } from './known-seeds.ts'
 import { workOnLanes } from './lanes.ts'
@@ -92,7 +91,7 @@ export async function startSigner(
   const ctx = laneContext(kernel, { signer, check, keys: tagKeys, restores })
   const pass = (lane: Lane, lease: Fence) => signLane(ctx, lane, lease)
   const mpcKeys = mpc && startMpcKeys(kernel, mpc, signal)
-  const makeKey = createMakeKey(log, {
+  const makers = {
     hd: createMakeHdWallet({
       pool,
       log,
@@ -101,9 +100,15 @@ export async function startSigner(
       draw: () => randomInt(DRAWS) / DRAWS,
     }),
     mpc: mpcKeys?.makeMpcWallet ?? null,
-  })
+  }
+  const sealing = {
+    ...kernel,
+    loadSeed: seeds.load,
+    walletOf: factsOf,
+    problemOf: telling(kernel, 'export_id', exportProblem(checkRequests)),
+  }
   const handlers = {
-    wallet: ({ wallet_id }) => makeKey(wallet_id ?? ''),
+    wallet: ({ wallet_id }) => makeKey(kernel, makers, wallet_id ?? ''),
   } satisfies Record<string, JobHandler>
   const workers = [
     workOnLanes(kernel, { queue: 'lane', pass }),
@@ -115,13 +120,7 @@ export async function startSigner(
     }),
     jobs.process('wallet', handlers.wallet, { concurrency: WALLETS_AT_ONCE }),
     jobs.process('mpc-wallet', handlers.wallet, { concurrency: MPC_KEYS_AT_ONCE }),
-    jobs.process(
-      'export',
-      exportHandler(kernel, seeds, factsOf, telling(kernel, 'export_id', exportProblem(checkRequests))),
-      {
-        concurrency: EXPORTS_AT_ONCE,
-      },
-    ),
+    jobs.process('export', ({ export_id }) => sealExport(sealing, export_id ?? ''), { concurrency: EXPORTS_AT_ONCE }),
     ...handleSigning(jobs, { pool, log, signer, walletOf, problems }),
   ]
   return {
@@ -133,27 +132,6 @@ export async function startSigner(
   }
 }
 
-function exportHandler(
-  { config, log, logger, metrics }: Kernel,
-  { load }: TenantSeeds,
-  walletOf: WalletFactsOf,
-  problemOf: ExportProblem,
-): JobHandler {
-  const sealExport = createSealExport({
-    log,
-    walletOf,
-    problemOf,
-    loadSeed: load,
-    allowedRecipients: config.exportRecipients,
-    onEnded(exportId, { tenantId, walletId, recipient, status, refusal }) {
-      const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
-      logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
-      metrics.countExport(status === 'exported' ? 'exported' : 'refused')
-    },
-  })
-  return ({ export_id }) => sealExport(export_id ?? '')
-}
-
 /** What the signer has for its lanes. */
 function laneContext(
   kernel: Kernel,
@@ -162,22 +140,57 @@ function laneContext(
   const { pool, chainOf, logger } = kernel
   const { keys, restores } = made
   const held = createHeldLanes(pool, (error) => logger.warn({ err: error }, 'cannot record why a lane waits'))
-  const { knowledge } = createOutsideReads(pool)
+  const outside = createOutsideReads(pool)
   return {
     ...kernel,
     ...made,
     lanes: createLaneReads(pool),
     laneChainOf: composeLaneChains(kernel),
-    compare: held.comparing((onHeld) => composeCompareLane(kernel, keys, restores, tellingOfLanes(kernel, onHeld))),
+    compare: held.comparing((onHeld) =>
+      createCompareLane({
+        ...kernel,
+        ...restores,
+        keys,
+        outside,
+        now: () => performance.now(),
+        ...tellingOfLanes(kernel, onHeld),
+      }),
+    ),
     leftAlone: held.leftAlone,
     deferred: createDeferred(() => performance.now()),
     async countOf(lane) {
-      const { cursor: block } = await knowledge(lane)
+      const { cursor: block } = await outside.knowledge(lane)
       const asked = { address: lane.address, block, isFirst: false }
       return (await countsNow(chainOf(lane.chainId).client, asked)).agreed
     },
     onRefused: refusing(kernel),
     onUnstorable: reportUnstorable(kernel),
+  }
+}
+
+/** The signer's logs and metrics. @param record called for what is held too */
+function tellingOfLanes(
+  { chainOf, logger, metrics }: Kernel,
+  record: CompareLanePorts['onHeld'],
+): Pick<CompareLanePorts, 'onHeld' | 'onRecovered'> {
+  const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
+  return {
+    onHeld(lane, cause) {
+      const { chainId, address } = lane
+      record(lane, cause)
+      metrics.countHeldLane(chainOf(chainId).settings.network)
+      logger.error(
+        { ...fields(chainId, address), reason: heldText(cause) },
+        'lane held: the chain has transactions that the event log does not have; see npm run bursar -- stuck',
+      )
+    },
+    onRecovered({ chainId, address }, transactionId, { nonce, hash }) {
+      metrics.countRecovered(chainOf(chainId).settings.network)
+      logger.warn(
+        { ...fields(chainId, address), transaction_id: transactionId, nonce, hash },
+        'found a signed transaction on chain that was missing in the event log',
+      )
+    },
   }
 }
 

@@ -8,7 +8,18 @@ import { childKey } from './hd-key.ts'
 import { hdAccount } from './hd-path.ts'
 import type { TenantSeeds } from './tenant-seeds.ts'
 
-export type KnownSeedsPorts = {
+const ADVICE = 'restore the keystore that created them.'
+
+/**
+ * As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one
+ * `keystore_not_ours`.
+ */
+export function createKnownSeeds({
+  seeds,
+  walletOf,
+  isOurs,
+  onJudged,
+}: {
   readonly seeds: TenantSeeds
   /** Any wallet created from a tenant's seed, with its address; `null` for a tenant without one. */
   readonly walletOf: (tenantId: string) => Promise<{ readonly index: number; readonly address: string } | null>
@@ -16,15 +27,7 @@ export type KnownSeedsPorts = {
   readonly isOurs: () => Promise<boolean>
   /** Called with the reason why a tenant's seed cannot be used, or `null` when it can. */
   readonly onJudged: (tenantId: string, problem: string | null) => void
-}
-
-const ADVICE = 'restore the keystore that created them.'
-
-/**
- * As the seeds of the keystore; both functions also throw Unavailable `seed_differs`, and creating one
- * `keystore_not_ours`.
- */
-export function createKnownSeeds({ seeds, walletOf, isOurs, onJudged }: KnownSeedsPorts): TenantSeeds {
+}): TenantSeeds {
   async function judged(tenantId: string, use: () => Promise<Uint8Array>): Promise<Uint8Array> {
     try {
       const seed = await use()

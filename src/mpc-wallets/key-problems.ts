@@ -5,24 +5,25 @@
 import type { Checked } from '../event-log/load-checked.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
-import type { KeyProblemsOf, WalletFacts } from '../wallets/wallet-facts.ts'
+import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyState } from './state.ts'
 
 /** One query for the keys of all wallets; none for wallets with other keys. */
-export function createMpcKeyProblems(log: Pick<EventLog, 'loadChecked'>): KeyProblemsOf {
-  return async (wallets) => {
-    const named = wallets.flatMap((wallet) => (wallet.key?.kind === 'mpc' ? [{ wallet, keyId: wallet.key.keyId }] : []))
-    if (named.length === 0) return new Map()
-    const loaded = await log.loadChecked(mpcKeyAggregate, [...new Set(named.map(({ keyId }) => keyId))])
-    const keys = new Map(loaded.map((key) => [key.id, key]))
-    return new Map(
-      named.flatMap(({ wallet, keyId }): [string, string][] => {
-        const problem = problemOf(wallet, keyId, keys.get(keyId))
-        return problem === null ? [] : [[wallet.walletId, problem]]
-      }),
-    )
-  }
+export async function mpcKeyProblems(
+  { log }: { readonly log: Pick<EventLog, 'loadChecked'> },
+  wallets: readonly WalletFacts[],
+): Promise<ReadonlyMap<string, string>> {
+  const named = wallets.flatMap((wallet) => (wallet.key?.kind === 'mpc' ? [{ wallet, keyId: wallet.key.keyId }] : []))
+  if (named.length === 0) return new Map()
+  const loaded = await log.loadChecked(mpcKeyAggregate, [...new Set(named.map(({ keyId }) => keyId))])
+  const keys = new Map(loaded.map((key) => [key.id, key]))
+  return new Map(
+    named.flatMap(({ wallet, keyId }): [string, string][] => {
+      const problem = problemOf(wallet, keyId, keys.get(keyId))
+      return problem === null ? [] : [[wallet.walletId, problem]]
+    }),
+  )
 }
 
 function problemOf(

@@ -1,12 +1,15 @@
 /** HTTP routes that export the key of a wallet. */
 import type { Context } from '../context.ts'
+import type { Row } from '../event-log/table-rows.ts'
+import { waitUntilRow } from '../event-log/wait-until.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
 import type { FindWallet } from '../wallets/find-wallet.ts'
-import { createExportReads } from './read-exports.ts'
+import { readExport } from './read-exports.ts'
 import { type ExportContext, requestExport } from './request-export.ts'
 import { exportBody, exportDetailParams, exportParams, exportSchema } from './schemas.ts'
+import { REQUESTED } from './sql.ts'
 
 /** Default wait, ms: a signer that is busy with transfers is done by then. */
 const EXPORT_WAIT_MS = 10_000
@@ -45,7 +48,12 @@ export function recoveryRoutes(
   ctx: ExportContext & Pick<Context, 'pool' | 'wakeUps' | 'clock'> & { readonly findWallet: FindWallet },
 ): Routes {
   const { findWallet } = ctx
-  const reads = createExportReads(ctx)
+  /** Resolves once a signer has exported or refused it, or with `null` after the timeout. */
+  const untilEnded = waitUntilRow<Pick<Row<'wallet_exports'>, 'export_id'>>(ctx, {
+    name: 'ended_exports',
+    text: `SELECT export_id FROM wallet_exports WHERE export_id = ANY($1) AND NOT ${REQUESTED}`,
+    id: 'export_id',
+  })
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/export',
@@ -70,8 +78,8 @@ export function recoveryRoutes(
           accept: (metadata) => requestExport(ctx, wallet, request.body.recipient, { metadata }),
           async answer({ id }, waitMs, over) {
             const limitMs = waitMs ?? EXPORT_WAIT_MS
-            if (limitMs > 0) await reads.untilEnded(id, limitMs, over)
-            const view = await reads.read(owner, wallet.walletId, id)
+            if (limitMs > 0) await untilEnded(id, limitMs, over)
+            const view = await readExport(ctx, owner, wallet.walletId, id)
             return { code: view.status === 'exported' ? 201 : 202, view }
           },
         })
@@ -84,7 +92,7 @@ export function recoveryRoutes(
       async (request) => {
         const { wallet_id, export_id } = request.params
         const { walletId } = await findWallet(request.caller, wallet_id)
-        return success(await reads.read(request.caller, walletId, export_id))
+        return success(await readExport(ctx, request.caller, walletId, export_id))
       },
     )
   }

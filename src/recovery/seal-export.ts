@@ -5,12 +5,12 @@
  * signers is first; and nothing is sealed that the signer's own settings do not allow, whoever wrote the request.
  */
 import { hash } from 'node:crypto'
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import { change, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Decided } from '../event-log/commit-decisions.ts'
 import { type Opened, requireSound } from '../event-log/load-checked.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { armored, sealTo } from '../keys/age.ts'
 import { type HdKey, hdKey } from '../keys/hd-key.ts'
 import { hdPath } from '../keys/hd-path.ts'
@@ -31,43 +31,44 @@ export type ExportProblem = (
   wallet: Pick<WalletFacts, 'network' | 'chainId'>,
 ) => Promise<string | null>
 
-export type SealExportPorts = {
-  readonly log: EventLog
+/** What sealing needs of the signer process. */
+export type SealContext = Pick<Context, 'log'> & {
   readonly problemOf: ExportProblem
   readonly walletOf: WalletFactsOf
   readonly loadSeed: (tenantId: string) => Promise<Uint8Array>
   /** The recipients in this process's settings; `null` for any. */
-  readonly allowedRecipients: readonly string[] | null
-  /** Called for each export that ended here, for logs and metrics. */
-  readonly onEnded: (exportId: string, ended: KnownExport) => void
+  readonly config: Pick<Context['config'], 'exportRecipients'>
+  readonly logger: { readonly warn: (fields: object, message: string) => void }
+  readonly metrics: Pick<Context['metrics'], 'countExport'>
 }
 
 /**
+ * Each export that ended here is logged and counted.
+ *
  * @throws Unavailable when the keystore does not answer, or did not create the wallet; BrokenChain; WalletUnfit for what the policy of
  *   the log forbids: the job is retried
  */
-export type SealExport = (exportId: string) => Promise<void>
-
-export function createSealExport(ports: SealExportPorts): SealExport {
-  const { log, onEnded } = ports
-  return async (exportId) => {
-    // After a conflict, the next attempt sees that another signer was first: its file is kept.
-    const [ended] = await log.commit(() => sealOnce(ports, exportId))
-    const after = ended?.after.state
-    if (after !== undefined && after.status !== 'unknown') onEnded(exportId, after)
-  }
+export async function sealExport(ctx: SealContext, exportId: string): Promise<void> {
+  // After a conflict, the next attempt sees that another signer was first: its file is kept.
+  const [ended] = await ctx.log.commit(() => sealOnce(ctx, exportId))
+  const after = ended?.after.state
+  if (after === undefined || after.status === 'unknown') return
+  const { tenantId, walletId, recipient, status, refusal } = after
+  const fields = { export_id: exportId, tenant_id: tenantId, wallet_id: walletId, recipient, refusal }
+  ctx.logger.warn(fields, status === 'exported' ? 'wallet key exported' : 'export of a wallet key refused')
+  ctx.metrics.countExport(status === 'exported' ? 'exported' : 'refused')
 }
 
-async function sealOnce(ports: SealExportPorts, exportId: string): Promise<Decided<ExportState>> {
-  const { log, allowedRecipients } = ports
+async function sealOnce(ctx: SealContext, exportId: string): Promise<Decided<ExportState>> {
+  const { log, config } = ctx
   const { opened, ...loaded } = requireSound(await log.loadChecked(exportAggregate, [exportId]))
   const { state } = loaded
   if (state.status !== 'requested' || opened === null) return []
   const now = log.now()
-  const refusal = refusalOf(state, allowedRecipients, now)
+  const refusal = refusalOf(state, config.exportRecipients, now)
   const { command, rows } =
     refusal === null
-      ? await seal(ports, { id: exportId, opened, state }, now)
+      ? await seal(ctx, { id: exportId, opened, state }, now)
       : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
   const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
   return { decisions: [change(exportAggregate, loaded, command, { metadata, now })], rows }
@@ -75,9 +76,9 @@ async function sealOnce(ports: SealExportPorts, exportId: string): Promise<Decid
 
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }
 
-async function seal(ports: SealExportPorts, recorded: RecordedExport, now: string): Promise<Sealed> {
+async function seal(ctx: SealContext, recorded: RecordedExport, now: string): Promise<Sealed> {
   const { id: exportId, state } = recorded
-  const plaintext = await keyFile(ports, recorded, now)
+  const plaintext = await keyFile(ctx, recorded, now)
   const file = await sealTo([state.recipient], plaintext).finally(() => plaintext.fill(0))
   const ciphertext = armored(file)
   const expiresAt = toInstant(Date.parse(now) + KEPT_MS)
@@ -89,7 +90,7 @@ async function seal(ports: SealExportPorts, recorded: RecordedExport, now: strin
 
 /** The content for the recipient: the key, and everything needed to use it elsewhere. For the caller to wipe. */
 async function keyFile(
-  { walletOf, loadSeed, problemOf }: SealExportPorts,
+  { walletOf, loadSeed, problemOf }: SealContext,
   recorded: RecordedExport,
   now: string,
 ): Promise<Uint8Array> {

@@ -26,21 +26,6 @@ export type RestoreState = {
   readonly untagged: boolean
 }
 
-export type WatchRestoresPorts = {
-  readonly pool: Pool
-  readonly log: Pick<EventLog, 'load' | 'execute' | 'now'>
-  /** A state outside of the database that the log lacks; `null` when there is none. */
-  readonly findMissing: (epoch: string) => Promise<
-    | (SignedState & {
-        readonly reason: string
-        readonly precedes: (streamId: string, version: number) => Promise<boolean>
-      })
-    | null
-  >
-  /** Called for evidence that this process has recorded. */
-  readonly onDetected: (detected: RestoreDetected['data']) => void
-}
-
 export type WatchRestores = {
   /**
    * Why nothing may be signed on this log; `null` when it may.
@@ -56,7 +41,20 @@ export type WatchRestores = {
 
 type Checked = { readonly epoch: string; readonly refusal: string | null; readonly state: RestoreState }
 
-export function createWatchRestores(ports: WatchRestoresPorts): WatchRestores {
+export function createWatchRestores(ports: {
+  readonly pool: Pool
+  readonly log: Pick<EventLog, 'load' | 'execute' | 'now'>
+  /** A state outside of the database that the log lacks; `null` when there is none. */
+  readonly findMissing: (epoch: string) => Promise<
+    | (SignedState & {
+        readonly reason: string
+        readonly precedes: (streamId: string, version: number) => Promise<boolean>
+      })
+    | null
+  >
+  /** Called for evidence that this process has recorded. */
+  readonly onDetected: (detected: RestoreDetected['data']) => void
+}): WatchRestores {
   const { pool, log, findMissing } = ports
   let last: Checked | null = null
   let running: Promise<Checked> | null = null
@@ -95,7 +93,7 @@ export function createWatchRestores(ports: WatchRestoresPorts): WatchRestores {
 }
 
 async function record(
-  { log, onDetected }: WatchRestoresPorts,
+  { log, onDetected }: Parameters<typeof createWatchRestores>[0],
   seen: {
     readonly identity: DatabaseIdentity
     readonly missing: SignedState | null

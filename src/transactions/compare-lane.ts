@@ -45,9 +45,9 @@ export type CompareLanePorts = {
   readonly log: EventLog
   readonly outside: OutsideReads
   readonly keys: TagKeys
-  /** Whether the database went back to a state from before signatures had tags: forgotten ones may have none. */
-  readonly untagged: (epoch: string) => Promise<boolean>
-  readonly clientOf: (chainId: number) => Nodes
+  /** `untagged`: the database went back to a state from before signatures had tags: forgotten ones may have none. */
+  readonly restoreState: (epoch: string) => Promise<{ readonly untagged: boolean }>
+  readonly chainOf: (chainId: number) => { readonly client: Nodes }
   /** A monotonic clock, ms. */
   readonly now: () => number
   /** Why nothing may be signed on this log; `null` when signing is allowed. */
@@ -122,7 +122,7 @@ async function readLane(
 
 /** What the lane must wait for, after asking each node about the sender; or a reason to refuse. */
 async function lookAtChain(
-  { clientOf, refusal }: CompareLanePorts,
+  { chainOf, refusal }: CompareLanePorts,
   judge: JudgeCounts,
   lane: Lane,
   known: LaneKnowledge,
@@ -131,7 +131,7 @@ async function lookAtChain(
   const refused = before === null ? await refusal(known.epoch) : null
   if (refused !== null) return { kind: 'log_refused', reason: refused } as const
   const asked = { address: lane.address, block: known.cursor, isFirst: before?.until !== null }
-  return judge(lane, known, before, await countsNow(clientOf(lane.chainId), asked))
+  return judge(lane, known, before, await countsNow(chainOf(lane.chainId).client, asked))
 }
 
 /**
@@ -146,8 +146,9 @@ async function recover(
   lease: Fence,
   { epoch, proofs, requests, loose }: Search,
 ): Promise<readonly string[]> {
-  const { log, outside, keys, untagged } = ports
-  const settings = { keys, untagged: await untagged(epoch) }
+  const { log, outside, keys, restoreState } = ports
+  const { untagged } = await restoreState(epoch)
+  const settings = { keys, untagged }
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
   const newer = (await prove(ports, lane, proofs, overtaken)).flatMap((one) => {
@@ -175,7 +176,7 @@ type Proofs = LRUCache<string, ShownTransaction | 'foreign'>
 
 /** The bytes decide: a row only says where to look, and what it says of fees and effect may be wrong. */
 function prove<Row extends Outside>(
-  { clientOf }: CompareLanePorts,
+  { chainOf }: CompareLanePorts,
   { chainId, address }: Lane,
   proofs: Proofs,
   rows: readonly Row[],
@@ -183,7 +184,7 @@ function prove<Row extends Outside>(
   return Promise.all(
     rows.map(async (row) => {
       const { hash } = row
-      const bytes = proofs.get(hash) ?? (await readSigned(clientOf(chainId), { hash, from: address, chainId }))
+      const bytes = proofs.get(hash) ?? (await readSigned(chainOf(chainId).client, { hash, from: address, chainId }))
       if (bytes === null) return { ...row, bytes }
       proofs.set(hash, bytes)
       return bytes === 'foreign'

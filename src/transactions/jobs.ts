@@ -124,30 +124,32 @@ function transactionIdOf(event: Notice): string {
   return event.streamId.slice('transaction-'.length)
 }
 
-/** Finds lanes in the read model. */
-export function createLanesOf(pool: Pool): LanesOf {
-  return async (ids, decidedIds) => {
-    const own = new Map<string, Lane>()
-    const dependents = new Map<string, Lane[]>()
-    if (ids.length === 0 && decidedIds.length === 0) return { own, dependents }
-    const { rows } = await pool.query<
-      Pick<Row<'transactions'>, 'chain_id' | 'from_address'> & { id: string; waits: boolean }
-    >({
-      name: 'lanes_of',
-      text: `SELECT wanted.id, false AS waits, t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
-               (SELECT chain_id, from_address FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t
-             UNION ALL
-             SELECT decided.id, true, d.* FROM unnest($2::text[]) AS decided(id) CROSS JOIN LATERAL
-               (SELECT DISTINCT chain_id, from_address FROM transactions
-                 WHERE depends_on = decided.id AND state = 'requested' OFFSET 0) AS d`,
-      values: [ids, decidedIds],
-    })
-    for (const { id, waits, chain_id: chainId, from_address: address } of rows) {
-      if (waits) dependents.set(id, [...(dependents.get(id) ?? []), { chainId, address }])
-      else own.set(id, { chainId, address })
-    }
-    return { own, dependents }
+/** Finds lanes in the read model, with one query. */
+export async function readLanesOf(
+  pool: Pool,
+  ids: readonly string[],
+  decidedIds: readonly string[],
+): ReturnType<LanesOf> {
+  const own = new Map<string, Lane>()
+  const dependents = new Map<string, Lane[]>()
+  if (ids.length === 0 && decidedIds.length === 0) return { own, dependents }
+  const { rows } = await pool.query<
+    Pick<Row<'transactions'>, 'chain_id' | 'from_address'> & { id: string; waits: boolean }
+  >({
+    name: 'lanes_of',
+    text: `SELECT wanted.id, false AS waits, t.* FROM unnest($1::text[]) AS wanted(id) CROSS JOIN LATERAL
+             (SELECT chain_id, from_address FROM transactions WHERE transaction_id = wanted.id OFFSET 0) AS t
+           UNION ALL
+           SELECT decided.id, true, d.* FROM unnest($2::text[]) AS decided(id) CROSS JOIN LATERAL
+             (SELECT DISTINCT chain_id, from_address FROM transactions
+               WHERE depends_on = decided.id AND state = 'requested' OFFSET 0) AS d`,
+    values: [ids, decidedIds],
+  })
+  for (const { id, waits, chain_id: chainId, from_address: address } of rows) {
+    if (waits) dependents.set(id, [...(dependents.get(id) ?? []), { chainId, address }])
+    else own.set(id, { chainId, address })
   }
+  return { own, dependents }
 }
 
 /**

@@ -44,7 +44,7 @@ export type ReconciledLane = {
 }
 
 /** Lanes with transactions that are in no block, or the named one of them, in any case. */
-export async function findOpenLanes({ pool }: Pick<Context, 'pool'>, only: Lane | null): Promise<readonly Lane[]> {
+export async function findUnminedLanes({ pool }: Pick<Context, 'pool'>, only: Lane | null): Promise<readonly Lane[]> {
   const { rows } = await pool.query<Pick<Row<'transactions'>, 'chain_id' | 'from_address'>>(
     `SELECT DISTINCT chain_id, from_address FROM transactions WHERE ${isUnmined('transactions')}
         AND ($1::integer IS NULL OR (chain_id = $1 AND lower(from_address) = lower($2))) ORDER BY 1, 2`,

@@ -3,13 +3,14 @@
  * stream of the indexes of this seed assigned it to this wallet before any other.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { chainProblem } from '../event-log/chain-check.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS } from '../event-log/rows.ts'
 import { EVENTS } from '../event-log/sql.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { keyIndexesAggregate } from './key-indexes.ts'
 import type { KeyIndexAllotted } from './key-indexes-events.ts'
-import type { KeyProblemsOf, WalletFacts } from './wallet-facts.ts'
+import type { WalletFacts } from './wallet-facts.ts'
 
 type HdWallet = Pick<WalletFacts, 'walletId' | 'address'> & { readonly stream: string; readonly index: number }
 
@@ -17,22 +18,23 @@ type HdWallet = Pick<WalletFacts, 'walletId' | 'address'> & { readonly stream: s
 type Allotment = EventRow & { readonly previous: Buffer | null }
 
 /** One index lookup for each wallet, in one query; none for wallets with other keys. */
-export function createHdKeyProblems(pool: Pool): KeyProblemsOf {
-  return async (wallets) => {
-    const named = wallets.flatMap(({ walletId, address, key }): HdWallet[] =>
-      key?.kind === 'hd'
-        ? [{ walletId, address, stream: `${keyIndexesAggregate.category}-${key.tenantId}`, index: key.index }]
-        : [],
-    )
-    if (named.length === 0) return new Map()
-    const allotments = await readAllotments(pool, named)
-    return new Map(
-      named.flatMap((wallet): [string, string][] => {
-        const problem = problemOf(wallet, allotments.get(nameOf(wallet.stream, wallet.index)))
-        return problem === null ? [] : [[wallet.walletId, problem]]
-      }),
-    )
-  }
+export async function hdKeyProblems(
+  { pool }: Pick<Context, 'pool'>,
+  wallets: readonly WalletFacts[],
+): Promise<ReadonlyMap<string, string>> {
+  const named = wallets.flatMap(({ walletId, address, key }): HdWallet[] =>
+    key?.kind === 'hd'
+      ? [{ walletId, address, stream: `${keyIndexesAggregate.category}-${key.tenantId}`, index: key.index }]
+      : [],
+  )
+  if (named.length === 0) return new Map()
+  const allotments = await readAllotments(pool, named)
+  return new Map(
+    named.flatMap((wallet): [string, string][] => {
+      const problem = problemOf(wallet, allotments.get(nameOf(wallet.stream, wallet.index)))
+      return problem === null ? [] : [[wallet.walletId, problem]]
+    }),
+  )
 }
 
 function problemOf({ walletId, index, address }: HdWallet, allotment: Allotment | undefined): string | null {

@@ -5,10 +5,9 @@
  * the index and the address are appended together under both streams' versions. After a restore of the database the
  * next index is of a range that the restored log has never used.
  */
-import type { Pool } from 'pg'
+import type { Context } from '../context.ts'
 import { change, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
 import { repeatOnConflict } from '../event-log/commit-decisions.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { readRanges } from '../event-log/read-logged.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'
@@ -18,9 +17,7 @@ import { KEY_RANGE_SIZE, type KeyIndexesState, keyIndexesAggregate, needsRange }
 import type { KeyIndexesEvent } from './key-indexes-events.ts'
 import { loadRequest } from './load-request.ts'
 
-export type MakeHdWalletPorts = {
-  readonly pool: Pool
-  readonly log: EventLog
+type HdWalletContext = Pick<Context, 'pool' | 'log'> & {
   readonly signer: KeyMaker
   /** How often there was evidence that the database was restored, now. */
   readonly restores: () => Promise<number>
@@ -31,7 +28,7 @@ export type MakeHdWalletPorts = {
 /** @throws NotFound for an unknown wallet; Unavailable when the keystore does not answer: the job is retried */
 export type MakeHdWallet = (walletId: string) => Promise<void>
 
-export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
+export function createMakeHdWallet(ctx: HdWalletContext): MakeHdWallet {
   /**
    * The last assignment of each tenant in this process: those of one tenant run one after the other instead of
    * conflicting in the log.
@@ -39,10 +36,10 @@ export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
   const queues = new Map<string, Promise<void>>()
 
   return async (walletId) => {
-    const { metadata } = await loadRequest(ports.log, walletId)
+    const { metadata } = await loadRequest(ctx.log, walletId)
     const { tenantId } = metadata
     const before = queues.get(tenantId) ?? Promise.resolve()
-    const mine = before.catch(() => undefined).then(() => repeatOnConflict(() => allot(ports, walletId))) // The failure of another wallet belongs to its own job.
+    const mine = before.catch(() => undefined).then(() => repeatOnConflict(() => allot(ctx, walletId))) // The failure of another wallet belongs to its own job.
     queues.set(tenantId, mine)
     try {
       await mine
@@ -53,19 +50,19 @@ export function createMakeHdWallet(ports: MakeHdWalletPorts): MakeHdWallet {
 }
 
 /** @throws StreamConflict when another signer took the index first */
-async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> {
-  const { log, signer } = ports
+async function allot(ctx: HdWalletContext, walletId: string): Promise<void> {
+  const { log, signer } = ctx
   const { wallet, metadata } = await loadRequest(log, walletId)
   if (wallet.state.status !== 'requested' || wallet.state.type !== 'hd') return
   const { tenantId } = metadata
-  const restores = await ports.restores()
-  const indexes = await loadKeyIndexes(ports, tenantId)
+  const restores = await ctx.restores()
+  const indexes = await loadKeyIndexes(ctx, tenantId)
   if (needsRange(indexes.state, restores)) {
     const whole = await log.load(keyIndexesAggregate, tenantId)
     const now = log.now()
-    const range = { type: 'StartRange', restores, draw: ports.draw(), now } as const
+    const range = { type: 'StartRange', restores, draw: ctx.draw(), now } as const
     await log.commit([change(keyIndexesAggregate, whole, range, { metadata, now })])
-    return allot(ports, walletId)
+    return allot(ctx, walletId)
   }
   const index = indexes.state.next
   const { key, address } = await signer.createKey({ kind: 'hd', tenantId, index })
@@ -80,7 +77,7 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
   } catch (error) {
     if (!isAddressTaken(error)) throw error
     await log.commit([change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
-    await allot(ports, walletId)
+    await allot(ctx, walletId)
   }
 }
 
@@ -89,7 +86,7 @@ async function allot(ports: MakeHdWalletPorts, walletId: string): Promise<void> 
  * first of a range. Of the ranges the state has only the newest.
  */
 export async function loadKeyIndexes(
-  { pool, log }: Pick<MakeHdWalletPorts, 'pool' | 'log'>,
+  { pool, log }: Pick<Context, 'pool' | 'log'>,
   tenantId: string,
 ): Promise<Loaded<KeyIndexesState>> {
   const streamId = `${keyIndexesAggregate.category}-${tenantId}`

@@ -10,25 +10,20 @@ export type SeedWallet = { readonly index: number; readonly address: string }
 const MAX_TRIED = 5
 
 /** The oldest wallet of a tenant's seed; `null` when no valid one exists. */
-export function createSeedWalletOf(
-  pool: Pool,
-  factsOf: WalletFactsOf,
-): (tenantId: string) => Promise<SeedWallet | null> {
-  return async (tenantId) => {
-    const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>(
-      `SELECT wallet_id FROM wallets WHERE tenant_id = $1 AND type = 'hd' AND address IS NOT NULL ORDER BY wallet_id LIMIT ${MAX_TRIED}`,
-      [tenantId],
-    )
-    for (const { wallet_id: id } of rows) {
-      const facts = await factsOf(id).catch((error: unknown) => {
-        if (error instanceof BrokenChain) return null
-        throw error
-      })
-      if (facts?.address && facts.key?.kind === 'hd' && facts.key.tenantId === tenantId)
-        return { index: facts.key.index, address: facts.address }
-    }
-    return null
+export async function seedWalletOf(pool: Pool, factsOf: WalletFactsOf, tenantId: string): Promise<SeedWallet | null> {
+  const { rows } = await pool.query<Pick<Row<'wallets'>, 'wallet_id'>>(
+    `SELECT wallet_id FROM wallets WHERE tenant_id = $1 AND type = 'hd' AND address IS NOT NULL ORDER BY wallet_id LIMIT ${MAX_TRIED}`,
+    [tenantId],
+  )
+  for (const { wallet_id: id } of rows) {
+    const facts = await factsOf(id).catch((error: unknown) => {
+      if (error instanceof BrokenChain) return null
+      throw error
+    })
+    if (facts?.address && facts.key?.kind === 'hd' && facts.key.tenantId === tenantId)
+      return { index: facts.key.index, address: facts.address }
   }
+  return null
 }
 
 /** Whether any of these tenants has a wallet of its seed; true when no tenant has any. */

@@ -25,7 +25,7 @@ import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createBlockReads, hasInFlight } from '../../src/transactions/block-reads.ts'
 import { createRowsOf } from '../../src/transactions/check-recorded.ts'
 import { findLanes, ownersOf } from '../../src/transactions/find-lanes.ts'
-import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
+import { createFindUnfinishedLanes, readLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads, laneName } from '../../src/transactions/lanes.ts'
 import { createObservedBlock } from '../../src/transactions/observed-block.ts'
 import { createOutsideReads } from '../../src/transactions/outside.ts'
@@ -146,7 +146,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await log.loadMany(transactionAggregate, ['tx00000001'])
   await log.loadChecked(transactionAggregate, ['tx00000001'])
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)
-  await createLanesOf(spy)(['tx00000001'], ['tx00000001'])
+  await readLanesOf(spy, ['tx00000001'], ['tx00000001'])
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })

@@ -9,7 +9,7 @@ import { createHeldByAll, type HeldByAll } from '../../src/keys/mpc/held-by-all.
 import { type Message, readMessage } from '../../src/keys/mpc/message.ts'
 import { partyName, partyNumber } from '../../src/keys/mpc/party-names.ts'
 import { KIND } from '../../src/keys/mpc/protocol.ts'
-import { createSettleShares } from '../../src/keys/mpc/settle-shares.ts'
+import { settleShares } from '../../src/keys/mpc/settle-shares.ts'
 import { openShareStore } from '../../src/keys/mpc/share-store.ts'
 import { freshKek, temporaryDirectory } from '../support/mpc-processes.ts'
 
@@ -54,8 +54,7 @@ async function table(
       }
       const heldByAll = createHeldByAll({ me, channel, store, jointKeysOf, answerMs: 200 })
       parties.set(me, heldByAll)
-      const settle = createSettleShares({ store, jointKeysOf, heldByAll })
-      return { store, heldByAll, settle: () => settle([keyId]) }
+      return { store, heldByAll, settle: () => settleShares({ store, jointKeysOf, heldByAll }, [keyId]) }
     }),
   )
   return { log, away, seats, keyOf, held: () => seats.map(({ store }) => store.generationsOf(keyId)) }

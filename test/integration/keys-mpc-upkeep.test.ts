@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { v7 } from 'uuid'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
-import { createForgetEnded } from '../../src/keys/mpc/forget-ended.ts'
+import { forgetEnded } from '../../src/keys/mpc/forget-ended.ts'
 import { openShareStore } from '../../src/keys/mpc/share-store.ts'
 import { openSigningJournal } from '../../src/keys/mpc/signing-journal.ts'
-import { createTidyShares } from '../../src/keys/mpc/tidy-shares.ts'
+import { tidyShares } from '../../src/keys/mpc/tidy-shares.ts'
 import { freshKek, listeningLog, temporaryDirectory } from '../support/mpc-processes.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -62,7 +62,16 @@ async function party(
     onError: (_error: unknown, keyId: string) => void errors.push(keyId),
   }
   const holds = () => Object.fromEntries(store.list().map(({ keyId, generations }) => [keyId, generations]))
-  return { ports, store, others, errors, asked, rests: () => rests, holds, tidy: createTidyShares(ports) }
+  return {
+    ports,
+    store,
+    others,
+    errors,
+    asked,
+    rests: () => rests,
+    holds,
+    tidy: (stop: AbortSignal) => tidyShares(ports, stop),
+  }
 }
 
 t.test('shares that the log named meanwhile are settled, and old attempts are removed', async (t) => {
@@ -143,7 +152,7 @@ t.test('many keys are checked in steps with pauses between them, and a failed on
     if (keyId === broken) throw new Error('the disk says no')
     await ports.store.settle(keyId, generation)
   }
-  const tidy = createTidyShares({ ...ports, store: { ...ports.store, settle } })
+  const tidy = (stop: AbortSignal) => tidyShares({ ...ports, store: { ...ports.store, settle } }, stop)
   t.strictSame(await tidy(signal), { keys: 120, settled: 119, dropped: 0, waiting: 0, old: [], without: [] })
   t.strictSame(asked, [50, 50, 20])
   t.equal(rests(), 3)
@@ -165,16 +174,16 @@ t.test('the journal drops ended transactions, does not look up young ones, and k
   await journal.claim([young, ...old].map(entry))
   const asked: string[][] = []
   const open = new Set(old.slice(0, 10))
-  const forget = createForgetEnded({
+  const ctx = {
     journal,
     clock,
     rest: async () => undefined,
-    endedForGood: async (ids) => {
+    endedForGood: async (ids: readonly string[]) => {
       asked.push([...ids])
       return ids.filter((id) => !open.has(id))
     },
-  })
-  t.strictSame(await forget(signal), { forgotten: 240, remembered: 11 })
+  }
+  t.strictSame(await forgetEnded(ctx, signal), { forgotten: 240, remembered: 11 })
   t.strictSame(
     asked.map(({ length }) => length),
     [100, 100, 50],

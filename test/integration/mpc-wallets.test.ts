@@ -6,7 +6,7 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { keepPool } from '../../src/mpc-wallets/keep-pool.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
-import { createMakeKey } from '../../src/wallets/make-key.ts'
+import { makeKey } from '../../src/wallets/make-key.ts'
 import {
   ALL_ALIVE,
   beatAs,
@@ -80,8 +80,8 @@ t.test('the job of a wallet is for its type, and waits where no keys of that typ
   const parts = await withMpcKeys(t)
   const { log, makeHdWallet: hd, makeMpcWallet: mpc } = parts
   const ids = [await requestMpc(parts), (await parts.requestWallet(hdRequest(), { metadata: ACME })).id]
-  await t.rejects(createMakeKey(log, { hd, mpc: null })(ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
-  for (const id of [...ids, ...ids]) await createMakeKey(log, { hd, mpc })(id)
+  await t.rejects(makeKey({ log }, { hd, mpc: null }, ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
+  for (const id of [...ids, ...ids]) await makeKey({ log }, { hd, mpc }, id)
   const kinds = await Promise.all(ids.map(async (id) => (await parts.findWallet(OWNER, id)).key?.kind))
   t.strictSame(kinds, ['mpc', 'hd'])
 })

@@ -11,7 +11,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/keys/age.ts'
 import { deleteExpiredFiles, exportWork } from '../../src/recovery/jobs.ts'
 import { recoveryRoutes } from '../../src/recovery/routes.ts'
-import { createSealExport, type SealExportPorts } from '../../src/recovery/seal-export.ts'
+import { type SealContext, sealExport } from '../../src/recovery/seal-export.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
 import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
@@ -41,16 +41,22 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
       metrics: { countExport: () => undefined },
     }),
   })
-  const signer = (overrides: Partial<SealExportPorts> = {}) =>
-    createSealExport({
+  const signer = (overrides: Partial<SealContext> = {}) => {
+    const ctx: SealContext = {
       log: anotherLog(parts),
       walletOf: createWalletFacts(pool),
       loadSeed: seedOf,
-      allowedRecipients: null,
+      config: { exportRecipients: null },
       problemOf: async () => null,
-      onEnded: (exportId, { status }) => told.push(`${status} ${exportId}`),
+      logger: {
+        warn: (fields: object, message: string) =>
+          told.push(`${message.split(' ').at(-1)} ${(fields as { export_id: string }).export_id}`),
+      },
+      metrics: { countExport: () => undefined },
       ...overrides,
-    })
+    }
+    return (exportId: string) => sealExport(ctx, exportId)
+  }
   const walletId = await makeWallet(parts)
   const post = (body: object, headers: Record<string, string> = {}, of = walletId) =>
     send({
@@ -215,7 +221,7 @@ t.test('a recipient that the settings do not name gets no key, though the API as
   t.strictSame([refused.status, ...told(refused)], [403, '- recipient_not_allowed'])
   const { export_id: id = '' } = dataOf(await api.post({ recipient: trusted }))
   // As if the API were compromised: the signer uses its own settings.
-  await api.signer({ allowedRecipients: [] })(id)
+  await api.signer({ config: { exportRecipients: [] } })(id)
   t.match(dataOf(await api.get(id)), {
     status: 'refused',
     ciphertext: null,
@@ -234,7 +240,7 @@ t.test('without a recipient exports are off: the API names the setting, and a si
   // As if the API were compromised: the request gets into the log, and the signer has the same settings.
   const taken = await withExports(t)
   const { export_id: id = '' } = dataOf(await taken.post({ recipient: taken.recipient }))
-  await taken.signer({ allowedRecipients: exportRecipients })(id)
+  await taken.signer({ config: { exportRecipients } })(id)
   t.match(dataOf(await taken.get(id)), {
     status: 'refused',
     ciphertext: null,

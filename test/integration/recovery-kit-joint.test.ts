@@ -6,7 +6,7 @@ import { Transaction } from 'ethers'
 import t, { type Test } from 'tap'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { shareFacts } from '../../src/keys/mpc/sign-together.ts'
-import { createBackUp } from '../../src/recovery/kit/back-up.ts'
+import { type BackUpRequest, backUp as makeKit } from '../../src/recovery/kit/back-up.ts'
 import { kitSigner } from '../../src/recovery/kit/kit-signature.ts'
 import { describeWallet } from '../../src/recovery/kit/list-wallets.ts'
 import type { KitSources, SourceWallet } from '../../src/recovery/kit/sources.ts'
@@ -69,7 +69,7 @@ async function withHolders(t: Test, shares = SHARES, key = KEY) {
     const { file, recipient } = await makeIdentity(home, 'identity.txt')
     const kit = join(home, 'kit')
     const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false, signedBy: [] }
-    await createBackUp(sources(of, at, [party]), () => NOW)(request)
+    await makeKit(sources(of, at, [party]), () => NOW, request)
     return { kit, file }
   }
   const [one, two, three] = [await make(1), await make(2), await make(3)]
@@ -167,7 +167,7 @@ t.test('a kit with a share of a wrong epoch fails its verification', async (t) =
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')
   const kit = join(directory, 'kit')
   const request = { out: kit, recipients: [recipient], parts: null, tenant: null, force: false, signedBy: [] }
-  await createBackUp(sources(REFRESHED, KEY, [2]), () => NOW)(request)
+  await makeKit(sources(REFRESHED, KEY, [2]), () => NOW, request)
   t.match(await verify(one, { kit, file }), { code: 1, out: /FAILED.*its shares do not fit together/ })
 })
 
@@ -181,7 +181,7 @@ t.test('a manifest names the wallets of its own parts, and reports those of othe
     key: { kind: 'hd', tenantId: 'acme', index: 0 },
   }
   const both = { ...sources(SHARES, KEY, [1, 2]), wallets: async () => [WALLET, hd] }
-  const backUp = createBackUp(both, () => NOW)
+  const backUp = (request: BackUpRequest) => makeKit(both, () => NOW, request)
   const out = join(directory, 'kit')
   const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', out, '--recipient', recipient])
   t.match(ran, {
@@ -197,7 +197,7 @@ t.test('parts in one directory are one kit, and a key without a wallet is in it 
   const { file, recipient } = await makeIdentity(directory, 'identity.txt')
   const out = join(directory, 'kit')
   const pooled = { ...sources(SHARES, KEY, [1, 2]), wallets: async () => [] }
-  const backUp = createBackUp(pooled, () => NOW)
+  const backUp = (request: BackUpRequest) => makeKit(pooled, () => NOW, request)
   const request = { out, recipients: [recipient], parts: ['party-1'], tenant: null, force: false, signedBy: [] }
   await backUp(request)
   await t.rejects(backUp(request), { code: 'kit_refused' })
@@ -238,7 +238,10 @@ t.test(
       signedBy: [],
     }
     const refused = (from: KitSources, message: RegExp) =>
-      t.rejects(createBackUp(from, () => NOW)(request), { message })
+      t.rejects(
+        makeKit(from, () => NOW, request),
+        { message },
+      )
     await refused(sources([], KEY, [1]), /party-1 has no share to back up: the share is lost: recover it/)
     await refused(sources(SHARES.toReversed(), KEY, [1]), /belongs to another key or party/)
     await refused(sources(SHARES, { ...KEY, address: TO }, [1]), /belongs to another key or party/)
@@ -256,7 +259,7 @@ t.test(
       jointKeys: async () => [KEY, lost],
       parties: [{ party: 1, load: async ({ keyId }) => (keyId === 'mpk_1' ? SHARES[0]?.slice() : undefined) }],
     }
-    const backUp = createBackUp(both, () => NOW)
+    const backUp = (request: BackUpRequest) => makeKit(both, () => NOW, request)
     const ran = await runRecovery({ ...OFFLINE, backUp }, ['backup', '--out', request.out, '--recipient', recipient])
     t.match(ran, { code: 1, out: /party-1 written.*NOT IN party-1: the share of 0x.*recover it/s })
   },

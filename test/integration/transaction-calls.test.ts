@@ -5,7 +5,7 @@ import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/er
 import { appendOnce } from '../../src/event-log/accept.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
-import { createFindUnfinishedLanes, createLanesOf } from '../../src/transactions/jobs.ts'
+import { createFindUnfinishedLanes, readLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
@@ -174,9 +174,11 @@ t.test('dependents of a transaction are found once it is decided, in any lane', 
   const [one, other] = [await calls.wallet(), await calls.wallet()]
   const dependency = await calls.call(one.walletId)
   for (const { walletId } of [other, other, one]) await calls.call(walletId, { dependsOn: dependency })
-  const lanesOf = createLanesOf(calls.pool)
-  t.same(await lanesOf([dependency], []), { own: new Map([[dependency, one.lane]]), dependents: new Map() })
-  const { own, dependents } = await lanesOf([], [dependency])
+  t.same(await readLanesOf(calls.pool, [dependency], []), {
+    own: new Map([[dependency, one.lane]]),
+    dependents: new Map(),
+  })
+  const { own, dependents } = await readLanesOf(calls.pool, [], [dependency])
   t.equal(own.size, 0)
   t.strictSame(
     dependents

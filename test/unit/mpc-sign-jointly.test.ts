@@ -8,7 +8,7 @@ import { hdKey } from '../../src/keys/hd-key.ts'
 import type { JointKey } from '../../src/keys/mpc/ceremonies.ts'
 import { createMpcSigner } from '../../src/keys/mpc/mpc-signer.ts'
 import type { ItemOutcome, Refusal } from '../../src/keys/mpc/protocol.ts'
-import { type Accused, createSignJointly, type SignJointlyPorts } from '../../src/keys/mpc/sign-jointly.ts'
+import { type Accused, createSignJointly } from '../../src/keys/mpc/sign-jointly.ts'
 import { shareFacts, signTogether } from '../../src/keys/mpc/sign-together.ts'
 import type { RecoverableSignature } from '../../src/keys/recoverable-signature.ts'
 import { goldenShares } from '../support/golden-shares.ts'
@@ -34,7 +34,7 @@ const refusal = (kind: Refusal['kind'], party: number | null): ItemOutcome => ({
 })
 
 /** Party 1 answers as the test specifies; the others sign with each other, and give up items that it gives up. */
-function jointly(lie: (other: number) => ItemOutcome, more: Partial<SignJointlyPorts> = {}) {
+function jointly(lie: (other: number) => ItemOutcome, more: Partial<Parameters<typeof createSignJointly>[0]> = {}) {
   const asked: string[] = []
   const accused: Accused[] = []
   const sign = createSignJointly({

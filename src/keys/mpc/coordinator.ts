@@ -32,12 +32,14 @@ export type Coordinator = {
    * @param enough whether the answers so far make waiting for the others unnecessary
    * @throws Unavailable `mpc_parties_unavailable` when one of them is not connected: nothing was begun
    */
-  readonly ask: (parties: readonly number[], begin: Begin, options: AskOptions) => Promise<Answers>
+  readonly ask: (
+    parties: readonly number[],
+    begin: Begin,
+    options: { readonly timeoutMs: number; readonly enough?: (answers: Answers) => boolean },
+  ) => Promise<Answers>
   /** Notifies all parties that the log names new shares of a key. A lost notification does no harm. */
   readonly settle: (keyId: string) => void
 }
-
-export type AskOptions = { readonly timeoutMs: number; readonly enough?: (answers: Answers) => boolean }
 
 type Asked = {
   readonly waitingFor: Set<number>

@@ -35,17 +35,15 @@ export type HeldByAll = {
   readonly receive: (message: Message) => Promise<void>
 }
 
-export type HeldByAllPorts = {
+type Promised = { readonly generation: string }
+
+export function createHeldByAll(ports: {
   readonly me: number
   readonly channel: Pick<Channel, 'send' | 'connected'>
   readonly store: Pick<ShareStore, 'load' | 'generationsOf'>
   readonly jointKeysOf: JointKeysOf
   readonly answerMs?: number
-}
-
-type Promised = { readonly generation: string }
-
-export function createHeldByAll(ports: HeldByAllPorts): HeldByAll {
+}): HeldByAll {
   const { store, jointKeysOf } = ports
   const questions = createQuestions(ports)
   /** What this party last relied on, or told another party: a removal for anything else ends. */
@@ -116,7 +114,7 @@ export function createHeldByAll(ports: HeldByAllPorts): HeldByAll {
 }
 
 /** The questions of this party, and the answers of the others. */
-function createQuestions({ me, channel, answerMs = ANSWER_MS }: HeldByAllPorts) {
+function createQuestions({ me, channel, answerMs = ANSWER_MS }: Parameters<typeof createHeldByAll>[0]) {
   const asked = new Map<string, (party: number, isHeld: boolean) => void>()
 
   function send(party: number, session: string, kind: number, payload: Uint8Array): boolean {

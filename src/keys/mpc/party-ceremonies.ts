@@ -23,17 +23,6 @@ import { watchOver } from './signing-guard.ts'
 /** Whether the log contains a request for the ceremony. @throws Unavailable when the log cannot be read */
 export type CoversCeremony = (begin: Exclude<Begin, { readonly ceremony: 'sign' }>) => Promise<Coverage>
 
-export type PartyCeremoniesPorts = {
-  readonly me: number
-  /** A separate thread: key generation takes seconds, and signatures must not wait for it. */
-  readonly engine: EngineThread
-  readonly store: ShareStore
-  /** The bans of this party, shared with signing. */
-  readonly bans: PartyBans
-  readonly jointKeysOf: JointKeysOf
-  readonly covers: CoversCeremony
-}
-
 type Seat = { readonly session: string; readonly table: RoundTable }
 type Of<Ceremony extends Begin['ceremony']> = Extract<Begin, { readonly ceremony: Ceremony }>
 
@@ -50,7 +39,16 @@ type Repaired = { readonly generation: string; readonly share: Uint8Array }
 const REPAIRED = 100
 const REPAIRED_MS = 10 * 60_000
 
-export function createPartyCeremonies(ports: PartyCeremoniesPorts): PartyCeremonies {
+export function createPartyCeremonies(ports: {
+  readonly me: number
+  /** A separate thread: key generation takes seconds, and signatures must not wait for it. */
+  readonly engine: EngineThread
+  readonly store: ShareStore
+  /** The bans of this party, shared with signing. */
+  readonly bans: PartyBans
+  readonly jointKeysOf: JointKeysOf
+  readonly covers: CoversCeremony
+}): PartyCeremonies {
   const { me, engine, store, jointKeysOf } = ports
   const making = new Set<string>()
   const repaired = new LRUCache<string, Repaired>({
@@ -162,7 +160,7 @@ async function once<T>(running: Set<string>, id: string, work: () => Promise<T>)
  * two parties could hold shares under the same id that do not fit.
  */
 async function makeNewShare(
-  { me, engine, store, bans }: PartyCeremoniesPorts,
+  { me, engine, store, bans }: Parameters<typeof createPartyCeremonies>[0],
   { key, begin, mine }: { readonly key: JointKey; readonly begin: Of<'refresh'>; readonly mine: Repaired | undefined },
   { session, table }: Seat,
 ): Promise<readonly ItemOutcome[]> {

@@ -14,7 +14,8 @@ import type { RoundTable, RoundTables } from './round-table.ts'
 const CEREMONY_ROUNDS = 4
 export const REFRESH_ROUNDS = AGREEMENT_ROUNDS + CEREMONY_ROUNDS
 
-export type TakePartPorts = {
+/** What sessions need of their party. */
+export type SessionContext = {
   readonly me: number
   readonly signing: PartySignPorts
   readonly ceremonies: PartyCeremonies
@@ -25,33 +26,35 @@ export type TakePartPorts = {
  * Rejects when the party cannot take part, with BanNotKept when no answer may be sent; the results of the items are in
  * the outcome.
  */
-export type TakePart = (session: string, begin: Begin) => Promise<readonly ItemOutcome[]>
-
-export function createTakePart({ me, signing, ceremonies, tables }: TakePartPorts): TakePart {
-  function run(session: string, begin: Begin, table: RoundTable): Promise<readonly ItemOutcome[]> {
-    if (begin.ceremony === 'sign') return takePartInSigning(signing, { session, begin, table })
-    if (begin.ceremony === 'generate') return ceremonies.generate(begin, { session, table })
-    if (begin.ceremony === 'refresh') return ceremonies.refresh(begin, { session, table })
-    return ceremonies.repair(begin, { session, table })
+export async function takePart(ctx: SessionContext, session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
+  const { me, tables } = ctx
+  const plan = planOf(begin, me)
+  const table = (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
+  if (table === undefined) return refuseAll(begin, unavailable('this session was already opened'))
+  try {
+    await table.seated(participantsOf(begin).filter((party) => party !== me))
+    return await run(ctx, session, begin, table)
+  } catch (error) {
+    if (error instanceof BanNotKept) throw error
+    // The others need not wait for a party that does not take part.
+    const givenUp = encodePayloads(itemsOf(begin).map(() => null))
+    for (const party of plan[0] ?? []) table.send(1, party, givenUp)
+    throw error
+  } finally {
+    table.close()
   }
+}
 
-  return async (session, begin) => {
-    const plan = planOf(begin, me)
-    const table = (begin.ceremony === 'sign' ? tables.signing : tables.ceremonies).open(session, plan)
-    if (table === undefined) return refuseAll(begin, unavailable('this session was already opened'))
-    try {
-      await table.seated(participantsOf(begin).filter((party) => party !== me))
-      return await run(session, begin, table)
-    } catch (error) {
-      if (error instanceof BanNotKept) throw error
-      // The others need not wait for a party that does not take part.
-      const givenUp = encodePayloads(itemsOf(begin).map(() => null))
-      for (const party of plan[0] ?? []) table.send(1, party, givenUp)
-      throw error
-    } finally {
-      table.close()
-    }
-  }
+function run(
+  { signing, ceremonies }: SessionContext,
+  session: string,
+  begin: Begin,
+  table: RoundTable,
+): Promise<readonly ItemOutcome[]> {
+  if (begin.ceremony === 'sign') return takePartInSigning(signing, { session, begin, table })
+  if (begin.ceremony === 'generate') return ceremonies.generate(begin, { session, table })
+  if (begin.ceremony === 'refresh') return ceremonies.refresh(begin, { session, table })
+  return ceremonies.repair(begin, { session, table })
 }
 
 /** The same refusal for all items. */

@@ -8,7 +8,7 @@ import type { HeldByAll } from './held-by-all.ts'
 import { encodeMessage, type FrameRefusal, type Message, readMessage } from './message.ts'
 import { BanNotKept } from './party-bans.ts'
 import { COORDINATOR, partyName, partyNumber } from './party-names.ts'
-import { createTakePart, refuseAll, type TakePartPorts, unavailable } from './party-session.ts'
+import { refuseAll, type SessionContext, takePart, unavailable } from './party-session.ts'
 import { type Begin, decodeBegin, decodeSettle, encodeOutcome, type ItemOutcome, KIND } from './protocol.ts'
 import { refusalOf } from './refusal-error.ts'
 import { createRoundTables, type RoundTables } from './round-table.ts'
@@ -16,17 +16,6 @@ import type { MessageRefusal } from './session-inbox.ts'
 
 /** Concurrent sessions; beyond this the coordinator gets `busy`. */
 const MAX_SESSIONS = 64
-
-export type PartyPorts = Omit<TakePartPorts, 'tables'> & {
-  readonly channel: Channel
-  /** The log has named new shares of these keys: shares that it no longer names can be removed. */
-  readonly settle: (keyIds: readonly string[]) => Promise<void>
-  /** Answers the questions of other parties about the shares that this one holds. */
-  readonly heldByAll: Pick<HeldByAll, 'receive'>
-  /** Time limit of one round of a ceremony, ms. */
-  readonly roundMs: { readonly signing: number; readonly ceremonies: number }
-  readonly observe: PartyObserver
-}
 
 /** Events for metrics and logs. */
 export type PartyObserver = {
@@ -48,7 +37,18 @@ export type Party = {
   readonly drain: () => Promise<void>
 }
 
-export function createParty(ports: PartyPorts): Party {
+export function createParty(
+  ports: Omit<SessionContext, 'tables'> & {
+    readonly channel: Channel
+    /** The log has named new shares of these keys: shares that it no longer names can be removed. */
+    readonly settle: (keyIds: readonly string[]) => Promise<void>
+    /** Answers the questions of other parties about the shares that this one holds. */
+    readonly heldByAll: Pick<HeldByAll, 'receive'>
+    /** Time limit of one round of a ceremony, ms. */
+    readonly roundMs: { readonly signing: number; readonly ceremonies: number }
+    readonly observe: PartyObserver
+  },
+): Party {
   const { me, channel, observe, roundMs } = ports
   const running = new Set<Promise<void>>()
   let draining = false
@@ -57,7 +57,7 @@ export function createParty(ports: PartyPorts): Party {
     signing: createRoundTables({ me, kind: KIND.signingRound, channel, roundMs: roundMs.signing, onRefused }),
     ceremonies: createRoundTables({ me, kind: KIND.ceremonyRound, channel, roundMs: roundMs.ceremonies, onRefused }),
   }
-  const takePart = createTakePart({ ...ports, tables })
+  const ctx = { ...ports, tables }
 
   tellWhoIsThere(channel, Object.values(tables))
 
@@ -111,7 +111,7 @@ export function createParty(ports: PartyPorts): Party {
   async function takePartUnlessBusy(session: string, begin: Begin): Promise<readonly ItemOutcome[]> {
     if (draining) return refuseAll(begin, unavailable('the party is stopping'))
     if (running.size > MAX_SESSIONS) return refuseAll(begin, unavailable('the party is overloaded'))
-    return takePart(session, begin)
+    return takePart(ctx, session, begin)
   }
 
   function answer(coordinator: string, session: string, outcome: readonly ItemOutcome[]): void {

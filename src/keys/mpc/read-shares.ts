@@ -12,27 +12,19 @@ import { parseShareName, SHARES_FOLDER } from './share-names.ts'
 /**
  * The share of a generation of a key; `undefined` when the party has none. @throws Unavailable when it cannot be opened
  */
-export type ReadShare = (keyId: string, generation: string) => Promise<Uint8Array | undefined>
-
-export function createReadShare({
-  directory,
-  party,
-  kek,
-}: {
-  readonly directory: string
-  readonly party: number
-  readonly kek: Kek
-}): ReadShare {
+export async function readShare(
+  { directory, party, kek }: { readonly directory: string; readonly party: number; readonly kek: Kek },
+  keyId: string,
+  generation: string,
+): Promise<Uint8Array | undefined> {
   const folder = join(directory, SHARES_FOLDER)
-  return async (keyId, generation) => {
-    const names = await unlessMissing(readdir(folder))
-    const name = names?.find((one) => {
-      const parsed = parseShareName(one)
-      return parsed?.keyId === keyId && parsed.generation === generation
-    })
-    const file = name === undefined ? undefined : await unlessMissing(readFile(join(folder, name)))
-    return file === undefined ? undefined : openShare(kek, { keyId, party, generation }, file).share
-  }
+  const names = await unlessMissing(readdir(folder))
+  const name = names?.find((one) => {
+    const parsed = parseShareName(one)
+    return parsed?.keyId === keyId && parsed.generation === generation
+  })
+  const file = name === undefined ? undefined : await unlessMissing(readFile(join(folder, name)))
+  return file === undefined ? undefined : openShare(kek, { keyId, party, generation }, file).share
 }
 
 async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {

@@ -5,14 +5,16 @@ import { type Answers, type Coordinator, partiesUnavailable } from './coordinato
 import { publicKeyAddress } from './public-key.ts'
 import type { Accused } from './sign-jointly.ts'
 
-export type RunCeremoniesPorts = {
+export function createRunCeremonies({
+  coordinator,
+  onAccused,
+  timeoutMs,
+}: {
   readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
   readonly onAccused: (accused: Accused) => Promise<void>
   /** Time limit of a whole ceremony. */
   readonly timeoutMs: number
-}
-
-export function createRunCeremonies({ coordinator, onAccused, timeoutMs }: RunCeremoniesPorts): Ceremonies {
+}): Ceremonies {
   /**
    * The result on which all parties must agree.
    *

@@ -34,15 +34,6 @@ export type MessageRefusal =
   | 'another_round'
   | 'too_much_gathered'
 
-export type SessionInboxOptions = {
-  /** Called once for each complete round, in order. */
-  readonly onRound: (round: CompleteRound) => void
-  /** For logs and metrics: a faulty peer, or a finished session. */
-  readonly onRefused: (message: Message, reason: MessageRefusal) => void
-  /** A clock in milliseconds. */
-  readonly now?: () => number
-}
-
 export type SessionInbox = {
   /**
    * Expects the messages of a session from now on. Early messages count, so a round may be complete before this
@@ -57,7 +48,18 @@ export type SessionInbox = {
   readonly close: (session: string) => void
 }
 
-export function createSessionInbox({ onRound, onRefused, now = Date.now }: SessionInboxOptions): SessionInbox {
+export function createSessionInbox({
+  onRound,
+  onRefused,
+  now = Date.now,
+}: {
+  /** Called once for each complete round, in order. */
+  readonly onRound: (round: CompleteRound) => void
+  /** For logs and metrics: a faulty peer, or a finished session. */
+  readonly onRefused: (message: Message, reason: MessageRefusal) => void
+  /** A clock in milliseconds. */
+  readonly now?: () => number
+}): SessionInbox {
   const sessions = new Map<string, Session>()
   const closed = new Set<string>()
   const early = createEarlyMessages({ now, onExpired: (message) => onRefused(message, 'session_unknown') })

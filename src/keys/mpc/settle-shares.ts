@@ -8,20 +8,21 @@ import type { ShareStore } from './share-store.ts'
  * For each key, keeps the generation that the log names and later ones. A party without that generation keeps all it
  * has, and so does every party while one does not have it: the old shares are needed for the next refresh.
  */
-export function createSettleShares({
-  store,
-  jointKeysOf,
-  heldByAll,
-}: {
-  readonly store: Pick<ShareStore, 'settle' | 'generationsOf'>
-  readonly jointKeysOf: JointKeysOf
-  readonly heldByAll: Pick<HeldByAll, 'removing'>
-}): (keyIds: readonly string[]) => Promise<void> {
-  return async (keyIds) => {
-    for (const [keyId, key] of await jointKeysOf(keyIds)) {
-      const generation = generationOf(key)
-      if (store.generationsOf(keyId).indexOf(generation) > 0)
-        await heldByAll.removing(key, () => store.settle(keyId, generation))
-    }
+export async function settleShares(
+  {
+    store,
+    jointKeysOf,
+    heldByAll,
+  }: {
+    readonly store: Pick<ShareStore, 'settle' | 'generationsOf'>
+    readonly jointKeysOf: JointKeysOf
+    readonly heldByAll: Pick<HeldByAll, 'removing'>
+  },
+  keyIds: readonly string[],
+): Promise<void> {
+  for (const [keyId, key] of await jointKeysOf(keyIds)) {
+    const generation = generationOf(key)
+    if (store.generationsOf(keyId).indexOf(generation) > 0)
+      await heldByAll.removing(key, () => store.settle(keyId, generation))
   }
 }

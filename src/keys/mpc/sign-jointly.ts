@@ -42,19 +42,6 @@ export type Accused = {
   readonly reason: string
 }
 
-export type SignJointlyPorts = {
-  readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
-  readonly jointKeysOf: JointKeysOf
-  /** Records one party's accusation of another, before the failed items are tried again. */
-  readonly onAccused: (accused: Accused) => Promise<void>
-  /** The shares of a key have been used for many checks and should be refreshed. */
-  readonly onWorn: (keyId: string) => Promise<void>
-  /** Called for every item that a party refused, for logs and metrics. */
-  readonly onRefused: (item: SigningItem, party: number, refusal: Refusal) => void
-  readonly timeoutMs: number
-  readonly now: () => number
-}
-
 /**
  * Signs the items in order, as far as possible: the result may be shorter than the input, but is never empty.
  *
@@ -65,7 +52,18 @@ export type SignJointly = (items: readonly JointSignature[]) => Promise<readonly
 
 type Entry = { readonly place: number; readonly item: JointSignature; readonly key: JointKey }
 
-export function createSignJointly(ports: SignJointlyPorts): SignJointly {
+export function createSignJointly(ports: {
+  readonly coordinator: Pick<Coordinator, 'ask' | 'reachable'>
+  readonly jointKeysOf: JointKeysOf
+  /** Records one party's accusation of another, before the failed items are tried again. */
+  readonly onAccused: (accused: Accused) => Promise<void>
+  /** The shares of a key have been used for many checks and should be refreshed. */
+  readonly onWorn: (keyId: string) => Promise<void>
+  /** Called for every item that a party refused, for logs and metrics. */
+  readonly onRefused: (item: SigningItem, party: number, refusal: Refusal) => void
+  readonly timeoutMs: number
+  readonly now: () => number
+}): SignJointly {
   const limit = createLimit(SESSIONS_AT_ONCE)
   const pairLimit = createPairLimit(MAX_INSTANCES)
   const choice = createSignerChoice({ reachable: ports.coordinator.reachable, now: ports.now })

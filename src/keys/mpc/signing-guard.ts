@@ -31,9 +31,13 @@ export type SigningGuard = {
   readonly enter: (wanted: readonly Wanted[], others: readonly number[]) => Promise<Admission>
 }
 
-export type SigningGuardPorts = { readonly bans: PartyBans; readonly counts: CheckCounts }
-
-export function createSigningGuard({ bans, counts }: SigningGuardPorts): SigningGuard {
+export function createSigningGuard({
+  bans,
+  counts,
+}: {
+  readonly bans: PartyBans
+  readonly counts: CheckCounts
+}): SigningGuard {
   const instances = new Map<string, number>()
   const intents = new Set<string>()
 

@@ -101,7 +101,11 @@ type State = {
   readonly spent: SpentBook
 }
 
-export type SigningJournalPorts = {
+/**
+ * Opens the journal in the party's own directory, creating it if necessary. One with a changed line opens with its
+ * `damage`, and refuses every claim: restore it from a backup, and open it again.
+ */
+export async function openSigningJournal(ports: {
   readonly directory: string
   /** Called before anything is granted. @throws Unavailable when this process no longer owns the directory */
   readonly requireOwner: () => Promise<void>
@@ -110,13 +114,7 @@ export type SigningJournalPorts = {
   readonly revertedOf?: RevertedOf
   /** The clock of this machine, ms. */
   readonly now?: () => number
-}
-
-/**
- * Opens the journal in the party's own directory, creating it if necessary. One with a changed line opens with its
- * `damage`, and refuses every claim: restore it from a backup, and open it again.
- */
-export async function openSigningJournal(ports: SigningJournalPorts): Promise<SigningJournal> {
+}): Promise<SigningJournal> {
   await preparePrivateDirectory(ports.directory)
   try {
     return journalOf(await readState(ports), ports)
@@ -126,7 +124,7 @@ export async function openSigningJournal(ports: SigningJournalPorts): Promise<Si
   }
 }
 
-async function readState({ directory, log, now = Date.now }: SigningJournalPorts): Promise<State> {
+async function readState({ directory, log, now = Date.now }: Parameters<typeof openSigningJournal>[0]): Promise<State> {
   const path = join(directory, FILE_NAME)
   const { file, records, torn } = await openJournalFile(path)
   try {
@@ -168,7 +166,7 @@ function damagedJournal(damage: Unavailable): SigningJournal {
 
 function journalOf(
   state: State,
-  { log, requireOwner, revertedOf = async () => [] }: SigningJournalPorts,
+  { log, requireOwner, revertedOf = async () => [] }: Parameters<typeof openSigningJournal>[0],
 ): SigningJournal {
   const { file, fillers, spent } = state
   let waiting: Request[] = []

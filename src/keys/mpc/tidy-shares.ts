@@ -20,7 +20,7 @@ const STEP = 50
  */
 const ABANDONED_AFTER_MS = 30 * 24 * 60 * 60_000
 
-export type TidySharesPorts = {
+type TidyContext = {
   readonly store: Pick<ShareStore, 'list' | 'settle' | 'drop'>
   readonly jointKeysOf: JointKeysOf
   /** Whether the log has any event of this key, whether it can be read or not. */
@@ -56,68 +56,66 @@ type Held = ReturnType<ShareStore['list']>[number]
  * @param signal aborts to stop early
  * @throws Unavailable when the log cannot be read; what was removed until then stays removed
  */
-export type TidyShares = (signal: AbortSignal) => Promise<Tidied>
+export async function tidyShares(ctx: TidyContext, signal: AbortSignal): Promise<Tidied> {
+  const all = ctx.store.list()
+  const unknown: Held[] = []
+  const tidied = { keys: 0, ...NOTHING, old: [] as string[], without: [] as string[] }
+  let newestKnown = 0
 
-export function createTidyShares(ports: TidySharesPorts): TidyShares {
-  const { store, jointKeysOf, isRecorded, heldByAll, clock, rest, onError } = ports
-  const isAbandoned = (id: string) => (idTime(id) ?? Infinity) < clock() - ABANDONED_AFTER_MS
-
-  async function drop(keyId: string, generations: readonly string[]): Promise<number> {
-    for (const generation of generations) await store.drop(keyId, generation)
-    return generations.length
-  }
-
-  /** Removes shares prepared before the one in force, and later ones from attempts that ended long ago. */
-  async function tidyKnown({ keyId, generations }: Held, key: JointKey): Promise<Removed> {
-    const named = generations.indexOf(generationOf(key))
-    const abandoned = generations.slice(named + 1).filter(isAbandoned)
-    if (named === -1 || named + abandoned.length === 0) return NOTHING
-    const isRemoved = await heldByAll.removing(key, async () => {
-      if (named > 0) await store.settle(keyId, generationOf(key))
-      await drop(keyId, abandoned)
-    })
-    return isRemoved ? { ...NOTHING, settled: named, dropped: abandoned.length } : { ...NOTHING, waiting: 1 }
-  }
-
-  /** Removes the shares of a key that was generated long ago, and of which the log has no event at all. */
-  async function tidyUnknown({ keyId, generations }: Held, newestKnown: number): Promise<Removed> {
-    // The log has later keys of this party, so it is the right one and covers the time of the missing ones.
-    if (!isAbandoned(keyId) || (idTime(keyId) ?? Infinity) >= newestKnown || (await isRecorded(keyId))) return NOTHING
-    return { ...NOTHING, dropped: await drop(keyId, generations) }
-  }
-
-  return async (signal) => {
-    const all = store.list()
-    const unknown: Held[] = []
-    const tidied = { keys: 0, ...NOTHING, old: [] as string[], without: [] as string[] }
-    let newestKnown = 0
-
-    async function tidy(held: Held, work: () => Promise<Removed>) {
-      try {
-        const { settled, dropped, waiting } = await work()
-        tidied.settled += settled
-        tidied.dropped += dropped
-        tidied.waiting += waiting
-        if (waiting > 0) tidied.old.push(held.keyId)
-      } catch (error) {
-        onError(error, held.keyId)
-      }
+  async function tidy(held: Held, work: () => Promise<Removed>) {
+    try {
+      const { settled, dropped, waiting } = await work()
+      tidied.settled += settled
+      tidied.dropped += dropped
+      tidied.waiting += waiting
+      if (waiting > 0) tidied.old.push(held.keyId)
+    } catch (error) {
+      ctx.onError(error, held.keyId)
     }
-
-    for (let at = 0; at < all.length && !signal.aborted; at += STEP) {
-      const step = all.slice(at, at + STEP)
-      const keys = await jointKeysOf(step.map(({ keyId }) => keyId))
-      for (const held of step) {
-        const key = keys.get(held.keyId)
-        if (key === undefined) unknown.push(held)
-        else await tidy(held, () => tidyKnown(held, key))
-        if (key !== undefined && !held.generations.includes(generationOf(key))) tidied.without.push(held.keyId)
-        if (key !== undefined) newestKnown = Math.max(newestKnown, idTime(held.keyId) ?? 0)
-      }
-      tidied.keys += step.length
-      await rest()
-    }
-    for (const held of signal.aborted ? [] : unknown) await tidy(held, () => tidyUnknown(held, newestKnown))
-    return tidied
   }
+
+  for (let at = 0; at < all.length && !signal.aborted; at += STEP) {
+    const step = all.slice(at, at + STEP)
+    const keys = await ctx.jointKeysOf(step.map(({ keyId }) => keyId))
+    for (const held of step) {
+      const key = keys.get(held.keyId)
+      if (key === undefined) unknown.push(held)
+      else await tidy(held, () => tidyKnown(ctx, held, key))
+      if (key !== undefined && !held.generations.includes(generationOf(key))) tidied.without.push(held.keyId)
+      if (key !== undefined) newestKnown = Math.max(newestKnown, idTime(held.keyId) ?? 0)
+    }
+    tidied.keys += step.length
+    await ctx.rest()
+  }
+  for (const held of signal.aborted ? [] : unknown) await tidy(held, () => tidyUnknown(ctx, held, newestKnown))
+  return tidied
+}
+
+function isAbandoned({ clock }: TidyContext, id: string): boolean {
+  return (idTime(id) ?? Infinity) < clock() - ABANDONED_AFTER_MS
+}
+
+async function drop({ store }: TidyContext, keyId: string, generations: readonly string[]): Promise<number> {
+  for (const generation of generations) await store.drop(keyId, generation)
+  return generations.length
+}
+
+/** Removes shares prepared before the one in force, and later ones from attempts that ended long ago. */
+async function tidyKnown(ctx: TidyContext, { keyId, generations }: Held, key: JointKey): Promise<Removed> {
+  const named = generations.indexOf(generationOf(key))
+  const abandoned = generations.slice(named + 1).filter((id) => isAbandoned(ctx, id))
+  if (named === -1 || named + abandoned.length === 0) return NOTHING
+  const isRemoved = await ctx.heldByAll.removing(key, async () => {
+    if (named > 0) await ctx.store.settle(keyId, generationOf(key))
+    await drop(ctx, keyId, abandoned)
+  })
+  return isRemoved ? { ...NOTHING, settled: named, dropped: abandoned.length } : { ...NOTHING, waiting: 1 }
+}
+
+/** Removes the shares of a key that was generated long ago, and of which the log has no event at all. */
+async function tidyUnknown(ctx: TidyContext, { keyId, generations }: Held, newestKnown: number): Promise<Removed> {
+  // The log has later keys of this party, so it is the right one and covers the time of the missing ones.
+  if (!isAbandoned(ctx, keyId) || (idTime(keyId) ?? Infinity) >= newestKnown || (await ctx.isRecorded(keyId)))
+    return NOTHING
+  return { ...NOTHING, dropped: await drop(ctx, keyId, generations) }
 }

@@ -43,49 +43,52 @@ export type BackedUp = {
 /** @throws KitRefused, ValidationFailed for a recipient, Unavailable when the database or the keystore does not answer */
 export type BackUp = (request: BackUpRequest) => Promise<BackedUp>
 
-export function createBackUp(sources: KitSources, now: () => string): BackUp {
-  return async ({ out, recipients, parts, tenant, force, signedBy }) => {
-    for (const recipient of recipients) await requireRecipient(recipient, '--recipient')
-    const names = parts ?? namesOf(sources)
-    if (names.length === 0) {
-      throw new KitRefused(
-        'This machine has neither a keystore nor the shares of an mpc party: run this on the machine that has them.',
-      )
-    }
-    if (!force) await requireRoom(out, names)
-    const { signer } = sources
-    const kitId = await kitIdFor(out, { names, signer, trusted: signedBy })
-    const createdAt = now()
-    const wanted = await readWanted(sources, tenant)
-    const sealed: SealedPart[] = []
-    const leftOut: LeftOut[] = []
-    for (const name of names) {
-      const { secrets, without } = await secretsOf(sources, name, wanted, createdAt)
-      leftOut.push(...without)
-      const plaintext = kitJson({ ...secrets, kit_id: kitId })
-      try {
-        sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
-      } finally {
-        plaintext.fill(0)
-      }
-    }
-    if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
-    const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
-    const manifest = await writeKit(
-      out,
-      { kitId, parts: sealed, wallets, createdAt, signer, trusted: signedBy },
-      { force },
+/** Makes the kit from what is on this machine, as `BackUp` says. */
+export async function backUp(
+  sources: KitSources,
+  now: () => string,
+  { out, recipients, parts, tenant, force, signedBy }: BackUpRequest,
+): Promise<BackedUp> {
+  for (const recipient of recipients) await requireRecipient(recipient, '--recipient')
+  const names = parts ?? namesOf(sources)
+  if (names.length === 0) {
+    throw new KitRefused(
+      'This machine has neither a keystore nor the shares of an mpc party: run this on the machine that has them.',
     )
-    const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))
-    return {
-      directory: out,
-      written: names,
-      parts: manifest.parts.map(({ name }) => name),
-      wallets: manifest.wallets,
-      leftOut,
-      signedBy: signer.key,
-      elsewhere: wanted.described.filter(({ wallet_id }) => !named.has(wallet_id)).length,
+  }
+  if (!force) await requireRoom(out, names)
+  const { signer } = sources
+  const kitId = await kitIdFor(out, { names, signer, trusted: signedBy })
+  const createdAt = now()
+  const wanted = await readWanted(sources, tenant)
+  const sealed: SealedPart[] = []
+  const leftOut: LeftOut[] = []
+  for (const name of names) {
+    const { secrets, without } = await secretsOf(sources, name, wanted, createdAt)
+    leftOut.push(...without)
+    const plaintext = kitJson({ ...secrets, kit_id: kitId })
+    try {
+      sealed.push({ name, file: await sealTo(recipients, plaintext), recipients, createdAt })
+    } finally {
+      plaintext.fill(0)
     }
+  }
+  if (signer === null) throw new KitRefused('This machine has no key-encryption key to sign the kit with.')
+  const wallets = wanted.described.filter((wallet) => names.some((name) => concerns(name, wallet)))
+  const manifest = await writeKit(
+    out,
+    { kitId, parts: sealed, wallets, createdAt, signer, trusted: signedBy },
+    { force },
+  )
+  const named = new Set(manifest.wallets.map(({ wallet_id }) => wallet_id))
+  return {
+    directory: out,
+    written: names,
+    parts: manifest.parts.map(({ name }) => name),
+    wallets: manifest.wallets,
+    leftOut,
+    signedBy: signer.key,
+    elsewhere: wanted.described.filter(({ wallet_id }) => !named.has(wallet_id)).length,
   }
 }
 

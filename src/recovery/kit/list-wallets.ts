@@ -2,26 +2,28 @@
  * The wallets that a kit must restore: all whose keys Bursar holds, including archived ones, since keys are never
  * destroyed.
  */
-import type { Pool } from 'pg'
+import type { Context } from '../../context.ts'
 import { hdPath } from '../../keys/hd-path.ts'
 import type { JointKey } from '../../keys/mpc/ceremonies.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import type { KitWallet } from './format.ts'
 import { KitRefused } from './kit-refused.ts'
-import type { KitSources, SourceWallet } from './sources.ts'
+import type { SourceWallet } from './sources.ts'
 
-export function createListWallets(pool: Pool): KitSources['wallets'] {
-  return async (tenantId) => {
-    const { rows } = await pool.query<SourceWallet>(
-      `SELECT wallet_id AS "walletId", tenant_id AS "tenantId", network, environment, chain_id AS "chainId", address, label,
-              status, key_ref AS key
-         FROM ${WALLETS} AS wallets
-        WHERE address IS NOT NULL AND key_ref IS NOT NULL AND ($1::text IS NULL OR tenant_id = $1)
-        ORDER BY wallet_id`,
-      [tenantId],
-    )
-    return rows
-  }
+/** @param tenantId one tenant; `null` for all */
+export async function listWallets(
+  { pool }: Pick<Context, 'pool'>,
+  tenantId: string | null,
+): Promise<readonly SourceWallet[]> {
+  const { rows } = await pool.query<SourceWallet>(
+    `SELECT wallet_id AS "walletId", tenant_id AS "tenantId", network, environment, chain_id AS "chainId", address, label,
+            status, key_ref AS key
+       FROM ${WALLETS} AS wallets
+      WHERE address IS NOT NULL AND key_ref IS NOT NULL AND ($1::text IS NULL OR tenant_id = $1)
+      ORDER BY wallet_id`,
+    [tenantId],
+  )
+  return rows
 }
 
 /** The manifest entry of a wallet. @throws KitRefused for an mpc wallet whose key is not in the log */

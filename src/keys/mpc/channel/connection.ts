@@ -27,7 +27,15 @@ export type Connection = {
   readonly end: () => void
 }
 
-export type ConnectionOptions = {
+/** Takes over an authenticated socket and sends hello. */
+export function openConnection({
+  socket,
+  peer,
+  keepaliveMs,
+  onLive,
+  onFrame,
+  onEnd,
+}: {
   readonly socket: TLSSocket
   readonly peer: Authenticated
   /** Milliseconds between pings. */
@@ -36,10 +44,7 @@ export type ConnectionOptions = {
   readonly onFrame: (frame: Uint8Array) => void
   /** Called once. `error` is the socket's error, if any. */
   readonly onEnd: (connection: Connection, reason: string, error?: Error) => void
-}
-
-/** Takes over an authenticated socket and sends hello. */
-export function openConnection({ socket, peer, keepaliveMs, onLive, onFrame, onEnd }: ConnectionOptions): Connection {
+}): Connection {
   let state: 'greeting' | 'live' | 'ended' = 'greeting'
   let heard = false
   let silent = 0

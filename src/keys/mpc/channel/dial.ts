@@ -4,24 +4,22 @@ import { connect, type TLSSocket } from 'node:tls'
 import { type Authenticated, authenticate } from './authenticate.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
 import type { Served } from './roster.ts'
-import type { TlsOptions } from './tls-options.ts'
+import type { tlsOptions } from './tls-options.ts'
 
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2_000
 const HANDSHAKE_TIMEOUT_MS = 5_000
 
-export type DialOptions = {
+/** Resolves after `signal` was aborted and the current connection has ended. */
+export async function dial(options: {
   readonly name: string
   readonly address: { readonly host: string; readonly port: number }
-  readonly tls: TlsOptions
+  readonly tls: ReturnType<typeof tlsOptions>
   readonly trustDir: string
   readonly log: ChannelLog
   readonly serve: (socket: TLSSocket, peer: Authenticated) => Promise<Served>
   readonly signal: AbortSignal
-}
-
-/** Resolves after `signal` was aborted and the current connection has ended. */
-export async function dial(options: DialOptions): Promise<void> {
+}): Promise<void> {
   const { name, address, log, signal } = options
   let pauseMs = FIRST_PAUSE_MS
   let told: string | null = null
@@ -44,7 +42,7 @@ export async function dial(options: DialOptions): Promise<void> {
 /** `file`: the path of the certificate that is missing or differs. */
 type Attempt = Served & { readonly file?: string | undefined }
 
-async function attempt({ name, address, tls, trustDir, serve, signal }: DialOptions): Promise<Attempt> {
+async function attempt({ name, address, tls, trustDir, serve, signal }: Parameters<typeof dial>[0]): Promise<Attempt> {
   const socket = connect({ ...tls, ...address })
   const stop = () => socket.destroy()
   signal.addEventListener('abort', stop)

@@ -5,22 +5,26 @@ import { createServer, type TLSSocket } from 'node:tls'
 import type { Authenticated, PeerVerdict } from './authenticate.ts'
 import { type ChannelLog, reasonOf } from './log.ts'
 import type { Served } from './roster.ts'
-import type { TlsOptions } from './tls-options.ts'
+import type { tlsOptions } from './tls-options.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 5_000
 /** Many times what the peers need; unknown clients cannot hold more sockets than this. */
 const MAX_CONNECTIONS = 256
 
-type ListenOptions = {
+/** Resolves once it listens. `stop` stops accepting; existing connections end on their own. */
+export async function listenForPeers({
+  address,
+  tls,
+  log,
+  judge,
+  serve,
+}: {
   readonly address: { readonly host: string; readonly port: number }
-  readonly tls: TlsOptions
+  readonly tls: ReturnType<typeof tlsOptions>
   readonly log: ChannelLog
   readonly judge: (socket: TLSSocket) => Promise<PeerVerdict>
   readonly serve: (socket: TLSSocket, peer: Authenticated) => Promise<Served>
-}
-
-/** Resolves once it listens. `stop` stops accepting; existing connections end on their own. */
-export async function listenForPeers({ address, tls, log, judge, serve }: ListenOptions) {
+}) {
   function refuse(from: string | undefined, reason: string, of: { claimed?: string; file?: string } = {}): void {
     log.warn({ from, claimed: of.claimed, reason, file: of.file }, 'connection refused')
   }

@@ -4,8 +4,6 @@ import type { SecureVersion } from 'node:tls'
 import type { Identity } from '../identity.ts'
 import { PROTOCOL } from './authenticate.ts'
 
-export type TlsOptions = ReturnType<typeof tlsOptions>
-
 export function tlsOptions(identity: Identity) {
   return {
     cert: identity.certificatePem,
