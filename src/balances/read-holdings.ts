@@ -41,16 +41,19 @@ const MAX_TOKEN_READS = 5_000
 /** Reads for recording: quarantined tokens are left out, and failures are recorded before the readings are returned. */
 export type ReadForRecord = (chain: BalanceChain, holdings: readonly Holding[], at: BlockRef) => Promise<Reading[]>
 
-/** @throws as `readHoldings` */
-export function createReadForRecord(unread: UnreadTokens): ReadForRecord {
-  return async (chain, holdings, at) => {
-    const contracts = new Set(holdings.flatMap(({ asset }) => asset.contract ?? []))
-    const left = await unread.leaveOut(chain.chainId, [...contracts])
-    const wanted = holdings.filter(({ asset }) => asset.contract === null || !left.has(asset.contract))
-    const { readings, failed } = await readHoldings(chain, wanted, at)
-    await unread.note(chain.chainId, failed)
-    return readings
-  }
+/** As `ReadForRecord`. @throws as `readHoldings` */
+export async function readForRecord(
+  { unread }: { readonly unread: UnreadTokens },
+  chain: BalanceChain,
+  holdings: readonly Holding[],
+  at: BlockRef,
+): Promise<Reading[]> {
+  const contracts = new Set(holdings.flatMap(({ asset }) => asset.contract ?? []))
+  const left = await unread.leaveOut(chain.chainId, [...contracts])
+  const wanted = holdings.filter(({ asset }) => asset.contract === null || !left.has(asset.contract))
+  const { readings, failed } = await readHoldings(chain, wanted, at)
+  await unread.note(chain.chainId, failed)
+  return readings
 }
 
 /**

@@ -3,7 +3,7 @@ import { createAssetIndex } from '../assets/asset-index.ts'
 import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
 import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
-import { createHeldTokens } from '../balances/held-tokens.ts'
+import { heldTokens } from '../balances/held-tokens.ts'
 import { createExactTokens } from '../chain/exact-tokens.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -74,7 +74,7 @@ function quoteContext(ctx: ComposedApi, { hasGuard }: Guards, { marketOf }: Mark
       source: createZeroX(config.swapSource),
       hasGuard,
       onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
-      tokensOf: createHeldTokens(pool),
+      tokensOf: (walletId) => heldTokens({ pool }, walletId),
     },
     async resolveAsset(name, field, { chainId }, tenantId) {
       const found = await resolveAsset(ctx, tenantId, chainOf(chainId).settings, name, field)

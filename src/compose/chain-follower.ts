@@ -5,7 +5,7 @@ import { createBalanceChains } from '../balances/chain.ts'
 import { observeJob } from '../balances/jobs.ts'
 import { loadBalances } from '../balances/load-balances.ts'
 import { refreshPrices } from '../balances/prices.ts'
-import { createReadForRecord } from '../balances/read-holdings.ts'
+import { readForRecord } from '../balances/read-holdings.ts'
 import { createReconcile } from '../balances/reconcile.ts'
 import { retryTokens } from '../balances/retry-tokens.ts'
 import { createUnreadTokens } from '../balances/unread-tokens.ts'
@@ -77,7 +77,7 @@ function composeBalances({ pool, log, chains }: Kernel): BalanceContext {
     unread,
     load: (walletIds) => loadBalances({ pool, log }, walletIds),
     chainOf: createBalanceChains(chains.all),
-    readForRecord: createReadForRecord(unread),
+    readForRecord: (...read) => readForRecord({ unread }, ...read),
   }
 }
 

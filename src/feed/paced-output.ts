@@ -9,7 +9,12 @@ export type PacedOutput = {
   readonly end: (last: string | null) => void
 }
 
-export type PaceSettings = {
+export function createPacedOutput({
+  onReady,
+  onStall,
+  stallMs,
+  onClose,
+}: {
   /** Called when the client takes more. Must not throw */
   readonly onReady: () => void
   /** Called when a chunk was not taken for this time, in ms. */
@@ -17,9 +22,7 @@ export type PaceSettings = {
   readonly stallMs: number
   /** Called once: at the end, or when the client left. */
   readonly onClose: () => void
-}
-
-export function createPacedOutput({ onReady, onStall, stallMs, onClose }: PaceSettings): PacedOutput {
+}): PacedOutput {
   let isReady = false
   let stall: NodeJS.Timeout | undefined
   const stream = new Readable({

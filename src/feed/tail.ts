@@ -30,12 +30,14 @@ export type Tail = {
   readonly failure: () => string | null
 }
 
-export type TailPorts = Omit<FollowPorts, 'ring' | 'onRead' | 'onFailure'> & {
+export function createTail({
+  clock,
+  ringBytes = RING_BYTES,
+  ...ports
+}: Omit<FollowPorts, 'ring' | 'onRead' | 'onFailure'> & {
   readonly clock: () => number
   readonly ringBytes?: number
-}
-
-export function createTail({ clock, ringBytes = RING_BYTES, ...ports }: TailPorts): Tail {
+}): Tail {
   const ring = createRing(ringBytes)
   let current: Run | null = null
   let readers = 0

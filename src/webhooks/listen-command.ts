@@ -11,14 +11,15 @@ import { parseSecret, whyRefused } from './verify-delivery.ts'
 const HOST = '127.0.0.1'
 const DEFAULT_PORT = 9_000
 
-export type ListenPorts = {
+export function listenCommand({
+  untilStopped,
+  clock,
+}: {
   /** Until the user ends the command. */
   readonly untilStopped: () => Promise<void>
   /** ms since 1970 */
   readonly clock: () => number
-}
-
-export function listenCommand({ untilStopped, clock }: ListenPorts): CliCommand {
+}): CliCommand {
   return {
     name: 'webhooks listen',
     summary: 'receive the deliveries of a webhook on this machine, verify and print them',

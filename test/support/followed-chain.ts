@@ -6,7 +6,7 @@ import { observeWallet } from '../../src/balances/first-observation.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
 import { createBalanceObserver } from '../../src/balances/observe-block.ts'
-import { createReadForRecord } from '../../src/balances/read-holdings.ts'
+import { type ReadForRecord, readForRecord } from '../../src/balances/read-holdings.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import { retryTokens } from '../../src/balances/retry-tokens.ts'
 import { createUnreadTokens } from '../../src/balances/unread-tokens.ts'
@@ -82,7 +82,7 @@ function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanc
     chainOf,
     load: (walletIds: readonly string[]) => loadBalances({ pool, log }, walletIds),
     unread,
-    readForRecord: createReadForRecord(unread),
+    readForRecord: ((...read) => readForRecord({ unread }, ...read)) satisfies ReadForRecord,
   }
   return {
     ...ports,
