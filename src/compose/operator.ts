@@ -6,8 +6,8 @@ import type { CliCommand } from '../cli/command.ts'
 import { settingPrefix } from '../config/chains.ts'
 import { eventIdOf } from '../core/event-ids.ts'
 import { readDatabaseFacts } from '../event-log/database-facts.ts'
-import { createAcceptReorg } from '../follower/finality.ts'
-import { type AcceptReorgPorts, acceptReorgCommand } from '../operator/accept-reorg-command.ts'
+import { acceptReorg, countUndone, readRefused } from '../follower/finality.ts'
+import { acceptReorgCommand } from '../operator/accept-reorg-command.ts'
 import { operatorCommands } from '../operator/commands.ts'
 import type { OperatorPorts } from '../operator/ports.ts'
 import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
@@ -32,7 +32,24 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
     ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)), { reports: true })),
     reconcileCommand((task) => withKernel(env, (kernel) => task(reconcilePorts(kernel)))),
-    acceptReorgCommand((task) => withKernel(env, (kernel) => task(acceptReorgPorts(kernel)))),
+    acceptReorgCommand((task) =>
+      withKernel(env, (kernel) => {
+        const { pool, log, chainOf } = kernel
+        return task({
+          chains: operatorChains(kernel),
+          refusedOn: (chainId) => readRefused(pool, chainId),
+          transactionsFrom: (chainId, block) => countUndone(pool, chainId, block),
+          transfersFrom: (chainId, block) => countObservedFrom(pool, chainId, block),
+          hashesAt: (chainId, block) =>
+            Promise.all(
+              chainOf(chainId)
+                .client.nodes()
+                .map(async (node) => (await readHeaders(node, [block]).catch(() => []))[0]?.hash ?? null),
+            ),
+          accept: (...accepted) => acceptReorg(log, ...accepted),
+        })
+      }),
+    ),
   ]
 }
 
@@ -61,21 +78,6 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
     reconcile: (lane) => reconcileLane(reconciling, lane),
     judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
     chains: operatorChains(kernel),
-  }
-}
-
-function acceptReorgPorts(kernel: Kernel): AcceptReorgPorts {
-  const { pool, chainOf } = kernel
-  return {
-    ...createAcceptReorg(kernel),
-    chains: operatorChains(kernel),
-    transfersFrom: (chainId, block) => countObservedFrom(pool, chainId, block),
-    hashesAt: (chainId, block) =>
-      Promise.all(
-        chainOf(chainId)
-          .client.nodes()
-          .map(async (node) => (await readHeaders(node, [block]).catch(() => []))[0]?.hash ?? null),
-      ),
   }
 }
 

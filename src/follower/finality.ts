@@ -90,54 +90,43 @@ function asSilence(error: unknown): null {
 
 type RefusedReorg = Refusal & { readonly reason: string; readonly sinceMs: number }
 
-type UndoneTransactions = {
-  /** In blocks that would be undone. */
-  readonly count: number
-  /** Those of them whose outcome was reported. */
-  readonly told: number
+/** What the follower of the chain refuses now; `null` for nothing. */
+export async function readRefused(pool: Pool, chainId: number): Promise<RefusedReorg | null> {
+  const { rows } = await pool.query<
+    Pick<Row<'chain_stalls', { refusal: Refusal }>, 'reason' | 'refusal'> & { ms: number }
+  >(
+    `SELECT reason, refusal, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms
+       FROM chain_stalls WHERE chain_id = $1 AND refusal IS NOT NULL`,
+    [chainId],
+  )
+  const [row] = rows
+  return row === undefined ? null : { ...row.refusal, reason: row.reason, sinceMs: row.ms }
 }
 
-export type AcceptReorg = {
-  /** What the follower of the chain refuses now; `null` for nothing. */
-  readonly refusedOn: (chainId: number) => Promise<RefusedReorg | null>
-  readonly transactionsFrom: (chainId: number, block: number) => Promise<UndoneTransactions>
-  /** It holds for exactly this final block or block 0, whatever the nodes show by then. */
-  readonly accept: (chain: ChainKey, refused: RefusedReorg, reason: string) => Promise<void>
+/** Transactions in blocks that would be undone, and how many of them have an outcome that was reported (`told`). */
+export async function countUndone(
+  pool: Pool,
+  chainId: number,
+  block: number,
+): Promise<{ readonly count: number; readonly told: number }> {
+  const { rows } = await pool.query<{ count: number; told: number }>(
+    `SELECT count(*)::integer AS count, count(*) FILTER (WHERE status <> 'pending')::integer AS told
+       FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND block_number >= $2`,
+    [chainId, block],
+  )
+  return rows[0] ?? { count: 0, told: 0 }
 }
 
-export function createAcceptReorg({
-  pool,
-  log,
-}: {
-  readonly pool: Pool
-  readonly log: Pick<EventLog, 'execute' | 'now'>
-}): AcceptReorg {
-  return {
-    async refusedOn(chainId) {
-      const { rows } = await pool.query<
-        Pick<Row<'chain_stalls', { refusal: Refusal }>, 'reason' | 'refusal'> & { ms: number }
-      >(
-        `SELECT reason, refusal, extract(epoch FROM clock_timestamp() - since)::double precision * 1000 AS ms
-           FROM chain_stalls WHERE chain_id = $1 AND refusal IS NOT NULL`,
-        [chainId],
-      )
-      const [row] = rows
-      return row === undefined ? null : { ...row.refusal, reason: row.reason, sinceMs: row.ms }
-    },
-    async transactionsFrom(chainId, block) {
-      const { rows } = await pool.query<{ count: number; told: number }>(
-        `SELECT count(*)::integer AS count, count(*) FILTER (WHERE status <> 'pending')::integer AS told
-           FROM ${TRANSACTIONS} AS transactions WHERE chain_id = $1 AND block_number >= $2`,
-        [chainId, block],
-      )
-      return rows[0] ?? { count: 0, told: 0 }
-    },
-    async accept(chain, { final, genesis }, reason) {
-      const fact = { type: 'ReorgAccepted', data: { final, genesis, reason, acceptedAt: log.now() } } as const
-      const metadata = { tenantId: 'system', actor: 'operator' }
-      await log.execute(chainAggregate, chainStream(chain), fact, { metadata })
-    },
-  }
+/** It holds for exactly this final block or block 0, whatever the nodes show by then. */
+export async function acceptReorg(
+  log: Pick<EventLog, 'execute' | 'now'>,
+  chain: ChainKey,
+  { final, genesis }: RefusedReorg,
+  reason: string,
+): Promise<void> {
+  const fact = { type: 'ReorgAccepted', data: { final, genesis, reason, acceptedAt: log.now() } } as const
+  const metadata = { tenantId: 'system', actor: 'operator' }
+  await log.execute(chainAggregate, chainStream(chain), fact, { metadata })
 }
 
 type Accepted = Pick<ReorgAccepted['data'], 'final' | 'genesis'>

@@ -12,23 +12,23 @@ import { bursar, chainName, count, duration } from './words.ts'
 
 type RefusedReorg = Refusal & { readonly reason: string; readonly sinceMs: number }
 
-export type AcceptReorgPorts = {
-  readonly chains: readonly OperatorChain[]
-  readonly refusedOn: (chainId: number) => Promise<RefusedReorg | null>
-  readonly transactionsFrom: (
-    chainId: number,
-    block: number,
-  ) => Promise<{ readonly count: number; readonly told: number }>
-  /** Transfers of our wallets and watched addresses that were observed, whoever sent them. */
-  readonly transfersFrom: (chainId: number, block: number) => Promise<number>
-  /** The hash of a block as each node has it; `null` from one that does not answer or has none. */
-  readonly hashesAt: (chainId: number, block: number) => Promise<readonly (string | null)[]>
-  readonly accept: (chain: ChainKey, refused: RefusedReorg, reason: string) => Promise<void>
-}
-
 const MOST_CHARACTERS = 500
 
-export function acceptReorgCommand(within: Within<AcceptReorgPorts>): CliCommand {
+export function acceptReorgCommand(
+  within: Within<{
+    readonly chains: readonly OperatorChain[]
+    readonly refusedOn: (chainId: number) => Promise<RefusedReorg | null>
+    readonly transactionsFrom: (
+      chainId: number,
+      block: number,
+    ) => Promise<{ readonly count: number; readonly told: number }>
+    /** Transfers of our wallets and watched addresses that were observed, whoever sent them. */
+    readonly transfersFrom: (chainId: number, block: number) => Promise<number>
+    /** The hash of a block as each node has it; `null` from one that does not answer or has none. */
+    readonly hashesAt: (chainId: number, block: number) => Promise<readonly (string | null)[]>
+    readonly accept: (chain: ChainKey, refused: RefusedReorg, reason: string) => Promise<void>
+  }>,
+): CliCommand {
   return {
     name: 'accept-reorg',
     summary: 'let the follower undo what it refuses to undo, with a reason',

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
-import { createAcceptReorg } from '../../src/follower/finality.ts'
+import { acceptReorg, readRefused } from '../../src/follower/finality.ts'
 import { type Anvil, startAnvil } from '../../src/sandbox/anvil.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
@@ -107,10 +107,10 @@ t.test('after a reorg from the second version to the first, the first is reporte
 async function acceptNewChain(t: Test, { service: { pool, places } }: Stage, chainId: number): Promise<void> {
   const wakeUps = createWakeUps(pool, places.database_url)
   t.after(() => wakeUps.close())
-  const operator = createAcceptReorg({ pool, log: createEventLog({ pool, wakeUps, clock: Date.now }) })
-  const refused = await eventually(() => operator.refusedOn(chainId))
+  const log = createEventLog({ pool, wakeUps, clock: Date.now })
+  const refused = await eventually(() => readRefused(pool, chainId))
   t.match(refused.reason, /accept-reorg/)
-  await operator.accept({ network: 'ethereum', environment: 'mainnet' }, refused, 'the chain starts again')
+  await acceptReorg(log, { network: 'ethereum', environment: 'mainnet' }, refused, 'the chain starts again')
 }
 
 t.test('a chain that starts again empty gets the same bytes again, as soon as there are funds', async (t) => {

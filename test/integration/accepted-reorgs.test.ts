@@ -4,7 +4,7 @@ import { countObservedFrom } from '../../src/activity/count-observed.ts'
 import { readHeaders } from '../../src/chain/blocks.ts'
 import { toQuantity } from '../../src/chain/hex.ts'
 import { createWalkedBlocks } from '../../src/follower/cursor.ts'
-import { createAcceptReorg } from '../../src/follower/finality.ts'
+import { acceptReorg, countUndone, readRefused } from '../../src/follower/finality.ts'
 import { acceptReorgCommand } from '../../src/operator/accept-reorg-command.ts'
 import { judgeFollower } from '../../src/operator/stuck/judge-following.ts'
 import { readServiceFacts } from '../../src/operator/stuck/service-facts.ts'
@@ -21,7 +21,9 @@ const withFinality = (t: Test) => withFollowedChain(t, async () => ({ finalizes:
 function operatorOf({ pool, log, settings, client }: FollowedChain) {
   const command = acceptReorgCommand((task) =>
     task({
-      ...createAcceptReorg({ pool, log }),
+      refusedOn: (chainId) => readRefused(pool, chainId),
+      transactionsFrom: (chainId, block) => countUndone(pool, chainId, block),
+      accept: (...accepted) => acceptReorg(log, ...accepted),
       chains: [
         { settings, client: client.client, capSetting: '', urlsSetting: 'ETHEREUM_RPC_URLS', relaySetting: null },
       ],
