@@ -16,6 +16,8 @@ import { voucherRoutes } from '../nft/tokens/voucher-routes.ts'
 import { nftTransferRoutes } from '../nft/transfers/routes.ts'
 import { pastRoutes } from '../policies/past-routes.ts'
 import { policyRoutes } from '../policies/routes.ts'
+import { swapRoutes } from '../swaps/routes.ts'
+import { requestSwapRoutes } from '../swaps/swap-routes.ts'
 import { transactionRoutes } from '../transactions/transaction-routes.ts'
 import { transferRoutes } from '../transactions/transfer-routes.ts'
 import { openingRoutes } from '../wallets/opening-routes.ts'
@@ -27,7 +29,7 @@ import { requireSealing } from '../webhooks/secrets.ts'
 import { createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
-import { composeSwapRoutes } from './api-swaps.ts'
+import { composeSwaps } from './api-swaps.ts'
 import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedRequests } from './policy-simulation.ts'
@@ -53,7 +55,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   const additions = add(ctx)
   const apiKeys = composeApiKeys(ctx)
   const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
-  const swaps = composeSwapRoutes(ctx)
+  const swaps = composeSwaps(ctx)
   const feed = await composeFeed(kernel, apiKeys.authenticator, { streams: config.eventStreams })
   await requireSealing(kernel)
   const hooks = { ...ctx, delivered: deliveredTypes(feed.catalogue.types) }
@@ -66,7 +68,8 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     balanceRoutes(ctx),
     transferRoutes(ctx),
     transactionRoutes(ctx),
-    swaps.routes,
+    swapRoutes(swaps.ctx),
+    requestSwapRoutes(swaps.ctx),
     contractCallRoutes(ctx),
     ...(await capabilityRoutes(ctx)),
     assetRoutes(ctx),
@@ -75,7 +78,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     deliveryRoutes(hooks),
     apiKeys.routes,
     policyRoutes(ctx),
-    pastRoutes(ctx, simulatedRequests(ctx, swaps.ports)),
+    pastRoutes(ctx, simulatedRequests(ctx, swaps.ctx)),
     quotaRoutes,
     metadataRoutes(ctx),
     ...nftRoutes({ ...ctx, fundIssuer: additions.fundIssuer }),

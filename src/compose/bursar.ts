@@ -1,9 +1,7 @@
 /** The operator commands with their parts, which are created when a command runs, not before. */
 import { once } from 'node:events'
 import type { CliCommand } from '../cli/command.ts'
-import { createDeployGuard } from '../swaps/deploy-guard.ts'
 import { deployGuardCommand } from '../swaps/guard-command.ts'
-import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { listenCommand } from '../webhooks/listen-command.ts'
 import { createApiContext } from './api-context.ts'
 import { auditCommands } from './audit-commands.ts'
@@ -26,13 +24,7 @@ export function bursarCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
       clock: Date.now,
       untilStopped: async () => void (await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])),
     }),
-    deployGuardCommand((task) =>
-      withKernel(env, (kernel) => {
-        const clientOf = (chainId: number) => kernel.chainOf(chainId).agreed
-        const ctx = { ...createApiContext(kernel), factsOf: createWalletFacts(kernel.pool), clientOf }
-        return task({ deployGuard: createDeployGuard(ctx) })
-      }),
-    ),
+    deployGuardCommand((task) => withKernel(env, (kernel) => task(createApiContext(kernel)))),
     ...policyCommands(env),
     ...replayCommands(env),
     ...auditCommands(env),

@@ -8,7 +8,7 @@ import type { Prepare, Pretending } from '../policies/simulate.ts'
 import { requestSignature, type Wanted } from '../signatures/request-signature.ts'
 import { toMessage, toTypedData } from '../signatures/routes.ts'
 import { messageBody, typedDataBody } from '../signatures/schemas.ts'
-import { createRequestSwap } from '../swaps/request-swap.ts'
+import { requestSwap, type SwapContext } from '../swaps/request-swap.ts'
 import { swapBody } from '../swaps/schemas.ts'
 import { toOrder } from '../swaps/swap-routes.ts'
 import { transfersBody } from '../transactions/batch-schemas.ts'
@@ -16,9 +16,11 @@ import { requestTransfer, requestTransfers } from '../transactions/request-trans
 import { transferBody } from '../transactions/schemas.ts'
 import { toBatch, toTransfer } from '../transactions/transfer-routes.ts'
 import type { ComposedApi } from './api-context.ts'
-import type { OwnSwapPorts } from './api-swaps.ts'
 
-export function simulatedRequests(ctx: ComposedApi, swaps: OwnSwapPorts): Readonly<Record<string, SimulatedRequest>> {
+export function simulatedRequests(
+  ctx: ComposedApi,
+  { quoteSwap }: Pick<SwapContext, 'quoteSwap'>,
+): Readonly<Record<string, SimulatedRequest>> {
   /** Limits of the key of the caller are not simulated. */
   const pretended = ({ accept, judge }: Pretending) => ({
     ...ctx,
@@ -52,8 +54,8 @@ export function simulatedRequests(ctx: ComposedApi, swaps: OwnSwapPorts): Readon
           requestCall(pretended(pretending), toCall(walletId, body), ...asked),
     ),
     swap: requestOf(swapBody, (walletId, body) => (pretending, ...asked) => {
-      const ports = { ...pretended(pretending), ...swaps, keepQuote: async () => undefined }
-      return createRequestSwap(ports)(toOrder(walletId, body), ...asked)
+      const swapping = { ...pretended(pretending), quoteSwap, keepQuote: async () => undefined }
+      return requestSwap(swapping, toOrder(walletId, body), ...asked)
     }),
     sign_message: requestOf(messageBody, (walletId, body) => signed(toMessage(body), walletId)),
     sign_typed_data: requestOf(typedDataBody, (walletId, body) => signed(toTypedData(body), walletId)),

@@ -4,7 +4,7 @@ import { anyAggregate } from '../event-log/fold.ts'
 import { streamWork } from '../jobs/work.ts'
 import { signatureAggregate } from './aggregate.ts'
 import type { MessageSignatureRequested, SignatureEvent, TypedDataSignatureRequested } from './events.ts'
-import { createSignRecorded } from './sign-recorded.ts'
+import { signRecorded } from './sign-recorded.ts'
 
 /** Waits for a signer. */
 export const UNSIGNED = 'signature IS NULL'
@@ -58,10 +58,10 @@ export const signatures: Capability = {
       process: 'signer',
       concurrency: 8,
       mpcConcurrency: 12,
-      handle(needs) {
-        const signRecorded = createSignRecorded({ ...needs, problemOf: needs.problems.signature })
-        return ({ signature_id }) => signRecorded(signature_id ?? '')
-      },
+      handle:
+        (needs) =>
+        ({ signature_id }) =>
+          signRecorded(needs, signature_id ?? ''),
     },
   ],
   routes: async () => (await import('./routes.ts')).signatureRoutes,

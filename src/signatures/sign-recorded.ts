@@ -5,9 +5,9 @@
  * and the recorded digest, and the first one is kept: a repeated job changes nothing.
  */
 import { isCollectionDomain } from '../chain/nft-voucher.ts'
+import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import { type Opened, requireSound } from '../event-log/load-checked.ts'
-import type { EventLog } from '../event-log/log.ts'
 import { recoverSigner } from '../keys/recover-signer.ts'
 import { SignatureMismatch } from '../keys/signature-mismatch.ts'
 import type { KeyRef, Signer } from '../keys/signer.ts'
@@ -22,44 +22,45 @@ export type RecordedSignature = { readonly id: string; readonly opened: Opened; 
 /** Why the policy of the log forbids it, as a sentence; `null` if it does not. @throws Unavailable */
 export type SignatureProblem = (recorded: RecordedSignature) => Promise<string | null>
 
-export type SignRecordedPorts = {
-  readonly log: EventLog
-  readonly signer: Pick<Signer, 'signMessage' | 'signTypedData'>
-  readonly walletOf: SigningWalletOf
-  readonly problemOf: SignatureProblem
-}
-
 /**
  * @throws NotFound for an unknown signature; Unavailable when the key cannot be reached, SignatureMismatch, BrokenChain,
  *   WalletUnfit, also for what the policy of the log forbids: the job is retried
  */
-export type SignRecorded = (signatureId: string) => Promise<void>
-
-export function createSignRecorded({ log, signer, walletOf, problemOf }: SignRecordedPorts): SignRecorded {
-  return async (signatureId) => {
-    const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [signatureId]))
-    if (state.type === 'unknown' || opened === null) throw new NotFound('signature')
-    if (state.signature !== null) return
-    const { tenantId, walletId, address, digest } = state.wish
-    const wallet = await walletOf(walletId)
-    if (wallet.tenantId !== tenantId || wallet.address !== address) {
-      throw new WalletUnfit(`${signatureId} was not recorded for wallet ${walletId}.`)
-    }
-    // The API refuses them; one from an earlier version or from elsewhere is not signed either.
-    if (state.type === 'typed_data' && isCollectionDomain(state.wish.typedData.domain))
-      throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
-    const problem = await problemOf({ id: signatureId, opened, state })
-    if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)
-    const signature = await sign(signer, wallet.key, signatureId, state)
-    if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
-    const metadata = { tenantId, actor: 'worker:signer', causationId: signatureId }
-    const command = { type: 'RecordSignature', signature, now: log.now() } as const
-    await log.execute(signatureAggregate, signatureId, command, { metadata })
+export async function signRecorded(
+  {
+    log,
+    signer,
+    walletOf,
+    problems,
+  }: Pick<Context, 'log'> & {
+    readonly signer: Pick<Signer, 'signMessage' | 'signTypedData'>
+    readonly walletOf: SigningWalletOf
+    readonly problems: { readonly signature: SignatureProblem }
+  },
+  signatureId: string,
+): Promise<void> {
+  const { state, opened } = requireSound(await log.loadChecked(signatureAggregate, [signatureId]))
+  if (state.type === 'unknown' || opened === null) throw new NotFound('signature')
+  if (state.signature !== null) return
+  const { tenantId, walletId, address, digest } = state.wish
+  const wallet = await walletOf(walletId)
+  if (wallet.tenantId !== tenantId || wallet.address !== address) {
+    throw new WalletUnfit(`${signatureId} was not recorded for wallet ${walletId}.`)
   }
+  // The API refuses them; one from an earlier version or from elsewhere is not signed either.
+  if (state.type === 'typed_data' && isCollectionDomain(state.wish.typedData.domain))
+    throw new WalletUnfit(`${signatureId} is for a collection: vouchers are signed by the NFT routes alone.`)
+  const problem = await problems.signature({ id: signatureId, opened, state })
+  if (problem !== null) throw new WalletUnfit(`${signatureId} does not match the event log: ${problem}.`)
+  const signature = await sign(signer, wallet.key, signatureId, state)
+  if (recoverSigner(digest, signature) !== address) throw new SignatureMismatch(address)
+  const metadata = { tenantId, actor: 'worker:signer', causationId: signatureId }
+  const command = { type: 'RecordSignature', signature, now: log.now() } as const
+  await log.execute(signatureAggregate, signatureId, command, { metadata })
 }
 
 function sign(
-  { signMessage, signTypedData }: SignRecordedPorts['signer'],
+  { signMessage, signTypedData }: Pick<Signer, 'signMessage' | 'signTypedData'>,
   key: KeyRef,
   id: string,
   state: KnownSignature,

@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import { readData } from '../chain/hex.ts'
 import { type RpcReader, rpcCall } from '../chain/json-rpc.ts'
 import { contractGas } from '../chain/nft-gas.ts'
-import { deployGuard, readGuardProblem } from '../chain/swap-guard.ts'
+import { deployGuard as guardDeployment, readGuardProblem } from '../chain/swap-guard.ts'
 import { ChainRefused, NotFound } from '../core/errors.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -14,15 +14,7 @@ import { prepareCall } from '../transactions/prepare-call.ts'
 import type { PrepareContext } from '../transactions/send-context.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import { withAddress } from '../wallets/find-wallet.ts'
-import type { WalletFactsOf } from '../wallets/wallet-facts.ts'
-
-export type DeployGuardPorts = PrepareContext & {
-  readonly pool: Pool
-  readonly accept: Accept
-  readonly factsOf: WalletFactsOf
-  /** @throws Error for a chain that is not configured */
-  readonly clientOf: (chainId: number) => RpcReader
-}
+import { createWalletFacts } from '../wallets/wallet-facts.ts'
 
 export type GuardDeployment = {
   readonly chainId: number
@@ -37,36 +29,40 @@ export type GuardDeployment = {
  * @throws NotFound `wallet_not_found`, ChainRefused `deployment_proxy_missing`, ValidationFailed `watch_only`, Conflict
  *   `wallet_not_ready` or `wallet_archived`, InsufficientFunds, Unavailable
  */
-export type DeployGuard = (walletId: string) => Promise<GuardDeployment>
-
-export function createDeployGuard(ports: DeployGuardPorts): DeployGuard {
-  return async (walletId) => {
-    const facts = await ports.factsOf(walletId)
-    if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
-    const { tenantId, environment, chainId, network } = withAddress(facts)
-    const client = ports.clientOf(chainId)
-    if ((await readGuardProblem(client, ['latest'])) === null) return { chainId, network, transactionId: null }
-    const pending = await findPending(ports.pool, chainId)
-    if (pending !== null) return { chainId, network, transactionId: pending }
-    await requireProxy(client, chainId, network)
-    const guard = deployGuard()
-    const rules = await ports.gasRules(chainId)
-    const metadata = { tenantId, actor: 'operator' }
-    const call = {
-      ...guard,
-      owner: { tenantId, environment },
-      walletId,
-      kind: 'SwapGuardDeployRequested',
-      // Of two contracts, whose bytes are all in the call data.
-      gasLimit: contractGas(rules, guard.data) + rules.nft.contract.base,
-      subject: null,
-    } as const
-    const { id } = await ports.accept(metadata, async (append) => {
-      const { transactionId, change, guards, explain } = await prepareCall(ports, call, metadata)
-      return append({ id: transactionId, commit: { changes: [change], guards }, explain, made: null })
-    })
-    return { chainId, network, transactionId: id }
-  }
+export async function deployGuard(
+  ctx: PrepareContext & {
+    readonly pool: Pool
+    readonly accept: Accept
+    /** @throws Error for a chain that is not configured */
+    readonly chainOf: (chainId: number) => { readonly agreed: RpcReader }
+  },
+  walletId: string,
+): Promise<GuardDeployment> {
+  const facts = await createWalletFacts(ctx.pool)(walletId)
+  if (facts === null) throw new NotFound('wallet', 'wallet_not_found', `The wallet ${walletId} does not exist.`)
+  const { tenantId, environment, chainId, network } = withAddress(facts)
+  const client = ctx.chainOf(chainId).agreed
+  if ((await readGuardProblem(client, ['latest'])) === null) return { chainId, network, transactionId: null }
+  const pending = await findPending(ctx.pool, chainId)
+  if (pending !== null) return { chainId, network, transactionId: pending }
+  await requireProxy(client, chainId, network)
+  const guard = guardDeployment()
+  const rules = await ctx.gasRules(chainId)
+  const metadata = { tenantId, actor: 'operator' }
+  const call = {
+    ...guard,
+    owner: { tenantId, environment },
+    walletId,
+    kind: 'SwapGuardDeployRequested',
+    // Of two contracts, whose bytes are all in the call data.
+    gasLimit: contractGas(rules, guard.data) + rules.nft.contract.base,
+    subject: null,
+  } as const
+  const { id } = await ctx.accept(metadata, async (append) => {
+    const { transactionId, change, guards, explain } = await prepareCall(ctx, call, metadata)
+    return append({ id: transactionId, commit: { changes: [change], guards }, explain, made: null })
+  })
+  return { chainId, network, transactionId: id }
 }
 
 async function findPending(pool: Pool, chainId: number): Promise<string | null> {
@@ -80,7 +76,7 @@ async function findPending(pool: Pool, chainId: number): Promise<string | null> 
 }
 
 async function requireProxy(client: RpcReader, chainId: number, network: string): Promise<void> {
-  const { to } = deployGuard()
+  const { to } = guardDeployment()
   const code = readData(await rpcCall(client, 'eth_getCode', [to, 'latest']), 'a contract code')
   if (code !== '0x') return
   throw new ChainRefused(

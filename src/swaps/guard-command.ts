@@ -1,9 +1,9 @@
 /** `swap deploy-guard`: the guard of hosted swaps on the chain of a wallet. */
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS } from '../chain/swap-guard.ts'
 import type { CliCommand, ExitCode, Within } from '../cli/command.ts'
-import type { DeployGuard } from './deploy-guard.ts'
+import { deployGuard } from './deploy-guard.ts'
 
-export function deployGuardCommand(within: Within<{ readonly deployGuard: DeployGuard }>): CliCommand {
+export function deployGuardCommand(within: Within<Parameters<typeof deployGuard>[0]>): CliCommand {
   return {
     name: 'swap deploy-guard',
     summary: 'deploy the guard of hosted swaps and its executor on the chain of a wallet, which pays the gas',
@@ -13,8 +13,8 @@ network without them; /readyz says so. A deployment that is under way is not rep
 JSON: {"network", "chain_id", "guard", "executor", "transaction_id"}; transaction_id is null if the chain has them.`,
     arguments: [{ name: '<wallet_id>', description: 'the wallet that pays' }],
     run: ({ arguments: [walletId = ''] }, io) =>
-      within<ExitCode>(async ({ deployGuard }) => {
-        const { chainId, network, transactionId: id } = await deployGuard(walletId)
+      within<ExitCode>(async (ctx) => {
+        const { chainId, network, transactionId: id } = await deployGuard(ctx, walletId)
         const places = { guard: GUARD_ADDRESS, executor: EXECUTOR_ADDRESS }
         io.print(
           { network, chain_id: chainId, ...places, transaction_id: id },

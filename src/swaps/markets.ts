@@ -23,13 +23,14 @@ type Checked = { readonly venue: Venue } | { readonly problem: string; readonly 
 
 const AGAIN_AFTER_MS = 60_000
 
-export type MarketPorts = {
+/** @param now a clock, ms */
+export function createMarkets({
+  chainOf,
+  now,
+}: {
   readonly chainOf: (chainId: number) => Pick<ChainClient, 'agreed' | 'settings' | 'forks'>
-  /** A clock, ms. */
   readonly now: () => number
-}
-
-export function createMarkets({ chainOf, now }: MarketPorts): Markets {
+}): Markets {
   const checked = new Map<string, Checked>()
 
   async function venuesOf(chainId: number, swaps: SwapSettings): Promise<readonly Venue[]> {

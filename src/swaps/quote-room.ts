@@ -13,40 +13,40 @@ import { gasReserve, type SwapQuote } from './quote.ts'
 import { mostIn, spenderOf, targetOf } from './route.ts'
 
 /** @throws KeyLimitReached, PolicyRefused; Unavailable `limit_time_unknown` */
-export type RequireQuoteRoom = (quote: SwapQuote, requester: Owner & Requester) => Promise<void>
-
-export function createRequireQuoteRoom(ports: PrepareContext & RoomContext): RequireQuoteRoom {
-  return async (quote, requester) => {
-    const { limitsOf, isJudged } = ports
-    if ((await limitsOf(requester.actor)).length === 0 && !(await isJudged(requester))) return
-    const { approval, fromAsset, gas, route } = quote
-    const sender = await findPayer(ports, requester, quote.walletId)
-    const now = ports.log.now()
-    const sold = mostIn(route)
-    const allowances = approval.needed ? [...(approval.resetFirst ? [0n] : []), sold] : []
-    const calls = [
-      ...allowances.map((allowed) => ({
-        opening: 'TokenApprovalRequested' as const,
-        to: fromAsset.contract ?? '',
-        data: encodeApprove(spenderOf(route) ?? '', allowed),
-        asset: nativeAsset(sender.network, sender.chainId),
-        amount: 0n,
-        gasLimit: gasReserve(BigInt(gas.approval) / BigInt(allowances.length)),
-      })),
-      {
-        opening: 'SwapRequested' as const,
-        to: targetOf(route),
-        data: '0x',
-        asset: fromAsset,
-        amount: sold,
-        swap: swapIntentOf({ quote, relays: null }, null),
-        gasLimit: gasReserve(BigInt(gas.swap)),
-      },
-    ]
-    const rest = { gasPriority: 'medium', dependsOn: null, subject: null, referenceId: null, memo: null } as const
-    const intents = calls.map((call) =>
-      completeIntent(ports, requester, sender, { ...call, ...rest, validUntil: null }, now),
-    )
-    await requireRoom(ports, await Promise.all(intents))
-  }
+export async function requireQuoteRoom(
+  ctx: PrepareContext & RoomContext,
+  quote: SwapQuote,
+  requester: Owner & Requester,
+): Promise<void> {
+  const { limitsOf, isJudged } = ctx
+  if ((await limitsOf(requester.actor)).length === 0 && !(await isJudged(requester))) return
+  const { approval, fromAsset, gas, route } = quote
+  const sender = await findPayer(ctx, requester, quote.walletId)
+  const now = ctx.log.now()
+  const sold = mostIn(route)
+  const allowances = approval.needed ? [...(approval.resetFirst ? [0n] : []), sold] : []
+  const calls = [
+    ...allowances.map((allowed) => ({
+      opening: 'TokenApprovalRequested' as const,
+      to: fromAsset.contract ?? '',
+      data: encodeApprove(spenderOf(route) ?? '', allowed),
+      asset: nativeAsset(sender.network, sender.chainId),
+      amount: 0n,
+      gasLimit: gasReserve(BigInt(gas.approval) / BigInt(allowances.length)),
+    })),
+    {
+      opening: 'SwapRequested' as const,
+      to: targetOf(route),
+      data: '0x',
+      asset: fromAsset,
+      amount: sold,
+      swap: swapIntentOf({ quote, relays: null }, null),
+      gasLimit: gasReserve(BigInt(gas.swap)),
+    },
+  ]
+  const rest = { gasPriority: 'medium', dependsOn: null, subject: null, referenceId: null, memo: null } as const
+  const intents = calls.map((call) =>
+    completeIntent(ctx, requester, sender, { ...call, ...rest, validUntil: null }, now),
+  )
+  await requireRoom(ctx, await Promise.all(intents))
 }

@@ -13,48 +13,40 @@ const KEPT_MS = 60 * 60 * 1_000
 /** More than one, so that the table shrinks after a burst. */
 const DELETED_AT_ONCE = 5
 
-export type KeepQuote = (quote: SwapQuote) => Promise<void>
-
-export function createKeepQuote(pool: Pool): KeepQuote {
-  return async (quote) => {
-    const { quoteId, tenantId, walletId, expiresAt } = quote
-    await pool.query({
-      name: 'keep_swap_quote',
-      text: `WITH expired AS (
+export async function keepQuote(pool: Pool, quote: SwapQuote): Promise<void> {
+  const { quoteId, tenantId, walletId, expiresAt } = quote
+  await pool.query({
+    name: 'keep_swap_quote',
+    text: `WITH expired AS (
                SELECT quote_id FROM swap_quotes WHERE expires_at < $6 ORDER BY expires_at LIMIT ${DELETED_AT_ONCE}
              ), gone AS (
                DELETE FROM swap_quotes WHERE quote_id IN (SELECT quote_id FROM expired)
              )
              INSERT INTO swap_quotes (quote_id, tenant_id, wallet_id, quote, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-      values: [
-        quoteId,
-        tenantId,
-        walletId,
-        JSON.stringify(quote),
-        expiresAt,
-        new Date(Date.parse(quote.quotedAt) - KEPT_MS).toISOString(),
-      ],
-    })
-  }
+    values: [
+      quoteId,
+      tenantId,
+      walletId,
+      JSON.stringify(quote),
+      expiresAt,
+      new Date(Date.parse(quote.quotedAt) - KEPT_MS).toISOString(),
+    ],
+  })
 }
 
 /**
  * @throws NotFound `quote_not_found` when the wallet of the tenant has no such quote, it expired long ago, or its row was
  *   changed
  */
-export type ReadQuote = (tenantId: string, walletId: string, quoteId: string) => Promise<SwapQuote>
-
-export function createReadQuote(pool: Pool): ReadQuote {
-  return async (tenantId, walletId, quoteId) => {
-    const { rows } = await pool.query<Pick<Row<'swap_quotes', { readonly quote: SwapQuote }>, 'quote'>>({
-      name: 'read_swap_quote',
-      text: 'SELECT quote FROM swap_quotes WHERE quote_id = $1 AND tenant_id = $2 AND wallet_id = $3',
-      values: [quoteId, tenantId, walletId],
-    })
-    const [row] = rows
-    if (row === undefined || !isAsQuoted(row.quote, { tenantId, walletId, quoteId })) throw new NotFound('quote')
-    return row.quote
-  }
+export async function readQuote(pool: Pool, tenantId: string, walletId: string, quoteId: string): Promise<SwapQuote> {
+  const { rows } = await pool.query<Pick<Row<'swap_quotes', { readonly quote: SwapQuote }>, 'quote'>>({
+    name: 'read_swap_quote',
+    text: 'SELECT quote FROM swap_quotes WHERE quote_id = $1 AND tenant_id = $2 AND wallet_id = $3',
+    values: [quoteId, tenantId, walletId],
+  })
+  const [row] = rows
+  if (row === undefined || !isAsQuoted(row.quote, { tenantId, walletId, quoteId })) throw new NotFound('quote')
+  return row.quote
 }
 
 type Asked = Pick<SwapQuote, 'tenantId' | 'walletId' | 'quoteId'>

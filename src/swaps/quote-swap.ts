@@ -5,6 +5,7 @@
 
 import type { ChainClient } from '../chain/client-set.ts'
 import type { ExactTokens } from '../chain/exact-tokens.ts'
+import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import { type Clock, toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -39,14 +40,15 @@ export type SwapRequest = {
 /** US dollars for a whole unit; `null` when unknown. */
 type PricedAsset = Asset & { readonly usd: string | null }
 
-export type QuotePorts = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> & {
+/** What quotes need. `compose/api-swaps.ts` makes it once: it remembers exchanges, pools and tokens. */
+export type QuoteContext = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> & {
   readonly clock: Clock
   readonly requireActive: RequireActive
   /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */
   readonly marketOf: (sender: Sender) => Promise<Market>
   /** @param field the request field that an error names */
   readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
-  readonly nodeOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
+  readonly chainOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
   readonly feedsOf: (chainId: number) => Promise<Feeds>
   /** Base units that the wallet may spend. */
   readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
@@ -54,16 +56,11 @@ export type QuotePorts = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'
   readonly exactTokens: ExactTokens
   /** A hosted source whose offers compete with the exchanges; `null` for none. */
   readonly hosted: HostedPorts | null
-  readonly ttlMs: number
-  readonly maxSlippageBps: number
-  /** Whether a swap of an asset without a price feed is refused. */
-  readonly requireFeeds: boolean
+  /** `requireFeeds`: whether a swap of an asset without a price feed is refused. */
+  readonly config: { readonly swap: Pick<Context['config']['swap'], 'quoteTtlMs' | 'maxSlippageBps' | 'requireFeeds'> }
 }
 
-/**
- * @throws NotFound, PermissionDenied, Conflict (`wallet_archived`, `wallet_not_ready`, `ambiguous_asset`,
- *   `token_unreadable`), ValidationFailed that names the field, Unavailable
- */
+/** `quoteSwap` with its context. */
 export type QuoteSwap = (request: SwapRequest, owner: Owner) => Promise<SwapQuote>
 
 /** A request whose names are resolved. */
@@ -80,44 +77,46 @@ type Swap = {
   readonly feeds: Feeds
 }
 
-export function createQuoteSwap(ports: QuotePorts): QuoteSwap {
-  const { hosted } = ports
-  return async (request, owner) => {
-    const swap = await readSwap(ports, request, owner)
-    const affordable = availableTo(ports, swap)
-    const [found, available, asked] = await Promise.all([
-      route(ports, swap),
-      affordable,
-      affordable.then(({ asset }) => hosted && askSource(hosted, toHosted(ports, swap, asset))),
-    ])
-    const tried = await tryAffordable(ports, swap, found, available.asset)
-    const own = { found, tried, otherTokens: null, available }
-    if (hosted === null || tried === null || asked === null) return quoteOf(ports, swap, own)
-    const rivals = { ...asked, found, tried, gasPrice: BigInt(swap.gasPrice.expected) }
-    const client = ports.nodeOf(swap.sender.chainId).foreign
-    const taken = await takeOffer(hosted, client, toHosted(ports, swap, available.asset), rivals)
-    return quoteOf(ports, swap, { ...own, ...taken })
-  }
+/**
+ * @throws NotFound, PermissionDenied, Conflict (`wallet_archived`, `wallet_not_ready`, `ambiguous_asset`,
+ *   `token_unreadable`), ValidationFailed that names the field, Unavailable
+ */
+export async function quoteSwap(ctx: QuoteContext, request: SwapRequest, owner: Owner): Promise<SwapQuote> {
+  const { hosted } = ctx
+  const swap = await readSwap(ctx, request, owner)
+  const affordable = availableTo(ctx, swap)
+  const [found, available, asked] = await Promise.all([
+    route(ctx, swap),
+    affordable,
+    affordable.then(({ asset }) => hosted && askSource(hosted, toHosted(ctx, swap, asset))),
+  ])
+  const tried = await tryAffordable(ctx, swap, found, available.asset)
+  const own = { found, tried, otherTokens: null, available }
+  if (hosted === null || tried === null || asked === null) return quoteOf(ctx, swap, own)
+  const rivals = { ...asked, found, tried, gasPrice: BigInt(swap.gasPrice.expected) }
+  const client = ctx.chainOf(swap.sender.chainId).foreign
+  const taken = await takeOffer(hosted, client, toHosted(ctx, swap, available.asset), rivals)
+  return quoteOf(ctx, swap, { ...own, ...taken })
 }
 
-async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): Promise<Swap> {
+async function readSwap(ctx: QuoteContext, request: SwapRequest, owner: Owner): Promise<Swap> {
   const { terms } = request
   const { tenantId } = owner
-  requireSlippage(terms.slippageBps, ports.maxSlippageBps)
-  const sender = await findPayer(ports, owner, request.walletId)
-  await ports.requireActive(sender.walletId)
-  const market = await ports.marketOf(sender)
+  requireSlippage(terms.slippageBps, ctx.config.swap.maxSlippageBps)
+  const sender = await findPayer(ctx, owner, request.walletId)
+  await ctx.requireActive(sender.walletId)
+  const market = await ctx.marketOf(sender)
   const [{ usd: price, ...from }, { usd: otherPrice, ...to }] = await Promise.all([
-    ports.resolveAsset(request.fromAsset, 'from_asset', sender, tenantId),
-    ports.resolveAsset(request.toAsset, 'to_asset', sender, tenantId),
+    ctx.resolveAsset(request.fromAsset, 'from_asset', sender, tenantId),
+    ctx.resolveAsset(request.toAsset, 'to_asset', sender, tenantId),
   ])
   requireTwoAssets({ from, to })
   const amount = readAmount(request.amount, terms.amountType, { from, to })
   const [{ baseFeePerGas, medium }, feeds] = await Promise.all([
-    ports.quoteOf(sender.chainId),
-    ports.feedsOf(sender.chainId),
+    ctx.quoteOf(sender.chainId),
+    ctx.feedsOf(sender.chainId),
   ])
-  if (ports.requireFeeds) requireFeeds({ from, to }, market.wrapped, [price, otherPrice])
+  if (ctx.config.swap.requireFeeds) requireFeeds({ from, to }, market.wrapped, [price, otherPrice])
   const expected = (baseFeePerGas + medium.maxPriorityFeePerGas).toString()
   return {
     tenantId,
@@ -134,10 +133,10 @@ async function readSwap(ports: QuotePorts, request: SwapRequest, owner: Owner): 
 }
 
 /** Only over exchanges that keep the minimum. */
-async function route({ nodeOf, pools, exactTokens }: QuotePorts, swap: Swap): Promise<FoundRoutes> {
+async function route({ chainOf, pools, exactTokens }: QuoteContext, swap: Swap): Promise<FoundRoutes> {
   const { sender, from, to, terms, gasPrice } = swap
   const { chainId } = sender
-  const { foreign: client, multicall } = nodeOf(chainId)
+  const { foreign: client, multicall } = chainOf(chainId)
   const contract = tokenToCheck(swap.market, to)
   const [multicall3, isExact] = await Promise.all([
     multicall.usable(),
@@ -151,16 +150,16 @@ async function route({ nodeOf, pools, exactTokens }: QuotePorts, swap: Swap): Pr
   })
 }
 
-function toHosted({ nodeOf }: QuotePorts, swap: Swap, available: bigint): HostedSwap {
+function toHosted({ chainOf }: QuoteContext, swap: Swap, available: bigint): HostedSwap {
   const { sender, market, from, to, amount, terms } = swap
   const { walletId: id, address, chainId } = sender
-  const pins = nodeOf(chainId).settings.swaps?.source
+  const pins = chainOf(chainId).settings.swaps?.source
   return { wallet: { id, address, chainId }, from, to, amount, terms, available, wrapped: market.wrapped, pins }
 }
 
 export type Available = { readonly asset: bigint; readonly native: bigint }
 
-async function availableTo({ availableOf }: QuotePorts, { sender, from }: Swap): Promise<Available> {
+async function availableTo({ availableOf }: QuoteContext, { sender, from }: Swap): Promise<Available> {
   const { walletId, network, chainId } = sender
   const [asset, native] = await Promise.all([
     availableOf(walletId, from.assetId),
@@ -171,18 +170,18 @@ async function availableTo({ availableOf }: QuotePorts, { sender, from }: Swap):
 
 /** The route that works. A swap that the wallet cannot pay is not simulated: it would only show that. */
 async function tryAffordable(
-  { nodeOf }: QuotePorts,
+  { chainOf }: QuoteContext,
   { sender, from, to, terms }: Swap,
   found: FoundRoutes,
   available: bigint,
 ): Promise<TriedRoute | null> {
   const [best] = found.routes
   if (available < mostIn(best.route)) return null
-  return tryRoutes(nodeOf(sender.chainId).foreign, { wallet: sender.address, from, to, terms }, found)
+  return tryRoutes(chainOf(sender.chainId).foreign, { wallet: sender.address, from, to, terms }, found)
 }
 
 function quoteOf(
-  ports: QuotePorts,
+  ctx: QuoteContext,
   swap: Swap,
   {
     found,
@@ -203,7 +202,7 @@ function quoteOf(
   const gas = gasOf(chosen, approval, outcome, swap.market.rules)
   const valueDifference = valueDifferenceBps({ ...amountsOf(chosen.route), from, to, prices })
   const priceIssue = priceIssueOf({ chosen, found, feeds, valueDifferenceBps: valueDifference })
-  const now = ports.clock()
+  const now = ctx.clock()
   const content = {
     tenantId,
     walletId: sender.walletId,
@@ -223,8 +222,8 @@ function quoteOf(
     ...(otherTokens === null ? {} : { otherTokens }),
     block: found.block,
     quotedAt: toInstant(now),
-    expiresAt: toInstant(now + ports.ttlMs),
-    salt: ports.newId('quote'),
+    expiresAt: toInstant(now + ctx.config.swap.quoteTtlMs),
+    salt: ctx.newId('quote'),
   }
   return { ...content, quoteId: quoteIdOf(content) }
 }

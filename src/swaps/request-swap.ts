@@ -9,8 +9,8 @@ import type { RpcReader } from '../chain/json-rpc.ts'
 import { relayHosts } from '../chain/relays.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import { readGuardProblem } from '../chain/swap-guard.ts'
+import type { Context } from '../context.ts'
 import { Conflict } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
@@ -18,7 +18,9 @@ import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
 import { opened } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import { findPayer } from '../transactions/prepare-transaction.ts'
+import type { AnswerContext } from '../transactions/read-transactions.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
+import type { RoomContext } from '../transactions/spends.ts'
 import { swapSpenders, swapTargets } from '../transactions/swap-target.ts'
 import { type TransactionView, viewOf } from '../transactions/view.ts'
 import { swapAggregate } from './aggregate.ts'
@@ -26,11 +28,11 @@ import { type ConfirmedQuote, confirmQuote } from './confirm-quote.ts'
 import type { Swap } from './events.ts'
 import { prepareSwapCalls, type SwapExtras } from './prepare-swap-calls.ts'
 import type { SwapQuote } from './quote.ts'
-import type { KeepQuote, ReadQuote } from './quote-rows.ts'
+import { readQuote } from './quote-rows.ts'
 import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
 import { swapReverts } from './refusals.ts'
 import { amountsOf, spenderOf, targetOf } from './route.ts'
-import type { SwapRows } from './swap-rows.ts'
+import { readLastSwap } from './swap-rows.ts'
 
 /** A stored quote, or the fields of one. */
 export type SwapOrder = SwapExtras & {
@@ -38,46 +40,46 @@ export type SwapOrder = SwapExtras & {
   readonly quote: { readonly quoteId: string } | { readonly request: SwapRequest }
 }
 
-export type SwapPorts = PrepareContext & {
-  readonly accept: Accept
-  readonly clock: Clock
-  readonly nodeOf: (chainId: number) => {
-    readonly foreign: RpcReader
-    readonly settings: Pick<ChainSettings, 'swaps' | 'swapRpcUrls'>
+/** What swaps need of the API process, beside what every transaction needs. `compose/api-swaps.ts` makes it once. */
+export type SwapContext = PrepareContext &
+  RoomContext &
+  AnswerContext &
+  Pick<Context, 'clock' | 'pool'> & {
+    readonly accept: Accept
+    readonly chainOf: (chainId: number) => {
+      readonly foreign: RpcReader
+      readonly settings: Pick<ChainSettings, 'swaps' | 'swapRpcUrls'>
+    }
+    /** Counts its outcomes. */
+    readonly quoteSwap: QuoteSwap
+    /** Keeps a quote for the swap that uses it. */
+    readonly keepQuote: (quote: SwapQuote) => Promise<void>
   }
-  readonly quoteSwap: QuoteSwap
-  readonly keepQuote: KeepQuote
-  readonly readQuote: ReadQuote
-  readonly rows: SwapRows
-}
 
 /**
  * @throws the errors of a quote; NotFound `quote_not_found`, Conflict `quote_expired`, `quote_used`, `quote_moved`,
  *   `swap_in_progress` or `wallet_archived`, ValidationFailed `swap_reverts`, InsufficientFunds, IdempotencyKeyReused, Unavailable
  */
-export type RequestSwap = (
+export function requestSwap(
+  ctx: SwapContext,
   order: SwapOrder,
   metadata: Metadata,
   environment: Environment,
-) => Promise<Accepted<TransactionView>>
-
-export function createRequestSwap(ports: SwapPorts): RequestSwap {
-  return (order, metadata, environment) => {
-    const owner = { tenantId: metadata.tenantId, environment }
-    const attempt = async (append: AppendPrepared) => {
-      const sender = await findPayer(ports, owner, order.walletId)
-      const quote = await quoteOf(ports, order, owner)
-      await requireConfigured(quote, ports.nodeOf(sender.chainId))
-      const wallet = { wallet: sender.address, now: ports.clock() }
-      // Before the allowance is read: a swap that ends later uses the allowance, and then this one is refused here.
-      const sequence = await nextSequence(ports, sender, quote)
-      const confirmed = await confirmQuote(ports.nodeOf(sender.chainId).foreign, quote, wallet)
-      await requireUnmoved(ports, quote, confirmed, owner)
-      return record(ports, { order, metadata, sender, quote, confirmed, sequence }, append)
-    }
-    // A quote is used and its key is found before anything is asked again.
-    return ports.accept(metadata, attempt, { replayFirst: true, isConflict: isOvertaken })
+): Promise<Accepted<TransactionView>> {
+  const owner = { tenantId: metadata.tenantId, environment }
+  const attempt = async (append: AppendPrepared) => {
+    const sender = await findPayer(ctx, owner, order.walletId)
+    const quote = await quoteOf(ctx, order, owner)
+    await requireConfigured(quote, ctx.chainOf(sender.chainId))
+    const wallet = { wallet: sender.address, now: ctx.clock() }
+    // Before the allowance is read: a swap that ends later uses the allowance, and then this one is refused here.
+    const sequence = await nextSequence(ctx, sender, quote)
+    const confirmed = await confirmQuote(ctx.chainOf(sender.chainId).foreign, quote, wallet)
+    await requireUnmoved(ctx, quote, confirmed, owner)
+    return record(ctx, { order, metadata, sender, quote, confirmed, sequence }, append)
   }
+  // A quote is used and its key is found before anything is asked again.
+  return ctx.accept(metadata, attempt, { replayFirst: true, isConflict: isOvertaken })
 }
 
 /** Another swap of the same allowance was recorded meanwhile: this one finds it, and is refused. */
@@ -87,17 +89,17 @@ function isOvertaken(error: unknown): boolean {
 
 type Owner = { readonly tenantId: string; readonly environment: Environment }
 
-async function quoteOf(ports: SwapPorts, { walletId, quote }: SwapOrder, owner: Owner): Promise<SwapQuote> {
-  if ('request' in quote) return ports.quoteSwap(quote.request, owner)
-  const stored = await ports.readQuote(owner.tenantId, walletId, quote.quoteId)
-  if (Date.parse(stored.expiresAt) > ports.clock()) return stored
+async function quoteOf(ctx: SwapContext, { walletId, quote }: SwapOrder, owner: Owner): Promise<SwapQuote> {
+  if ('request' in quote) return ctx.quoteSwap(quote.request, owner)
+  const stored = await readQuote(ctx.pool, owner.tenantId, walletId, quote.quoteId)
+  if (Date.parse(stored.expiresAt) > ctx.clock()) return stored
   throw new Conflict('quote_expired', `The quote expired at ${stored.expiresAt}: request a new quote.`)
 }
 
 /** The settings, or the chain, may have changed since the quote. @throws Conflict `quote_expired`, Unavailable */
 async function requireConfigured(
   { route }: SwapQuote,
-  { foreign, settings: { swaps } }: ReturnType<SwapPorts['nodeOf']>,
+  { foreign, settings: { swaps } }: ReturnType<SwapContext['chainOf']>,
 ): Promise<void> {
   const spender = spenderOf(route)
   const isConfigured = swapTargets(swaps).includes(targetOf(route))
@@ -114,7 +116,7 @@ async function requireConfigured(
  *   fresh quote reverts too: another one would not help
  */
 async function requireUnmoved(
-  { quoteSwap, keepQuote }: SwapPorts,
+  { quoteSwap, keepQuote }: SwapContext,
   quote: SwapQuote,
   { outcome }: ConfirmedQuote,
   owner: Owner,
@@ -151,12 +153,12 @@ type Accepting = {
   readonly sequence: number | null
 }
 
-async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrepared) {
+async function record(ctx: SwapContext, accepting: Accepting, append: AppendPrepared) {
   const { metadata, sender, quote, confirmed, sequence } = accepting
-  const swapId = ports.newId('swap')
-  const { swapRpcUrls } = ports.nodeOf(sender.chainId).settings
+  const swapId = ctx.newId('swap')
+  const { swapRpcUrls } = ctx.chainOf(sender.chainId).settings
   const relays = swapRpcUrls === undefined ? null : relayHosts(swapRpcUrls)
-  const { approvals, swap } = await prepareSwapCalls(ports, { swapId, relays, ...accepting })
+  const { approvals, swap } = await prepareSwapCalls(ctx, { swapId, relays, ...accepting })
   const recorded: Swap = {
     tenantId: metadata.tenantId,
     walletId: sender.walletId,
@@ -169,7 +171,7 @@ async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrep
     approvalIds: approvals.map(({ transactionId }) => transactionId),
     transactionId: swap.transactionId,
     deadline: confirmed.deadline,
-    requestedAt: ports.log.now(),
+    requestedAt: ctx.log.now(),
   }
   const command = { type: 'RecordSwap', swap: recorded } as const
   const opening = opened(swapAggregate, swapId, command, { metadata, now: recorded.requestedAt })
@@ -179,11 +181,11 @@ async function record(ports: SwapPorts, accepting: Accepting, append: AppendPrep
 }
 
 /** @throws Conflict `swap_in_progress` */
-async function nextSequence({ rows }: SwapPorts, sender: Sender, quote: SwapQuote): Promise<number | null> {
+async function nextSequence({ pool }: SwapContext, sender: Sender, quote: SwapQuote): Promise<number | null> {
   const spender = spenderOf(quote.route)
   const token = quote.fromAsset.contract
   if (spender === null || token === null) return null
-  const last = await rows.last({ walletId: sender.walletId, token, spender })
+  const last = await readLastSwap(pool, { walletId: sender.walletId, token, spender })
   if (last === null) return 1
   if (!last.isOpen) return last.sequence + 1
   const message = `The swap ${last.swapId} of this wallet also sells ${quote.fromAsset.symbol} and is not in a block yet: wait for it, so that none uses the allowance of the other.`

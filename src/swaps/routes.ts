@@ -3,17 +3,11 @@ import type { Static } from '@sinclair/typebox'
 import { success, successOf } from '../http/envelope.ts'
 import type { Routes } from '../http/request.ts'
 import { metadataOf } from '../http/request-metadata.ts'
-import type { RequireQuoteRoom } from './quote-room.ts'
-import type { KeepQuote } from './quote-rows.ts'
-import type { QuoteSwap, SwapRequest } from './quote-swap.ts'
+import { requireQuoteRoom } from './quote-room.ts'
+import type { SwapRequest } from './quote-swap.ts'
+import type { SwapContext } from './request-swap.ts'
 import { DEFAULT_TERMS, quoteBody, quoteSchema, walletParams } from './schemas.ts'
 import { toView } from './view.ts'
-
-export type SwapRoutePorts = {
-  readonly quoteSwap: QuoteSwap
-  readonly keepQuote: KeepQuote
-  readonly requireRoom: RequireQuoteRoom
-}
 
 const quote = {
   tags: ['Swaps'],
@@ -27,7 +21,7 @@ const quote = {
   response: { 200: successOf(quoteSchema, 'The quote.') },
 }
 
-export function swapRoutes({ quoteSwap, keepQuote, requireRoom }: SwapRoutePorts): Routes {
+export function swapRoutes(ctx: SwapContext): Routes {
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/swap/quote',
@@ -44,9 +38,9 @@ export function swapRoutes({ quoteSwap, keepQuote, requireRoom }: SwapRoutePorts
         },
       },
       async (request) => {
-        const made = await quoteSwap(toSwap(request.params.wallet_id, request.body), request.caller)
-        await requireRoom(made, { ...request.caller, actor: metadataOf(request).actor })
-        await keepQuote(made)
+        const made = await ctx.quoteSwap(toSwap(request.params.wallet_id, request.body), request.caller)
+        await requireQuoteRoom(ctx, made, { ...request.caller, actor: metadataOf(request).actor })
+        await ctx.keepQuote(made)
         return success(toView(made))
       },
     )

@@ -1,20 +1,17 @@
 /** The HTTP route that makes a swap. */
 import type { Static } from '@sinclair/typebox'
+import type { Context } from '../context.ts'
 import { type ErrorItem, ValidationFailed } from '../core/errors.ts'
+import { acceptedOrRepeated, counted } from '../http/counted.ts'
 import { successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
 import type { Routes } from '../http/request.ts'
-import { type AnswerContext, answerAccepted } from '../transactions/read-transactions.ts'
+import { answerAccepted } from '../transactions/read-transactions.ts'
 import { acceptedSchema } from '../transactions/schemas.ts'
-import type { RequestSwap, SwapOrder } from './request-swap.ts'
+import { requestSwap, type SwapContext, type SwapOrder } from './request-swap.ts'
 import { toSwap } from './routes.ts'
 import { quoteBody, swapBody, walletParams } from './schemas.ts'
-import type { SwapRows } from './swap-rows.ts'
-
-export type RequestSwapRoutePorts = AnswerContext & {
-  readonly requestSwap: RequestSwap
-  readonly rows: SwapRows
-}
+import { transactionOfSwap } from './swap-rows.ts'
 
 const swap = {
   tags: ['Swaps'],
@@ -29,8 +26,9 @@ const swap = {
   response: { 202: successOf(acceptedSchema, 'The swap is accepted.') },
 }
 
-export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
-  const { requestSwap, rows } = ports
+export function requestSwapRoutes(ctx: SwapContext & Pick<Context, 'metrics'>): Routes {
+  const count = (outcome: string) => ctx.metrics.countRequested({ kind: 'swap', outcome })
+  const requestCounted = counted(requestSwap, count, acceptedOrRepeated)
   return (app) => {
     app.post(
       '/v1/wallets/:wallet_id/swap',
@@ -52,10 +50,11 @@ export function requestSwapRoutes(ports: RequestSwapRoutePorts): Routes {
       (request, reply) => {
         const { tenantId, environment } = request.caller
         return replyAccepted(request, reply, {
-          accept: (metadata) => requestSwap(toOrder(request.params.wallet_id, request.body), metadata, environment),
+          accept: (metadata) =>
+            requestCounted(ctx, toOrder(request.params.wallet_id, request.body), metadata, environment),
           async answer({ id: swapId, made }, waitMs, over) {
-            const id = made?.transaction_id ?? (await rows.transactionOf(swapId))
-            return answerAccepted(ports, tenantId, { id, made }, waitMs, over)
+            const id = made?.transaction_id ?? (await transactionOfSwap(ctx.pool, swapId))
+            return answerAccepted(ctx, tenantId, { id, made }, waitMs, over)
           },
         })
       },

@@ -5,7 +5,7 @@ import { EARLIER_IMPLEMENTATIONS } from '../../src/chain/earlier-factories.ts'
 import { voucherTypedData } from '../../src/chain/nft-voucher.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
-import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
+import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
@@ -88,8 +88,11 @@ t.test('a signer signs no voucher that was recorded as typed data, whoever recor
   const requested = { type: 'TypedDataSignatureRequested', data } as const
   await parts.log.execute(signatureAggregate, 'sig_1', { type: 'RequestSignature', requested }, { metadata: ACME })
   const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
-  const sign = createSignRecorded({ log: parts.log, signer: testSigner(), walletOf, problemOf: async () => null })
-  await t.rejects(sign('sig_1'), { code: 'wallet_unfit', message: /vouchers are signed by the NFT routes alone/ })
+  const signing = { log: parts.log, signer: testSigner(), walletOf, problems: { signature: async () => null } }
+  await t.rejects(signRecorded(signing, 'sig_1'), {
+    code: 'wallet_unfit',
+    message: /vouchers are signed by the NFT routes alone/,
+  })
   t.strictSame(
     (await events()).map(({ type }) => type),
     ['TypedDataSignatureRequested'],

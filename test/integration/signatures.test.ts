@@ -9,7 +9,7 @@ import { newId } from '../../src/compose/new-id.ts'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { signatureWork } from '../../src/signatures/capability.ts'
-import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
+import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { type Answer, KEYS, told } from '../support/http.ts'
 import { TEST_CHAIN } from '../support/log.ts'
@@ -237,11 +237,15 @@ t.test('one of several duplicate jobs records its signature, and a replay return
     post(`/v1/wallets/${walletId}/sign/message`, { message: 'a' }, ASYNC),
   ])
   const walletOf = createSigningWalletOf(composeRecordedWallets(parts))
-  const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) =>
-    createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null }),
-  )
+  const signers = [parts.log, anotherLog(parts), anotherLog(parts)].map((log) => ({
+    log,
+    signer: testSigner(),
+    walletOf,
+    problems: { signature: async () => null },
+  }))
   for (const wish of wishes)
-    for (const _ of [1, 2]) await Promise.all(signers.map((sign) => sign(String(dataOf(wish).signature_id))))
+    for (const _ of [1, 2])
+      await Promise.all(signers.map((signing) => signRecorded(signing, String(dataOf(wish).signature_id))))
   t.equal((await events()).filter(({ type }) => type === 'SignatureMade').length, 2)
   const { rows, differences } = await compareLive(parts.pool, ALL_AGGREGATES)
   t.equal(rows.signatures, 2)

@@ -5,9 +5,7 @@ import { DEPLOYMENT_PROXY } from '../../src/chain/nft-collection.ts'
 import { EXECUTOR_ADDRESS, GUARD_ADDRESS, readGuardProblem } from '../../src/chain/swap-guard.ts'
 import { createApiContext } from '../../src/compose/api-context.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import { createDeployGuard } from '../../src/swaps/deploy-guard.ts'
 import { deployGuardCommand } from '../../src/swaps/guard-command.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { runCommandLine } from '../support/cli.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { withStage } from '../support/service-stage.ts'
@@ -19,16 +17,9 @@ t.test('the command deploys the guard and its executor once, paid by a wallet', 
   // With the database login of commands.
   const kernel: Kernel = composeKernel({ ...service.kernel.config, databaseUrl: service.urlAs('operator') }, 'command')
   t.after(() => kernel.close())
-  const ports = createApiContext(kernel)
-  const clientOf = (chainId: number) => kernel.chainOf(chainId).client
-  const deployGuard = createDeployGuard({
-    ...ports,
-    pool: kernel.pool,
-    factsOf: createWalletFacts(kernel.pool),
-    clientOf,
-  })
+  const ctx = createApiContext(kernel)
   const run = (walletId: string) =>
-    runCommandLine([deployGuardCommand((task) => task({ deployGuard }))], `swap deploy-guard ${walletId} --json`)
+    runCommandLine([deployGuardCommand((task) => task(ctx))], `swap deploy-guard ${walletId} --json`)
 
   const [{ settings, client }] = kernel.chains.all as [Kernel['chains']['all'][number]]
   t.equal(await readGuardProblem(client), `the swap guard is not deployed at ${GUARD_ADDRESS}`)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
-import { createKeepQuote } from '../../src/swaps/quote-rows.ts'
+import { keepQuote } from '../../src/swaps/quote-rows.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
@@ -181,7 +181,7 @@ t.test('a quote of another wallet, a used field and a missing one are refused', 
   const { quoteId: _, ...content } = row.quote
   const old = { ...content, expiresAt: '2026-01-01T00:00:00.000Z' }
   const expired = { ...old, quoteId: quoteIdOf(old) }
-  await createKeepQuote(pool)(expired)
+  await keepQuote(pool, expired)
   t.strictSame(await codeOf({ quote_id: expired.quoteId }), [409, null, 'quote_expired'])
 })
 

@@ -18,7 +18,7 @@ import type { KeyMaker, Signer } from '../../src/keys/signer.ts'
 import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { signVoucher } from '../../src/nft/tokens/sign-voucher.ts'
 import { signatureWork } from '../../src/signatures/capability.ts'
-import { createSignRecorded } from '../../src/signatures/sign-recorded.ts'
+import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
@@ -144,14 +144,15 @@ export async function makeWallet(
 export async function runSigner(t: Test, parts: WalletParts): Promise<void> {
   const { pool, log, wakeUps, makeHdWallet } = parts
   const walletOf = createSigningWalletOf(composeRecordedWallets({ log, pool }))
-  const voucher = { log, signer: testSigner(), walletOf, problems: { voucher: async () => null } }
-  const signRecorded = createSignRecorded({ log, signer: testSigner(), walletOf, problemOf: async () => null })
+  const problems = { voucher: async () => null, signature: async () => null }
+  const signing = { log, signer: testSigner(), walletOf, problems }
   await beat(parts)
   const stop = new AbortController()
   const running = (async () => {
     for await (const batch of subscribe({ pool, wakeUps, name: 'signer', signal: stop.signal })) {
-      for (const { data } of batch.events.flatMap(voucherWork.jobsOf)) await signVoucher(voucher, data.mint_id ?? '')
-      for (const { data } of batch.events.flatMap(signatureWork.jobsOf)) await signRecorded(data.signature_id ?? '')
+      for (const { data } of batch.events.flatMap(voucherWork.jobsOf)) await signVoucher(signing, data.mint_id ?? '')
+      for (const { data } of batch.events.flatMap(signatureWork.jobsOf))
+        await signRecorded(signing, data.signature_id ?? '')
       for (const { queue, data } of batch.events.flatMap(walletWork.jobsOf)) {
         if (queue === 'wallet') await makeHdWallet(data.wallet_id ?? '')
       }

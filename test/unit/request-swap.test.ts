@@ -1,8 +1,8 @@
 /** What a request for a swap asks before it is accepted, and in which order. */
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import type { SwapQuote } from '../../src/swaps/quote.ts'
-import { createRequestSwap, type SwapPorts } from '../../src/swaps/request-swap.ts'
+import { quoteIdOf, type SwapQuote } from '../../src/swaps/quote.ts'
+import { requestSwap, type SwapContext } from '../../src/swaps/request-swap.ts'
 import { oneNode } from '../support/one-node.ts'
 
 const TOKEN = '0x1111111111111111111111111111111111111111'
@@ -12,8 +12,7 @@ const WALLET = '0x5555555555555555555555555555555555555555'
 
 const VENUE = { name: 'two', kind: 'v2', router: ROUTER, quoter: ROUTER, tiers: [] } as const
 
-const QUOTE: SwapQuote = {
-  quoteId: 'quo_1',
+const CONTENT: Omit<SwapQuote, 'quoteId'> = {
   tenantId: 'acme',
   walletId: 'wal_1',
   network: 'ethereum',
@@ -49,34 +48,40 @@ const QUOTE: SwapQuote = {
   expiresAt: '2026-01-01T00:00:30.000Z',
   salt: '1',
 }
+const QUOTE: SwapQuote = { ...CONTENT, quoteId: quoteIdOf(CONTENT) }
 
 function unused(): never {
   throw new Error('this port is not asked')
 }
 
 /** A wallet with an earlier swap of the same allowance, which ends when the chain is asked. */
-function portsOf(asked: string[], isOpen: boolean): SwapPorts {
+function contextOf(asked: string[], isOpen: boolean): SwapContext {
   let open = isOpen
   const batch = async () => {
     asked.push('chain')
     open = false
     throw new Unavailable('rpc_unavailable', 'No node answers.')
   }
-  const last = async () => {
+  const query = async ({ name }: { readonly name: string }) => {
+    if (name === 'read_swap_quote') return { rows: [{ quote: QUOTE }] }
+    if (name !== 'last_swap') return unused()
     asked.push('order')
-    return { swapId: 'swap_1', sequence: 1, isOpen: open }
+    return { rows: [{ swap_id: 'swap_1', sequence: 1, is_open: open }] }
   }
   const sender = { type: 'hd', network: 'ethereum', environment: 'mainnet', chainId: 1, address: WALLET } as const
   return {
     accept: (_metadata, attempt) => attempt(unused, unused),
     clock: () => Date.parse(QUOTE.quotedAt),
-    nodeOf: () => ({
+    chainOf: () => ({
       foreign: oneNode({ batch }),
       settings: { swaps: { venues: [VENUE], wrappedNative: OTHER, hops: [] } },
     }),
     findSender: async (_owner, walletId) => ({ ...sender, walletId }),
-    readQuote: async () => QUOTE,
-    rows: { last, transactionOf: unused },
+    pool: { query } as never,
+    config: { signWaitMs: 0 },
+    transactions: { readById: unused, readBatch: unused, untilSigned: unused, untilMined: unused } as never,
+    readSpent: unused,
+    newestBlockMs: unused,
     keepQuote: unused,
     quoteSwap: unused,
     limitsOf: unused,
@@ -93,8 +98,9 @@ function portsOf(asked: string[], isOpen: boolean): SwapPorts {
 
 t.test('the order of an allowance is read before the allowance, which a swap that ends meanwhile uses', async (t) => {
   const request = (asked: string[], isOpen: boolean) =>
-    createRequestSwap(portsOf(asked, isOpen))(
-      { walletId: 'wal_1', quote: { quoteId: 'quo_1' }, gasPriority: 'medium', referenceId: null, memo: null },
+    requestSwap(
+      contextOf(asked, isOpen),
+      { walletId: 'wal_1', quote: { quoteId: QUOTE.quoteId }, gasPriority: 'medium', referenceId: null, memo: null },
       { tenantId: 'acme', actor: 'test' },
       'mainnet',
     )
@@ -108,15 +114,15 @@ t.test('the order of an allowance is read before the allowance, which a swap tha
 
 t.test('a quote of an exchange that is not configured any more is not used', async (t) => {
   const swaps = { venues: [{ ...VENUE, router: OTHER }], wrappedNative: OTHER, hops: [] }
-  const ports = { ...portsOf([], false), nodeOf: () => ({ foreign: oneNode({ batch: unused }), settings: { swaps } }) }
+  const ctx = { ...contextOf([], false), chainOf: () => ({ foreign: oneNode({ batch: unused }), settings: { swaps } }) }
   const order = {
     walletId: 'wal_1',
-    quote: { quoteId: 'quo_1' },
+    quote: { quoteId: QUOTE.quoteId },
     gasPriority: 'medium',
     referenceId: null,
     memo: null,
   } as const
-  await t.rejects(createRequestSwap(ports)(order, { tenantId: 'acme', actor: 'test' }, 'mainnet'), {
+  await t.rejects(requestSwap(ctx, order, { tenantId: 'acme', actor: 'test' }, 'mainnet'), {
     code: 'quote_expired',
     message: /not configured any more/,
   })

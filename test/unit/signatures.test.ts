@@ -12,7 +12,7 @@ import { signatureWork } from '../../src/signatures/capability.ts'
 import { type SignatureCommand, signatureDecider } from '../../src/signatures/decider.ts'
 import type { SignatureEvent, SignatureRequested } from '../../src/signatures/events.ts'
 import { MAX_MESSAGE_BYTES, readMessage } from '../../src/signatures/read-message.ts'
-import { createSignRecorded, type SignRecordedPorts } from '../../src/signatures/sign-recorded.ts'
+import { signRecorded } from '../../src/signatures/sign-recorded.ts'
 import type { SignatureState } from '../../src/signatures/state.ts'
 import { toView } from '../../src/signatures/view.ts'
 import type { SigningWallet } from '../../src/wallets/signing-wallet.ts'
@@ -176,7 +176,7 @@ t.test('a signer is recovered only from 65 bytes with a low s and a v of 27 or 2
 })
 
 const OPENED = { position: 1n, actor: 'apikey:key_1', recordedAt: NOW }
-const problemOf = async () => null
+const problems = { signature: async () => null }
 
 /** The log of one signature, in memory. */
 function logOf(...events: readonly SignatureEvent[]) {
@@ -196,7 +196,7 @@ function logOf(...events: readonly SignatureEvent[]) {
       state = made?.after.state ?? state
       return state
     },
-  } as unknown as SignRecordedPorts['log']
+  } as unknown as Parameters<typeof signRecorded>[0]['log']
   return { log, signed: () => (state.type === 'unknown' ? null : state.signature) }
 }
 
@@ -218,10 +218,10 @@ t.test('a signer is given what was recorded, with the intent that it serves', as
     [typedData, MAIL_SIGNATURE],
   ] as const) {
     const { log, signed } = logOf(requested)
-    const sign = createSignRecorded({ log, signer, walletOf: walletOf(requested), problemOf })
-    await sign('sig_1')
+    const signing = { log, signer, walletOf: walletOf(requested), problems }
+    await signRecorded(signing, 'sig_1')
     test.equal(signed(), signature)
-    await sign('sig_1')
+    await signRecorded(signing, 'sig_1')
   }
   const intent = { kind: 'signature', id: 'sig_1' }
   test.strictSame(asked, [
@@ -238,12 +238,12 @@ t.test(
     for (const signature of bad) {
       const { log, signed } = logOf(message)
       const signer = { signMessage: async () => signature, signTypedData: async () => signature }
-      const sign = createSignRecorded({ log, signer, walletOf: walletOf(), problemOf })
-      await test.rejects(sign('sig_1'), { code: 'signature_mismatch', retryable: true })
+      const signing = { log, signer, walletOf: walletOf(), problems }
+      await test.rejects(signRecorded(signing, 'sig_1'), { code: 'signature_mismatch', retryable: true })
       test.equal(signed(), null)
     }
     const signer = { signMessage: async () => '', signTypedData: async () => '' }
-    const unknown = createSignRecorded({ log: logOf().log, signer, walletOf: walletOf(), problemOf })
-    await test.rejects(unknown('sig_1'), { code: 'signature_not_found' })
+    const unknown = { log: logOf().log, signer, walletOf: walletOf(), problems }
+    await test.rejects(signRecorded(unknown, 'sig_1'), { code: 'signature_not_found' })
   },
 )
