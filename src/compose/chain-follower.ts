@@ -95,11 +95,12 @@ async function followAndTend(
   const walked = createWalkedBlocks(pool)
   const ports = observePorts(kernel)
   const turns = createInTurn()
-  const inTurn: Turns = (task) => turns('blocks', task)
+  const inTurn: ResolveNoncesPorts['inTurn'] = (task) => turns('blocks', task)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
   const reconcile = createReconcile(balances)
-  const resolve = composeResolve(kernel, chain, { ...ports, inTurn })
+  const walkedHash = walked.hash
+  const resolve = createResolveNonces({ ...ports, inTurn, client, settings, walkedHash, logger })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
     repeat(task, {
       intervalMs,
@@ -133,21 +134,6 @@ async function followAndTend(
     stop.abort()
     await Promise.all(tending)
   }
-}
-
-type Turns = <Result>(task: () => Promise<Result>) => Promise<Result>
-
-function composeResolve(
-  kernel: Kernel,
-  { client, settings }: ChainClient,
-  observing: ObservePorts & { readonly inTurn: Turns },
-): ResolveNonces {
-  const { pool, logger } = kernel
-  const { chainId, network } = settings
-  const onUnknown: ResolveNoncesPorts['onUnknown'] = ({ address, nonce }, err) =>
-    logger.warn({ err, network, address, nonce }, 'cannot find the transaction that used a nonce; will retry')
-  const walkedHash = createWalkedBlocks(pool).hash
-  return createResolveNonces({ ...observing, client, walkedHash, onUnknown }, chainId)
 }
 
 async function lookForLostNonces(

@@ -1,6 +1,6 @@
 /** The checks of recorded transactions, for signers, parties and operators. */
 import type { CheckRequests } from '../policies/check-requests.ts'
-import { type CheckRecorded, createCheckRecorded, createRowsOf } from '../transactions/check-recorded.ts'
+import { type CheckRecorded, checkRecorded, createRowsOf } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
 import type { TagKeys } from '../transactions/tags.ts'
 import type { SigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -23,7 +23,7 @@ export function composeCheckRecorded(
   })
   const swapsOf = (chainId: number) => chains.byChainId(chainId)?.settings.swaps
   const rowsOf = createRowsOf(pool)
-  return createCheckRecorded({
+  const ctx: Parameters<typeof checkRecorded>[0] = {
     log,
     rowsOf,
     walletOf,
@@ -32,5 +32,6 @@ export function composeCheckRecorded(
     keys,
     swapsOf,
     policyProblems: transactionProblems(check),
-  })
+  }
+  return (transactionIds) => checkRecorded(ctx, transactionIds)
 }

@@ -54,48 +54,49 @@ export type CheckedTransaction =
 /** In the order of the ids, each once. @throws Unavailable when the log or a chain cannot be read */
 export type CheckRecorded = (transactionIds: readonly string[]) => Promise<readonly CheckedTransaction[]>
 
-export function createCheckRecorded(ctx: {
-  readonly log: Pick<EventLog, 'loadChecked'>
-  readonly rowsOf: RowsOf
-  readonly walletOf: SigningWalletOf
-  readonly proveLost: ProveLost
-  /** The exchanges of this process's own settings. */
-  readonly swapsOf: (chainId: number) => SwapSettings | undefined
-  /** By the type of the transaction. */
-  readonly rules: ReadonlyMap<string, OpeningRule>
-  /** `null` for a reader that signs nothing. */
-  readonly keys: TagKeys | null
-  readonly policyProblems: PolicyProblems
-}): CheckRecorded {
+/** As `CheckRecorded` says. */
+export async function checkRecorded(
+  ctx: {
+    readonly log: Pick<EventLog, 'loadChecked'>
+    readonly rowsOf: RowsOf
+    readonly walletOf: SigningWalletOf
+    readonly proveLost: ProveLost
+    /** The exchanges of this process's own settings. */
+    readonly swapsOf: (chainId: number) => SwapSettings | undefined
+    /** By the type of the transaction. */
+    readonly rules: ReadonlyMap<string, OpeningRule>
+    /** `null` for a reader that signs nothing. */
+    readonly keys: TagKeys | null
+    readonly policyProblems: PolicyProblems
+  },
+  transactionIds: readonly string[],
+): ReturnType<CheckRecorded> {
   const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems } = ctx
-  return async (transactionIds) => {
-    const checked = await log.loadChecked(transactionAggregate, transactionIds)
-    // Read after the streams: a row or a policy may be newer than what was loaded, never older.
-    const [rows, forbidden] = await Promise.all([rowsOf(transactionIds), policyProblems(checked.flatMap(unsigned))])
-    return Promise.all(
-      checked.map(async ({ broken, tenantId, opened: _, ...loaded }): Promise<CheckedTransaction> => {
-        const { state } = loaded
-        const bad = (problem: string) => ({ loaded, wallet: null, problem })
-        if (broken !== null) return bad(broken)
-        if (state.state === 'unknown') return bad('the log has no such transaction')
-        const { intent } = state
-        if (tenantId !== intent.tenantId)
-          return bad('its first event was recorded for a different tenant than it names')
-        const problem =
-          rowProblem(loaded, rows.get(loaded.id)) ??
-          historyProblem(state) ??
-          brokenRule(state, rules) ??
-          swapTargetProblem(state, swapsOf(intent.chainId)) ??
-          forbidden.get(loaded.id) ??
-          unprovenBytes(state, loaded.id, keys)
-        if (problem !== null) return bad(problem)
-        const wallet = await walletOf(intent.walletId).catch(asProblem)
-        if (typeof wallet === 'string') return bad(wallet)
-        const foreign = walletProblem(intent, wallet) ?? (await proveLost(state, loaded.id))
-        return foreign === null ? { loaded, wallet, problem: null } : bad(foreign)
-      }),
-    )
-  }
+  const checked = await log.loadChecked(transactionAggregate, transactionIds)
+  // Read after the streams: a row or a policy may be newer than what was loaded, never older.
+  const [rows, forbidden] = await Promise.all([rowsOf(transactionIds), policyProblems(checked.flatMap(unsigned))])
+  return Promise.all(
+    checked.map(async ({ broken, tenantId, opened: _, ...loaded }): Promise<CheckedTransaction> => {
+      const { state } = loaded
+      const bad = (problem: string) => ({ loaded, wallet: null, problem })
+      if (broken !== null) return bad(broken)
+      if (state.state === 'unknown') return bad('the log has no such transaction')
+      const { intent } = state
+      if (tenantId !== intent.tenantId) return bad('its first event was recorded for a different tenant than it names')
+      const problem =
+        rowProblem(loaded, rows.get(loaded.id)) ??
+        historyProblem(state) ??
+        brokenRule(state, rules) ??
+        swapTargetProblem(state, swapsOf(intent.chainId)) ??
+        forbidden.get(loaded.id) ??
+        unprovenBytes(state, loaded.id, keys)
+      if (problem !== null) return bad(problem)
+      const wallet = await walletOf(intent.walletId).catch(asProblem)
+      if (typeof wallet === 'string') return bad(wallet)
+      const foreign = walletProblem(intent, wallet) ?? (await proveLost(state, loaded.id))
+      return foreign === null ? { loaded, wallet, problem: null } : bad(foreign)
+    }),
+  )
 }
 
 /** What may get its first signature: whatever has one was judged before that. */

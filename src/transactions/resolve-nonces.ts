@@ -12,14 +12,16 @@
 import { readAgreedBlocks } from '../chain/agreed-blocks.ts'
 import type { Nodes } from '../chain/agreement.ts'
 import type { Block } from '../chain/blocks.ts'
+import type { ChainSettings } from '../chain/settings.ts'
 import { agreedCounts } from '../chain/transaction-counts.ts'
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { type Change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { recoveredAddress } from '../keys/recovered-address.ts'
 import { transactionAggregate } from './aggregate.ts'
-import type { QuietTransaction, SentBy } from './block-reads.ts'
+import type { QuietTransaction } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
 import { missingAlone } from './effect-rules.ts'
 import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
@@ -37,8 +39,8 @@ export type ResolveNoncesPorts = ObservePorts & {
   readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
   /** Runs while no step over blocks is committed. */
   readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
-  /** Called for a used nonce whose user is not found, with the reason; it is checked again in a later round. */
-  readonly onUnknown: (nonce: SentBy, error: unknown) => void
+  readonly settings: Pick<ChainSettings, 'chainId' | 'network'>
+  readonly logger: Pick<Context['logger'], 'warn'>
 }
 
 /** The result of a round. */
@@ -57,7 +59,8 @@ export type Resolved = {
  */
 export type ResolveNonces = (finalized: number, quietMs: number, lease: Lease) => Promise<Resolved>
 
-export function createResolveNonces(ports: ResolveNoncesPorts, chainId: number): ResolveNonces {
+export function createResolveNonces(ports: ResolveNoncesPorts): ResolveNonces {
+  const { chainId } = ports.settings
   let contestedAfter = FIRST_CONTESTED
   let round = 0
 
@@ -137,7 +140,7 @@ function ownIn(
 
 /** The result for each; a failed search does not affect the others, a node that does not answer ends the round. */
 async function consumersOf<Item extends QuietTransaction>(
-  { onUnknown }: ResolveNoncesPorts,
+  { logger, settings }: ResolveNoncesPorts,
   items: readonly Item[],
   find: (item: Item) => Promise<Consumer | null>,
 ): Promise<Map<string, Consumer>> {
@@ -149,7 +152,10 @@ async function consumersOf<Item extends QuietTransaction>(
     } catch (error) {
       // What is not proven of one block says nothing of the others.
       if (error instanceof Unavailable && error.code !== 'block_inconsistent') throw error
-      onUnknown(item, error)
+      // It is checked again in a later round.
+      const { address, nonce } = item
+      const fields = { err: error, network: settings.network, address, nonce }
+      logger.warn(fields, 'cannot find the transaction that used a nonce; will retry')
     }
   }
   return consumers

@@ -49,10 +49,11 @@ t.test('its success is told by its transaction, as no log of the contract is rec
       },
       walkedHash: async () => null,
       inTurn: (task: () => Promise<unknown>) => task(),
-      onUnknown: (_: unknown, error: unknown) => t.fail(String(error)),
+      settings: { chainId, network: 'ethereum' },
+      logger: { warn: ({ err }: { readonly err: unknown }) => t.fail(String(err)) },
     } as unknown as ResolveNoncesPorts
     const head = Number(await callRpc(url, 'eth_blockNumber', []))
-    await createResolveNonces(ports, chainId)(head - 1, 0, {} as never)
+    await createResolveNonces(ports)(head - 1, 0, {} as never)
     const mined = appended.flatMap(({ events }) => events.map(({ canonical }) => JSON.parse(canonical).data))
     effects.push(...mined.map(({ effect }) => effect ?? null))
   }

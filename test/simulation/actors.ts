@@ -11,7 +11,7 @@ import { Unavailable } from '../../src/core/errors.ts'
 import { toInstant } from '../../src/core/ids.ts'
 import type { Fence } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
-import { createCheckRecorded } from '../../src/transactions/check-recorded.ts'
+import { checkRecorded } from '../../src/transactions/check-recorded.ts'
 import { type CompareLane, createCompareLane } from '../../src/transactions/compare-lane.ts'
 import { heldText } from '../../src/transactions/held-cause.ts'
 import { createDeferred } from '../../src/transactions/held-lanes.ts'
@@ -148,7 +148,7 @@ function createSigner(world: World, ports: PortsOf) {
   const lanes = mutantLanes(world, createLanePort(ports))
   const node = nodeOf(world, ports)
   const nodes = oneNode(node)
-  const check = createCheckRecorded({
+  const checked: Parameters<typeof checkRecorded>[0] = {
     log,
     rowsOf: createRowsPort(ports),
     walletOf: simulatedWallet,
@@ -160,7 +160,7 @@ function createSigner(world: World, ports: PortsOf) {
     }),
     swapsOf: () => undefined,
     policyProblems: async () => new Map(),
-  })
+  }
   const quote = async () => {
     const policy = { minTipWei: MIN_TIP_WEI, maxTipWei: FEE_CAP_WEI, maxFeePerGasWei: FEE_CAP_WEI }
     const quoted = quoteFees({ baseFeePerGas: chain.baseFee(), tips: [] }, policy)
@@ -171,7 +171,7 @@ function createSigner(world: World, ports: PortsOf) {
   const ctx: LaneContext = {
     log,
     lanes,
-    check,
+    check: (ids) => checkRecorded(checked, ids),
     signer: createSimulatedSigner(world, ports),
     clock: world.wallClock,
     keys: world.tagKeys(),

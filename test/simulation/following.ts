@@ -113,8 +113,9 @@ async function tendNonces(
   const observing = observePorts(world, ports)
   const reads = { ...observing.reads, ...(world.mutant.missesBlocks ? { ownSenders: async () => [] } : {}) }
   const parts = { ...observing, reads, client: oneNode(nodeOf(world, ports)), walkedHash: walked.hash, inTurn }
-  const onUnknown = ({ nonce }: { nonce: number }) => scheduler.note(`  follower: what used ${nonce} is not found`)
-  const resolve = createResolveNonces({ ...parts, onUnknown }, CHAIN_ID)
+  const warn = (fields: object) =>
+    scheduler.note(`  follower: what used ${'nonce' in fields ? fields.nonce : ''} is not found`)
+  const resolve = createResolveNonces({ ...parts, settings: SETTINGS, logger: { warn } })
   while (!signal.aborted) {
     try {
       await scheduler.call(
