@@ -1,8 +1,8 @@
 /** The tokens of a wallet, as they were last observed. */
-import type { Context } from '../context.ts'
+import type { Pool } from 'pg'
 
 /** @returns the ERC-20 contracts of which the wallet has something, EIP-55 */
-export async function heldTokens({ pool }: Pick<Context, 'pool'>, walletId: string): Promise<readonly string[]> {
+export async function readHeldTokens(pool: Pool, walletId: string): Promise<readonly string[]> {
   const { rows } = await pool.query<{ token: string }>({
     name: 'held_tokens',
     text: `SELECT split_part(asset_id, '/erc20:', 2) AS token FROM balances

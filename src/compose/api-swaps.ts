@@ -3,14 +3,14 @@ import { createAssetIndex } from '../assets/asset-index.ts'
 import { type PriceOf, readAssetPrices } from '../assets/asset-prices.ts'
 import { resolveAsset } from '../assets/resolve-asset.ts'
 import { createRequireReadable } from '../assets/unreadable.ts'
-import { heldTokens } from '../balances/held-tokens.ts'
+import { readHeldTokens } from '../balances/held-tokens.ts'
 import { createExactTokens } from '../chain/exact-tokens.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { Owner } from '../core/tenants.ts'
 import { counted } from '../http/counted.ts'
 import type { ReadinessCheck } from '../http/health.ts'
 import { type Feeds, feedPrice } from '../swaps/feeds.ts'
-import { createGuards, type Guards } from '../swaps/guards.ts'
+import { findGuardProblem, hasGuard } from '../swaps/guards.ts'
 import { createMarkets, type Markets } from '../swaps/markets.ts'
 import { createPoolBook } from '../swaps/pools.ts'
 import { keepQuote } from '../swaps/quote-rows.ts'
@@ -18,7 +18,6 @@ import { type QuoteContext, quoteSwap, type SwapRequest } from '../swaps/quote-s
 import type { SwapContext } from '../swaps/request-swap.ts'
 import { placeOf } from '../swaps/route.ts'
 import { createZeroX } from '../swaps/zero-x.ts'
-import { createRequireActive } from '../wallets/require-active.ts'
 import type { ComposedApi } from './api-context.ts'
 
 /** What swaps need, with what they remember; and what they currently cannot do. */
@@ -28,8 +27,8 @@ export function composeSwaps(ctx: ComposedApi): {
 } {
   const { pool, metrics } = ctx
   const markets = createMarkets({ chainOf: ctx.chainOf, now: () => performance.now() })
-  const guards = createGuards(hostedChains(ctx))
-  const quoting = quoteContext(ctx, guards, markets)
+  const hosted = hostedChains(ctx)
+  const quoting = quoteContext(ctx, hosted, markets)
   const counting = counted(
     (request: SwapRequest, owner: Owner) => quoteSwap(quoting, request, owner),
     metrics.countSwapQuote,
@@ -45,7 +44,7 @@ export function composeSwaps(ctx: ComposedApi): {
       name: 'swaps',
       check: async () => undefined,
       async warning() {
-        const problems = [markets.problem(), await guards.problem()].filter((problem) => problem !== null)
+        const problems = [markets.problem(), await findGuardProblem(hosted)].filter((problem) => problem !== null)
         return problems.length === 0 ? null : problems.join('; ')
       },
     },
@@ -57,7 +56,7 @@ function hostedChains({ config, chains }: ComposedApi): ComposedApi['chains']['a
   return config.swapSource === null ? [] : chains.all.filter(({ settings }) => settings.swaps?.source !== undefined)
 }
 
-function quoteContext(ctx: ComposedApi, { hasGuard }: Guards, { marketOf }: Markets): QuoteContext {
+function quoteContext(ctx: ComposedApi, hosted: ComposedApi['chains']['all'], { marketOf }: Markets): QuoteContext {
   const { config, pool, chainOf, metrics } = ctx
   const requireReadable = createRequireReadable(pool)
   return {
@@ -69,12 +68,11 @@ function quoteContext(ctx: ComposedApi, { hasGuard }: Guards, { marketOf }: Mark
       const { settings } = chainOf(chainId)
       return feedsOf(settings, await readAssetPrices(pool, [chainId]))
     },
-    requireActive: createRequireActive(pool),
     hosted: config.swapSource && {
       source: createZeroX(config.swapSource),
-      hasGuard,
+      hasGuard: (chainId) => hasGuard(hosted, chainId),
       onAnswer: (outcome) => metrics.countSourceAnswer({ source: '0x', outcome }),
-      tokensOf: (walletId) => heldTokens({ pool }, walletId),
+      tokensOf: (walletId) => readHeldTokens(pool, walletId),
     },
     async resolveAsset(name, field, { chainId }, tenantId) {
       const found = await resolveAsset(ctx, tenantId, chainOf(chainId).settings, name, field)

@@ -5,8 +5,7 @@ import type { Pool } from 'pg'
 import type { Context } from '../context.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import { type WaitUntil, waitUntilRow } from '../event-log/wait-until.ts'
-import type { WakeUps } from '../event-log/wake-ups.ts'
+import { waitUntilRow } from '../event-log/wait-until.ts'
 import { SIGNED_BODY } from '../http/body-limits.ts'
 import { success, successOf } from '../http/envelope.ts'
 import { replyAccepted } from '../http/reply-accepted.ts'
@@ -79,7 +78,12 @@ export function signatureRoutes(ctx: RouteContext & Pick<Context, 'logger'>): Ro
       { setting: 'SIGN_SPENDING_TYPED_DATA' },
       'this setting goes away: a policy says what typed data is signed, and without one what lets others spend is refused',
     )
-  const waitForSignature = createWaitForSignature(ctx)
+  /** By signature: resolves once a signer has made it, or with `null` after the timeout. */
+  const waitForSignature = waitUntilRow<Pick<Row<'signatures'>, 'signature_id'>>(ctx, {
+    name: 'made_signatures',
+    text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
+    id: 'signature_id',
+  })
   const sign = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -141,13 +145,4 @@ async function readSignature(
   const [row] = rows
   if (row === undefined || row.tenant_id !== tenantId || row.wallet_id !== walletId) throw new NotFound('signature')
   return toView(row)
-}
-
-/** By signature: resolves once a signer has made it, or with `null` after the timeout. */
-function createWaitForSignature(ports: { readonly pool: Pool; readonly wakeUps: WakeUps }): WaitUntil<unknown> {
-  return waitUntilRow<Pick<Row<'signatures'>, 'signature_id'>>(ports, {
-    name: 'made_signatures',
-    text: 'SELECT signature_id FROM signatures WHERE signature_id = ANY($1) AND signature IS NOT NULL',
-    id: 'signature_id',
-  })
 }

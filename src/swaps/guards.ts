@@ -8,30 +8,21 @@ import { BursarError } from '../core/errors.ts'
 
 type Chain = Pick<ChainClient, 'agreed' | 'settings'>
 
-export type Guards = {
-  /** Never throws: a guard that cannot be read is none. */
-  readonly hasGuard: (chainId: number) => Promise<boolean>
-  /** One line for all chains without a guard; `null` when there is none. */
-  readonly problem: () => Promise<string | null>
+/** Never throws: a guard that cannot be read is none. @param chains on which a hosted source may be used */
+export async function hasGuard(chains: readonly Chain[], chainId: number): Promise<boolean> {
+  const chain = chains.find(({ settings }) => settings.chainId === chainId)
+  return chain !== undefined && (await problemOf(chain)) === null
 }
 
-/** @param chains on which a hosted source may be used */
-export function createGuards(chains: readonly Chain[]): Guards {
-  return {
-    async hasGuard(chainId) {
-      const chain = chains.find(({ settings }) => settings.chainId === chainId)
-      return chain !== undefined && (await problemOf(chain)) === null
-    },
-    async problem() {
-      const problems = await Promise.all(
-        chains.map(async (chain) => {
-          const problem = await problemOf(chain)
-          return problem === null ? [] : [`${chain.settings.network} (${chain.settings.environment}): ${problem}`]
-        }),
-      )
-      return problems.flat().length === 0 ? null : `hosted quotes are off: ${problems.flat().join('; ')}`
-    },
-  }
+/** One line for all chains without a guard; `null` when there is none. */
+export async function findGuardProblem(chains: readonly Chain[]): Promise<string | null> {
+  const problems = await Promise.all(
+    chains.map(async (chain) => {
+      const problem = await problemOf(chain)
+      return problem === null ? [] : [`${chain.settings.network} (${chain.settings.environment}): ${problem}`]
+    }),
+  )
+  return problems.flat().length === 0 ? null : `hosted quotes are off: ${problems.flat().join('; ')}`
 }
 
 async function problemOf({ agreed }: Chain): Promise<string | null> {

@@ -7,11 +7,11 @@ import type { ChainClient } from '../chain/client-set.ts'
 import type { ExactTokens } from '../chain/exact-tokens.ts'
 import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
-import { type Clock, toInstant } from '../core/ids.ts'
+import { toInstant } from '../core/ids.ts'
 import type { Owner } from '../core/tenants.ts'
 import { findPayer } from '../transactions/prepare-transaction.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
-import type { RequireActive } from '../wallets/require-active.ts'
+import { requireActive } from '../wallets/require-active.ts'
 import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
 import type { Feeds } from './feeds.ts'
@@ -41,24 +41,25 @@ export type SwapRequest = {
 type PricedAsset = Asset & { readonly usd: string | null }
 
 /** What quotes need. `compose/api-swaps.ts` makes it once: it remembers exchanges, pools and tokens. */
-export type QuoteContext = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> & {
-  readonly clock: Clock
-  readonly requireActive: RequireActive
-  /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */
-  readonly marketOf: (sender: Sender) => Promise<Market>
-  /** @param field the request field that an error names */
-  readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
-  readonly chainOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
-  readonly feedsOf: (chainId: number) => Promise<Feeds>
-  /** Base units that the wallet may spend. */
-  readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
-  readonly pools: PoolBook
-  readonly exactTokens: ExactTokens
-  /** A hosted source whose offers compete with the exchanges; `null` for none. */
-  readonly hosted: HostedPorts | null
-  /** `requireFeeds`: whether a swap of an asset without a price feed is refused. */
-  readonly config: { readonly swap: Pick<Context['config']['swap'], 'quoteTtlMs' | 'maxSlippageBps' | 'requireFeeds'> }
-}
+export type QuoteContext = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteOf'> &
+  Pick<Context, 'clock' | 'pool'> & {
+    /** @throws ValidationFailed `swap_not_configured`, Unavailable when no exchange can be used */
+    readonly marketOf: (sender: Sender) => Promise<Market>
+    /** @param field the request field that an error names */
+    readonly resolveAsset: (name: string, field: string, sender: Sender, tenantId: string) => Promise<PricedAsset>
+    readonly chainOf: (chainId: number) => Pick<ChainClient, 'foreign' | 'multicall' | 'settings'>
+    readonly feedsOf: (chainId: number) => Promise<Feeds>
+    /** Base units that the wallet may spend. */
+    readonly availableOf: (walletId: string, assetId: string) => Promise<bigint>
+    readonly pools: PoolBook
+    readonly exactTokens: ExactTokens
+    /** A hosted source whose offers compete with the exchanges; `null` for none. */
+    readonly hosted: HostedPorts | null
+    /** `requireFeeds`: whether a swap of an asset without a price feed is refused. */
+    readonly config: {
+      readonly swap: Pick<Context['config']['swap'], 'quoteTtlMs' | 'maxSlippageBps' | 'requireFeeds'>
+    }
+  }
 
 /** `quoteSwap` with its context. */
 export type QuoteSwap = (request: SwapRequest, owner: Owner) => Promise<SwapQuote>
@@ -104,7 +105,7 @@ async function readSwap(ctx: QuoteContext, request: SwapRequest, owner: Owner): 
   const { tenantId } = owner
   requireSlippage(terms.slippageBps, ctx.config.swap.maxSlippageBps)
   const sender = await findPayer(ctx, owner, request.walletId)
-  await ctx.requireActive(sender.walletId)
+  await requireActive(ctx.pool, sender.walletId)
   const market = await ctx.marketOf(sender)
   const [{ usd: price, ...from }, { usd: otherPrice, ...to }] = await Promise.all([
     ctx.resolveAsset(request.fromAsset, 'from_asset', sender, tenantId),

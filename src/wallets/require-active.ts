@@ -4,15 +4,11 @@ import { Conflict } from '../core/errors.ts'
 import type { WalletStatus } from './state.ts'
 
 /** @throws Conflict `wallet_archived` */
-export type RequireActive = (walletId: string) => Promise<void>
-
-export function createRequireActive(pool: Pool): RequireActive {
-  return async (walletId) => {
-    const { rowCount } = await pool.query({
-      name: 'wallet_is_archived',
-      text: `SELECT FROM wallets WHERE wallet_id = $1 AND status = '${'archived' satisfies WalletStatus}'`,
-      values: [walletId],
-    })
-    if (rowCount !== 0) throw new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
-  }
+export async function requireActive(pool: Pool, walletId: string): Promise<void> {
+  const { rowCount } = await pool.query({
+    name: 'wallet_is_archived',
+    text: `SELECT FROM wallets WHERE wallet_id = $1 AND status = '${'archived' satisfies WalletStatus}'`,
+    values: [walletId],
+  })
+  if (rowCount !== 0) throw new Conflict('wallet_archived', 'The wallet is archived: restore it to send from it.')
 }
