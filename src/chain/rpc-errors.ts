@@ -21,7 +21,7 @@ import type { SubmissionOutcome } from './submission-outcome.ts'
 
 export type Submission = {
   readonly outcome: SubmissionOutcome
-  /** The node's message, for the log; empty when it accepted the transaction. */
+  /** The node's message, for the log; empty when it took the transaction just now. */
   readonly message: string
 }
 

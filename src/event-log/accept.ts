@@ -164,7 +164,6 @@ export function acceptChange<State, Command, Evt extends Event>(
 }
 
 export type Opened = {
-  /** Replaces pinning, for contents that cannot be pinned. */
   readonly id: string
   /** True when an earlier request with this key created it; nothing was appended. */
   readonly replayed: boolean

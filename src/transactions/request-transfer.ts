@@ -1,7 +1,7 @@
 /**
  * Accepts a transfer, or a batch of them, all or none: checks everything that can be known now, then records the request and
  * holds its maximum cost, in one append. From then on each transfer of a batch is a transaction of its own. A refused request
- * leaves no trace.
+ * holds nothing; `ctx.accept` reports what a limit or a policy refuses.
  */
 import { parseRecipient } from '../chain/address.ts'
 import type { Asset } from '../core/assets.ts'

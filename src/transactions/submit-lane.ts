@@ -189,7 +189,7 @@ function tellRefused(
   )
 }
 
-/** Maps a response to an event. `unanswered`: nothing is known, the same bytes must be submitted again. */
+/** Maps a response to a command. `unanswered`: nothing is known, the same bytes must be submitted again. */
 function interpret({ attempt }: Unsent, { outcome }: Answer, now: string): TransactionCommand | 'unanswered' | 'wait' {
   switch (outcome) {
     case 'accepted':
