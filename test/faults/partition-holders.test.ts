@@ -14,7 +14,8 @@ import { within } from '../support/within.ts'
 const KINDS = ['signer', 'submitter'] as const
 /** Of lanes. */
 const PARTITIONS = 16
-const WALLETS = 24
+/** So many that nearly all partitions have some: two processes that hold six each would keep them, as a third of sixteen is six. */
+const WALLETS = 64
 /** Longer than BullMQ takes to give the jobs of a dead worker to another. */
 const LEASE_MS = 6_000
 const NO_SWEEP = { SWEEP_INTERVAL_MS: '600000', REBROADCAST_AFTER_MS: '600000' }
