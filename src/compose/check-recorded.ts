@@ -1,4 +1,5 @@
 /** The checks of recorded transactions, for signers, parties and operators. */
+import { policyStreamId } from '../policies/aggregate.ts'
 import type { CheckRequests } from '../policies/check-requests.ts'
 import { type CheckRecorded, checkRecorded, createRowsOf } from '../transactions/check-recorded.ts'
 import { createProveLost } from '../transactions/prove-lost.ts'
@@ -32,6 +33,7 @@ export function composeCheckRecorded(
     keys,
     swapsOf,
     policyProblems: transactionProblems(check),
+    policyStreamOf: policyStreamId,
   }
   return (transactionIds) => checkRecorded(ctx, transactionIds)
 }

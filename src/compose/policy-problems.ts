@@ -67,14 +67,14 @@ async function problemOf(check: CheckRequests, request: RecordedRequest): Promis
 }
 
 function requestOf(
-  { id, position, actor }: Opened & { readonly id: string },
+  { id, position, actor, newestOfPolicy }: Opened & Pick<RecordedRequest, 'id' | 'newestOfPolicy'>,
   {
     tenantId,
     environment,
     walletId,
     requestedAt,
     policy,
-  }: Omit<RecordedRequest, 'id' | 'position' | 'actor' | 'reservations' | 'judge'>,
+  }: Omit<RecordedRequest, 'id' | 'position' | 'newestOfPolicy' | 'actor' | 'reservations' | 'judge'>,
 ): Omit<RecordedRequest, 'reservations' | 'judge'> {
-  return { id, position, actor, tenantId, environment, walletId, requestedAt, policy }
+  return { id, position, newestOfPolicy, actor, tenantId, environment, walletId, requestedAt, policy }
 }

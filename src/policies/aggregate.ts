@@ -43,6 +43,11 @@ export function policyStreamOf({ tenantId, environment }: Pick<KnownPolicies, 't
   return `${tenantId}-${environment}`
 }
 
+/** With its category. */
+export function policyStreamId(owner: Pick<KnownPolicies, 'tenantId' | 'environment'>): string {
+  return `${policyAggregate.category}-${policyStreamOf(owner)}`
+}
+
 function toRow(policies: KnownPolicies, version: number): WrittenRow<'policies'> {
   const { tenantId, environment, draft, active, shadow, isSeeded, updatedAt } = policies
   return {

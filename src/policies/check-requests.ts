@@ -6,7 +6,6 @@
 import type { Clock } from '../core/ids.ts'
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Reservation } from '../core/spend-limits.ts'
-import type { Owner } from '../core/tenants.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
 import type { AssetRef } from '../transactions/events.ts'
 import type { CompiledPolicy } from './compile.ts'
@@ -15,14 +14,12 @@ import type { Judged } from './intent.ts'
 import type { LogClock } from './log-clock.ts'
 import { type AsOf, type Changes, type LogFacts, valueAsOf } from './log-facts.ts'
 import { decisionProblem, namedProblem } from './recompute.ts'
-import type { InForceAt, RecordedPolicies } from './recorded-policies.ts'
+import type { InForceAt, PlacedRequest, RecordedPolicies } from './recorded-policies.ts'
 
 /** A request as the log has it. */
-export type RecordedRequest = Owner & {
+export type RecordedRequest = PlacedRequest & {
   /** By which its problem is found. */
   readonly id: string
-  /** Of its first event. */
-  readonly position: bigint
   readonly actor: string
   readonly walletId: string
   readonly requestedAt: string

@@ -16,7 +16,8 @@ import { readNext, type StreamPart, startOf } from '../event-log/read-next.ts'
 import { EVENT_COLUMNS, type EventRow, ofEach, STORED_TEXTS } from '../event-log/rows.ts'
 import { NOTHING_SET_ASIDE, readSetAside, type SetAside } from '../event-log/set-aside.ts'
 import { EVENTS } from '../event-log/sql.ts'
-import { policyAggregate, policyStreamOf } from './aggregate.ts'
+import type { NewestEvent } from '../transactions/check-recorded.ts'
+import { policyAggregate, policyStreamId } from './aggregate.ts'
 import { type CompiledPolicy, compilePolicy } from './compile.ts'
 import type { PolicyEvent } from './events.ts'
 
@@ -25,11 +26,16 @@ export type PlacedVersion = { readonly version: number; readonly streamVersion: 
 
 export type InForceAt = { readonly active: PlacedVersion | null; readonly shadow: PlacedVersion | null }
 
+export type PlacedRequest = Owner & {
+  /** Of its first event. */
+  readonly position: bigint
+  /** Of the stream of the policy, read after the request; `null` if it has none. With it, what is remembered is not read again. */
+  readonly newestOfPolicy?: NewestEvent | null | undefined
+}
+
 export type RecordedPolicies = {
   /** What was in force for requests, by their positions; a sentence where that cannot be believed. @throws Unavailable */
-  readonly inForceAt: (
-    requests: readonly (Owner & { readonly position: bigint })[],
-  ) => Promise<readonly (InForceAt | string)[]>
+  readonly inForceAt: (requests: readonly PlacedRequest[]) => Promise<readonly (InForceAt | string)[]>
   /** The rules of a version. @throws BrokenChain, also for rules that cannot be read */
   readonly rulesOf: (owner: Owner, placed: PlacedVersion) => Promise<CompiledPolicy>
 }
@@ -88,17 +94,27 @@ export function createRecordedPolicies(pool: Pool): RecordedPolicies {
     return version > 0
   }
 
+  /** `null`: there is no stream; `undefined`: it must be read. */
+  function remembered({ newestOfPolicy: newest, ...owner }: PlacedRequest): History | null | undefined {
+    const known = histories.get(policyStreamId(owner))
+    if (newest === undefined || known === undefined) return newest === null ? null : undefined
+    const { version, hash, held } = known.part
+    return held === null && version === newest?.version && hash === newest.hash ? known : undefined
+  }
+
   return {
     async inForceAt(requests) {
-      const found = await read(requests.map((one) => `${policyAggregate.category}-${policyStreamOf(one)}`))
+      const known = requests.map(remembered)
+      const unread = requests.flatMap((one, index) => (known[index] === undefined ? [policyStreamId(one)] : []))
+      const found = (await read(unread)).values()
       return requests.map(({ position }, index) => {
-        const history = found[index] ?? null
-        if (history === null) return NOTHING
+        const history = known[index] === undefined ? found.next().value : known[index]
+        if (!history) return NOTHING
         return history.problem ?? history.turns.findLast((turn) => turn.position < position) ?? NOTHING
       })
     },
     async rulesOf(owner, placed) {
-      const id = `${policyAggregate.category}-${policyStreamOf(owner)}`
+      const id = policyStreamId(owner)
       const name = `${id} ${placed.streamVersion} ${placed.hashBefore}`
       const known = compiled.get(name)
       if (known !== undefined) return known

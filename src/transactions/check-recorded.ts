@@ -11,11 +11,13 @@
 import type { Pool } from 'pg'
 import type { SwapSettings } from '../chain/settings.ts'
 import { gathering } from '../core/gathering.ts'
+import type { Owner } from '../core/tenants.ts'
 import type { Loaded } from '../event-log/aggregate.ts'
 import { BrokenChain } from '../event-log/broken-chain.ts'
 import { isConnectionFailure } from '../event-log/database-errors.ts'
 import type { Checked, Opened } from '../event-log/load-checked.ts'
 import type { EventLog } from '../event-log/log.ts'
+import { EVENTS } from '../event-log/sql.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { SigningWallet, SigningWalletOf } from '../wallets/signing-wallet.ts'
@@ -39,7 +41,12 @@ import type { TagKeys } from './tags.ts'
 import { unprovenBytes } from './unproven-bytes.ts'
 
 /** A transaction of the log, with what its first event is recorded with. */
-export type RecordedOpening = Opened & { readonly id: string; readonly transaction: KnownTransaction }
+export type RecordedOpening = Opened & {
+  readonly id: string
+  readonly transaction: KnownTransaction
+  /** Of the stream of its tenant's policy; `null` if there is none. */
+  readonly newestOfPolicy: NewestEvent | null
+}
 
 /**
  * Why the policy of the log forbids transactions, by id: those that it lets through are missing. @throws Unavailable
@@ -68,13 +75,20 @@ export async function checkRecorded(
     /** `null` for a reader that signs nothing. */
     readonly keys: TagKeys | null
     readonly policyProblems: PolicyProblems
+    /** The stream with the policy of a tenant. */
+    readonly policyStreamOf: (owner: Owner) => string
   },
   transactionIds: readonly string[],
 ): ReturnType<CheckRecorded> {
-  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems } = ctx
+  const { log, rowsOf, walletOf, proveLost, rules, keys, swapsOf, policyProblems, policyStreamOf } = ctx
   const checked = await log.loadChecked(transactionAggregate, transactionIds)
   // Read after the streams: a row or a policy may be newer than what was loaded, never older.
-  const [rows, forbidden] = await Promise.all([rowsOf(transactionIds), policyProblems(checked.flatMap(unsigned))])
+  const openings = checked.flatMap(unsigned)
+  const policyOf = ({ transaction }: Pick<RecordedOpening, 'transaction'>) => policyStreamOf(transaction.intent)
+  const { rows, newest } = await rowsOf(transactionIds, openings.map(policyOf))
+  const forbidden = await policyProblems(
+    openings.map((opening) => ({ ...opening, newestOfPolicy: newest.get(policyOf(opening)) ?? null })),
+  )
   return Promise.all(
     checked.map(async ({ broken, tenantId, opened: _, ...loaded }): Promise<CheckedTransaction> => {
       const { state } = loaded
@@ -100,7 +114,13 @@ export async function checkRecorded(
 }
 
 /** What may get its first signature: whatever has one was judged before that. */
-function unsigned({ id, state, broken, tenantId, opened }: Checked<TransactionState>): readonly RecordedOpening[] {
+function unsigned({
+  id,
+  state,
+  broken,
+  tenantId,
+  opened,
+}: Checked<TransactionState>): readonly Omit<RecordedOpening, 'newestOfPolicy'>[] {
   if (broken !== null || opened === null || state.state === 'unknown' || tenantId !== state.intent.tenantId) return []
   return isUnmined(state) && newestAttempt(state) === null ? [{ ...opened, id, transaction: state }] : []
 }
@@ -206,24 +226,55 @@ const COLUMNS = [...FIXED, ...NEWEST] as const
 
 export type RecordedRow = Pick<Row<'transactions'>, 'version' | (typeof COLUMNS)[number]>
 
-/** By transaction; those without a row are missing. */
-export type RowsOf = (transactionIds: readonly string[]) => Promise<ReadonlyMap<string, RecordedRow>>
+/** The newest event of a stream. */
+export type NewestEvent = { readonly version: number; readonly hash: string }
+
+export type RecordedRows = {
+  /** By transaction; those without a row are missing. */
+  readonly rows: ReadonlyMap<string, RecordedRow>
+  /** By stream; those without an event are missing. */
+  readonly newest: ReadonlyMap<string, NewestEvent>
+}
+
+export type RowsOf = (transactionIds: readonly string[], streamIds: readonly string[]) => Promise<RecordedRows>
+
+/** What one statement gives of a transaction, and of a stream that has nothing to do with it. */
+type Found = Partial<RecordedRow> & {
+  readonly transaction_id: string | null
+  readonly stream_id: string | null
+  readonly stream_version: number
+  readonly stream_hash: Buffer
+}
 
 export function createRowsOf(pool: Pool): RowsOf {
   const read = gathering(
-    async (ids: readonly string[]) => {
-      const { rows } = await pool.query<RecordedRow & Pick<Row<'transactions'>, 'transaction_id'>>({
+    async (callers: readonly { readonly ids: readonly string[]; readonly streams: readonly string[] }[]) => {
+      const [ids, streams] = [callers.flatMap((one) => one.ids), callers.flatMap((one) => one.streams)]
+      const { rows } = await pool.query<Found>({
         name: 'recorded_rows',
-        text: `SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions WHERE transaction_id = ANY($1)`,
-        values: [ids],
+        // LATERAL with OFFSET: one index look-up for each, whatever the statistics say.
+        text: `SELECT t.*, e.* FROM unnest($1::text[], $2::text[]) AS wanted(transaction_id, stream_id)
+                 LEFT JOIN LATERAL (SELECT transaction_id, version, ${COLUMNS.join(', ')} FROM transactions
+                   WHERE transaction_id = wanted.transaction_id OFFSET 0) AS t ON true
+                 LEFT JOIN LATERAL (SELECT stream_id, stream_version, hash AS stream_hash FROM ${EVENTS} AS events
+                   WHERE stream_id = wanted.stream_id ORDER BY stream_version DESC LIMIT 1) AS e ON true`,
+        values: [ids, [...new Set(streams)]],
       })
-      const found = new Map(rows.map((row) => [row.transaction_id, row]))
-      return ids.map((id) => found.get(id))
+      const found = {
+        rows: new Map(rows.map((row) => [row.transaction_id ?? '', row as RecordedRow])),
+        newest: new Map(
+          rows.flatMap(({ stream_id, stream_version, stream_hash }) =>
+            stream_id === null
+              ? []
+              : [[stream_id, { version: stream_version, hash: stream_hash.toString('hex') }] as const],
+          ),
+        ),
+      }
+      return callers.map(() => found)
     },
     { isShared: isConnectionFailure },
   )
-  return async (ids) =>
-    new Map((await read(ids)).flatMap((row) => (row === undefined ? [] : [[row.transaction_id, row] as const])))
+  return async (ids, streams) => (await read([{ ids, streams }]))[0] as RecordedRows
 }
 
 /**

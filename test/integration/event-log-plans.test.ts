@@ -142,7 +142,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   await blocks.quiet(TEST_CHAIN, 60_000)
   await hasInFlight(spy, TEST_CHAIN)
   await readLane(spy)
-  await createRowsOf(spy)(['tx00000001'])
+  await createRowsOf(spy)(['tx00000001'], ['policy-tenant_0-mainnet'])
   await log.loadMany(transactionAggregate, ['tx00000001'])
   await log.loadChecked(transactionAggregate, ['tx00000001'])
   await createFindUnfinishedLanes(spy, { quietMs: 60_000, sentMs: 60_000 })(1_000)

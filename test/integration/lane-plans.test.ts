@@ -73,7 +73,7 @@ async function pass(spy: Pool, own: typeof LANE): Promise<void> {
   await outside.assigned(own, 0, 5)
   await outside.overtaken(own)
   await createObservedBlock(spy)(own)
-  await createRowsOf(spy)(['s00000001', 's00000002'])
+  await createRowsOf(spy)(['s00000001', 's00000002'], ['policy-tenant_0-mainnet'])
   for (const step of ['sign', 'submit'] as const) await ownersOf(spy, step, [laneName(own)])
 }
 

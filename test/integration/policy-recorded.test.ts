@@ -5,7 +5,9 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { createRecordedPolicies, type InForceAt } from '../../src/policies/recorded-policies.ts'
+import { createRowsOf, type NewestEvent } from '../../src/transactions/check-recorded.ts'
 import { withLog } from '../support/log.ts'
+import { listing } from '../support/plans.ts'
 import { publishTo } from '../support/published-policy.ts'
 
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
@@ -85,4 +87,33 @@ t.test('an event that was edited, and a stream that went back, are not believed'
   await pool.query('DELETE FROM events WHERE stream_id = $1 AND stream_version > 2', [STREAM])
   t.match(await at(), /has not all versions of the policy that this process has read/)
   t.strictSame(await at(createRecordedPolicies(pool)), [1, 0], 'after a restart')
+})
+
+t.test('with the newest event of the stream, what is remembered is not read again', async (t) => {
+  const { log, pool } = await withLog(t)
+  const { spy, asked } = listing(pool)
+  const policies = createRecordedPolicies(spy)
+  const newest = async () => (await createRowsOf(pool)([], [STREAM])).newest.get(STREAM) ?? null
+  const at = async (newestOfPolicy: NewestEvent | null) => {
+    asked.length = 0
+    const [found] = await policies.inForceAt([{ ...OWNER, position: LAST, newestOfPolicy }])
+    return { versions: versions(found), reads: asked.length }
+  }
+  t.strictSame(await at(await newest()), { versions: [0, 0], reads: 0 }, 'no policy, nothing is read')
+  await publishTo(log, OWNER, policyOf(60))
+  const first = await newest()
+  t.strictSame((await at(first)).versions, [1, 0])
+  t.strictSame(await at(first), { versions: [1, 0], reads: 0 })
+  await publishTo(log, OWNER, policyOf(120))
+  const second = await newest()
+  const read = await at(second)
+  t.strictSame(read.versions, [2, 0])
+  t.ok(read.reads > 0)
+  t.strictSame(await at(second), { versions: [2, 0], reads: 0 })
+  for (const gone of [first, null, { version: second?.version ?? 0, hash: first?.hash ?? '' }])
+    t.ok((await at(gone)).reads > 0, 'anything else is read')
+  await pool.query('ALTER TABLE events DISABLE TRIGGER USER')
+  await pool.query('DELETE FROM events WHERE stream_id = $1 AND stream_version > 2', [STREAM])
+  t.match((await at(await newest())).versions, /has not all versions of the policy that this process has read/)
+  t.match((await at(second)).versions, /has not all versions/, 'also when the one of before is named again')
 })

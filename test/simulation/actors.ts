@@ -160,6 +160,7 @@ function createSigner(world: World, ports: PortsOf) {
     }),
     swapsOf: () => undefined,
     policyProblems: async () => new Map(),
+    policyStreamOf: () => '',
   }
   const quote = async () => {
     const policy = { minTipWei: MIN_TIP_WEI, maxTipWei: FEE_CAP_WEI, maxFeePerGasWei: FEE_CAP_WEI }

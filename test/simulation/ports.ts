@@ -250,6 +250,9 @@ export function createRowsPort(ports: PortsOf): RowsOf {
   return (ids) =>
     caller(ports)('rows', () => {
       const rows = ids.flatMap((id) => store.transactions.get(id) ?? [])
-      return new Map(rows.map((row) => [row.transaction_id, row as unknown as RecordedRow]))
+      return {
+        rows: new Map(rows.map((row) => [row.transaction_id, row as unknown as RecordedRow])),
+        newest: new Map(),
+      }
     })
 }
