@@ -2,7 +2,6 @@
  * Creates and changes the webhooks of a tenant. A secret is in no event: what a request returns of it cannot be returned
  * again, so a repeated request returns the webhook without its secret.
  */
-import { NotFound } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
@@ -12,6 +11,7 @@ import { webhookAggregate } from './aggregate.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import {
   everSent,
+  loadWebhook,
   type Reader,
   requireReadable,
   requireSignatures,
@@ -76,8 +76,7 @@ export async function changeWebhook(
 ): Promise<void> {
   const { log } = ctx
   await log.commit(async () => {
-    const loaded = await log.load(webhookAggregate, webhookId)
-    if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+    const loaded = await loadWebhook(ctx, webhookId)
     const terms = await requireTerms(ctx, { ...termsOf(loaded.state), ...revision }, reader)
     if (terms.url !== loaded.state.url) requireReadable(ctx, everSent(loaded.state), reader)
     const now = log.now()
@@ -102,8 +101,7 @@ export function rotateSecret(
   return accept(
     metadata,
     async (append) => {
-      const loaded = await log.load(webhookAggregate, webhookId)
-      if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+      const loaded = await loadWebhook(ctx, webhookId)
       requireReadable(ctx, loaded.state, reader)
       const { secret, publicKey, plaintext } = createSecret(loaded.state.signatures)
       const secretId = newId('webhookSecret')

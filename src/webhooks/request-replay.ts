@@ -1,5 +1,5 @@
 /** Requests of the owner of a webhook to send something: a test, or events of the past again. The senders carry them out. */
-import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { parsePublicEventId, publicEventIdOf } from '../core/event-ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
@@ -11,7 +11,14 @@ import type { KnownWebhook } from './decider.ts'
 import type { Replay } from './events.ts'
 import { retryDelivery, sentByDelivery } from './read-deliveries.ts'
 import { countRunningReplays } from './read-replays.ts'
-import { everSent, type Reader, requireReadable, requireTypes, type WebhookContext } from './require-terms.ts'
+import {
+  everSent,
+  loadWebhook,
+  type Reader,
+  requireReadable,
+  requireTypes,
+  type WebhookContext,
+} from './require-terms.ts'
 
 /** The senders carry out all replays in turns, so that one webhook with thousands of them would slow those of others. */
 const MAX_RUNNING = 10
@@ -79,8 +86,7 @@ export function requestReplay(
   return accept(
     metadata,
     async (append) => {
-      const loaded = await log.load(webhookAggregate, webhookId)
-      if (loaded.state.status === 'unknown') throw new NotFound('webhook')
+      const loaded = await loadWebhook(ctx, webhookId)
       await requireRange(ctx, reader, loaded.state, range)
       const sent = range.onlyFailed ? everSent(loaded.state) : loaded.state
       requireReadable(ctx, { ...sent, types: range.types ?? sent.types }, reader)

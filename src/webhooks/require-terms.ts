@@ -8,6 +8,8 @@ import { closest } from '../core/closest.ts'
 import { type ErrorItem, NotFound, PermissionDenied, ValidationFailed } from '../core/errors.ts'
 import { allows, type Guard, scopeOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
+import type { Loaded } from '../event-log/aggregate.ts'
+import { webhookAggregate } from './aggregate.ts'
 import type { KnownWebhook } from './decider.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import { createIsAllowedAddress } from './public-address.ts'
@@ -24,6 +26,13 @@ export type WebhookContext = Pick<
 > & {
   /** Every type of public events. */
   readonly delivered: readonly DeliveredType[]
+}
+
+/** @throws NotFound `webhook_not_found` */
+export async function loadWebhook({ log }: Pick<WebhookContext, 'log'>, id: string): Promise<Loaded<KnownWebhook>> {
+  const { state, ...loaded } = await log.load(webhookAggregate, id)
+  if (state.status === 'unknown') throw new NotFound('webhook')
+  return { ...loaded, state }
 }
 
 export function deliveredTypes(
