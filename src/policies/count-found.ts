@@ -4,7 +4,7 @@
  *
  * Invariant: each confirmed transfer counts once, however often this runs and in however many processes; it never gives anything back.
  */
-import type { RepeatedTask, TaskNeeds } from '../capability.ts'
+import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { recorded } from '../core/recorded.ts'
 import { LONGEST_WINDOW_SECONDS, type Reservation } from '../core/spend-limits.ts'
@@ -134,6 +134,6 @@ export const foundTask: RepeatedTask = {
   name: 'found-spends',
   intervalMs: () => INTERVAL_MS,
   failure: 'cannot count what wallets sent outside of the log; will retry',
-  build: ({ pool, log, past: source, findOutside, config: { chains } }: TaskNeeds) =>
+  build: ({ pool, log, past: source, findOutside, config: { chains } }) =>
     createCountFound({ pool, log, source, chains, findOutside }),
 }

@@ -8,7 +8,7 @@
  * behind the head that it began with.
  */
 import type { Pool } from 'pg'
-import type { RepeatedTask, TaskNeeds } from '../capability.ts'
+import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { LONGEST_WINDOW_SECONDS } from '../core/spend-limits.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
@@ -200,7 +200,7 @@ export const seedingTask: RepeatedTask = {
   intervalMs: () => INTERVAL_MS,
   failure: 'cannot add up what was spent before a policy was shadowed; will retry',
   build:
-    ({ pool, log, past: source, config: { chains } }: TaskNeeds) =>
+    ({ pool, log, past: source, config: { chains } }) =>
     (signal) =>
       seedCounters({ pool, log, source, chains }, signal),
 }

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { FenceLost, StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
-import { type RepeatOptions, repeatOnConflict } from '../event-log/commit-decisions.ts'
+import { repeatOnConflict } from '../event-log/commit-decisions.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -59,7 +59,7 @@ export async function reconcileLane(
     readonly lanes: Pick<LaneReads, 'waiting'>
     readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
     /** Passed in where time is simulated; by default a random time. */
-    readonly pauseOnConflict?: RepeatOptions['pause']
+    readonly pauseOnConflict?: (() => Promise<void>) | undefined
   },
   lane: Lane,
 ): Promise<ReconciledLane> {
