@@ -105,7 +105,11 @@ export async function hasOpened({ pool, source, chains }: PastContext, owner: Lo
 
 type Wanted = { readonly until: SubscriptionPosition; readonly types: readonly string[] }
 
-async function* readTypes(pool: Context['pool'], owner: LogOwner, wanted: Wanted): AsyncGenerator<readonly DataEvent[]> {
+async function* readTypes(
+  pool: Context['pool'],
+  owner: LogOwner,
+  wanted: Wanted,
+): AsyncGenerator<readonly DataEvent[]> {
   for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
     const { events, next } = await readTenantDataOfTypes(pool, owner, { ...wanted, after }, PAGE)
     yield events
