@@ -17,7 +17,7 @@ import { decide } from './decide.ts'
 import type { SpendFound } from './events.ts'
 import type { FindOutside, Outside } from './past.ts'
 import { type InForce, readInForce } from './policies-in-force.ts'
-import { CLOCKS_APART_MS, type PastPorts, readStanding } from './read-past.ts'
+import { CLOCKS_APART_MS, type PastContext, readStanding } from './read-past.ts'
 
 const INTERVAL_MS = 5_000
 const PAGE = 500
@@ -27,7 +27,7 @@ const LOOK_BACK_MS = 3_600_000
 const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const ACTOR = 'worker:dispatcher'
 
-type FoundContext = PastPorts & { readonly log: EventLog; readonly findOutside: FindOutside }
+type FoundContext = PastContext & { readonly log: EventLog; readonly findOutside: FindOutside }
 
 /** @returns how many were recorded */
 export function createCountFound(ctx: FoundContext): (signal: AbortSignal) => Promise<number> {
@@ -108,7 +108,7 @@ type Judging = Pick<SpendFound['data'], 'policy' | 'reservations'>
 
 /** Judges as whoever reads the event later: by what the log says of the tenant. */
 async function judgeFound(
-  ctx: PastPorts,
+  ctx: PastContext,
   owner: LogOwner,
   { active, shadow }: InForce,
 ): Promise<(id: string, data: SpendFound['data']) => Judging> {

@@ -4,10 +4,10 @@ import { textOf } from '../cli/option-values.ts'
 import { shown } from '../cli/printed.ts'
 import { type Replayed, replay } from '../event-log/replay.ts'
 import { readPlace } from './place.ts'
-import type { ReplayPorts } from './ports.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { count, describe, heldText, progressOf, rowsTable } from './show.ts'
 
-export function replayCommand(within: Within<ReplayPorts>): CliCommand {
+export function replayCommand(within: Within<ReplayContext>): CliCommand {
   return {
     name: 'replay',
     summary: 'compute all read models from the log; with --diff, compare them with the live tables',
@@ -27,7 +27,7 @@ export function replayCommand(within: Within<ReplayPorts>): CliCommand {
   }
 }
 
-async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+async function run({ pool, aggregates, clock }: ReplayContext, { options }: CliInput, io: CliIo): Promise<ExitCode> {
   const to = textOf(options.to)
   const streamId = textOf(options.stream)
   const diff = options.diff === true
