@@ -8,12 +8,17 @@
  * constructors (so errors), and functions outside the folders of the walk (`core`, `chain`, `http`, `jobs`, other
  * capabilities) do not count. How calls are followed stands in call-graph.mjs.
  *
+ * Of the factories that are named at most once, those that keep nothing between calls only bind arguments: each may be a
+ * plain function. factories.mjs says how they are told from those with a cache, a gathering, a timer or an instance: by a
+ * rule of thumb.
+ *
  *   node scripts/corridors.mjs [--files]     with --files, the words, factories and types too
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { callGraph, isFunction } from './call-graph.mjs'
+import { statelessFactories } from './factories.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -206,7 +211,14 @@ function printFactories(program, files) {
   for (const file of files) count(file)
   const once = [...uses].filter(([, times]) => times <= 1).map(([node]) => node)
   print('factories (create…, compose…, build…)', uses.size)
-  printAll('  of them named at most once outside tests', once, (node) => `${nameOf(node)}  ${pathOf(node)}`)
+  const shown = (/** @type {ts.Node} */ node) => `${nameOf(node)}  ${pathOf(node)}`
+  printAll('  of them named at most once outside tests', once, shown)
+  const keepsNothing = statelessFactories(
+    program,
+    (name) => name.startsWith(root) && /^(src|workers)\//.test(name.slice(root.length)),
+  )
+  const stateless = once.filter((node) => isFunction(node) && keepsNothing(node))
+  printAll('  of them that keep nothing between calls', stateless, shown)
 }
 
 /** @param {readonly ts.SourceFile[]} files */

@@ -16,7 +16,6 @@ import type { ALL_SCOPES } from './core/scopes.ts'
 import type { IdKind, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
-import type { EventLog } from './event-log/log.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
 import type { Reading } from './http/metrics.ts'
 import type { Routes } from './http/request.ts'
@@ -31,27 +30,25 @@ import type { EffectRule } from './transactions/effect-rules.ts'
 import type { OpeningRule } from './transactions/opening-rules.ts'
 import type { SigningWalletOf } from './wallets/signing-wallet.ts'
 
-/** What jobs need of their process. */
-export type JobNeeds = { readonly pool: Pool; readonly log: EventLog }
-/** What jobs that sign need. The private key stays behind `signer`. */
-export type SigningNeeds = JobNeeds & {
-  readonly signer: Signer
-  readonly walletOf: SigningWalletOf
-  /** Why the policy of the log forbids what is to be signed. */
-  readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
-}
-
 export type JobHandling = {
   readonly queue: QueueName
   /** Jobs at once, in each process. */
   readonly concurrency: number
 } & (
-  | { readonly process: 'submitter'; readonly handle: (needs: JobNeeds) => JobHandler }
+  | { readonly process: 'submitter'; readonly handle: (needs: Pick<Context, 'pool' | 'log'>) => JobHandler }
   | {
       readonly process: 'signer'
       /** Jobs of the queue for mpc keys at once, where the declaration has one; by default as many. */
       readonly mpcConcurrency?: number
-      readonly handle: (needs: SigningNeeds) => JobHandler
+      readonly handle: (
+        /** The private key stays behind `signer`. */
+        needs: Pick<Context, 'pool' | 'log'> & {
+          readonly signer: Signer
+          readonly walletOf: SigningWalletOf
+          /** Why the policy of the log forbids what is to be signed. */
+          readonly problems: { readonly signature: SignatureProblem; readonly voucher: VoucherProblem }
+        },
+      ) => JobHandler
     }
 )
 
@@ -63,14 +60,14 @@ export type RepeatedTask = {
   /** The log message of a failed run, which does not end the series. */
   readonly failure: string
   /** Called once at the start. Null where the settings ask for no such task. */
-  readonly build: (needs: TaskNeeds) => ((signal: AbortSignal) => Promise<unknown>) | null
+  readonly build: (
+    needs: Pick<Context, 'pool' | 'log' | 'newId' | 'clock' | 'config' | 'metrics'> & {
+      /** What the events of all capabilities say to policies. */
+      readonly past: PastSource
+      readonly findOutside: FindOutside
+    },
+  ) => ((signal: AbortSignal) => Promise<unknown>) | null
 }
-export type TaskNeeds = JobNeeds &
-  Pick<Context, 'newId' | 'clock' | 'config' | 'metrics'> & {
-    /** What the events of all capabilities say to policies. */
-    readonly past: PastSource
-    readonly findOutside: FindOutside
-  }
 
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
@@ -257,7 +254,7 @@ export type Capability = {
   readonly tasks?: readonly RepeatedTask[]
   /** What counts towards quotas: statements that count items of the tenant `$1`, each using an index. */
   readonly usage?: Readonly<Partial<Record<CountedQuota, string>>>
-  readonly observe?: (needs: JobNeeds, chainId: number) => BlockObserver
+  readonly observe?: (needs: Pick<Context, 'pool' | 'log'>, chainId: number) => BlockObserver
   /** What its events say of the past, for policies that are tested on it. */
   readonly past?: PastWords
   /** What tenants are told of its events. Loaded by the processes that tell them. */

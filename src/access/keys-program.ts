@@ -20,7 +20,8 @@ import type { revokeApiKey } from './revoke-api-key.ts'
 const ACTOR = 'operator'
 const LIMIT = { byDefault: 100, most: 9_999 }
 
-export type KeysPorts = {
+/** What the commands of this program have. */
+export type KeysContext = {
   readonly issueApiKey: IssueApiKey
   readonly revokeApiKey: (keyId: string, context: Parameters<typeof revokeApiKey>[2]) => ReturnType<typeof revokeApiKey>
   readonly keys: Pick<ApiKeyRows, 'list'>
@@ -28,7 +29,7 @@ export type KeysPorts = {
   readonly clock: Clock
 }
 
-export function keysProgram(within: Within<KeysPorts>): CliProgram {
+export function keysProgram(within: Within<KeysContext>): CliProgram {
   return {
     name: 'keys',
     description: 'Issues, lists and revokes API keys.',
@@ -38,7 +39,7 @@ export function keysProgram(within: Within<KeysPorts>): CliProgram {
   }
 }
 
-function issueCommand(within: Within<KeysPorts>): CliCommand {
+function issueCommand(within: Within<KeysContext>): CliCommand {
   const granted = grantsOf([ALL_SCOPES], SCOPES)
   const named = SCOPES.filter((scope) => !granted.includes(scope))
   return {
@@ -68,7 +69,7 @@ function issueCommand(within: Within<KeysPorts>): CliCommand {
   }
 }
 
-function listCommand(within: Within<KeysPorts>): CliCommand {
+function listCommand(within: Within<KeysContext>): CliCommand {
   return {
     name: 'list',
     summary: 'list keys, newest first, without their secrets',
@@ -98,7 +99,7 @@ function listCommand(within: Within<KeysPorts>): CliCommand {
   }
 }
 
-function revokeCommand(within: Within<KeysPorts>): CliCommand {
+function revokeCommand(within: Within<KeysContext>): CliCommand {
   return {
     name: 'revoke',
     summary: 'revoke a key; requests with it are refused within a second',

@@ -6,26 +6,19 @@
 import { createHash } from 'node:crypto'
 import { toChecksumAddress } from '../chain/address.ts'
 import type { Block } from '../chain/blocks.ts'
+import type { Context } from '../context.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { ID_PREFIXES } from '../declarations.ts'
 import { type Change, change, type Loaded, notHeld } from '../event-log/aggregate.ts'
-import type { EventLog } from '../event-log/log.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
 import { observedTransferAggregate } from './aggregate.ts'
 import type { TransferCommand } from './decider.ts'
 import type { Direction, ObservedTransfer } from './events.ts'
 import type { TransferState } from './state.ts'
-import type { TransferReads } from './transfer-reads.ts'
+import { transfersAbove, transfersUpTo } from './transfer-reads.ts'
 import { type FoundTransfer, type OwnTransaction, type TouchedWallet, transfersIn } from './transfers-in.ts'
 import { noticesOf, type Price, valuationOf } from './valuation.ts'
-
-export type ObserveTransfersPorts = {
-  readonly log: Pick<EventLog, 'loadMany' | 'now'>
-  readonly reads: TransferReads
-  /** Prices that are recent enough to value with, by symbol. */
-  readonly pricesOf: (chainId: number) => Promise<ReadonlyMap<string, Price>>
-}
 
 export type NotifiedWallet = TouchedWallet & {
   readonly status: WalletStatus
@@ -46,7 +39,16 @@ type Walked = {
 }
 
 /** Changes for the transfers to and from the touched wallets. A transfer that is recorded already changes nothing. */
-export async function observeTransfers(ports: ObserveTransfersPorts, walked: Walked): Promise<Change[]> {
+export async function observeTransfers(
+  {
+    log,
+    pricesOf,
+  }: Pick<Context, 'log'> & {
+    /** Prices that are recent enough to value with, by symbol. */
+    readonly pricesOf: (chainId: number) => Promise<ReadonlyMap<string, Price>>
+  },
+  walked: Walked,
+): Promise<Change[]> {
   const { chain, blocks, touched, own } = walked
   const found = new Map(
     transfersIn(blocks, touched, own).map((transfer) => [nameOf(chain.chainId, transfer), transfer]),
@@ -54,10 +56,10 @@ export async function observeTransfers(ports: ObserveTransfersPorts, walked: Wal
   if (found.size === 0) return []
   const isPriced = [...found.values()].some(({ wallet }) => wallet.isPriced)
   const [loaded, prices] = await Promise.all([
-    ports.log.loadMany(observedTransferAggregate, [...found.keys()]),
-    isPriced ? ports.pricesOf(chain.chainId) : new Map<string, Price>(),
+    log.loadMany(observedTransferAggregate, [...found.keys()]),
+    isPriced ? pricesOf(chain.chainId) : new Map<string, Price>(),
   ])
-  const now = ports.log.now()
+  const now = log.now()
   return notHeld(loaded).flatMap((item) => {
     const transfer = found.get(item.id)
     if (transfer === undefined) return []
@@ -67,29 +69,25 @@ export async function observeTransfers(ports: ObserveTransfersPorts, walked: Wal
 
 /** Changes for the transfers in blocks that left the chain. @param ancestor number of the newest block that still is */
 export async function unwindTransfers(
-  { log, reads }: ObserveTransfersPorts,
+  { pool, log }: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   ancestor: number,
 ): Promise<Change[]> {
-  return changeEach(log, await reads.inBlocksAbove(chainId, ancestor), { type: 'OrphanTransfer', now: log.now() })
+  return changeEach(log, await transfersAbove(pool, chainId, ancestor), { type: 'OrphanTransfer', now: log.now() })
 }
 
 /** Changes for the transfers that have enough confirmations now. @param head number of the newest processed block */
 export async function confirmTransfers(
-  { log, reads }: ObserveTransfersPorts,
+  { pool, log }: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   head: number,
   requiredConfirmations: number,
 ): Promise<Change[]> {
-  const ids = await reads.detectedUpTo(chainId, head - requiredConfirmations + 1)
+  const ids = await transfersUpTo(pool, chainId, head - requiredConfirmations + 1)
   return changeEach(log, ids, { type: 'ConfirmTransfer', head, requiredConfirmations, now: log.now() })
 }
 
-async function changeEach(
-  log: ObserveTransfersPorts['log'],
-  ids: readonly string[],
-  command: TransferCommand,
-): Promise<Change[]> {
+async function changeEach(log: Context['log'], ids: readonly string[], command: TransferCommand): Promise<Change[]> {
   const loaded = await log.loadMany(observedTransferAggregate, ids)
   return notHeld(loaded).flatMap((item) => changeOf(item, command) ?? [])
 }

@@ -5,73 +5,71 @@
 import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { Change } from '../event-log/aggregate.ts'
-import type { BalanceChainOf } from './chain.ts'
+import type { BalanceContext } from './balance-context.ts'
 import { changesOfReadings } from './changes-of-readings.ts'
 import type { HolderReads } from './holder-reads.ts'
-import type { LoadBalances } from './load-balances.ts'
-import { blockAt, type Holding, type ReadForRecord } from './read-holdings.ts'
+import { blockAt, type Holding } from './read-holdings.ts'
 import { touchedBy } from './touched.ts'
 
-export type ObserveBalancesPorts = {
+type ObserveContext = Pick<BalanceContext, 'load' | 'chainOf' | 'readForRecord'> & {
   readonly reads: HolderReads<Holding>
-  readonly load: LoadBalances
-  readonly chainOf: BalanceChainOf
-  readonly readForRecord: ReadForRecord
 }
 
 export type FollowedChain = ChainKey & { readonly chainId: number }
 
-export type BalanceObserver = {
-  /**
-   * Changes for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
-   *
-   * @param blocks consecutive, oldest first
-   * @param now ISO 8601 A token that cannot be read delays nothing: its balances are unchanged and read again later.
-   *
-   * @throws Unavailable when no node answers. The append of the changes may fail with StreamConflict: observe again
-   */
-  readonly observeBalances: (walked: {
+const ACTOR = 'chain-follower'
+
+/**
+ * Changes for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
+ *
+ * @param blocks consecutive, oldest first
+ * @param now ISO 8601 A token that cannot be read delays nothing: its balances are unchanged and read again later.
+ *
+ * @throws Unavailable when no node answers. The append of the changes may fail with StreamConflict: observe again
+ */
+export async function observeBalances(
+  { reads, load, chainOf, readForRecord }: ObserveContext,
+  walked: {
     readonly chain: FollowedChain
     readonly blocks: readonly Block[]
     readonly now: string
     /** The touched wallets, if the caller has looked them up already. */
     readonly touched?: Promise<readonly Holding[]>
-  }) => Promise<Change[]>
-  /** Changes for the balances observed above the newest block still on the chain, as of that block. */
-  readonly unwind: (reorg: {
+  },
+): Promise<Change[]> {
+  const { blocks, now } = walked
+  const [first, last] = [blocks[0], blocks.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const chain = chainOf(walked.chain.chainId)
+  const [touched, suspect] = await Promise.all([
+    walked.touched ?? reads.touched(chain, touchedBy(blocks)),
+    reads.suspect(chain, { lowest: first.number, highest: last.number }, blocks.map(hashOf)),
+  ])
+  const readings = await readForRecord(chain, withoutDoubles([...suspect, ...touched]), {
+    blockNumber: last.number,
+    blockHash: last.hash,
+  })
+  return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
+}
+
+/** Changes for the balances observed above the newest block still on the chain, as of that block. */
+export async function unwindBalances(
+  { reads, load, chainOf, readForRecord }: ObserveContext,
+  {
+    chain: { chainId },
+    ancestorNumber,
+    now,
+  }: {
     readonly chain: FollowedChain
     readonly ancestorNumber: number
     readonly now: string
-  }) => Promise<Change[]>
-}
-
-const ACTOR = 'chain-follower'
-
-export function createBalanceObserver({ reads, load, chainOf, readForRecord }: ObserveBalancesPorts): BalanceObserver {
-  return {
-    async observeBalances({ chain: { chainId }, blocks, now, touched: looked }) {
-      const [first, last] = [blocks[0], blocks.at(-1)]
-      if (first === undefined || last === undefined) return []
-      const chain = chainOf(chainId)
-      const [touched, suspect] = await Promise.all([
-        looked ?? reads.touched(chain, touchedBy(blocks)),
-        reads.suspect(chain, { lowest: first.number, highest: last.number }, blocks.map(hashOf)),
-      ])
-      const readings = await readForRecord(chain, withoutDoubles([...suspect, ...touched]), {
-        blockNumber: last.number,
-        blockHash: last.hash,
-      })
-      return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
-    },
-
-    async unwind({ chain: { chainId }, ancestorNumber, now }) {
-      const chain = chainOf(chainId)
-      const suspect = await reads.suspect(chain, { lowest: ancestorNumber + 1, highest: Number.MAX_SAFE_INTEGER }, [])
-      if (suspect.length === 0) return []
-      const readings = await readForRecord(chain, suspect, await blockAt(chain, ancestorNumber))
-      return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
-    },
-  }
+  },
+): Promise<Change[]> {
+  const chain = chainOf(chainId)
+  const suspect = await reads.suspect(chain, { lowest: ancestorNumber + 1, highest: Number.MAX_SAFE_INTEGER }, [])
+  if (suspect.length === 0) return []
+  const readings = await readForRecord(chain, suspect, await blockAt(chain, ancestorNumber))
+  return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
 }
 
 function hashOf({ hash }: Block): string {

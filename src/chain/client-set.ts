@@ -55,7 +55,7 @@ export type ChainClients = {
   readonly close: () => void
 }
 
-export type ChainClientsOptions = {
+export function createChainClients(options: {
   readonly chains: readonly ChainSettings[]
   /** For one HTTP exchange with one URL. */
   readonly timeoutMs: number
@@ -64,9 +64,7 @@ export type ChainClientsOptions = {
   readonly now: () => number
   readonly log: RpcLog
   readonly onExchange?: (chain: ChainSettings, observation: RpcObservation) => void
-}
-
-export function createChainClients(options: ChainClientsOptions): ChainClients {
+}): ChainClients {
   const all = options.chains.map((settings) => createChainClient(settings, options))
   const find = (key: ChainKey): ChainClient | undefined =>
     all.find(({ settings }) => settings.network === key.network && settings.environment === key.environment)
@@ -94,7 +92,7 @@ function rpcSetting(key: ChainKey): string {
   return `${key.network.toUpperCase()}${key.environment === 'testnet' ? '_TESTNET' : ''}_RPC_URLS`
 }
 
-function createChainClient(settings: ChainSettings, options: ChainClientsOptions): ChainClient {
+function createChainClient(settings: ChainSettings, options: Parameters<typeof createChainClients>[0]): ChainClient {
   const { now, timeoutMs, onExchange } = options
   const shared = {
     urls: settings.rpcUrls,

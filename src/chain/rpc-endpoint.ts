@@ -73,7 +73,27 @@ export type Endpoint = {
   readonly close: () => void
 }
 
-export type EndpointOptions = {
+type Unavailability = Extract<RpcFailure, { kind: 'unavailable' }>
+
+type State = {
+  verified: boolean
+  wrongUntil: number
+  verifying: Promise<boolean> | null
+  head: number | null
+  lagging: boolean
+  doubtedUntil: number
+  batchLimit: number
+}
+
+type Context = {
+  readonly options: Parameters<typeof createEndpoint>[0]
+  readonly host: string
+  readonly transport: HttpTransport
+  readonly circuit: Circuit
+  readonly state: State
+}
+
+export function createEndpoint(options: {
   readonly url: string
   readonly index: number
   readonly chainId: number
@@ -88,29 +108,7 @@ export type EndpointOptions = {
   readonly now: () => number
   readonly log: RpcLog
   readonly onExchange: (observation: RpcObservation) => void
-}
-
-type Unavailability = Extract<RpcFailure, { kind: 'unavailable' }>
-
-type State = {
-  verified: boolean
-  wrongUntil: number
-  verifying: Promise<boolean> | null
-  head: number | null
-  lagging: boolean
-  doubtedUntil: number
-  batchLimit: number
-}
-
-type Context = {
-  readonly options: EndpointOptions
-  readonly host: string
-  readonly transport: HttpTransport
-  readonly circuit: Circuit
-  readonly state: State
-}
-
-export function createEndpoint(options: EndpointOptions): Endpoint {
+}): Endpoint {
   const { url, timeoutMs, maxResponseBytes, now } = options
   const state: State = {
     verified: false,

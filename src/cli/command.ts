@@ -72,7 +72,12 @@ export type CliIo = {
   readonly note: (text: string) => void
   /** Standard output, for JSON that does not fit in a string. Wait for `drain` when a write returns false. */
   readonly stdout: Writable
-  readonly progress: (settings: ProgressSettings) => Progress
+  readonly progress: (settings: {
+    /** The plural name of what is counted: `events`. */
+    readonly unit: string
+    /** The number expected; `null` when it is not known. */
+    readonly total: number | null
+  }) => Progress
   /** Aligned columns without borders. Each cell is one line, without colours. */
   readonly table: (head: readonly string[], rows: readonly (readonly string[])[]) => string
   readonly paint: Paint
@@ -80,13 +85,6 @@ export type CliIo = {
 
 /** Colour functions. They do nothing when the output is not a terminal or colours are disabled. */
 export type Paint = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>
-
-export type ProgressSettings = {
-  /** The plural name of what is counted: `events`. */
-  readonly unit: string
-  /** The number expected; `null` when it is not known. */
-  readonly total: number | null
-}
 
 /** Progress of long work on standard error: a bar on a terminal, occasional lines in a log. */
 export type Progress = {

@@ -1,13 +1,13 @@
 /** Shows the progress of long work: a bar on a terminal, a line every few seconds in a log. */
 import type { WriteStream } from 'node:tty'
 import { Presets, SingleBar } from 'cli-progress'
-import type { Progress, ProgressSettings } from './command.ts'
+import type { CliIo, Progress } from './command.ts'
 
 /** Interval of the lines in a log. */
 const LINE_EVERY_MS = 5_000
 
 /** @param out stream of the progress, never the stream of the result */
-export function createProgress(out: WriteStream, { unit, total }: ProgressSettings): Progress {
+export function showProgress(out: WriteStream, { unit, total }: Parameters<CliIo['progress']>[0]): Progress {
   return out.isTTY ? bar(out, unit, total) : lines(out, unit, total)
 }
 

@@ -15,7 +15,7 @@ import {
 } from './command.ts'
 import { exitAfter } from './exit-after.ts'
 import { paintFor, printFailure, printJson, printLine, printText, streamOfJson } from './printed.ts'
-import { createProgress } from './progress.ts'
+import { showProgress } from './progress.ts'
 import { toTable } from './table.ts'
 
 const EXIT_CODES = `
@@ -160,7 +160,7 @@ function ioOf({ out, err, env }: CliSettings, json: boolean): CliIo {
     print: (value, text) => (json ? printJson(out, value) : printText(out, text)),
     note: (text) => printLine(err, text),
     stdout: streamOfJson(out),
-    progress: (shown) => createProgress(err, shown),
+    progress: (shown) => showProgress(err, shown),
     table: toTable,
     paint: paintFor(out.isTTY === true && !json && !env.NO_COLOR),
   }

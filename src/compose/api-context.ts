@@ -40,7 +40,7 @@ import { createWalletFacts } from '../wallets/wallet-facts.ts'
 import { PAST } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { assetOfOwner } from './policy-assets.ts'
-import { type PolicyParts, policyParts } from './policy-parts.ts'
+import { policyParts } from './policy-parts.ts'
 import { createRequireUsable } from './usable-networks.ts'
 
 /** Block times in milliseconds: used for estimates only. */
@@ -48,7 +48,7 @@ const BLOCK_MS = { ethereum: 12_000, polygon: 2_000, binance: 750 } as const
 const SANDBOX_BLOCK_MS = 1_000
 
 /** What capabilities are joined by, beside what their routes need. */
-export type ComposedApi = ApiContext & { readonly policies: PolicyParts }
+export type ComposedApi = ApiContext & { readonly policies: ReturnType<typeof policyParts> }
 
 export function createApiContext(kernel: Kernel): ComposedApi {
   const { config, log, logger, metrics, pool, wakeUps, newId, chainOf } = kernel
@@ -98,7 +98,11 @@ export function createApiContext(kernel: Kernel): ComposedApi {
   }
 }
 
-type SendingParts = Pick<
+/** What transactions need to know of assets, prices and chains. */
+function sendingParts(
+  kernel: Kernel,
+  books: AssetBooks,
+): Pick<
   SendContext,
   | 'resolveAsset'
   | 'quoteOf'
@@ -110,10 +114,7 @@ type SendingParts = Pick<
   | 'availableOf'
   | 'readSpent'
   | 'newestBlockMs'
->
-
-/** What transactions need to know of assets, prices and chains. */
-function sendingParts(kernel: Kernel, books: AssetBooks): SendingParts {
+> {
   const { config, pool, clock, chainOf } = kernel
   const requireUsable = createRequireUsable(kernel)
   const pricesOf = createCurrentPrices({ pool, clock })

@@ -30,45 +30,45 @@ const REPORTED_FAILURES = 5
 /** The least duration of the lease: while a dead leader still holds it, the next checkpoint waits, and nothing else. */
 const LEASE_MS = 15_000
 
-/** The parts of a process that signing the log uses. */
-type AuditParts = Pick<Kernel, 'pool' | 'clock' | 'logger'> & { readonly config: Pick<Config, 'audit'> }
-
 /** Opens the key, which is created on the first start of an installation, and the checkpoint file. */
-export async function composeTakeCheckpoint(kernel: AuditParts): Promise<TakeCheckpoint> {
-  const { pool, clock } = kernel
-  await finishAuditKeyRotation(kernel)
-  const growing = growingOf(kernel)
-  return createTakeCheckpoint({ pool, signer: await openSigner(kernel), file: fileOf(kernel), clock, growing })
+export async function composeTakeCheckpoint({
+  config: { audit },
+  pool,
+  clock,
+  logger,
+}: Pick<Kernel, 'pool' | 'clock' | 'logger'> & { readonly config: Pick<Config, 'audit'> }): Promise<TakeCheckpoint> {
+  await finishAuditKeyRotation(audit, pool)
+  const growing = growingOf(logger)
+  return createTakeCheckpoint({ pool, signer: await openSigner(audit, pool), file: fileOf(audit), clock, growing })
 }
 
 /** Completes a key rotation that was killed after its checkpoint. Returns whether there was one. */
-async function finishAuditKeyRotation(kernel: AuditParts): Promise<boolean> {
-  return finishKeyRotation(kernel.config.audit.keyFile, async (signer) => {
-    const notes = [...(await createCheckpointRows(kernel.pool).rotations()), ...(await fileOf(kernel).notes())]
+async function finishAuditKeyRotation(audit: Config['audit'], pool: Kernel['pool']): Promise<boolean> {
+  return finishKeyRotation(audit.keyFile, async (signer) => {
+    const notes = [...(await createCheckpointRows(pool).rotations()), ...(await fileOf(audit).notes())]
     return keyHistory(signer, notes).successor
   })
 }
 
 /** Hands the log over to a new key. @throws TreeDamaged when the log contradicts what was signed before: the key then stays */
 export async function rotateAuditKey(
-  kernel: AuditParts,
+  { config: { audit }, pool, clock, logger }: Parameters<typeof composeTakeCheckpoint>[0],
   onProgress: (leaves: number) => void,
 ): Promise<RotatedAuditKey> {
-  const { config, pool, clock } = kernel
-  if (await finishAuditKeyRotation(kernel)) {
-    return { checkpoint: null, from: null, to: await openSigner(kernel) }
+  if (await finishAuditKeyRotation(audit, pool)) {
+    return { checkpoint: null, from: null, to: await openSigner(audit, pool) }
   }
-  const from = await openSigner(kernel)
-  const to = await openNextKey(config.audit.keyFile, from)
-  const growing = growingOf(kernel)
-  const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(kernel), clock, growing })
+  const from = await openSigner(audit, pool)
+  const to = await openNextKey(audit.keyFile, from)
+  const growing = growingOf(logger)
+  const take = createTakeCheckpoint({ pool, signer: from, next: to, file: fileOf(audit), clock, growing })
   const checkpoint = await take(undefined, onProgress)
-  await finishAuditKeyRotation(kernel)
+  await finishAuditKeyRotation(audit, pool)
   return { checkpoint, from, to }
 }
 
 /** What is bad is logged once: the auditor goes on, and `stuck` reports it until an operator has set it aside. */
-function growingOf({ logger }: AuditParts): GrowTreeSettings {
+function growingOf(logger: Kernel['logger']): GrowTreeSettings {
   return {
     known: KNOWN_EVENTS,
     onBad: ({ place, streamId, streamVersion, problem }) =>
@@ -79,14 +79,14 @@ function growingOf({ logger }: AuditParts): GrowTreeSettings {
   }
 }
 
-function fileOf({ config }: AuditParts): CheckpointFile {
-  return createCheckpointFile(config.audit.checkpointFile)
+function fileOf(audit: Config['audit']): CheckpointFile {
+  return createCheckpointFile(audit.checkpointFile)
 }
 
-function openSigner(kernel: AuditParts): Promise<NoteSigner> {
-  const rows = createCheckpointRows(kernel.pool)
-  const wasUsed = async () => (await rows.newest()) !== null || (await fileOf(kernel).notes()).length > 0
-  return openAuditKey(kernel.config.audit, wasUsed)
+function openSigner(audit: Config['audit'], pool: Kernel['pool']): Promise<NoteSigner> {
+  const rows = createCheckpointRows(pool)
+  const wasUsed = async () => (await rows.newest()) !== null || (await fileOf(audit).notes()).length > 0
+  return openAuditKey(audit, wasUsed)
 }
 
 /** @param retryMs pause after an error */

@@ -3,26 +3,22 @@
  * The wallets of a block and the nonces that it uses are looked up once for all of them. Operators are told what reorgs undid,
  * after it is in the log: above all, outcomes that were reported to owners.
  */
-import {
-  confirmTransfers,
-  type ObserveTransfersPorts,
-  observeTransfers,
-  unwindTransfers,
-} from '../activity/observe-transfers.ts'
-import { createTransferReads } from '../activity/transfer-reads.ts'
+import { confirmTransfers, observeTransfers, unwindTransfers } from '../activity/observe-transfers.ts'
+import { blocksOfTransfers } from '../activity/transfer-reads.ts'
+import type { BalanceContext } from '../balances/balance-context.ts'
 import { createCurrentPrices } from '../balances/current-prices.ts'
 import { createHolderReads, type HolderReads } from '../balances/holder-reads.ts'
-import { createBalanceObserver, type ObserveBalancesPorts } from '../balances/observe-block.ts'
+import { observeBalances, unwindBalances } from '../balances/observe-block.ts'
 import { touchedBy } from '../balances/touched.ts'
 import type { BlockRef } from '../chain/blocks.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import type { FollowStep } from '../chain/follow.ts'
 import type { Change } from '../event-log/aggregate.ts'
-import type { BlockObserver, FollowPorts } from '../follower/follow-chain.ts'
+import type { BlockObserver, FollowContext } from '../follower/follow-chain.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { readUsedNonces, type UsedNonce } from '../transactions/block-reads.ts'
 import {
-  type ObservePorts,
+  type ObserveContext,
   observeTransactions,
   settleTransactions,
   unwindTransactions,
@@ -32,21 +28,21 @@ import { CAPABILITIES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { reportUnstorable } from './report-unstorable.ts'
 
-type Observers = Pick<FollowPorts, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onUnstorable'>
+type Observers = Pick<FollowContext, 'observers' | 'settle' | 'recordedBlocks' | 'onStep' | 'onUnstorable'>
 
 export function composeObservers(
   kernel: Pick<Kernel, 'pool' | 'log' | 'clock' | 'logger' | 'metrics'>,
   { settings }: Pick<ChainClient, 'settings'>,
-  balances: Omit<ObserveBalancesPorts, 'reads'>,
-  ports: ObservePorts,
+  balances: Pick<BalanceContext, 'load' | 'chainOf' | 'readForRecord'>,
+  transactions: ObserveContext,
 ): Observers {
   const { pool, log, clock, logger, metrics } = kernel
   const { chainId, network, confirmations } = settings
   const report = createReorgReport({ network, logger, metrics })
-  const transfers = { log, reads: createTransferReads(pool), pricesOf: createCurrentPrices({ pool, clock }) }
+  const transfers = { pool, log, pricesOf: createCurrentPrices({ pool, clock }) }
   const own: BlockObserver = observeOwn({
     settings,
-    ports,
+    transactions,
     transfers,
     balances: { reads: createHolderReads(pool), ...balances },
     report,
@@ -54,11 +50,13 @@ export function composeObservers(
   return {
     observers: [own, ...CAPABILITIES.flatMap(({ observe }) => observe?.({ pool, log }, chainId) ?? [])],
     settle: async (head) => [
-      ...(await settleTransactions(ports, chainId, head, confirmations)),
+      ...(await settleTransactions(transactions, chainId, head, confirmations)),
       ...(await confirmTransfers(transfers, chainId, head, confirmations)),
     ],
     recordedBlocks: async (upTo) =>
-      newestOf(await Promise.all([ports, transfers].map(({ reads }) => reads.recordedBlocks(chainId, upTo)))),
+      newestOf(
+        await Promise.all([transactions.reads.recordedBlocks(chainId, upTo), blocksOfTransfers(pool, chainId, upTo)]),
+      ),
     onStep: report.committed,
     onUnstorable: reportUnstorable(kernel),
   }
@@ -66,28 +64,27 @@ export function composeObservers(
 
 function observeOwn({
   settings,
-  ports,
+  transactions,
   transfers,
   balances,
   report,
 }: {
   readonly settings: ChainClient['settings']
-  readonly ports: ObservePorts
-  readonly transfers: ObserveTransfersPorts
-  readonly balances: Omit<ObserveBalancesPorts, 'reads'> & { readonly reads: HolderReads }
+  readonly transactions: ObserveContext
+  readonly transfers: Pick<Kernel, 'pool'> & Parameters<typeof observeTransfers>[0]
+  readonly balances: Pick<BalanceContext, 'load' | 'chainOf' | 'readForRecord'> & { readonly reads: HolderReads }
   readonly report: Pick<ReturnType<typeof createReorgReport>, 'unwound'>
 }): BlockObserver {
   const { chainId, network, environment } = settings
   const chain = { chainId, network, environment }
-  const { log } = ports
-  const balanceObserver = createBalanceObserver(balances)
+  const { log } = transactions
   return {
     async observe(blocks) {
-      const used = readUsedNonces(ports.reads, chainId, blocks)
+      const used = readUsedNonces(transactions.reads, chainId, blocks)
       const touched = balances.reads.touched(balances.chainOf(chainId), touchedBy(blocks))
       const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
-        observeTransactions(ports, chainId, blocks, used),
-        balanceObserver.observeBalances({ chain, blocks, now: log.now(), touched }),
+        observeTransactions(transactions, chainId, blocks, used),
+        observeBalances(balances, { chain, blocks, now: log.now(), touched }),
         Promise.all([touched, used]).then(([wallets, nonces]) =>
           observeTransfers(transfers, { chain, blocks, touched: wallets, own: sentBy(nonces) }),
         ),
@@ -96,8 +93,8 @@ function observeOwn({
     },
     async unwind(ancestor, head) {
       const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
-        unwindTransactions(ports, chainId, { ancestor, head }),
-        balanceObserver.unwind({ chain, ancestorNumber: ancestor, now: log.now() }),
+        unwindTransactions(transactions, chainId, { ancestor, head }),
+        unwindBalances(balances, { chain, ancestorNumber: ancestor, now: log.now() }),
         unwindTransfers(transfers, chainId, ancestor),
       ])
       report.unwound(ofTransactions)

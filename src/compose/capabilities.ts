@@ -5,7 +5,8 @@ import { assets } from '../assets/capability.ts'
 import { audit } from '../audit/capability.ts'
 import type { KnownEvents } from '../audit/chain/chain-check.ts'
 import { balances } from '../balances/capability.ts'
-import type { Capability, Gauge, JobNeeds, SigningNeeds } from '../capability.ts'
+import type { Capability, Gauge, JobHandling } from '../capability.ts'
+import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
 import { mpcQueue, OPENINGS, type Opening, TRANSACTION_TYPES } from '../declarations.ts'
@@ -131,7 +132,10 @@ export function addKernelGauges({ metrics, jobs, pool }: Kernel): void {
 }
 
 /** Does the jobs of capabilities that run in signers. */
-export function handleSigning(jobs: Pick<Jobs, 'process'>, needs: SigningNeeds): readonly JobWorker[] {
+export function handleSigning(
+  jobs: Pick<Jobs, 'process'>,
+  needs: Parameters<Extract<JobHandling, { process: 'signer' }>['handle']>[0],
+): readonly JobWorker[] {
   return HANDLED.flatMap((handling) => {
     if (handling.process !== 'signer') return []
     const { queue, concurrency, mpcConcurrency } = handling
@@ -143,7 +147,7 @@ export function handleSigning(jobs: Pick<Jobs, 'process'>, needs: SigningNeeds):
 }
 
 /** Does the jobs of capabilities that run in submitters. */
-export function handleSending(jobs: Pick<Jobs, 'process'>, needs: JobNeeds): readonly JobWorker[] {
+export function handleSending(jobs: Pick<Jobs, 'process'>, needs: Pick<Context, 'pool' | 'log'>): readonly JobWorker[] {
   return HANDLED.flatMap((handling) =>
     handling.process === 'submitter'
       ? [jobs.process(handling.queue, handling.handle(needs), { concurrency: handling.concurrency })]

@@ -22,8 +22,8 @@ import { createStallReport, createWalkedBlocks, type StallReport, type WalkedBlo
 import { followChain } from '../follower/follow-chain.ts'
 import { recoveredAddress } from '../keys/recovered-address.ts'
 import { createBlockReads, hasInFlight, pruneForeignNonces } from '../transactions/block-reads.ts'
-import type { ObservePorts } from '../transactions/observe-blocks.ts'
-import { createResolveNonces, type ResolveNonces, type ResolveNoncesPorts } from '../transactions/resolve-nonces.ts'
+import type { ObserveContext } from '../transactions/observe-blocks.ts'
+import { createResolveNonces, type ResolveNonces } from '../transactions/resolve-nonces.ts'
 import { composeObservers } from './block-observers.ts'
 import { EFFECT_RULES } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
@@ -93,14 +93,14 @@ async function followAndTend(
   const { settings, client, pace, stalls } = chain
   const { chainId, network } = settings
   const walked = createWalkedBlocks(pool)
-  const ports = observePorts(kernel)
+  const transactions = observing(kernel)
   const turns = createInTurn()
-  const inTurn: ResolveNoncesPorts['inTurn'] = (task) => turns('blocks', task)
+  const inTurn = <Result>(task: () => Promise<Result>) => turns('blocks', task)
   const stop = new AbortController()
   const both = AbortSignal.any([signal, stop.signal])
   const reconcile = createReconcile(balances)
   const walkedHash = walked.hash
-  const resolve = createResolveNonces({ ...ports, inTurn, client, settings, walkedHash, logger })
+  const resolve = createResolveNonces({ ...transactions, inTurn, client, settings, walkedHash, logger })
   const tend = (name: string, intervalMs: number, task: () => Promise<unknown>) =>
     repeat(task, {
       intervalMs,
@@ -120,7 +120,7 @@ async function followAndTend(
       pruneForeignNonces(pool, chainId, (await walked.cursor(chainId))?.number ?? 0),
     ),
   ]
-  const observing = composeObservers(kernel, chain, balances, ports)
+  const observers = composeObservers(kernel, chain, balances, transactions)
   const { pause: pauseBetween, stop: stopPausing } = createQuietPause(wakeUps, {
     intervalMs: settings.pollIntervalMs,
     quietIntervalMs: QUIET_POLL_MS,
@@ -128,7 +128,7 @@ async function followAndTend(
   })
   const walking = { recover: recoveredAddress, walked, inTurn, log, client, pace, settings, pauseBetween, stalls }
   try {
-    await followChain({ ...walking, ...observing }, lease, both)
+    await followChain({ ...walking, ...observers }, lease, both)
   } finally {
     stopPausing()
     stop.abort()
@@ -172,7 +172,7 @@ async function finalizedOf(
   return final === null ? null : Math.min(deep, final.number)
 }
 
-function observePorts({ pool, log, chainOf }: Kernel): ObservePorts {
+function observing({ pool, log, chainOf }: Kernel): ObserveContext {
   return {
     reads: createBlockReads(pool),
     log,

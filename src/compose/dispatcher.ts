@@ -4,8 +4,8 @@
  */
 
 import { findOutside } from '../activity/find-outside.ts'
-import type { TaskNeeds } from '../capability.ts'
-import { type LeadSettings, lead } from '../event-log/lead.ts'
+import type { RepeatedTask } from '../capability.ts'
+import { lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
 import { subscribe } from '../event-log/subscription.ts'
@@ -131,8 +131,12 @@ function forgetDoneJobs(kernel: Kernel, signal: AbortSignal): Promise<void> {
 }
 
 /** Each task has a leader of its own: a task that takes long delays no other. */
-function repeatTasks(kernel: Kernel, settings: Omit<LeadSettings, 'name'>): Promise<void>[] {
-  const needs: TaskNeeds = { ...kernel, past: PAST, findOutside: (...page) => findOutside(kernel, ...page) }
+function repeatTasks(kernel: Kernel, settings: Omit<Parameters<typeof lead>[0], 'name'>): Promise<void>[] {
+  const needs: Parameters<RepeatedTask['build']>[0] = {
+    ...kernel,
+    past: PAST,
+    findOutside: (...page) => findOutside(kernel, ...page),
+  }
   return TASKS.flatMap(({ name, intervalMs, failure, build }) => {
     const task = build(needs)
     if (task === null) return []

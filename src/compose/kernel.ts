@@ -12,7 +12,6 @@ import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
-import type { RecentSettings } from '../event-log/load-streams.ts'
 import { createEventLog } from '../event-log/log.ts'
 import { IDLE_IN_TRANSACTION_MS } from '../event-log/open-transactions.ts'
 import { createWakeUps } from '../event-log/wake-ups.ts'
@@ -33,7 +32,7 @@ const IDLE_TIMEOUT_MS = 120_000
  * The follower writes a transaction twice, at its block and some blocks later: about 4 KB each. The API needs not read a
  * long stream for each change, such as that of a wallet whose label was changed thousands of times.
  */
-const RECENT_STREAMS: Readonly<Record<string, RecentSettings>> = {
+const RECENT_STREAMS: Readonly<Record<string, { readonly streams: number; readonly fromVersion: number }>> = {
   'chain-follower': { streams: 4_000, fromVersion: 1 },
   api: { streams: 1_000, fromVersion: 20 },
 }

@@ -7,17 +7,6 @@ import { applyDatabaseRoles } from './database-roles/apply-roles.ts'
 import { type DatabaseLogin, makeLogins } from './database-roles/logins.ts'
 import { limitIdleTransactions } from './limit-idle-transactions.ts'
 
-export type MigrateSettings = {
-  readonly databaseUrl: string
-  /** The directory of the SQL files. */
-  readonly directory: string
-  /** Whether the queues are in this database too. */
-  readonly queues: boolean
-  readonly logins: readonly DatabaseLogin[]
-  /** After pg_restore into another server there may be millions of ids to pass. */
-  readonly onIdsPassed?: OnPassed
-}
-
 /**
  * Must run as the owner of the tables. Afterwards the next append comes after every event of the log, also if the log was
  * restored into another server. A database that a newer program migrated keeps its schema and its roles.
@@ -25,8 +14,25 @@ export type MigrateSettings = {
  * @param pool of the same database
  * @throws Conflict `schema_too_new`; `roles_not_allowed`, `login_too_powerful`: the migrations stay applied then
  */
-export async function migrateDatabase(pool: Pool, settings: MigrateSettings): Promise<Migrated> {
-  const { databaseUrl, directory, queues, logins, onIdsPassed = () => undefined } = settings
+export async function migrateDatabase(
+  pool: Pool,
+  {
+    databaseUrl,
+    directory,
+    queues,
+    logins,
+    onIdsPassed = () => undefined,
+  }: {
+    readonly databaseUrl: string
+    /** The directory of the SQL files. */
+    readonly directory: string
+    /** Whether the queues are in this database too. */
+    readonly queues: boolean
+    readonly logins: readonly DatabaseLogin[]
+    /** After pg_restore into another server there may be millions of ids to pass. */
+    readonly onIdsPassed?: OnPassed
+  },
+): Promise<Migrated> {
   const migrated = await migrate(pool, directory)
   await passLoggedIds(pool, onIdsPassed)
   // The roles of this program lack privileges that the newer one needs.

@@ -9,8 +9,8 @@ import { readDatabaseFacts } from '../event-log/database-facts.ts'
 import { acceptReorg, countUndone, readRefused } from '../follower/finality.ts'
 import { acceptReorgCommand } from '../operator/accept-reorg-command.ts'
 import { operatorCommands } from '../operator/commands.ts'
-import type { OperatorPorts } from '../operator/ports.ts'
-import { type ReconcilePorts, reconcileCommand } from '../operator/reconcile-command.ts'
+import type { OperatorContext } from '../operator/operator-context.ts'
+import { reconcileCommand } from '../operator/reconcile-command.ts'
 import { findUnsound } from '../operator/stuck/find-unsound.ts'
 import { createCompareLane } from '../transactions/compare-lane.ts'
 import { judgeLookalike } from '../transactions/judge-lookalike.ts'
@@ -31,7 +31,23 @@ import { withKernel } from './run-command.ts'
 export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   return [
     ...operatorCommands((task) => withKernel(env, (kernel) => task(operatorPorts(kernel)), { reports: true })),
-    reconcileCommand((task) => withKernel(env, (kernel) => task(reconcilePorts(kernel)))),
+    reconcileCommand((task) =>
+      withKernel(env, (kernel) => {
+        const { log, leases, chainOf } = kernel
+        const ctx = comparing(kernel)
+        const judging: Parameters<typeof judgeLookalike>[0] = {
+          log,
+          clientOf: (chainId) => chainOf(chainId).client,
+          withLane: (lane, task) => withLane(leases, lane, task),
+        }
+        return task({
+          find: (only) => findUnminedLanes(kernel, only),
+          reconcile: (lane) => reconcileLane(ctx, lane),
+          judge: (...judged) => judgeLookalike(judging, ...judged),
+          chains: operatorChains(kernel),
+        })
+      }),
+    ),
     acceptReorgCommand((task) =>
       withKernel(env, (kernel) => {
         const { pool, log, chainOf } = kernel
@@ -53,9 +69,10 @@ export function composeOperator(env: NodeJS.ProcessEnv): readonly CliCommand[] {
   ]
 }
 
-function reconcilePorts(kernel: Kernel): ReconcilePorts {
-  const { config, pool, log, leases, chainOf } = kernel
-  const reconciling: Parameters<typeof reconcileLane>[0] = {
+/** What lanes are compared with, as a signer does it. */
+function comparing(kernel: Kernel): Parameters<typeof reconcileLane>[0] {
+  const { config, pool, log, leases } = kernel
+  return {
     leases,
     lanes: createLaneReads(pool),
     compareWith: async (told) =>
@@ -68,20 +85,9 @@ function reconcilePorts(kernel: Kernel): ReconcilePorts {
         ...told,
       }),
   }
-  const judging: Parameters<typeof judgeLookalike>[0] = {
-    log,
-    clientOf: (chainId) => chainOf(chainId).client,
-    withLane: (lane, task) => withLane(leases, lane, task),
-  }
-  return {
-    find: (only) => findUnminedLanes(kernel, only),
-    reconcile: (lane) => reconcileLane(reconciling, lane),
-    judge: (transactionId, verdict, hash) => judgeLookalike(judging, transactionId, verdict, hash),
-    chains: operatorChains(kernel),
-  }
 }
 
-function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
+function operatorChains({ chains }: Kernel): OperatorContext['chains'] {
   return chains.all.map(({ settings, agreed }) => ({
     settings,
     client: agreed,
@@ -91,7 +97,7 @@ function operatorChains({ chains }: Kernel): OperatorPorts['chains'] {
   }))
 }
 
-function operatorPorts(kernel: Kernel): OperatorPorts {
+function operatorPorts(kernel: Kernel): OperatorContext {
   const { config, pool, log, jobs, clock } = kernel
   const walletOf = createSigningWalletOf(composeRecordedWallets(kernel))
   const checkRecorded = composeCheckRecorded(kernel, walletOf, null, composeCheckRequests(kernel, { counts: true }))

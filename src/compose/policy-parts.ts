@@ -10,10 +10,10 @@ import { COLLECTIONS_AT } from '../nft/sql.ts'
 import type { CompiledPolicy } from '../policies/compile.ts'
 import type { RuleReservation } from '../policies/count-limit.ts'
 import type { Price } from '../policies/intent.ts'
-import { createJudge, type Judge, type ShadowVerdict } from '../policies/judge.ts'
+import { createJudge, type ShadowVerdict } from '../policies/judge.ts'
 import type { FactSources } from '../policies/judged-now.ts'
-import { createPoliciesInForce, type PoliciesInForce } from '../policies/policies-in-force.ts'
-import { createDenialReports, type DenialReports } from '../policies/report-denials.ts'
+import { createPoliciesInForce } from '../policies/policies-in-force.ts'
+import { createDenialReports } from '../policies/report-denials.ts'
 import { readSpent } from '../transactions/read-spent.ts'
 import { swapSpenders } from '../transactions/swap-target.ts'
 import { OWN_ADDRESSES, TAGS_OF_WALLETS } from '../wallets/sql.ts'
@@ -23,20 +23,13 @@ import type { Kernel } from './kernel.ts'
 const REMEMBER_MS = 1_000
 const MAX_REMEMBERED = 10_000
 
-export type PolicyParts = {
-  readonly inForce: PoliciesInForce
-  readonly judge: Judge
-  /** As if this were in force as a shadow, whatever is. */
-  readonly judgeBy: (policy: CompiledPolicy) => Judge
-  readonly denialReports: DenialReports
-}
-
-export function policyParts(kernel: Kernel, books: AssetBooks): PolicyParts {
+export function policyParts(kernel: Kernel, books: AssetBooks) {
   const { log, logger, metrics, pool } = kernel
   const inForce = createPoliciesInForce(pool)
   const tags = createTags(kernel)
   const facts = { ...factSources(kernel, books), tagsOf: tags.of }
   const judge = createJudge({ ...facts, inForce: inForce.of })
+  /** As if this were in force as a shadow, whatever is. */
   const judgeBy = (shadow: CompiledPolicy) =>
     createJudge({ ...facts, inForce: async () => ({ active: null, shadow, isSeeded: true }) })
   const denialReports = createDenialReports({

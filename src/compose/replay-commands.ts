@@ -7,22 +7,17 @@ import { checkpointsIn, openNotes, requireEvidence } from '../audit/verify/known
 import { BadInput, type CliCommand, type Within } from '../cli/command.ts'
 import { isMissing } from '../keys/private-files.ts'
 import { exportCommand } from '../replay/export-command.ts'
-import { importCommand } from '../replay/import-command.ts'
-import type { ReplayPorts, SignedEvidence } from '../replay/ports.ts'
+import { importCommand, type SignedEvidence } from '../replay/import-command.ts'
 import { rebuildCommand } from '../replay/rebuild-command.ts'
 import { replayCommand } from '../replay/replay-command.ts'
+import type { ReplayContext } from '../replay/replay-context.ts'
 import { ALL_AGGREGATES } from './capabilities.ts'
 import { withKernel } from './run-command.ts'
 
 export function replayCommands(env: NodeJS.ProcessEnv): readonly CliCommand[] {
-  const within: Within<ReplayPorts> = (task) =>
+  const within: Within<ReplayContext> = (task) =>
     withKernel(env, ({ pool, clock }) => task({ pool, clock, aggregates: ALL_AGGREGATES }))
-  return [
-    replayCommand(within),
-    rebuildCommand(within),
-    exportCommand(within),
-    importCommand((task) => within((ports) => task({ ...ports, openEvidence }))),
-  ]
+  return [replayCommand(within), rebuildCommand(within), exportCommand(within), importCommand(within, openEvidence)]
 }
 
 async function openEvidence(checkpointFile: string, key: string): Promise<SignedEvidence> {

@@ -10,7 +10,7 @@ import { createHdSigner } from '../keys/hd.ts'
 import { signerByKind } from '../keys/signer-by-kind.ts'
 import { sealExport } from '../recovery/seal-export.ts'
 import type { WatchRestores } from '../restores/watch-restores.ts'
-import { type CompareLanePorts, createCompareLane } from '../transactions/compare-lane.ts'
+import { createCompareLane, type LaneReports } from '../transactions/compare-lane.ts'
 import { createEstimateGas } from '../transactions/estimate-gas.ts'
 import { createNeededGas } from '../transactions/gas-budget.ts'
 import { heldText } from '../transactions/held-cause.ts'
@@ -169,10 +169,7 @@ function laneContext(
 }
 
 /** The signer's logs and metrics. @param record called for what is held too */
-function tellingOfLanes(
-  { chainOf, logger, metrics }: Kernel,
-  record: CompareLanePorts['onHeld'],
-): Pick<CompareLanePorts, 'onHeld' | 'onRecovered'> {
+function tellingOfLanes({ chainOf, logger, metrics }: Kernel, record: LaneReports['onHeld']): LaneReports {
   const fields = (chainId: number, address: string) => ({ network: chainOf(chainId).settings.network, address })
   return {
     onHeld(lane, cause) {

@@ -107,7 +107,7 @@ export type Approval = { readonly group: string; readonly quorum: number; readon
 
 export type UnknownPrice = 'deny' | 'require_approval'
 
-type RuleParts = {
+export type Rule = {
   readonly id: string
   readonly description: string | null
   readonly match: Match
@@ -115,10 +115,7 @@ type RuleParts = {
   readonly onUnknownPrice: UnknownPrice
   /** Of `require_approval`, and of a rule that requires one without a price. */
   readonly approval?: Approval
-}
-
-export type Rule = RuleParts &
-  ({ readonly effect: Exclude<Effect, 'limit'> } | { readonly effect: 'limit'; readonly limit: RuleLimit })
+} & ({ readonly effect: Exclude<Effect, 'limit'> } | { readonly effect: 'limit'; readonly limit: RuleLimit })
 
 export type Policy = {
   /** What no rule allows or denies. */

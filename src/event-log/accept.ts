@@ -126,12 +126,6 @@ async function appendUnchanged<Made>(
   return appendPrepared(log, { id, commit: { changes: [recorded] }, made }, metadata)
 }
 
-export type AcceptChangePorts = {
-  readonly log: Pick<EventLog, 'load' | 'now'>
-  readonly accept: Accept
-  readonly newId: NewId
-}
-
 /**
  * Accepts each request for a change of a stream once. It has one effect: a used key changes nothing a second time, also when
  * the stream was changed again since.
@@ -142,7 +136,15 @@ export type AcceptChangePorts = {
  * @throws the refusals of the command; IdempotencyKeyReused; errors of the append
  */
 export function acceptChange<State, Command, Evt extends Event>(
-  { log, accept, newId }: AcceptChangePorts,
+  {
+    log,
+    accept,
+    newId,
+  }: {
+    readonly log: Pick<EventLog, 'load' | 'now'>
+    readonly accept: Accept
+    readonly newId: NewId
+  },
   aggregate: Aggregate<State, Command, Evt>,
   target: ChangeTarget,
   command: Command,

@@ -56,17 +56,10 @@ export type CommitDecisions = {
   ): Promise<readonly Change<State>[]>
 }
 
-export type RepeatOptions = {
-  /** Whether to repeat after this error; by default after StreamConflict. */
-  readonly isConflict?: ((error: unknown) => boolean) | undefined
-  /** Passed in where time is simulated; by default a random time of up to 40 ms. */
-  readonly pause?: (() => Promise<void>) | undefined
-}
-
 /** @param pause between two attempts; passed in where time is simulated */
 export function createCommit(
   append: (commit: Commit) => Promise<void>,
-  pause?: RepeatOptions['pause'],
+  pause?: (() => Promise<void>) | undefined,
 ): CommitDecisions {
   return <State>(
     decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
@@ -147,7 +140,15 @@ async function appendApart<State>(
  */
 export async function repeatOnConflict<T>(
   attempt: () => Promise<T>,
-  { isConflict = isStreamConflict, pause = pauseAtRandom }: RepeatOptions = {},
+  {
+    isConflict = isStreamConflict,
+    pause = pauseAtRandom,
+  }: {
+    /** Whether to repeat after this error; by default after StreamConflict. */
+    readonly isConflict?: ((error: unknown) => boolean) | undefined
+    /** Passed in where time is simulated; by default a random time of up to 40 ms. */
+    readonly pause?: (() => Promise<void>) | undefined
+  } = {},
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -67,7 +67,13 @@ export type Folded = {
   readonly heldStreams: number
 }
 
-export type FoldSettings = {
+export function createFold({
+  aggregates,
+  primaryKeys,
+  until,
+  setAside = NOTHING_SET_ASIDE,
+  hashes = false,
+}: {
   readonly aggregates: readonly AnyAggregate[]
   readonly primaryKeys: ReadonlyMap<string, readonly string[]>
   /** Each stream ends before its first event recorded after this time. */
@@ -75,15 +81,7 @@ export type FoldSettings = {
   readonly setAside?: SetAside
   /** Whether every event's hash is computed too. */
   readonly hashes?: boolean
-}
-
-export function createFold({
-  aggregates,
-  primaryKeys,
-  until,
-  setAside = NOTHING_SET_ASIDE,
-  hashes = false,
-}: FoldSettings): Fold {
+}): Fold {
   const byCategory = new Map(
     aggregates.map((aggregate) => [aggregate.category, aggregate as unknown as Aggregate<unknown, unknown, Event>]),
   )
@@ -134,7 +132,10 @@ type OpenStream = {
   readonly close: () => FoldedStream
 }
 
-type OpenSettings = Required<Pick<FoldSettings, 'primaryKeys' | 'setAside' | 'hashes'>> & {
+type OpenSettings = {
+  readonly primaryKeys: ReadonlyMap<string, readonly string[]>
+  readonly setAside: SetAside
+  readonly hashes: boolean
   readonly byCategory: ReadonlyMap<string, Aggregate<unknown, unknown, Event>>
   readonly onHeld: (held: HeldStream) => void
 }

@@ -32,16 +32,6 @@ export type ImportEvidence = {
   readonly judge: () => void
 }
 
-export type ImportSettings = {
-  /** Also check every stream's hash chain, not only the checksum of the file. */
-  readonly verify: boolean
-  /** Evidence that the log is checked against before anything is committed. */
-  readonly evidence?: ImportEvidence
-  /** The positions that one gap may leave out; the default is `MOST_LEFT_OUT`. */
-  readonly allowedGap?: number
-  readonly onProgress?: (events: number) => void
-}
-
 export type Imported = {
   readonly events: number
   readonly streams: number
@@ -60,7 +50,15 @@ export async function importLog(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
   lines: AsyncIterable<string>,
-  settings: ImportSettings,
+  settings: {
+    /** Also check every stream's hash chain, not only the checksum of the file. */
+    readonly verify: boolean
+    /** Evidence that the log is checked against before anything is committed. */
+    readonly evidence?: ImportEvidence
+    /** The positions that one gap may leave out; the default is `MOST_LEFT_OUT`. */
+    readonly allowedGap?: number
+    readonly onProgress?: (events: number) => void
+  },
 ): Promise<Imported> {
   return withSessions(pool, ['import', 'import-ids'], async (writer, other) => {
     await requireOwner(writer)
@@ -69,7 +67,9 @@ export async function importLog(
     const { events, carried, rowLines, newestId } = await insertLines(writer, lines, settings)
     await writer.query('ANALYZE events')
     const gaps = await judgeGaps(writer, { allowed: settings.allowedGap ?? MOST_LEFT_OUT, rowLines })
-    const built = await buildReadModels(writer, aggregates, settings).catch(refusedBy('The log contradicts itself'))
+    const built = await buildReadModels(writer, aggregates, settings.verify).catch(
+      refusedBy('The log contradicts itself'),
+    )
     await writer.query(
       `SELECT setval(pg_get_serial_sequence('events', 'position'), max(position)) FROM events HAVING max(position) IS NOT NULL`,
     )
@@ -117,7 +117,7 @@ type Inserted = Pick<Imported, 'events' | 'carried'> & {
 async function insertLines(
   writer: Client,
   lines: AsyncIterable<string>,
-  { onProgress, evidence }: ImportSettings,
+  { onProgress, evidence }: Pick<Parameters<typeof importLog>[3], 'onProgress' | 'evidence'>,
 ): Promise<Inserted> {
   const order = createOrder()
   let chunk: PlacedEvent[] = []
@@ -211,7 +211,7 @@ function createOrder() {
 async function buildReadModels(
   writer: Client,
   aggregates: readonly AnyAggregate[],
-  { verify }: ImportSettings,
+  verify: boolean,
 ): Promise<Pick<Imported, 'streams' | 'rows'>> {
   const live = await liveSchema(writer)
   const primaryKeys = await readPrimaryKeys(writer, live)

@@ -5,20 +5,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Lease, Leases } from './leases.ts'
 
-export type LeadSettings = {
-  readonly leases: Leases
-  readonly name: string
-  readonly leaseMs: number
-  readonly signal: AbortSignal
-  readonly onError: (error: unknown) => void
-}
-
 /** Tries for leadership three times per lease duration, so that a dead leader is replaced soon. */
 const RENEWALS_PER_LEASE = 3
 
 /** Runs until the signal aborts. `task` gets the lease, whose fence its appends must name, and its own abort signal. */
 export async function lead(
-  settings: LeadSettings,
+  settings: {
+    readonly leases: Leases
+    readonly name: string
+    readonly leaseMs: number
+    readonly signal: AbortSignal
+    readonly onError: (error: unknown) => void
+  },
   task: (lease: Lease, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const { leases, name, leaseMs, signal, onError } = settings

@@ -174,14 +174,15 @@ export type RecentStates = {
   readonly forget: (streamIds: readonly string[]) => void
 }
 
-export type RecentSettings = {
+export function createRecentStates({
+  streams,
+  fromVersion,
+}: {
   /** Cache size; the least recently used go first; 0 disables it. */
   readonly streams: number
   /** Shorter streams are not cached: reading them costs little. */
   readonly fromVersion: number
-}
-
-export function createRecentStates({ streams, fromVersion }: RecentSettings): RecentStates {
+}): RecentStates {
   if (streams === 0) return { of: () => undefined, remember: () => undefined, forget: () => undefined }
   const states = new LRUCache<string, Loaded<unknown>>({ max: streams })
   return {

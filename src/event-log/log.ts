@@ -10,7 +10,7 @@ import { BrokenChain } from './broken-chain.ts'
 import type { Commit } from './commit.ts'
 import { type CommitDecisions, createCommit } from './commit-decisions.ts'
 import { type AppendObserver, createGroupCommit } from './group-commit.ts'
-import { createLoadStreams, createRecentStates, type LoadStreams, type RecentSettings } from './load-streams.ts'
+import { createLoadStreams, createRecentStates, type LoadStreams } from './load-streams.ts'
 import { readNext, startOf } from './read-next.ts'
 import { EVENT_COLUMNS, type EventRow, STORED_TEXTS, toRecorded } from './rows.ts'
 import { readSetAside } from './set-aside.ts'
@@ -66,7 +66,7 @@ export type EventLog = LoadStreams & {
   readonly now: () => string
 }
 
-const NOT_CACHED: RecentSettings = { streams: 0, fromVersion: 1 }
+const NOT_CACHED = { streams: 0, fromVersion: 1 }
 
 export function createEventLog(settings: {
   readonly pool: Pool
@@ -78,7 +78,7 @@ export function createEventLog(settings: {
   /** Names of the work that these changes made: wake-ups tell them to those who do it. */
   readonly workOf?: (changes: readonly Change[]) => readonly string[]
   /** Which states are cached after an append: for processes that write the same streams again. None by default. */
-  readonly recentStreams?: RecentSettings
+  readonly recentStreams?: Parameters<typeof createRecentStates>[0]
   /** Every load recomputes hash chains: for signing processes, which must not act on an edited event. */
   readonly verifies?: boolean
   /** Called for each stream that is found held. Must not throw. */

@@ -30,13 +30,6 @@ const LOCK_TRIES = 100
 const LOCK_PAUSE_MS = 100
 const LOCK_NOT_AVAILABLE = '55P03'
 
-export type RebuildSettings = {
-  readonly tables: readonly ReadModel[]
-  readonly onProgress?: (events: number, total: number) => void
-  /** How often a lock on a table is tried; its readers continue between tries. */
-  readonly lockTries?: number
-}
-
 export type Rebuilt = {
   readonly events: number
   readonly streams: number
@@ -69,7 +62,12 @@ type Rebuilding = {
 export async function rebuild(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
-  settings: RebuildSettings,
+  settings: {
+    readonly tables: readonly ReadModel[]
+    readonly onProgress?: (events: number, total: number) => void
+    /** How often a lock on a table is tried; its readers continue between tries. */
+    readonly lockTries?: number
+  },
 ): Promise<Rebuilt> {
   return withSessions(pool, ['rebuild-reader', 'rebuild-writer'], async (reader, writer) => {
     await requireOwner(writer)
@@ -94,7 +92,7 @@ async function takeTurn(writer: Client): Promise<void> {
 
 async function rebuildBeside(
   ports: Pick<Rebuilding, 'reader' | 'writer' | 'live' | 'aggregates'>,
-  { tables, onProgress, lockTries = LOCK_TRIES }: RebuildSettings,
+  { tables, onProgress, lockTries = LOCK_TRIES }: Parameters<typeof rebuild>[2],
 ): Promise<Rebuilt> {
   const { reader, writer, live, aggregates } = ports
   const primaryKeys = await readPrimaryKeys(writer, live)

@@ -21,20 +21,6 @@ import { readSetAside } from './set-aside.ts'
 import { createShadow, nameIn, type Shadow } from './shadow.ts'
 import { liveSchema, quoted, readPrimaryKeys } from './table-shape.ts'
 
-export type ReplaySettings = {
-  readonly streamId?: string
-  /** Up to the event at this position in reading order, or up to what was recorded by this time. */
-  readonly to?: bigint | Date
-  /**
-   * Called with each difference between live and replayed. Only meaningful for the whole log, or for a stream as of
-   * now.
-   */
-  readonly onDifference?: (difference: Difference) => void
-  /** Default: all. */
-  readonly tables?: readonly ReadModel[]
-  readonly onProgress?: (events: number, total: number) => void
-}
-
 export type Replayed = {
   readonly events: number
   readonly streams: number
@@ -54,7 +40,7 @@ export type Replayed = {
 export async function replay(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
-  settings: ReplaySettings = {},
+  settings: Replaying['settings'] = {},
 ): Promise<Replayed> {
   return withSessions(pool, ['replay-reader', 'replay-shadow'], (reader, writer) =>
     replayBetween({ reader, writer, aggregates, settings }),
@@ -65,7 +51,7 @@ export async function replay(
 export async function compareLive(
   pool: Pool,
   aggregates: readonly AnyAggregate[],
-  settings: Pick<ReplaySettings, 'tables' | 'onProgress'> = {},
+  settings: Pick<Replaying['settings'], 'tables' | 'onProgress'> = {},
 ): Promise<Omit<Replayed, 'differences'> & { readonly differences: readonly Difference[] }> {
   const differences: Difference[] = []
   const replayed = await replay(pool, aggregates, { ...settings, onDifference: (found) => differences.push(found) })
@@ -76,7 +62,19 @@ type Replaying = {
   readonly reader: Client
   readonly writer: Client
   readonly aggregates: readonly AnyAggregate[]
-  readonly settings: ReplaySettings
+  readonly settings: {
+    readonly streamId?: string
+    /** Up to the event at this position in reading order, or up to what was recorded by this time. */
+    readonly to?: bigint | Date
+    /**
+     * Called with each difference between live and replayed. Only meaningful for the whole log, or for a stream as of
+     * now.
+     */
+    readonly onDifference?: (difference: Difference) => void
+    /** Default: all. */
+    readonly tables?: readonly ReadModel[]
+    readonly onProgress?: (events: number, total: number) => void
+  }
 }
 
 async function replayBetween({ reader, writer, aggregates, settings }: Replaying): Promise<Replayed> {

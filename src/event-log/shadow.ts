@@ -12,16 +12,6 @@ import { type KeyColumn, quoted } from './table-shape.ts'
 const CHUNK_CHARACTERS = 1_000_000
 const STAGE = 'stage_'
 
-export type ShadowSettings = {
-  /** The session that creates and writes the tables. */
-  readonly writer: Client
-  readonly live: string
-  /** `pg_temp` for tables that end with the session. */
-  readonly schema: string
-  readonly tables: readonly ReadModel[]
-  readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
-}
-
 export type Shadow = {
   /** Adds the rows of a stream: to the empty tables, or after `fill` to staging tables until `merge`. */
   readonly add: (stream: FoldedStream) => Promise<void>
@@ -34,7 +24,15 @@ export type Shadow = {
 }
 
 /** Creates the tables, empty and without indexes. */
-export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
+export async function createShadow(settings: {
+  /** The session that creates and writes the tables. */
+  readonly writer: Client
+  readonly live: string
+  /** `pg_temp` for tables that end with the session. */
+  readonly schema: string
+  readonly tables: readonly ReadModel[]
+  readonly primaryKeys: ReadonlyMap<string, readonly KeyColumn[]>
+}): Promise<Shadow> {
   const { writer, live, schema, tables } = settings
   await writer.query('SET synchronous_commit = off')
   for (const table of tables) {
@@ -65,7 +63,7 @@ export async function createShadow(settings: ShadowSettings): Promise<Shadow> {
 
 /** Buffers rows for the tables: one insert runs while the next rows collect. */
 function createChunks(
-  { writer, schema, tables }: ShadowSettings,
+  { writer, schema, tables }: Pick<Parameters<typeof createShadow>[0], 'writer' | 'schema' | 'tables'>,
   open: ReadonlySet<ReadModel>,
   isStaged: (table: ReadModel) => boolean,
 ) {
@@ -146,7 +144,10 @@ const MERGES: Readonly<Record<ReadModelKind, Merge>> = {
   ],
 }
 
-async function mergeStage({ writer, schema, primaryKeys }: ShadowSettings, table: ReadModel): Promise<void> {
+async function mergeStage(
+  { writer, schema, primaryKeys }: Pick<Parameters<typeof createShadow>[0], 'writer' | 'schema' | 'primaryKeys'>,
+  table: ReadModel,
+): Promise<void> {
   const key = primaryKeys.get(table)
   if (key === undefined) throw new Error(`the table ${table} has no primary key`)
   const stage = nameIn(schema, STAGE + table)

@@ -27,9 +27,7 @@ const RECONNECT = 'retry: 1000\n\n'
 export type StreamTimes = { readonly heartbeatMs: number; readonly stallMs: number }
 const STREAM_TIMES: StreamTimes = { heartbeatMs: HEARTBEAT_MS, stallMs: STALL_MS }
 
-export type StreamPorts = {
-  /** @param onNews to be called when there may be something new */
-  readonly openReader: (onNews: () => void) => Reader
+type Streaming = {
   readonly scopes: ReadonlySet<string>
   /** Asked at each heartbeat: false ends the stream. An error does not: without a database there are no new events. */
   readonly isKeyValid: () => Promise<boolean>
@@ -37,13 +35,6 @@ export type StreamPorts = {
   readonly draining: AbortSignal
   /** Called when the database does not answer. The stream stays, and tries again. */
   readonly onError: (error: unknown) => void
-  /** Called when the client does not read. */
-  readonly onStall: () => void
-  readonly times?: StreamTimes
-}
-
-type Streaming = {
-  readonly ports: StreamPorts
   readonly out: PacedOutput
   readonly reader: Reader
   readonly beat: NodeJS.Timeout
@@ -55,11 +46,22 @@ type Streaming = {
 }
 
 /** Ends when it is destroyed, the key is no longer valid, or the process shuts down. */
-export function eventStream(ports: StreamPorts): Readable {
-  const { draining, onStall, times = STREAM_TIMES } = ports
+export function eventStream({
+  openReader,
+  onStall,
+  times = STREAM_TIMES,
+  ...asked
+}: Pick<Streaming, 'scopes' | 'isKeyValid' | 'draining' | 'onError'> & {
+  /** @param onNews to be called when there may be something new */
+  readonly openReader: (onNews: () => void) => Reader
+  /** Called when the client does not read. */
+  readonly onStall: () => void
+  readonly times?: StreamTimes
+}): Readable {
+  const { draining } = asked
   const { heartbeatMs, stallMs } = times
   const closed = new AbortController()
-  const reader = ports.openReader(() => {
+  const reader = openReader(() => {
     streaming.mayHaveNews = true
     proceed(streaming)
   })
@@ -68,7 +70,16 @@ export function eventStream(ports: StreamPorts): Readable {
     streaming.isBeatDue = true
     proceed(streaming)
   }, heartbeatMs)
-  const streaming: Streaming = { ports, out, reader, beat, closed, isBusy: false, mayHaveNews: true, isBeatDue: false }
+  const streaming: Streaming = {
+    ...asked,
+    out,
+    reader,
+    beat,
+    closed,
+    isBusy: false,
+    mayHaveNews: true,
+    isBeatDue: false,
+  }
   const onOver = () => reconnect(streaming)
   const ends = [draining, reader.moved]
   // Each stream of the process listens.
@@ -104,23 +115,23 @@ function step(streaming: Streaming): void {
 }
 
 async function apart(streaming: Streaming, work: (streaming: Streaming) => Promise<void>): Promise<void> {
-  const { ports, out, reader } = streaming
+  const { draining, out, reader } = streaming
   streaming.isBusy = true
   await work(streaming).catch((error: Error) => out.stream.destroy(error))
   streaming.isBusy = false
-  if (ports.draining.aborted || reader.moved.aborted) reconnect(streaming)
+  if (draining.aborted || reader.moved.aborted) reconnect(streaming)
   else proceed(streaming)
 }
 
 async function readLog(streaming: Streaming): Promise<void> {
-  const { ports, reader, closed } = streaming
+  const { reader, closed } = streaming
   const owedMs = reader.owedMs()
   if (owedMs > 0) {
     streaming.mayHaveNews = true
     // Not at once all of it: heartbeats are due meanwhile.
     return pause(Math.min(owedMs, RETRY_MS), closed.signal)
   }
-  const events = await orNull(ports, () => reader.next(BATCH))
+  const events = await orNull(streaming, () => reader.next(BATCH))
   if (events === null) {
     streaming.mayHaveNews = true
     await pause(RETRY_MS, closed.signal)
@@ -129,8 +140,8 @@ async function readLog(streaming: Streaming): Promise<void> {
 
 /** A block without data is no event for the client, but moves its Last-Event-ID. */
 async function heartbeat(streaming: Streaming): Promise<void> {
-  const { ports, out, reader, beat, closed } = streaming
-  const isValid = await orNull(ports, ports.isKeyValid)
+  const { isKeyValid, out, reader, beat, closed } = streaming
+  const isValid = await orNull(streaming, isKeyValid)
   if (closed.signal.aborted) return
   if (isValid === false) return out.end(null)
   streaming.isBeatDue = false
@@ -140,9 +151,9 @@ async function heartbeat(streaming: Streaming): Promise<void> {
 }
 
 function writeEvents(streaming: Streaming, events: readonly FeedEvent[]): void {
-  const { ports, out, reader } = streaming
+  const { scopes, out, reader } = streaming
   streaming.mayHaveNews ||= !reader.isAtEnd()
-  if (events.length > 0) out.write(joinFrames(ports.scopes, events))
+  if (events.length > 0) out.write(joinFrames(scopes, events))
 }
 
 /** Unless something is awaited, which then does the same. */
@@ -151,7 +162,7 @@ function reconnect({ out, isBusy, closed }: Streaming): void {
 }
 
 /** Null while the database does not answer: the stream stays, and the heartbeats with it. */
-async function orNull<Value>({ onError }: StreamPorts, read: () => Promise<Value>): Promise<Value | null> {
+async function orNull<Value>({ onError }: Streaming, read: () => Promise<Value>): Promise<Value | null> {
   try {
     return await read()
   } catch (error) {

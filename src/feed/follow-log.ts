@@ -2,16 +2,14 @@
  * Reads the log once for all readers of a process, and adds what it renders to the ring. Invariant: the position of a
  * run moves only past events that are in the ring, for every channel that had begun.
  */
-import type { Pool } from 'pg'
-import type { Logger } from 'pino'
+import type { Context } from '../context.ts'
 import { pause } from '../event-log/lead.ts'
 import { type LoggedEvent, readLogEnd, readWholeLog } from '../event-log/read-logged.ts'
 import { pollMs, type SubscriptionPosition } from '../event-log/subscription.ts'
 import type { WakeUps } from '../event-log/wake-ups.ts'
-import type { Catalogue } from './catalogue.ts'
 import { endIdOf } from './cursor.ts'
 import { toFeedEvent } from './feed-event.ts'
-import type { Render } from './render.ts'
+import type { FeedContext, Render } from './render.ts'
 import type { Channel, Ring } from './ring.ts'
 
 const BATCH_SIZE = 1_000
@@ -19,21 +17,13 @@ const BATCH_SIZE = 1_000
 const MIN_INTERVAL_MS = 20
 const RETRY_MS = 1_000
 
-export type FollowPorts = {
-  readonly pool: Pool
-  readonly wakeUps: Pick<WakeUps, 'watch'>
-  readonly catalogue: Catalogue
-  readonly render: Render
-  readonly logger: Pick<Logger, 'warn'>
+/** From the first reader until there is none. */
+export type Run = {
   readonly ring: Ring
   /** Called after each read with its newest event; without one if nothing was left to read. */
   readonly onRead: (newest: LoggedEvent | undefined) => void
   /** Called when a read failed. It is tried again. */
   readonly onFailure: (error: unknown) => void
-}
-
-/** From the first reader until there is none. */
-export type Run = {
   readonly stop: AbortController
   /** Aborted when the database was restored to an earlier state. */
   moved: AbortController
@@ -41,16 +31,22 @@ export type Run = {
   isReading: boolean
 }
 
+/** What the log is followed with. */
+export type FollowContext = FeedContext & {
+  readonly wakeUps: Pick<WakeUps, 'watch'>
+  readonly logger: Pick<Context['logger'], 'warn'>
+}
+
 /** Follows the log until the run is stopped. Never throws. */
-export async function followLog(ports: FollowPorts, run: Run): Promise<void> {
+export async function followLog(ctx: FollowContext, run: Run): Promise<void> {
   const { signal } = run.stop
-  const watch = ports.wakeUps.watch()
+  const watch = ctx.wakeUps.watch()
   let readAt = performance.now()
   while (!signal.aborted) {
     const startedAt = performance.now()
-    const count = await readOnce(ports, run).catch((error: unknown) => {
-      ports.logger.warn({ err: error }, 'the feed cannot read the log')
-      if (!signal.aborted) ports.onFailure(error)
+    const count = await readOnce(ctx, run).catch((error: unknown) => {
+      ctx.logger.warn({ err: error }, 'the feed cannot read the log')
+      if (!signal.aborted) run.onFailure(error)
       return null
     })
     if (count === null) await pause(RETRY_MS, signal)
@@ -64,7 +60,7 @@ export async function followLog(ports: FollowPorts, run: Run): Promise<void> {
 }
 
 /** New channels begin where the run is; in the middle of a read, behind it. */
-export function beginChannels(ring: Ring, { place, isReading }: Run): void {
+export function beginChannels({ ring, place, isReading }: Run): void {
   if (place === null || isReading) return
   for (const channel of ring.channels()) {
     if (channel.from !== null) continue
@@ -74,24 +70,25 @@ export function beginChannels(ring: Ring, { place, isReading }: Run): void {
 }
 
 /** @returns the number of events that were read */
-async function readOnce(ports: FollowPorts, run: Run): Promise<number> {
+async function readOnce(ctx: FeedContext, run: Run): Promise<number> {
   if (run.place === null) {
-    const { epoch, place: position } = await readLogEnd(ports.pool)
+    const { epoch, place: position } = await readLogEnd(ctx.pool)
     run.place = { epoch, position }
   }
   if (run.stop.signal.aborted) return 0
-  beginChannels(ports.ring, run)
+  beginChannels(run)
   run.isReading = true
   try {
-    return await readNext(ports, run, run.place)
+    return await readNext(ctx, run, run.place)
   } finally {
     run.isReading = false
-    if (!run.stop.signal.aborted) beginChannels(ports.ring, run)
+    if (!run.stop.signal.aborted) beginChannels(run)
   }
 }
 
-async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['place']>): Promise<number> {
-  const { pool, ring, render, onRead } = ports
+async function readNext(ctx: FeedContext, run: Run, before: NonNullable<Run['place']>): Promise<number> {
+  const { pool, render, catalogue } = ctx
+  const { ring, onRead } = run
   const { epoch, events } = await readWholeLog(pool, before.position, BATCH_SIZE)
   if (run.stop.signal.aborted) return 0
   if (epoch !== before.epoch) {
@@ -109,7 +106,7 @@ async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['p
   const concerned = events.filter((event) => ring.channelOf(event)?.from != null)
   const rendered = await render(concerned)
   if (run.stop.signal.aborted) return 0
-  const changed = add(ports, concerned, rendered)
+  const changed = add(ring, catalogue, concerned, rendered)
   run.place = { epoch, position: last.place }
   // Readers take what there is while they are told.
   for (const channel of changed) tell(channel)
@@ -118,7 +115,8 @@ async function readNext(ports: FollowPorts, run: Run, before: NonNullable<Run['p
 }
 
 function add(
-  { ring, catalogue }: FollowPorts,
+  ring: Ring,
+  catalogue: FeedContext['catalogue'],
   logged: readonly LoggedEvent[],
   rendered: Awaited<ReturnType<Render>>,
 ): Set<Channel> {

@@ -48,16 +48,8 @@ export type Render = (
 /** What reading the feed needs. */
 export type FeedContext = Pick<Context, 'pool'> & { readonly catalogue: Catalogue; readonly render: Render }
 
-export type RenderPorts = {
-  readonly catalogue: Catalogue
-  readonly aggregates: readonly AnyAggregate[]
-  /** At most so many events of each range. */
-  readonly readRanges: (ranges: readonly StreamRange[], mostOfEach: number) => Promise<readonly RangeRow[]>
-  /** Called for an event whose public events are left out. Must not throw. */
-  readonly onUnreadable: (event: EventName, error: unknown) => void
-  /** For states of streams, in memory, estimated. */
-  readonly checkpointBytes?: number
-}
+/** At most so many events of each range. */
+type ReadRanges = (ranges: readonly StreamRange[], mostOfEach: number) => Promise<readonly RangeRow[]>
 
 /** More rounds would mean that the first event of a stream needs itself. */
 const MOST_ROUNDS = 4
@@ -75,7 +67,15 @@ export function createRender({
   readRanges,
   onUnreadable,
   checkpointBytes = CHECKPOINT_BYTES,
-}: RenderPorts): Render {
+}: {
+  readonly catalogue: Catalogue
+  readonly aggregates: readonly AnyAggregate[]
+  readonly readRanges: ReadRanges
+  /** Called for an event whose public events are left out. Must not throw. */
+  readonly onUnreadable: (event: EventName, error: unknown) => void
+  /** For states of streams, in memory, estimated. */
+  readonly checkpointBytes?: number
+}): Render {
   const schemas = new Map(aggregates.map((aggregate) => [aggregate.category, aggregate.schemas]))
   const folding = {
     foldOf: (streamId: string) => catalogue.foldOf(categoryOf(streamId)),
@@ -162,7 +162,7 @@ export function createRender({
 }
 
 async function readEarlier(
-  { readRanges, toEvent }: Pick<RenderPorts, 'readRanges'> & { readonly toEvent: (row: RangeRow) => Event | null },
+  { readRanges, toEvent }: { readonly readRanges: ReadRanges; readonly toEvent: (row: RangeRow) => Event | null },
   wanted: readonly string[],
   earlier: Earlier,
 ): Promise<void> {

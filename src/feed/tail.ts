@@ -4,7 +4,7 @@
  */
 import type { LogOwner } from '../event-log/read-logged.ts'
 import type { SubscriptionPosition } from '../event-log/subscription.ts'
-import { beginChannels, type FollowPorts, followLog, type Run } from './follow-log.ts'
+import { beginChannels, type FollowContext, followLog, type Run } from './follow-log.ts'
 import { type Channel, createRing } from './ring.ts'
 
 const RING_BYTES = 16 * 1_024 * 1_024
@@ -33,8 +33,8 @@ export type Tail = {
 export function createTail({
   clock,
   ringBytes = RING_BYTES,
-  ...ports
-}: Omit<FollowPorts, 'ring' | 'onRead' | 'onFailure'> & {
+  ...ctx
+}: FollowContext & {
   readonly clock: () => number
   readonly ringBytes?: number
 }): Tail {
@@ -50,19 +50,19 @@ export function createTail({
   }
 
   function start(): Run {
-    const run = { stop: new AbortController(), moved: new AbortController(), place: null, isReading: false }
-    noteRead(0)
-    void followLog(
-      {
-        ...ports,
-        ring,
-        onRead: (newest) => noteRead(newest === undefined ? 0 : clock() - Date.parse(newest.recordedAt)),
-        onFailure(error) {
-          failure = error instanceof Error ? error.message : String(error)
-        },
+    const run: Run = {
+      ring,
+      onRead: (newest) => noteRead(newest === undefined ? 0 : clock() - Date.parse(newest.recordedAt)),
+      onFailure(error) {
+        failure = error instanceof Error ? error.message : String(error)
       },
-      run,
-    )
+      stop: new AbortController(),
+      moved: new AbortController(),
+      place: null,
+      isReading: false,
+    }
+    noteRead(0)
+    void followLog(ctx, run)
     return run
   }
 
@@ -78,7 +78,7 @@ export function createTail({
       const run = current ?? start()
       current = run
       readers += 1
-      beginChannels(ring, run)
+      beginChannels(run)
       hasJoined = true
       let hasLeft = false
       return {

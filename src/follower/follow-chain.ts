@@ -10,6 +10,7 @@ import type { Block, BlockRef } from '../chain/blocks.ts'
 import { createFollower, type FollowStep, type Pace } from '../chain/follow.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { RecoverAddress } from '../chain/transaction-bytes.ts'
+import type { Context } from '../context.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
@@ -40,9 +41,9 @@ export type BlockObserver = {
   readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
 }
 
-export type FollowPorts = {
+/** What the leader of a chain follows it with. */
+export type FollowContext = Pick<Context, 'log'> & {
   readonly walked: WalkedBlocks
-  readonly log: EventLog
   readonly client: Nodes
   /** Finds who signed a transaction. */
   readonly recover: RecoverAddress
@@ -66,10 +67,10 @@ export type FollowPorts = {
 }
 
 /** Runs until the signal aborts. @throws when the node or the database stays unavailable: the leader starts it again */
-export async function followChain(ports: FollowPorts, lease: Lease, signal: AbortSignal): Promise<void> {
-  const { walked, client, recover, pace, settings, pauseBetween } = ports
+export async function followChain(ctx: FollowContext, lease: Lease, signal: AbortSignal): Promise<void> {
+  const { walked, client, recover, pace, settings, pauseBetween } = ctx
   const { chainId } = settings
-  const accepted = createReadAccepted(ports.log, settings)
+  const accepted = createReadAccepted(ctx.log, settings)
   const follower = createFollower({
     client,
     recover,
@@ -77,28 +78,28 @@ export async function followChain(ports: FollowPorts, lease: Lease, signal: Abor
     storedHashes: (from, to) => walked.hashes(chainId, from, to),
     acceptedGenesis: async () => (await accepted())?.genesis ?? null,
   })
-  let cursor = (await walked.cursor(chainId)) ?? (await begin(ports, lease))
-  const finality = createFinality({ ...ports, accepted })
+  let cursor = (await walked.cursor(chainId)) ?? (await begin(ctx, lease))
+  const finality = createFinality({ ...ctx, accepted })
   let settledAt: number | null = null
   let touchedAt = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const step = await finality.judged(await grounded(ports, await follower.nextStep(cursor)))
+    const step = await finality.judged(await grounded(ctx, await follower.nextStep(cursor)))
     if (step.type === 'advance' || step.type === 'reorg') {
       const final = await finality.at(step.type === 'reorg' ? step.to : cursor)
-      cursor = await ports.inTurn(() => take(ports, lease, { cursor, final }, step))
+      cursor = await ctx.inTurn(() => take(ctx, lease, { cursor, final }, step))
     } else if (performance.now() - touchedAt > TOUCH_INTERVAL_MS) {
       await walked.heard(chainId, step.type === 'waiting' ? null : step.head.number)
       touchedAt = performance.now()
     }
-    await ports.stalls.stepped(step)
-    if (settledAt !== cursor.number) await settleAll(ports, lease, cursor.number)
+    await ctx.stalls.stepped(step)
+    if (settledAt !== cursor.number) await settleAll(ctx, lease, cursor.number)
     settledAt = cursor.number
-    ports.onStep(step)
+    ctx.onStep(step)
     if (step.type !== 'advance' || cursor.number >= step.head.number) await pauseBetween(signal)
   }
 }
 
-async function begin({ log, client, settings }: FollowPorts, lease: Lease): Promise<Cursor> {
+async function begin({ log, client, settings }: FollowContext, lease: Lease): Promise<Cursor> {
   const blocks = await firstBlocks(client, settings, log.now())
   const start = blocks.at(-1)
   if (start === undefined) throw new Error('a chain has a block 0')
@@ -114,7 +115,10 @@ async function begin({ log, client, settings }: FollowPorts, lease: Lease): Prom
 /**
  * A reorg beyond the window reaches down to a recorded block that the nodes still have.
  */
-async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, step: FollowStep): Promise<FollowStep> {
+async function grounded(
+  { log, client, settings, recordedBlocks }: FollowContext,
+  step: FollowStep,
+): Promise<FollowStep> {
   if (step.type !== 'reorg' || !step.beyondWindow) return step
   const to = await findGround({ log, client: client.agreed, chain: settings, recordedBlocks }, step.to)
   return { ...step, to, depth: step.from.number - to.number }
@@ -122,12 +126,12 @@ async function grounded({ log, client, settings, recordedBlocks }: FollowPorts, 
 
 /** Commits the effects of a step; returns the cursor after it. */
 async function take(
-  ports: FollowPorts,
+  ctx: FollowContext,
   lease: Lease,
   { cursor, final }: { readonly cursor: Cursor; readonly final: BlockRef | null },
   step: Taken,
 ): Promise<Cursor> {
-  const { walked, log, settings } = ports
+  const { walked, log, settings } = ctx
   const { chainId } = settings
   switch (step.type) {
     case 'advance': {
@@ -136,10 +140,10 @@ async function take(
       const passed = crosses(cursor.number, last.number, ADVANCED_EVERY_BLOCKS)
       await log.commit(
         async () => {
-          const observed = await Promise.all(ports.observers.map(({ observe }) => observe(step.blocks)))
+          const observed = await Promise.all(ctx.observers.map(({ observe }) => observe(step.blocks)))
           const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
           return {
-            decisions: [...observed.flatMap((one) => one.changes), passed ? await decideFact(ports, fact) : null],
+            decisions: [...observed.flatMap((one) => one.changes), passed ? await decideFact(ctx, fact) : null],
             rows: [
               ...observed.flatMap((one) => one.rows ?? []),
               ...step.blocks.map((block) => blockRow(chainId, block)),
@@ -156,7 +160,7 @@ async function take(
       const { from, to, depth, beyondWindow } = step
       await log.commit(
         async () => {
-          const unwound = await Promise.all(ports.observers.map(({ unwind }) => unwind(to.number, from.number)))
+          const unwound = await Promise.all(ctx.observers.map(({ unwind }) => unwind(to.number, from.number)))
           const fact: ChainEvent = {
             type: 'ReorgDetected',
             data: { from: ref(from), ancestor: ref(to), depth, beyondWindow, detectedAt: log.now() },
@@ -164,7 +168,7 @@ async function take(
           // Beyond the window the block is not a kept one: its hash is added as the new start.
           const ground = beyondWindow ? [blockRow(chainId, { ...ref(to), parentHash: '', timestamp: 0 })] : []
           return {
-            decisions: [...unwound.flat(), await decideFact(ports, fact)],
+            decisions: [...unwound.flat(), await decideFact(ctx, fact)],
             rows: [...ground, cursorRow(chainId, { cursor: to, final, head: step.head.number }, log.now())],
           }
         },
@@ -176,7 +180,7 @@ async function take(
   }
 }
 
-async function decideFact({ log, settings }: FollowPorts, fact: ChainEvent): Promise<Change | null> {
+async function decideFact({ log, settings }: FollowContext, fact: ChainEvent): Promise<Change | null> {
   return change(chainAggregate, await loadChain(log, settings), fact, {
     metadata: { tenantId: 'system', actor: 'worker:chain-follower' },
     now: log.now(),
@@ -184,7 +188,7 @@ async function decideFact({ log, settings }: FollowPorts, fact: ChainEvent): Pro
 }
 
 /** Settles in rounds until nothing more has enough confirmations. */
-async function settleAll({ log, settle, onUnstorable }: FollowPorts, lease: Lease, head: number): Promise<void> {
+async function settleAll({ log, settle, onUnstorable }: FollowContext, lease: Lease, head: number): Promise<void> {
   for (;;) {
     const settled = await log.commit(() => settle(head), { fence: lease, onUnstorable })
     if (settled.length === 0) return

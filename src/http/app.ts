@@ -51,7 +51,12 @@ export type HttpSettings = {
   readonly connections: ConnectionLimits
 }
 
-export type AppParts = {
+/**
+ * The application, ready for `listen` or `inject`.
+ *
+ * @throws Error when a route breaks a rule of route-rules.ts
+ */
+export async function buildApp(parts: {
   readonly settings: HttpSettings
   readonly version: string
   readonly logger: Logger
@@ -68,14 +73,7 @@ export type AppParts = {
   /** As `performance.now()`. */
   readonly timer: Clock
   readonly newId: NewId
-}
-
-/**
- * The application, ready for `listen` or `inject`.
- *
- * @throws Error when a route breaks a rule of route-rules.ts
- */
-export async function buildApp(parts: AppParts): Promise<App> {
+}): Promise<App> {
   const { settings, metrics, readiness } = parts
   const app: App = Fastify(serverOptions(parts))
   const pathBook = createPathBook()
@@ -115,7 +113,11 @@ export async function buildApp(parts: AppParts): Promise<App> {
   return app
 }
 
-function serverOptions({ settings, logger, newId }: AppParts): FastifyHttpOptions<RawServerDefault> {
+function serverOptions({
+  settings,
+  logger,
+  newId,
+}: Pick<Parameters<typeof buildApp>[0], 'settings' | 'logger' | 'newId'>): FastifyHttpOptions<RawServerDefault> {
   return {
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),

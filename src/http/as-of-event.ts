@@ -24,8 +24,8 @@ export function addAsOfEvent(asOfEvent: AsOfEvent): (route: RouteOptions) => voi
 }
 
 function hasAsOfEvent({ schema }: RouteOptions): boolean {
-  type Parts = { readonly properties?: Readonly<Record<string, Parts>> }
-  const responses = schema?.response as { readonly 200?: Parts } | undefined
+  type Shape = { readonly properties?: Readonly<Record<string, Shape>> }
+  const responses = schema?.response as { readonly 200?: Shape } | undefined
   return responses?.[200]?.properties?.data?.properties?.as_of_event !== undefined
 }
 

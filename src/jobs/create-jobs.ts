@@ -13,7 +13,13 @@ import { redisWiring } from './redis.ts'
 import { createUnstick } from './unstick.ts'
 import { startWorker } from './worker.ts'
 
-export type JobsSettings = {
+/** PostgreSQL takes a lock for each job of a statement: far below its default of 64 per allowed connection. */
+const BULK_SIZE = 500
+/** An operator may retry all kept jobs, one by one. */
+const RETRY_DEADLINE_MS = 60_000
+
+/** Returns immediately, connects on first use and again after each outage. */
+export function createJobs(settings: {
   /** The database of the log; holds the queues unless `redisUrl` is set. */
   readonly databaseUrl: string
   /** `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://`. */
@@ -22,15 +28,7 @@ export type JobsSettings = {
   readonly graceMs: number
   readonly retries?: RetryPolicy
   readonly log: JobsLog
-}
-
-/** PostgreSQL takes a lock for each job of a statement: far below its default of 64 per allowed connection. */
-const BULK_SIZE = 500
-/** An operator may retry all kept jobs, one by one. */
-const RETRY_DEADLINE_MS = 60_000
-
-/** Returns immediately, connects on first use and again after each outage. */
-export function createJobs(settings: JobsSettings): Jobs {
+}): Jobs {
   const { databaseUrl, redisUrl, graceMs, log, retries = DEFAULT_RETRIES } = settings
   const onError = createErrorLog(log)
   const bull = redisUrl

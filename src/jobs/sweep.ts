@@ -15,7 +15,11 @@ export type SweepSource = {
 /** The result of a round: by source, the number of jobs, or null when the source or the queue failed. */
 export type SweepRound = Readonly<Record<string, number | null>>
 
-export type SweepSettings = {
+/** A second or two of work for the workers; the rest follows in the next round. */
+const DEFAULT_LIMIT = 1_000
+
+/** Runs rounds until the signal aborts, the first one immediately. A failing source does not stop the others. */
+export async function sweep(settings: {
   readonly sources: readonly SweepSource[]
   readonly jobs: Pick<Jobs, 'add'>
   /** From the end of a round to the start of the next. @param wasBusy whether the round found work */
@@ -26,13 +30,7 @@ export type SweepSettings = {
   readonly log: JobsLog
   /** Called with each round, for metrics. */
   readonly onRound?: (round: SweepRound) => void
-}
-
-/** A second or two of work for the workers; the rest follows in the next round. */
-const DEFAULT_LIMIT = 1_000
-
-/** Runs rounds until the signal aborts, the first one immediately. A failing source does not stop the others. */
-export async function sweep(settings: SweepSettings): Promise<void> {
+}): Promise<void> {
   const { sources, pauseBetween, signal, onRound } = settings
   while (!signal.aborted) {
     const round: Record<string, number | null> = {}
@@ -49,7 +47,7 @@ export async function sweep(settings: SweepSettings): Promise<void> {
 }
 
 async function sweepOne(
-  { jobs, limit = DEFAULT_LIMIT, log }: SweepSettings,
+  { jobs, limit = DEFAULT_LIMIT, log }: Pick<Parameters<typeof sweep>[0], 'jobs' | 'limit' | 'log'>,
   source: SweepSource,
 ): Promise<number | null> {
   try {

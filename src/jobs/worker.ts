@@ -13,7 +13,12 @@ import type { JobHandler, JobsLog, JobWorker } from './jobs.ts'
 import { pause } from './pause.ts'
 import { parseJobData } from './queues.ts'
 
-export type WorkerSettings = {
+/** Between tries to open a worker while the back end is down, so that it is found within a second. */
+const REOPEN: RetryPolicy = { attempts: Infinity, baseMs: 250, capMs: 1_000 }
+/** After the handlers only a few short statements remain; in an outage they would wait endlessly. */
+const DISCONNECT_MS = 1_000
+
+export function startWorker(settings: {
   readonly bull: Bull
   readonly queue: QueueName
   readonly handler: JobHandler
@@ -23,15 +28,8 @@ export type WorkerSettings = {
   readonly graceMs: number
   readonly log: JobsLog
   readonly onError: (error: unknown, fields: object) => void
-}
-
-/** Between tries to open a worker while the back end is down, so that it is found within a second. */
-const REOPEN: RetryPolicy = { attempts: Infinity, baseMs: 250, capMs: 1_000 }
-/** After the handlers only a few short statements remain; in an outage they would wait endlessly. */
-const DISCONNECT_MS = 1_000
-
-export function startWorker(settings: WorkerSettings): JobWorker {
-  const { queue, graceMs, log, onError } = settings
+}): JobWorker {
+  const { queue, handler, graceMs, log, onError } = settings
   const stopping = new AbortController()
   setMaxListeners(0, stopping.signal) // Each running handler may listen, and Node warns of more than ten.
   const running = new Set<Promise<void>>()
@@ -39,7 +37,7 @@ export function startWorker(settings: WorkerSettings): JobWorker {
 
   /** Runs the handler and maps its outcome to BullMQ's errors. */
   async function run(job: StoredJob): Promise<void> {
-    const work = handle(settings, job, stopping.signal)
+    const work = handle(handler, job, stopping.signal)
     running.add(work)
     try {
       await work
@@ -87,12 +85,18 @@ export function startWorker(settings: WorkerSettings): JobWorker {
   }
 }
 
-async function handle({ handler }: WorkerSettings, job: StoredJob, signal: AbortSignal): Promise<void> {
+async function handle(handler: JobHandler, job: StoredJob, signal: AbortSignal): Promise<void> {
   await handler(parseJobData(job.data), { id: job.deduplicationId ?? '', attempt: job.attemptsMade + 1, signal })
 }
 
 async function open(
-  { bull, queue, concurrency, retries, log }: WorkerSettings,
+  {
+    bull,
+    queue,
+    concurrency,
+    retries,
+    log,
+  }: Pick<Parameters<typeof startWorker>[0], 'bull' | 'queue' | 'concurrency' | 'retries' | 'log'>,
   run: (job: StoredJob) => Promise<void>,
 ) {
   const worker = await bull.openWorker(queue, run, { concurrency, retries })

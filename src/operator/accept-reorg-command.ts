@@ -7,7 +7,7 @@ import { Conflict } from '../core/errors.ts'
 import type { ChainKey } from '../core/networks.ts'
 import type { OperatorChain } from './chain-now.ts'
 import { findChain } from './lanes/lane-command.ts'
-import { tellingOutages } from './ports.ts'
+import { tellingOutages } from './operator-context.ts'
 import { bursar, chainName, count, duration } from './words.ts'
 
 type RefusedReorg = Refusal & { readonly reason: string; readonly sinceMs: number }

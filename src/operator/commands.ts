@@ -4,12 +4,12 @@ import { explainCommand } from './explain/explain-command.ts'
 import { laneCommand } from './lanes/lane-command.ts'
 import { lanesCommand } from './lanes/lanes-command.ts'
 import { networksCommand } from './networks-command.ts'
-import { type OperatorPorts, tellingOutages } from './ports.ts'
+import { type OperatorContext, tellingOutages } from './operator-context.ts'
 import { queuesCommand } from './queues-command.ts'
 import { stuckCommand } from './stuck/stuck-command.ts'
 import { webhooksCommand } from './webhooks-command.ts'
 
-export function operatorCommands(within: Within<OperatorPorts>): readonly CliCommand[] {
+export function operatorCommands(within: Within<OperatorContext>): readonly CliCommand[] {
   const commands = [
     stuckCommand,
     lanesCommand,

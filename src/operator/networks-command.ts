@@ -3,13 +3,13 @@ import { type ForkStatus, readFork } from '../chain/fork-watch.ts'
 import type { CliCommand, Within } from '../cli/command.ts'
 import { shown } from '../cli/printed.ts'
 import { type ChainNow, type OperatorChain, readChain } from './chain-now.ts'
-import type { OperatorPorts } from './ports.ts'
+import type { OperatorContext } from './operator-context.ts'
 
 const HEAD = ['network', 'chain', 'block', 'confirmations', 'fork', 'read from', 'next fork']
 
 type NetworkNow = { readonly chain: ChainNow; readonly status: ForkStatus | null }
 
-export function networksCommand(within: Within<OperatorPorts>): CliCommand {
+export function networksCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'networks',
     summary: 'the configured networks: newest block, and the fork whose gas rules they run',

@@ -3,12 +3,12 @@ import type { CliCommand, Within } from '../cli/command.ts'
 import { shown } from '../cli/printed.ts'
 import { QUEUE_NAMES } from '../declarations.ts'
 import type { FailedJob, OldestJob } from '../jobs/jobs.ts'
-import type { OperatorPorts } from './ports.ts'
+import type { OperatorContext } from './operator-context.ts'
 import { count, duration } from './words.ts'
 
 const FAILED_SHOWN = 3
 
-export function queuesCommand(within: Within<OperatorPorts>): CliCommand {
+export function queuesCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'queues',
     summary: 'the job queues: counts, the oldest job, failed jobs',

@@ -11,17 +11,17 @@ import type { ReconciledLane } from '../transactions/reconcile-lanes.ts'
 import type { OperatorChain } from './chain-now.ts'
 import { type NextStep, step } from './finding.ts'
 import { findChain } from './lanes/lane-command.ts'
-import { tellingOutages } from './ports.ts'
+import { tellingOutages } from './operator-context.ts'
 import { bursar, chainName, count } from './words.ts'
 
-export type ReconcilePorts = {
-  readonly chains: readonly OperatorChain[]
-  readonly find: (only: Lane | null) => Promise<readonly Lane[]>
-  readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
-  readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
-}
-
-export function reconcileCommand(within: Within<ReconcilePorts>): CliCommand {
+export function reconcileCommand(
+  within: Within<{
+    readonly chains: readonly OperatorChain[]
+    readonly find: (only: Lane | null) => Promise<readonly Lane[]>
+    readonly reconcile: (lane: Lane) => Promise<ReconciledLane>
+    readonly judge: (transactionId: string, verdict: Verdict, hash: string) => Promise<Judged>
+  }>,
+): CliCommand {
   return {
     name: 'reconcile',
     summary: 'compare lanes with their chains after a restore or failover, and record what was missing',
@@ -51,19 +51,19 @@ JSON: {"lanes": [{"network", "chain_id", "address", "outcome": compared, held, b
       { name: '[address]', description: 'of the wallet, in any case' },
     ],
     run: ({ arguments: [network, address], options }, io) =>
-      tellingOutages(within)(async (ports) => {
+      tellingOutages(within)(async ({ chains, find, reconcile, judge }) => {
         const choice = choiceOf(options)
-        if (choice !== null) return showJudged(await ports.judge(choice.id, choice.verdict, choice.hash), io)
+        if (choice !== null) return showJudged(await judge(choice.id, choice.verdict, choice.hash), io)
         if (network !== undefined && address === undefined)
           throw new BadInput('reconcile needs a network and an address, or neither for all lanes.')
         const only =
           network === undefined || address === undefined
             ? null
             : {
-                chainId: findChain(ports.chains, network).settings.chainId,
+                chainId: findChain(chains, network).settings.chainId,
                 address: parseAddress(address, 'address'),
               }
-        return show(ports.chains, await reconcileAll(ports, await ports.find(only), io), io)
+        return show(chains, await reconcileAll(reconcile, await find(only), io), io)
       }),
   }
 }
@@ -89,7 +89,7 @@ function showJudged(judged: Judged, io: CliIo): ExitCode {
 }
 
 async function reconcileAll(
-  { reconcile }: ReconcilePorts,
+  reconcile: (lane: Lane) => Promise<ReconciledLane>,
   lanes: readonly Lane[],
   io: CliIo,
 ): Promise<readonly ReconciledLane[]> {

@@ -6,7 +6,7 @@ import { findingJson } from './finding.ts'
 import { judgeReplays } from './judge-replays.ts'
 import { judgeWebhooks } from './judge-webhooks.ts'
 import { limitsOf } from './limits.ts'
-import type { OperatorPorts } from './ports.ts'
+import type { OperatorContext } from './operator-context.ts'
 import { WEBHOOK_SENDER } from './stuck/judge-readers.ts'
 import { liveOf } from './stuck/judge-service.ts'
 import { readProcesses } from './stuck/service-facts.ts'
@@ -16,7 +16,7 @@ import { duration } from './words.ts'
 const HEAD = ['webhook', 'tenant', 'environment', 'state', 'waiting', 'oldest', 'gaps', 'last success', 'url']
 const REPLAYS_HEAD = ['replay', 'webhook', 'state', 'queued', 'requested', 'last progress']
 
-export function webhooksCommand(within: Within<OperatorPorts>): CliCommand {
+export function webhooksCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'webhooks',
     summary: 'the webhooks of all tenants: state, what waits, failures',

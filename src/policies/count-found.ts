@@ -4,7 +4,7 @@
  *
  * Invariant: each confirmed transfer counts once, however often this runs and in however many processes; it never gives anything back.
  */
-import type { RepeatedTask, TaskNeeds } from '../capability.ts'
+import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { recorded } from '../core/recorded.ts'
 import { LONGEST_WINDOW_SECONDS, type Reservation } from '../core/spend-limits.ts'
@@ -17,7 +17,7 @@ import { decide } from './decide.ts'
 import type { SpendFound } from './events.ts'
 import type { FindOutside, Outside } from './past.ts'
 import { type InForce, readInForce } from './policies-in-force.ts'
-import { CLOCKS_APART_MS, type PastPorts, readStanding } from './read-past.ts'
+import { CLOCKS_APART_MS, type PastContext, readStanding } from './read-past.ts'
 
 const INTERVAL_MS = 5_000
 const PAGE = 500
@@ -27,7 +27,7 @@ const LOOK_BACK_MS = 3_600_000
 const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const ACTOR = 'worker:dispatcher'
 
-type FoundContext = PastPorts & { readonly log: EventLog; readonly findOutside: FindOutside }
+type FoundContext = PastContext & { readonly log: EventLog; readonly findOutside: FindOutside }
 
 /** @returns how many were recorded */
 export function createCountFound(ctx: FoundContext): (signal: AbortSignal) => Promise<number> {
@@ -108,7 +108,7 @@ type Judging = Pick<SpendFound['data'], 'policy' | 'reservations'>
 
 /** Judges as whoever reads the event later: by what the log says of the tenant. */
 async function judgeFound(
-  ctx: PastPorts,
+  ctx: PastContext,
   owner: LogOwner,
   { active, shadow }: InForce,
 ): Promise<(id: string, data: SpendFound['data']) => Judging> {
@@ -134,6 +134,6 @@ export const foundTask: RepeatedTask = {
   name: 'found-spends',
   intervalMs: () => INTERVAL_MS,
   failure: 'cannot count what wallets sent outside of the log; will retry',
-  build: ({ pool, log, past: source, findOutside, config: { chains } }: TaskNeeds) =>
+  build: ({ pool, log, past: source, findOutside, config: { chains } }) =>
     createCountFound({ pool, log, source, chains, findOutside }),
 }

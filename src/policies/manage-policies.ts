@@ -16,7 +16,7 @@ import type { KnownPolicies, PoliciesState, PolicyCommand, Source } from './deci
 import type { CountingBasis } from './events.ts'
 import { requirePublishable } from './lint.ts'
 import { locksOut, type Publisher } from './lock-out.ts'
-import { hasOpened, type PastPorts } from './read-past.ts'
+import { hasOpened, type PastContext } from './read-past.ts'
 import { type AssetOf, readSentPolicy } from './read-policy.ts'
 import type { SentPolicy } from './sent-policy.ts'
 
@@ -27,7 +27,7 @@ export type PolicyMaker = Owner & { readonly keyId: string }
 export type PolicyContext = Pick<Context, 'log' | 'pool' | 'clock' | 'newId'> & {
   readonly accept: Accept
   /** How the past of a tenant is read. */
-  readonly past: PastPorts
+  readonly past: PastContext
   /** An asset that the owner may name, by its id. */
   readonly assetOf: (owner: Owner, assetId: string) => ReturnType<AssetOf>
   /** Live API keys that may publish. */

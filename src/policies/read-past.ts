@@ -3,8 +3,8 @@
  * and outcome of it.
  */
 import { performance } from 'node:perf_hooks'
-import type { Pool } from 'pg'
 import type { ChainSettings } from '../chain/settings.ts'
+import type { Context } from '../context.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
 import {
   type DataEvent,
@@ -17,8 +17,8 @@ import {
 import { LOG_START, type SubscriptionPosition } from '../event-log/subscription.ts'
 import { createPast, type Past, type PastSource, type PastStep, pastTypes } from './past.ts'
 
-export type PastPorts = {
-  readonly pool: Pool
+/** What the past of a tenant is read with. */
+export type PastContext = Pick<Context, 'pool'> & {
   readonly source: PastSource
   readonly chains: readonly Pick<ChainSettings, 'chainId' | 'tokens' | 'swaps'>[]
 }
@@ -49,7 +49,7 @@ export type PastPage = { readonly steps: readonly PastStep[]; readonly read: num
 
 /** Ends at what the log had when it began. The next page is read while the caller works on one. */
 export async function* readPast(
-  { pool, source, chains }: PastPorts,
+  { pool, source, chains }: PastContext,
   owner: LogOwner,
   { fromMs, toMs, isGapless, isAnyPrice = false }: PastRange,
 ): AsyncGenerator<PastPage> {
@@ -86,7 +86,7 @@ export async function* readPast(
 }
 
 /** What stands now: wallets, tokens and collections. The requests of the log are not read. */
-export async function readStanding({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<Past> {
+export async function readStanding({ pool, source, chains }: PastContext, owner: LogOwner): Promise<Past> {
   const past = createPast(owner, { source, chains, isAnyPrice: true })
   const until = await findNewestPlace(pool, owner)
   for await (const events of readTypes(pool, owner, { until, types: Object.keys(source.standing) }))
@@ -95,7 +95,7 @@ export async function readStanding({ pool, source, chains }: PastPorts, owner: L
 }
 
 /** Whether the owner has ever asked for anything that policies judge: of all that is committed when it is called. */
-export async function hasOpened({ pool, source, chains }: PastPorts, owner: LogOwner): Promise<boolean> {
+export async function hasOpened({ pool, source, chains }: PastContext, owner: LogOwner): Promise<boolean> {
   const past = createPast(owner, { source, chains, isAnyPrice: true })
   const until = await findNewestPlace(pool, owner)
   for await (const events of readTypes(pool, owner, { until, types: pastTypes(source).dataOf }))
@@ -105,7 +105,11 @@ export async function hasOpened({ pool, source, chains }: PastPorts, owner: LogO
 
 type Wanted = { readonly until: SubscriptionPosition; readonly types: readonly string[] }
 
-async function* readTypes(pool: Pool, owner: LogOwner, wanted: Wanted): AsyncGenerator<readonly DataEvent[]> {
+async function* readTypes(
+  pool: Context['pool'],
+  owner: LogOwner,
+  wanted: Wanted,
+): AsyncGenerator<readonly DataEvent[]> {
   for (let after: SubscriptionPosition | null = LOG_START; after !== null; ) {
     const { events, next } = await readTenantDataOfTypes(pool, owner, { ...wanted, after }, PAGE)
     yield events

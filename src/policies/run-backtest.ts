@@ -7,7 +7,7 @@ import type { LogOwner } from '../event-log/read-logged.ts'
 import { type BacktestResult, createBacktest } from './backtest.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { PastStep } from './past.ts'
-import { type PastPorts, readPast } from './read-past.ts'
+import { type PastContext, readPast } from './read-past.ts'
 
 export type BacktestRange = {
   /** ms; `null` for all that the log has. */
@@ -31,7 +31,7 @@ export type BacktestRun = {
  *   ends the test by returning false
  */
 export async function runBacktest(
-  ports: PastPorts,
+  ports: PastContext,
   owner: LogOwner,
   policy: CompiledPolicy,
   { fromMs, toMs }: BacktestRange,

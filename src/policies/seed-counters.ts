@@ -8,7 +8,7 @@
  * behind the head that it began with.
  */
 import type { Pool } from 'pg'
-import type { RepeatedTask, TaskNeeds } from '../capability.ts'
+import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { LONGEST_WINDOW_SECONDS } from '../core/spend-limits.ts'
 import { change, type Loaded } from '../event-log/aggregate.ts'
@@ -22,7 +22,7 @@ import { decide } from './decide.ts'
 import type { CountersSeeded, SeededSum } from './events.ts'
 import type { PastStep } from './past.ts'
 import { readInForce } from './policies-in-force.ts'
-import { CLOCKS_APART_MS, type PastPorts, readPast } from './read-past.ts'
+import { CLOCKS_APART_MS, type PastContext, readPast } from './read-past.ts'
 
 const INTERVAL_MS = 5_000
 /** Sums of one event: about 150 KB. */
@@ -36,7 +36,7 @@ const OLDEST_MS = LONGEST_WINDOW_SECONDS * 1_000 + 2 * CLOCKS_APART_MS
 const TENANTS_AT_ONCE = 100
 const ACTOR = 'worker:dispatcher'
 
-type SeedContext = PastPorts & { readonly log: EventLog; readonly mostSums?: number }
+type SeedContext = PastContext & { readonly log: EventLog; readonly mostSums?: number }
 
 /** By counter, then by bucket. */
 type Sums = Map<string, Map<string, bigint>>
@@ -200,7 +200,7 @@ export const seedingTask: RepeatedTask = {
   intervalMs: () => INTERVAL_MS,
   failure: 'cannot add up what was spent before a policy was shadowed; will retry',
   build:
-    ({ pool, log, past: source, config: { chains } }: TaskNeeds) =>
+    ({ pool, log, past: source, config: { chains } }) =>
     (signal) =>
       seedCounters({ pool, log, source, chains }, signal),
 }

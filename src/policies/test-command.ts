@@ -9,12 +9,12 @@ import type { Owner } from '../core/tenants.ts'
 import type { BacktestResult, Tally } from './backtest.ts'
 import { compilePolicy } from './compile.ts'
 import { lintPolicy } from './lint.ts'
-import type { PastPorts } from './read-past.ts'
+import type { PastContext } from './read-past.ts'
 import { type BacktestRun, runBacktest } from './run-backtest.ts'
 import { shownBacktest } from './shown-backtest.ts'
 
 type PolicyTest = {
-  readonly past: PastPorts
+  readonly past: PastContext
   /** The policy in a file, with the assets that the tenant may name. @throws BadInput, ValidationFailed */
   readonly readFile: (path: string, owner: Owner) => Promise<Policy>
 }

@@ -8,10 +8,10 @@ import { shownText } from '../cli/printed.ts'
 import type { ExportFooter } from '../event-log/export-format.ts'
 import { type ExportSettings, exportLog } from '../event-log/export-log.ts'
 import { readPlace } from './place.ts'
-import type { ReplayPorts } from './ports.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { count, progressOf } from './show.ts'
 
-export function exportCommand(within: Within<ReplayPorts>): CliCommand {
+export function exportCommand(within: Within<ReplayContext>): CliCommand {
   return {
     name: 'export',
     summary: 'export the log as JSON Lines with its hashes',
@@ -35,7 +35,7 @@ export function exportCommand(within: Within<ReplayPorts>): CliCommand {
 
 type Write = (lines: string) => Promise<void>
 
-async function run({ pool, clock }: ReplayPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+async function run({ pool, clock }: ReplayContext, { options }: CliInput, io: CliIo): Promise<ExitCode> {
   const [from, to, tenant, out] = [options.from, options.to, options.tenant, options.out].map(textOf)
   const progress = progressOf(io, 'events')
   let total = 0

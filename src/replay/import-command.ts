@@ -4,12 +4,24 @@ import { access, constants } from 'node:fs/promises'
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
 import { linesOfExport } from '../event-log/export-lines.ts'
-import { type Imported, importLog } from '../event-log/import-log.ts'
+import { type ImportEvidence, type Imported, importLog } from '../event-log/import-log.ts'
 import { MOST_ALLOWED, MOST_LEFT_OUT, type PositionGaps } from '../event-log/position-gaps.ts'
-import type { ImportPorts, SignedEvidence } from './ports.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { count, progressOf, rowsTable } from './show.ts'
 
-export function importCommand(within: Within<ImportPorts>): CliCommand {
+/** Evidence for an import: checkpoints of the log, signed by a key that the operator vouches for. */
+export type SignedEvidence = ImportEvidence & {
+  /** The number of checkpoints, and of events that the newest covers. */
+  readonly checkpoints: number
+  readonly size: number
+  /** What the operator must know about the file; `null` for nothing. */
+  readonly remark: string | null
+}
+
+/** @throws BadInput for a missing file, and for one without a valid checkpoint; TreeDamaged for a checkpoint that the key did not sign */
+type OpenEvidence = (checkpointFile: string, key: string) => Promise<SignedEvidence>
+
+export function importCommand(within: Within<ReplayContext>, openEvidence: OpenEvidence): CliCommand {
   return {
     name: 'import',
     summary: 'import a full export into an empty database: the log and all read models',
@@ -32,15 +44,19 @@ export function importCommand(within: Within<ImportPorts>): CliCommand {
         description: `the most positions that two events may leave out between them, to ${MOST_ALLOWED}; the default is ${MOST_LEFT_OUT}`,
       },
     ],
-    run: (input, io) => within((ports) => run(ports, input, io)),
+    run: (input, io) => within((ctx) => run(ctx, openEvidence, input, io)),
   }
 }
 
-async function run(ports: ImportPorts, { arguments: [file = '-'], options }: CliInput, io: CliIo): Promise<ExitCode> {
-  const { pool, aggregates } = ports
+async function run(
+  { pool, aggregates }: ReplayContext,
+  openEvidence: OpenEvidence,
+  { arguments: [file = '-'], options }: CliInput,
+  io: CliIo,
+): Promise<ExitCode> {
   if (file !== '-') await requireReadable(file)
   const allowedGap = allowedGapOf(textOf(options.allowGaps))
-  const evidence = await evidenceOf(ports, textOf(options.checkpoints), textOf(options.key))
+  const evidence = await evidenceOf(openEvidence, textOf(options.checkpoints), textOf(options.key))
   const progress = progressOf(io, 'events')
   const settings = {
     // A signed root vouches for the hashes of events; only checking the chains shows that they match the contents.
@@ -76,7 +92,7 @@ async function run(ports: ImportPorts, { arguments: [file = '-'], options }: Cli
 }
 
 async function evidenceOf(
-  { openEvidence }: ImportPorts,
+  openEvidence: OpenEvidence,
   checkpoints: string | undefined,
   key: string | undefined,
 ): Promise<SignedEvidence | null> {

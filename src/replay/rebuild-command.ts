@@ -2,10 +2,10 @@
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { isReadModel, READ_MODEL_NAMES, type ReadModel, TABLES } from '../declarations.ts'
 import { rebuild } from '../event-log/rebuild.ts'
-import type { ReplayPorts } from './ports.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { count, heldText, progressOf, rowsTable } from './show.ts'
 
-export function rebuildCommand(within: Within<ReplayPorts>): CliCommand {
+export function rebuildCommand(within: Within<ReplayContext>): CliCommand {
   return {
     name: 'rebuild',
     summary: 'rebuild one or all read models from the log while the service runs',
@@ -36,7 +36,7 @@ function tablesOf({ arguments: [name], options }: CliInput): readonly ReadModel[
   throw new BadInput(`Unknown read model ${name}. Use one of: ${READ_MODEL_NAMES.join(', ')}.`)
 }
 
-async function run({ pool, aggregates }: ReplayPorts, tables: readonly ReadModel[], io: CliIo): Promise<ExitCode> {
+async function run({ pool, aggregates }: ReplayContext, tables: readonly ReadModel[], io: CliIo): Promise<ExitCode> {
   const progress = progressOf(io, 'events')
   const rebuilt = await rebuild(pool, aggregates, { tables, onProgress: progress.at }).finally(progress.end)
   const { events, streams, caughtUp, rows, longestSwapMs } = rebuilt

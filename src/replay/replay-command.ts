@@ -2,12 +2,12 @@
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
 import { textOf } from '../cli/option-values.ts'
 import { shown } from '../cli/printed.ts'
-import { type Replayed, type ReplaySettings, replay } from '../event-log/replay.ts'
+import { type Replayed, replay } from '../event-log/replay.ts'
 import { readPlace } from './place.ts'
-import type { ReplayPorts } from './ports.ts'
+import type { ReplayContext } from './replay-context.ts'
 import { count, describe, heldText, progressOf, rowsTable } from './show.ts'
 
-export function replayCommand(within: Within<ReplayPorts>): CliCommand {
+export function replayCommand(within: Within<ReplayContext>): CliCommand {
   return {
     name: 'replay',
     summary: 'compute all read models from the log; with --diff, compare them with the live tables',
@@ -27,7 +27,7 @@ export function replayCommand(within: Within<ReplayPorts>): CliCommand {
   }
 }
 
-async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInput, io: CliIo): Promise<ExitCode> {
+async function run({ pool, aggregates, clock }: ReplayContext, { options }: CliInput, io: CliIo): Promise<ExitCode> {
   const to = textOf(options.to)
   const streamId = textOf(options.stream)
   const diff = options.diff === true
@@ -35,13 +35,12 @@ async function run({ pool, aggregates, clock }: ReplayPorts, { options }: CliInp
     throw new BadInput('--diff compares with the live tables, which are at the end of the log: omit --to or --diff.')
   }
   const progress = progressOf(io, 'events')
-  const settings: ReplaySettings = {
+  const replayed = await replay(pool, aggregates, {
     ...(to === undefined ? {} : { to: readPlace('--to', to, clock()) }),
     ...(streamId === undefined ? {} : { streamId }),
     ...(diff ? { onDifference: (found) => io.print({ difference: found }, describe(shown(found))) } : {}),
     onProgress: progress.at,
-  }
-  const replayed = await replay(pool, aggregates, settings).finally(progress.end)
+  }).finally(progress.end)
   io.print(summaryOf(replayed, diff), textOfSummary(io, replayed, diff))
   return replayed.differences + replayed.heldStreams > 0 ? 1 : 0
 }

@@ -24,7 +24,23 @@ export type Anvil = {
   readonly stop: () => Promise<void>
 }
 
-export type AnvilOptions = {
+/** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
+const GAS_LIMIT = SANDBOX_BLOCK_GAS
+/**
+ * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry.
+ * (The number is a lower bound: version 1.7.1 keeps almost twice as many.)
+ */
+const STATES_KEPT = 500
+const READY_TIMEOUT_MS = 30_000
+/** Writing the state of a long chain takes seconds. */
+const STOP_GRACE_MS = 20_000
+
+/**
+ * Starts the chain and returns when it answers.
+ *
+ * @throws Error with the end of its log when it does not
+ */
+export async function startAnvil(options: {
   readonly chainId: number
   readonly port: number
   /** Holds the log and the pid file; with `keepState` also the chain. Created if missing. */
@@ -53,25 +69,7 @@ export type AnvilOptions = {
   /** Blocks until `safe`; twice as many until `finalized`. Default 1. */
   readonly slotsInAnEpoch?: number
   readonly extraArgs?: readonly string[]
-}
-
-/** Blocks that fit thousands of transfers, so that a load test measures the service and not the chain's gas limit. */
-const GAS_LIMIT = SANDBOX_BLOCK_GAS
-/**
- * Old states are needed for reading balances a few blocks back. Beyond its limit anvil would write each to ~/.foundry.
- * (The number is a lower bound: version 1.7.1 keeps almost twice as many.)
- */
-const STATES_KEPT = 500
-const READY_TIMEOUT_MS = 30_000
-/** Writing the state of a long chain takes seconds. */
-const STOP_GRACE_MS = 20_000
-
-/**
- * Starts the chain and returns when it answers.
- *
- * @throws Error with the end of its log when it does not
- */
-export async function startAnvil(options: AnvilOptions): Promise<Anvil> {
+}): Promise<Anvil> {
   await mkdir(options.directory, { recursive: true, mode: 0o700 })
   const binary = findAnvil()
   const pidFile = join(options.directory, 'anvil.pid')
@@ -111,7 +109,7 @@ function findAnvil(): string {
 
 const MINING_FLAGS = { clock: ['--block-time', '1'], each: [], call: ['--no-mining'] } as const
 
-async function argumentsOf(options: AnvilOptions): Promise<string[]> {
+async function argumentsOf(options: Parameters<typeof startAnvil>[0]): Promise<string[]> {
   const { mining = 'clock', slotsInAnEpoch = 1, accounts = 10, gasLimit = GAS_LIMIT, blocksKept } = options
   const flags = ['--host', '127.0.0.1', '--port', String(options.port), '--chain-id', String(options.chainId)]
   flags.push('--accounts', String(accounts), '--gas-limit', String(gasLimit), ...MINING_FLAGS[mining])

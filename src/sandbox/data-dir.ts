@@ -16,19 +16,20 @@ export class SandboxRefused extends Error {
   override readonly name = 'SandboxRefused'
 }
 
-export type DataDirOptions = {
-  readonly directory: string
-  /** Empty it first: chains, wallets and keys of earlier runs are deleted. */
-  readonly reset: boolean
-}
-
 /**
  * Takes the directory for this process. A killed process leaves its mark, which blocks nothing.
  *
  * @throws InvalidSetting within five seconds for a directory that cannot be used; SandboxRefused when another sandbox
  *   runs there, or when `reset` is requested for a directory that is not a sandbox's
  */
-export async function openDataDir({ directory, reset }: DataDirOptions): Promise<void> {
+export async function openDataDir({
+  directory,
+  reset,
+}: {
+  readonly directory: string
+  /** Empty it first: chains, wallets and keys of earlier runs are deleted. */
+  readonly reset: boolean
+}): Promise<void> {
   const mark = join(directory, MARK)
   await requireUsableDirectory(directory, 'DATA_DIR', { writes: true })
   await refuseWhenHeld(directory)

@@ -29,15 +29,6 @@ export type Postgres = {
   readonly unref: () => void
 }
 
-export type PostgresOptions = {
-  /** Created if missing. One server at a time: one left running by an earlier run is stopped. */
-  readonly directory: string
-  /** Server settings in addition to the defaults: `{ fsync: 'off' }`. */
-  readonly settings?: Readonly<Record<string, string>>
-  /** The account of the server; by default what the system allows. */
-  readonly account?: AccountKind
-}
-
 const USER = 'bursar'
 const DATABASE = 'bursar'
 
@@ -72,7 +63,14 @@ const SETTINGS: Readonly<Record<string, string>> = {
  *
  * @throws Error with the end of the server's log when it does not start
  */
-export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+export async function startPostgres(options: {
+  /** Created if missing. One server at a time: one left running by an earlier run is stopped. */
+  readonly directory: string
+  /** Server settings in addition to the defaults: `{ fsync: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The account of the server; by default what the system allows. */
+  readonly account?: AccountKind
+}): Promise<Postgres> {
   const directory = resolve(options.directory)
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const account = await choosePostgresAccount(await findPostgresBinaries(), directory, options.account)

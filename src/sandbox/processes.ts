@@ -21,7 +21,15 @@ export type Child = {
   readonly unref: () => void
 }
 
-export type ChildOptions = {
+/** Sandbox logs are only informative. */
+const LOG_LIMIT_BYTES = 8 * 1024 * 1024
+
+/**
+ * Starts a native program.
+ *
+ * @throws Error when it cannot be spawned
+ */
+export async function startChild(options: {
   readonly command: string
   readonly args: readonly string[]
   /** Scheduling niceness of the process, 0 to 19. */
@@ -38,17 +46,7 @@ export type ChildOptions = {
   readonly gid?: number | undefined
   /** Opens a channel to a Node program, whose end shows that the parent has exited, on every system. */
   readonly channel?: boolean
-}
-
-/** Sandbox logs are only informative. */
-const LOG_LIMIT_BYTES = 8 * 1024 * 1024
-
-/**
- * Starts a native program.
- *
- * @throws Error when it cannot be spawned
- */
-export async function startChild(options: ChildOptions): Promise<Child> {
+}): Promise<Child> {
   const nice = options.niceness === undefined ? [] : ['nice', '-n', String(options.niceness)]
   const words = [
     ...(options.prefix ?? []),

@@ -14,7 +14,8 @@ import { judgeOffer } from './judge-offer.ts'
 import type { QuoteSource, SourceAnswer, SourceOffer } from './quote-source.ts'
 import type { TriedRoute } from './try-routes.ts'
 
-export type HostedPorts = {
+/** A source of offers, with what decides whether it is asked and its offer taken. */
+export type HostedSource = {
   readonly source: QuoteSource
   /** Whether the guard of the chain and its executor have their code now. Never throws. */
   readonly hasGuard: (chainId: number) => Promise<boolean>
@@ -53,7 +54,7 @@ export type TakenOffer = {
 const MAX_OTHER_TOKENS = 30
 
 /** @returns `null` when there is nothing to ask: it is off, or its offer could not be taken */
-export async function askSource({ source, hasGuard }: HostedPorts, swap: HostedSwap): Promise<AskedSource | null> {
+export async function askSource({ source, hasGuard }: HostedSource, swap: HostedSwap): Promise<AskedSource | null> {
   const { pins, terms, from, to, amount, wallet, wrapped } = swap
   const isWrap = (from.contract ?? wrapped) === (to.contract ?? wrapped)
   if (pins === undefined || isWrap || terms.amountType !== 'exact_input' || swap.available < amount) return null
@@ -76,20 +77,20 @@ export type Rivals = AskedSource & {
 
 /** @returns `null` when the exchanges keep the quote */
 export async function takeOffer(
-  ports: HostedPorts,
+  hosted: HostedSource,
   client: RpcReader,
   swap: HostedSwap,
   rivals: Rivals,
 ): Promise<TakenOffer | null> {
   const { answer } = rivals
   const judged =
-    'offer' in answer ? await judge(ports, client, swap, { ...rivals, offer: answer.offer }) : answer.outcome
-  ports.onAnswer(typeof judged === 'string' ? judged : 'chosen')
+    'offer' in answer ? await judge(hosted, client, swap, { ...rivals, offer: answer.offer }) : answer.outcome
+  hosted.onAnswer(typeof judged === 'string' ? judged : 'chosen')
   return typeof judged === 'string' ? null : judged
 }
 
 async function judge(
-  { source, tokensOf }: HostedPorts,
+  { source, tokensOf }: HostedSource,
   client: RpcReader,
   { wallet, from, to, terms, amount }: HostedSwap,
   { offer, found, tried: own, pins, gasPrice }: Rivals & { readonly offer: SourceOffer },

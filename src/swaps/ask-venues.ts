@@ -22,7 +22,8 @@ import { type Planning, plansOf, type RoutePlan } from './plan-routes.ts'
 import type { PoolBook } from './pools.ts'
 import { type Asked, type QuotedPath, questionsOf, readAnswers } from './quote-paths.ts'
 
-export type AskPorts = {
+/** The exchanges of a chain, and what they are read with. */
+export type Venues = {
   /** Pools and tokens are third-party contracts: never the client of Bursar's own reads. */
   readonly client: RpcReader
   readonly multicall3: string | null
@@ -62,14 +63,14 @@ const QUOTES_PER_CALL = 12
 const SMALL_PART = 16
 
 /** @throws Unavailable when no node answered, ChainRefused when none has the state of the block */
-export async function askVenues(ports: AskPorts, question: Question): Promise<VenueAnswers> {
-  const { market } = ports
+export async function askVenues(venues: Venues, question: Question): Promise<VenueAnswers> {
+  const { market } = venues
   const { pair, amountType } = question
-  const block = await learnPools(ports, pairsOf(market, pair))
+  const block = await learnPools(venues, pairsOf(market, pair))
   const tag = { blockHash: block.hash }
-  const { edges, allowances } = await readPools(ports, question, tag)
+  const { edges, allowances } = await readPools(venues, question, tag)
   const candidates = candidatesOf(market, edges, pair)
-  const routes = await quote(ports, plansOf(candidates, question), amountType === 'exact_output', tag)
+  const routes = await quote(venues, plansOf(candidates, question), amountType === 'exact_output', tag)
   return {
     block,
     routes,
@@ -81,7 +82,7 @@ export async function askVenues(ports: AskPorts, question: Question): Promise<Ve
 }
 
 /** The newest block. Pools that are not remembered are looked up in the same round trip. */
-async function learnPools({ client, multicall3, market, pools }: AskPorts, pairs: readonly Pair[]): Promise<BlockRef> {
+async function learnPools({ client, multicall3, market, pools }: Venues, pairs: readonly Pair[]): Promise<BlockRef> {
   const { calls, keep } = pools.lookup(market, pairs)
   const lookup = boundedReads(multicall3, calls, {
     tag: 'latest',
@@ -94,10 +95,10 @@ async function learnPools({ client, multicall3, market, pools }: AskPorts, pairs
   return { number, hash }
 }
 
-async function readPools(ports: AskPorts, { pair, owner, amount, amountType }: Question, tag: BlockTag) {
-  const { market, multicall3, client } = ports
+async function readPools(venues: Venues, { pair, owner, amount, amountType }: Question, tag: BlockTag) {
+  const { market, multicall3, client } = venues
   const exactOutput = amountType === 'exact_output'
-  const ways = waysOf(market, ports.pools.poolsOf(market, pairsOf(market, pair)), pair, exactOutput)
+  const ways = waysOf(market, venues.pools.poolsOf(market, pairsOf(market, pair)), pair, exactOutput)
   const asked = askPools({ ways, amount, exactOutput, tag })
   const routers = owner === null ? [] : [...new Set(market.venues.map(({ router }) => router))]
   const reads = routers.map((router) => ({ target: pair[0], data: encodeAllowance(owner ?? '', router) }))
@@ -116,7 +117,7 @@ async function readPools(ports: AskPorts, { pair, owner, amount, amountType }: Q
 
 /** The routes whose paths all gave their amounts. What failed beside others is asked again alone. */
 async function quote(
-  { client, multicall3 }: AskPorts,
+  { client, multicall3 }: Venues,
   plans: readonly RoutePlan[],
   exactOutput: boolean,
   tag: BlockTag,

@@ -4,7 +4,7 @@
  */
 import { type BlockRef, readHead } from '../chain/blocks.ts'
 import type { Asset } from '../core/assets.ts'
-import { type AskPorts, askVenues } from './ask-venues.ts'
+import { askVenues, type Venues } from './ask-venues.ts'
 import type { Candidate } from './candidates.ts'
 import { type Choice, optionsOf } from './choose.ts'
 import { ratioOf } from './edges.ts'
@@ -55,13 +55,13 @@ export type FoundRoutes = {
  * @throws ValidationFailed `no_route`, `insufficient_liquidity` or `price_impact_too_high`; Unavailable when no node
  *   answered
  */
-export async function findRoutes(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
-  const { wrapped, rules } = ports.market
+export async function findRoutes(venues: Venues, request: RouteRequest): Promise<FoundRoutes> {
+  const { wrapped, rules } = venues.market
   const { from, to, amount } = request
-  if ((from.contract ?? wrapped) !== (to.contract ?? wrapped)) return findPools(ports, request)
+  if ((from.contract ?? wrapped) !== (to.contract ?? wrapped)) return findPools(venues, request)
   const type = from.contract === null ? 'wrap' : 'unwrap'
   const route: Route = { type, contract: wrapped, amount: amount.toString() }
-  const block = await readHead(ports.client)
+  const block = await readHead(venues.client)
   return {
     block,
     allowances: new Map(),
@@ -72,8 +72,8 @@ export async function findRoutes(ports: AskPorts, request: RouteRequest): Promis
   }
 }
 
-async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundRoutes> {
-  const { wrapped, rules } = ports.market
+async function findPools(venues: Venues, request: RouteRequest): Promise<FoundRoutes> {
+  const { wrapped, rules } = venues.market
   const { from, to, amount, terms, wallet, gasPrice } = request
   const { amountType, slippageBps, maxPriceImpactBps } = terms
   const pair = [from.contract ?? wrapped, to.contract ?? wrapped] as const
@@ -81,7 +81,7 @@ async function findPools(ports: AskPorts, request: RouteRequest): Promise<FoundR
   // No pool says what gas costs: anybody can make one with any price.
   const gasValue = fairPrice(request.feeds, wrapped, amountType === 'exact_input' ? pair[1] : pair[0])
   const costOf = gasValue && legCost(rules, gasPrice, gasValue)
-  const answers = await askVenues(ports, { pair, amountType, amount, owner, costOf })
+  const answers = await askVenues(venues, { pair, amountType, amount, owner, costOf })
   const { block, allowances, bestRate, isComplete } = answers
   const options = optionsOf(answers.routes, {
     amountType,

@@ -12,7 +12,7 @@ import type { Owner } from '../core/tenants.ts'
 import { findPayer } from '../transactions/prepare-transaction.ts'
 import type { PrepareContext, Sender } from '../transactions/send-context.ts'
 import { requireActive } from '../wallets/require-active.ts'
-import { askSource, type HostedPorts, type HostedSwap, takeOffer } from './ask-source.ts'
+import { askSource, type HostedSource, type HostedSwap, takeOffer } from './ask-source.ts'
 import type { SwapTerms } from './events.ts'
 import type { Feeds } from './feeds.ts'
 import { type FoundRoutes, findRoutes } from './find-route.ts'
@@ -54,7 +54,7 @@ export type QuoteContext = Pick<PrepareContext, 'findSender' | 'newId' | 'quoteO
     readonly pools: PoolBook
     readonly exactTokens: ExactTokens
     /** A hosted source whose offers compete with the exchanges; `null` for none. */
-    readonly hosted: HostedPorts | null
+    readonly hosted: HostedSource | null
     /** `requireFeeds`: whether a swap of an asset without a price feed is refused. */
     readonly config: {
       readonly swap: Pick<Context['config']['swap'], 'quoteTtlMs' | 'maxSlippageBps' | 'requireFeeds'>

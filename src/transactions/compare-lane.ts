@@ -9,6 +9,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Nodes } from '../chain/agreement.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
+import type { Context } from '../context.ts'
 import { atMost } from '../core/at-most.ts'
 import { change } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
@@ -41,22 +42,26 @@ const REMEMBERED_LANES = 50_000
 /** Transactions of other programs; forgotten ones are read again. */
 const REMEMBERED_PROOFS = 10_000
 
-export type CompareLanePorts = {
-  readonly log: EventLog
-  readonly outside: OutsideReads
-  readonly keys: TagKeys
-  /** `untagged`: the database went back to a state from before signatures had tags: forgotten ones may have none. */
-  readonly restoreState: (epoch: string) => Promise<{ readonly untagged: boolean }>
-  readonly chainOf: (chainId: number) => { readonly client: Nodes }
-  /** A monotonic clock, ms. */
-  readonly now: () => number
-  /** Why nothing may be signed on this log; `null` when signing is allowed. */
-  readonly refusal: (epoch: string) => Promise<string | null>
+/** What a comparison tells its caller of a lane. */
+export type LaneReports = {
   /** Called when a lane, or a request, must wait, with the cause. */
   readonly onHeld: (lane: Lane, cause: HeldCause) => void
   /** Called for signed bytes that were missing in the log and found on chain. */
   readonly onRecovered: (lane: Lane, transactionId: string, bytes: SignedBytes) => void
 }
+
+type CompareContext = Pick<Context, 'log'> &
+  LaneReports & {
+    readonly outside: OutsideReads
+    readonly keys: TagKeys
+    /** `untagged`: the database went back to a state from before signatures had tags: forgotten ones may have none. */
+    readonly restoreState: (epoch: string) => Promise<{ readonly untagged: boolean }>
+    readonly chainOf: (chainId: number) => { readonly client: Nodes }
+    /** A monotonic clock, ms. */
+    readonly now: () => number
+    /** Why nothing may be signed on this log; `null` when signing is allowed. */
+    readonly refusal: (epoch: string) => Promise<string | null>
+  }
 
 /**
  * `held`: why the lane must wait; `null` when it may sign. `unclear`: requests that must wait, whatever the lane does.
@@ -72,30 +77,30 @@ const FREE: Compared = { held: null, unclear: [], from: 0 }
  */
 export type CompareLane = (lane: Lane, lease: Fence, waiting: readonly string[]) => Promise<Compared>
 
-export function createCompareLane(ports: CompareLanePorts): CompareLane {
+export function createCompareLane(ctx: CompareContext): CompareLane {
   const looks = new LRUCache<string, Look>(atMost(REMEMBERED_LANES))
   const proofs: Proofs = new LRUCache(atMost(REMEMBERED_PROOFS))
-  const judge = createJudgeCounts({ now: ports.now, assigned: ports.outside.assigned })
+  const judge = createJudgeCounts({ now: ctx.now, assigned: ctx.outside.assigned })
   return async (lane, lease, waiting) => {
     const name = laneName(lane)
-    const { known, requests, loose } = await readLane(ports, lane, waiting)
+    const { known, requests, loose } = await readLane(ctx, lane, waiting)
     const before = looks.get(name)
     const last = before?.epoch === known.epoch && known.outside >= before.outside ? before : null
     const search = { epoch: known.epoch, proofs, requests, loose }
     if (waiting.length === 0) {
       if (last === null) looks.delete(name)
       else looks.set(name, { ...last, outside: known.outside })
-      if (known.outside > 0) await recover(ports, lane, lease, search)
+      if (known.outside > 0) await recover(ctx, lane, lease, search)
       return FREE
     }
-    const seen = await lookAtChain(ports, judge, lane, known, last)
+    const seen = await lookAtChain(ctx, judge, lane, known, last)
     if ('kind' in seen) {
-      ports.onHeld(lane, seen)
+      ctx.onHeld(lane, seen)
       return { held: seen, unclear: [], from: 0 }
     }
-    const unclear = known.outside > 0 ? await recover(ports, lane, lease, search) : []
+    const unclear = known.outside > 0 ? await recover(ctx, lane, lease, search) : []
     looks.set(name, seen.look)
-    if (seen.held !== null) ports.onHeld(lane, seen.held)
+    if (seen.held !== null) ctx.onHeld(lane, seen.held)
     return { held: seen.held, unclear, from: seen.from }
   }
 }
@@ -107,11 +112,7 @@ type Search = Omit<Seen, 'known'> & { readonly epoch: string; readonly proofs: P
  * What is known of the lane, with the transactions that may be signatures of the waiting requests, by their tags or by
  * what they do: all as of one moment, so that blocks which left the chain in between hide none.
  */
-async function readLane(
-  { log, outside, keys }: CompareLanePorts,
-  lane: Lane,
-  waiting: readonly string[],
-): Promise<Seen> {
+async function readLane({ log, outside, keys }: CompareContext, lane: Lane, waiting: readonly string[]): Promise<Seen> {
   const known = await outside.knowledge(lane)
   const isAlone = waiting.length === 0 || known.outside === 0
   const requests = isAlone ? [] : [...(await load(log, new Set(waiting))).values()]
@@ -122,7 +123,7 @@ async function readLane(
 
 /** What the lane must wait for, after asking each node about the sender; or a reason to refuse. */
 async function lookAtChain(
-  { chainOf, refusal }: CompareLanePorts,
+  { chainOf, refusal }: CompareContext,
   judge: JudgeCounts,
   lane: Lane,
   known: LaneKnowledge,
@@ -141,21 +142,21 @@ async function lookAtChain(
  * @returns the waiting requests that must not be signed now
  */
 async function recover(
-  ports: CompareLanePorts,
+  ctx: CompareContext,
   lane: Lane,
   lease: Fence,
   { epoch, proofs, requests, loose }: Search,
 ): Promise<readonly string[]> {
-  const { log, outside, keys, restoreState } = ports
+  const { log, outside, keys, restoreState } = ctx
   const { untagged } = await restoreState(epoch)
   const settings = { keys, untagged }
   const overtaken = await outside.overtaken(lane)
   const signed = await load(log, new Set(overtaken.map(({ id }) => id)))
-  const newer = (await prove(ports, lane, proofs, overtaken)).flatMap((one) => {
+  const newer = (await prove(ctx, lane, proofs, overtaken)).flatMap((one) => {
     const known = signed.get(one.id)
     return known === undefined ? [] : recogniseNewer(settings, known, one)
   })
-  const first = recogniseFirst(settings, requests, await prove(ports, lane, proofs, loose))
+  const first = recogniseFirst(settings, requests, await prove(ctx, lane, proofs, loose))
   // Each request once: of several transactions with its tag, the lowest nonce is looked at first.
   const each = new Map([...newer, ...first].reverse().map((one) => [one.known.loaded.id, one]))
   const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
@@ -165,8 +166,8 @@ async function recover(
   )
   await log.commit(decisions, { fence: lease })
   for (const { known, command, held } of outcomes) {
-    if (held !== undefined) ports.onHeld(lane, held)
-    if (command && 'signed' in command) ports.onRecovered(lane, known.loaded.id, command.signed)
+    if (held !== undefined) ctx.onHeld(lane, held)
+    if (command && 'signed' in command) ctx.onRecovered(lane, known.loaded.id, command.signed)
   }
   return outcomes.flatMap(({ known, held }) => (held === undefined ? [] : [known.loaded.id]))
 }
@@ -176,7 +177,7 @@ type Proofs = LRUCache<string, ShownTransaction | 'foreign'>
 
 /** The bytes decide: a row only says where to look, and what it says of fees and effect may be wrong. */
 function prove<Row extends Outside>(
-  { chainOf }: CompareLanePorts,
+  { chainOf }: CompareContext,
   { chainId, address }: Lane,
   proofs: Proofs,
   rows: readonly Row[],

@@ -13,13 +13,13 @@
 import type { Pool } from 'pg'
 import { foreignText } from '../chain/foreign-text.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import type { CompareLane, LaneReports } from './compare-lane.ts'
 import type { HeldCause, HeldCauseOf } from './held-cause.ts'
 import { type Lane, laneName } from './lanes.ts'
 
 export type HeldLanes = {
   /** A comparison that records why a lane, or a request of it, must wait, and forgets it when nothing does. */
-  readonly comparing: (build: (onHeld: CompareLanePorts['onHeld']) => CompareLane) => CompareLane
+  readonly comparing: (build: (onHeld: LaneReports['onHeld']) => CompareLane) => CompareLane
   /** A transaction that was left alone. @param shown the reason for its owner */
   readonly leftAlone: (cause: HeldCauseOf<'not_simulated'>, shown: string) => void
 }

@@ -6,6 +6,7 @@
  * for since.
  */
 import type { Nodes } from '../chain/agreement.ts'
+import type { Context } from '../context.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
 import { certainChange } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
@@ -22,14 +23,9 @@ import { isUnmined, type KnownTransaction } from './state.ts'
 /** `claim`: the transaction on chain is this request. `new`: it is not, and the request is signed. */
 export type Verdict = 'claim' | 'new'
 
-export type Judged = { readonly transactionId: string; readonly verdict: Verdict } & Lookalike
+type ClientOf = (chainId: number) => Nodes
 
-export type JudgePorts = {
-  readonly log: EventLog
-  readonly clientOf: (chainId: number) => Nodes
-  /** Runs a task under a lease. @throws Conflict `lane_busy` while another process has it */
-  readonly withLane: <T>(lane: Lane, task: (lease: Fence) => Promise<T>) => Promise<T>
-}
+export type Judged = { readonly transactionId: string; readonly verdict: Verdict } & Lookalike
 
 /**
  * @param hash the transaction on chain that was looked at
@@ -37,15 +33,19 @@ export type JudgePorts = {
  *   when the chain shows that it is not this request, `signer_required`, `lane_busy`; Unavailable
  */
 export async function judgeLookalike(
-  ports: JudgePorts,
+  ctx: Pick<Context, 'log'> & {
+    readonly clientOf: ClientOf
+    /** Runs a task under a lease. @throws Conflict `lane_busy` while another process has it */
+    readonly withLane: <T>(lane: Lane, task: (lease: Fence) => Promise<T>) => Promise<T>
+  },
   transactionId: string,
   verdict: Verdict,
   hash: string,
 ): Promise<Judged> {
-  const { log } = ports
+  const { log } = ctx
   const { intent, held } = await loadHeld(log, transactionId, hash)
   const lane: Lane = { chainId: intent.chainId, address: intent.from }
-  return ports.withLane(lane, async (lease) => {
+  return ctx.withLane(lane, async (lease) => {
     let judged = held
     await log.commit(
       async () => {
@@ -55,7 +55,7 @@ export async function judgeLookalike(
         const command: TransactionCommand =
           verdict === 'new'
             ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
-            : await claim(ports, lane, transaction, held)
+            : await claim(ctx.clientOf, log.now(), lane, transaction, held)
         const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
         return [certainChange(transactionAggregate, loaded, command, { metadata, now })]
       },
@@ -81,7 +81,8 @@ async function loadHeld(log: EventLog, transactionId: string, hash: string) {
 
 /** The bytes from a node, whose hash, sender and effect are checked. */
 async function claim(
-  { clientOf, log }: JudgePorts,
+  clientOf: ClientOf,
+  now: string,
   { chainId, address }: Lane,
   transaction: KnownTransaction,
   { hash }: Lookalike,
@@ -92,7 +93,7 @@ async function claim(
   if (bytes === 'foreign')
     throw new Conflict('cannot_claim', `${hash} is of a type that Bursar never signs: use --new.`)
   const { content, ...shown } = bytes
-  const signed = { ...shown, signedAt: log.now() }
+  const signed = { ...shown, signedAt: now }
   const newest = transaction.attempts.at(-1)
   const purpose = purposeOf(transaction, content)
   // A first signature is the payment; later bytes have its nonce, and may cancel it.

@@ -6,6 +6,7 @@
 import type { Block, ChainLogEntry } from '../chain/blocks.ts'
 import type { Reverter } from '../chain/call-trace.ts'
 import { parseAnyTransferLog } from '../chain/erc20.ts'
+import type { Context } from '../context.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
 import { LOGGED_TYPES } from '../declarations.ts'
 import { type Change, change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
@@ -20,9 +21,9 @@ import { outsideRows } from './outside.ts'
 import { isTokenTransfer } from './refused-by-token.ts'
 import type { TransactionState } from './state.ts'
 
-export type ObservePorts = {
+/** What the effects of blocks on transactions are derived with. */
+export type ObserveContext = Pick<Context, 'log'> & {
   readonly reads: BlockReads
-  readonly log: EventLog
   /** What the logs of a type must show, by the type. */
   readonly effects: ReadonlyMap<string, EffectRule>
   /** Why a mined transaction failed, decoded; reported to its owner when it is final. */
@@ -41,7 +42,7 @@ export type ObservedTransactions = { readonly changes: Change[]; readonly rows: 
 
 /** @param looked the nonces that the blocks use, if the caller has looked them up already */
 export async function observeTransactions(
-  { reads, log, effects }: ObservePorts,
+  { reads, log, effects }: ObserveContext,
   chainId: number,
   blocks: readonly Block[],
   looked: Promise<readonly UsedNonce[]> = readUsedNonces(reads, chainId, blocks),
@@ -102,7 +103,7 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
  * @param head number of the newest block of the abandoned branch
  */
 export async function unwindTransactions(
-  { reads, log }: ObservePorts,
+  { reads, log }: ObserveContext,
   chainId: number,
   { ancestor, head }: { readonly ancestor: number; readonly head: number },
 ): Promise<Change<TransactionState>[]> {
@@ -112,16 +113,16 @@ export async function unwindTransactions(
 
 /** Changes for the transactions that have enough confirmations now. @param head number of the newest processed block */
 export async function settleTransactions(
-  ports: ObservePorts,
+  ctx: ObserveContext,
   chainId: number,
   head: number,
   requiredConfirmations: number,
 ): Promise<Change[]> {
-  const { reads, log } = ports
+  const { reads, log } = ctx
   const ids = await reads.minedUpTo(chainId, head - requiredConfirmations + 1)
   const loaded = notHeld(await log.loadMany(transactionAggregate, ids))
   const reasons = new Map(
-    await Promise.all(loaded.map(async (item) => [item.id, await reasonOf(ports, chainId, item)] as const)),
+    await Promise.all(loaded.map(async (item) => [item.id, await reasonOf(ctx, chainId, item)] as const)),
   )
   return decideEach(log, loaded, (item) => {
     if (item.state.state === 'unknown' || item.state.inclusion === null) return null
@@ -134,7 +135,7 @@ type Reason = { readonly revertReason: string; readonly revertedBy?: string | nu
 
 /** Of a swap, whose tokens can imitate its router, it is asked who reverted. */
 async function reasonOf(
-  { revertReason, reverterOf }: ObservePorts,
+  { revertReason, reverterOf }: ObserveContext,
   chainId: number,
   { state }: Loaded<TransactionState>,
 ): Promise<Reason | undefined> {

@@ -8,11 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { ChainRefused, Conflict, Unavailable } from '../core/errors.ts'
 import { FenceLost, StreamConflict, UniqueRuleBroken } from '../event-log/commit.ts'
-import { type RepeatOptions, repeatOnConflict } from '../event-log/commit-decisions.ts'
+import { repeatOnConflict } from '../event-log/commit-decisions.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { Lease, Leases } from '../event-log/leases.ts'
 import type { Row } from '../event-log/table-rows.ts'
-import type { CompareLane, CompareLanePorts } from './compare-lane.ts'
+import type { CompareLane, LaneReports } from './compare-lane.ts'
 import { heldText } from './held-cause.ts'
 import { type Lane, type LaneReads, laneName } from './lanes.ts'
 import { isUnmined } from './sql.ts'
@@ -57,9 +57,9 @@ export async function findUnminedLanes({ pool }: Pick<Context, 'pool'>, only: La
 export async function reconcileLane(
   ctx: Pick<Context, 'leases'> & {
     readonly lanes: Pick<LaneReads, 'waiting'>
-    readonly compareWith: (told: Pick<CompareLanePorts, 'onHeld' | 'onRecovered'>) => Promise<CompareLane>
+    readonly compareWith: (told: LaneReports) => Promise<CompareLane>
     /** Passed in where time is simulated; by default a random time. */
-    readonly pauseOnConflict?: RepeatOptions['pause']
+    readonly pauseOnConflict?: (() => Promise<void>) | undefined
   },
   lane: Lane,
 ): Promise<ReconciledLane> {

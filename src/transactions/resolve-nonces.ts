@@ -25,7 +25,7 @@ import type { QuietTransaction } from './block-reads.ts'
 import { contentOf, purposeOf } from './content.ts'
 import { missingAlone } from './effect-rules.ts'
 import { type AccountNonce, type Consumer, consumerIn, findConsumer, ownConsumer } from './find-consumer.ts'
-import { decideEach, type ObservePorts, observeTransactions } from './observe-blocks.ts'
+import { decideEach, type ObserveContext, observeTransactions } from './observe-blocks.ts'
 import { outsideOf, outsideRow } from './outside.ts'
 import { isUnmined, type KnownTransaction, type TransactionState } from './state.ts'
 
@@ -33,12 +33,8 @@ import { isUnmined, type KnownTransaction, type TransactionState } from './state
 const MAX_SUSPECTS = 32
 const FIRST_CONTESTED = { id: '', block: -1 }
 
-export type ResolveNoncesPorts = ObservePorts & {
-  readonly client: Nodes
-  /** The hash of a processed block; `null` when it was deleted, as all are that no reorg can reach. */
-  readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
-  /** Runs while no step over blocks is committed. */
-  readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
+/** The chain, and where a search that failed is reported. */
+type Searching = {
   readonly settings: Pick<ChainSettings, 'chainId' | 'network'>
   readonly logger: Pick<Context['logger'], 'warn'>
 }
@@ -59,38 +55,46 @@ export type Resolved = {
  */
 export type ResolveNonces = (finalized: number, quietMs: number, lease: Lease) => Promise<Resolved>
 
-export function createResolveNonces(ports: ResolveNoncesPorts): ResolveNonces {
-  const { chainId } = ports.settings
+export function createResolveNonces(
+  ctx: ObserveContext &
+    Searching & {
+      readonly client: Nodes
+      /** The hash of a processed block; `null` when it was deleted, as all are that no reorg can reach. */
+      readonly walkedHash: (chainId: number, block: number) => Promise<string | null>
+      /** Runs while no step over blocks is committed. */
+      readonly inTurn: <Result>(task: () => Promise<Result>) => Promise<Result>
+    },
+): ResolveNonces {
+  const { log, reads, client, settings } = ctx
+  const { chainId } = settings
   let contestedAfter = FIRST_CONTESTED
   let round = 0
 
   /** By transaction, the users of nonces in the blocks that the follower recorded. */
   async function recorded(finalized: number): Promise<Map<string, Consumer>> {
-    const noted = await ports.reads.contested(chainId, finalized, contestedAfter)
+    const noted = await reads.contested(chainId, finalized, contestedAfter)
     contestedAfter = noted.at(-1) ?? FIRST_CONTESTED
-    const states = await statesOf(ports, noted)
-    return consumersOf(ports, noted, (item) =>
-      noteOf(ports.client, { chainId, ...item }, states.get(item.id), finalized),
-    )
+    const states = await statesOf(log, noted)
+    return consumersOf(ctx, noted, (item) => noteOf(client, { chainId, ...item }, states.get(item.id), finalized))
   }
 
   /** By transaction, the result of a search for nonces that are used at the finalized block. */
   async function searched(finalized: number, quietMs: number): Promise<Map<string, Consumer>> {
-    const quiet = await ports.reads.quiet(chainId, quietMs)
-    const used = await usedNonces(ports.client, [...new Set(quiet.map(({ address }) => address))], finalized)
+    const quiet = await reads.quiet(chainId, quietMs)
+    const used = await usedNonces(client, [...new Set(quiet.map(({ address }) => address))], finalized)
     const suspects = quiet.filter(({ address, nonce }) => nonce < (used.get(address) ?? 0))
     // Each round starts at another place: nonces that cannot be found must not block the others.
     const from = suspects.length === 0 ? 0 : (round * MAX_SUSPECTS) % suspects.length
     const now = [...suspects.slice(from), ...suspects.slice(0, from)].slice(0, MAX_SUSPECTS)
     round += 1
-    const states = await statesOf(ports, now)
-    return consumersOf(ports, now, (item) => search(ports.client, { chainId, ...item }, states.get(item.id), finalized))
+    const states = await statesOf(log, now)
+    return consumersOf(ctx, now, (item) => search(client, { chainId, ...item }, states.get(item.id), finalized))
   }
 
   return async (finalized, quietMs, lease) => {
     const known = await recorded(finalized)
-    const first = await settle(ports, chainId, known, finalized, lease)
-    const second = await settle(ports, chainId, await searched(finalized, quietMs), finalized, lease)
+    const first = await settle(ctx, chainId, known, finalized, lease)
+    const second = await settle(ctx, chainId, await searched(finalized, quietMs), finalized, lease)
     return { lost: first.lost + second.lost, found: first.found + second.found }
   }
 }
@@ -140,7 +144,7 @@ function ownIn(
 
 /** The result for each; a failed search does not affect the others, a node that does not answer ends the round. */
 async function consumersOf<Item extends QuietTransaction>(
-  { logger, settings }: ResolveNoncesPorts,
+  { logger, settings }: Searching,
   items: readonly Item[],
   find: (item: Item) => Promise<Consumer | null>,
 ): Promise<Map<string, Consumer>> {
@@ -162,10 +166,7 @@ async function consumersOf<Item extends QuietTransaction>(
 }
 
 /** The transactions that are in no block, by id. */
-async function statesOf(
-  { log }: ResolveNoncesPorts,
-  items: readonly QuietTransaction[],
-): Promise<Map<string, KnownTransaction>> {
+async function statesOf(log: EventLog, items: readonly QuietTransaction[]): Promise<Map<string, KnownTransaction>> {
   if (items.length === 0) return new Map()
   const loaded = notHeld(await log.loadMany(transactionAggregate, [...new Set(items.map(({ id }) => id))]))
   return new Map(
@@ -174,24 +175,24 @@ async function statesOf(
 }
 
 async function settle(
-  ports: ResolveNoncesPorts,
+  ctx: Parameters<typeof createResolveNonces>[0],
   chainId: number,
   consumers: ReadonlyMap<string, Consumer>,
   finalized: number,
   lease: Lease,
 ): Promise<Resolved> {
   if (consumers.size === 0) return { lost: 0, found: 0 }
-  const { log } = ports
+  const { log, client } = ctx
   const loaded = notHeld(await log.loadMany(transactionAggregate, [...consumers.keys()]))
-  const blocks = await missedBlocks(ports, loaded, consumers)
+  const blocks = await missedBlocks(client, loaded, consumers)
   // Serialized: between reading the processed blocks and the append, no processed block may be undone.
-  return ports.inTurn(async () => {
+  return ctx.inTurn(async () => {
     const walked = new Set<string>()
     for (const [id, { blockNumber, blockHash }] of consumers)
-      if ([null, blockHash].includes(await ports.walkedHash(chainId, blockNumber))) walked.add(id)
+      if ([null, blockHash].includes(await ctx.walkedHash(chainId, blockNumber))) walked.add(id)
     const lost = strangersOf(log, loaded, consumers, walked, finalized)
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
-    const missed = { ...ports, effects: missingAlone(ports.effects) }
+    const missed = { ...ctx, effects: missingAlone(ctx.effects) }
     const { changes: found } = await observeTransactions(missed, chainId, standing)
     const rows = forgottenOf(chainId, loaded, consumers, walked)
     await log.commit({ decisions: [...lost, ...found], rows }, { fence: lease })
@@ -254,7 +255,7 @@ function strangersOf(
  * are older than the first processed block, so nothing else will record them.
  */
 async function missedBlocks(
-  { client }: ResolveNoncesPorts,
+  client: Nodes,
   loaded: readonly Loaded<TransactionState>[],
   consumers: ReadonlyMap<string, Consumer>,
 ): Promise<Block[]> {

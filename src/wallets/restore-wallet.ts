@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
-import { type AcceptChangePorts, type Accepted, acceptChange } from '../event-log/accept.ts'
+import { type Accept, type Accepted, acceptChange } from '../event-log/accept.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import { walletAggregate } from './aggregate.ts'
 import { findByAddress } from './find-by-address.ts'
@@ -15,7 +15,7 @@ import type { WalletFacts } from './wallet-facts.ts'
  *   IdempotencyKeyReused
  */
 export async function restoreWallet(
-  ctx: AcceptChangePorts & Pick<Context, 'pool'>,
+  ctx: Pick<Context, 'log' | 'newId' | 'pool'> & { readonly accept: Accept },
   wallet: WalletFacts,
   { metadata }: { readonly metadata: Metadata },
 ): Promise<Accepted> {

@@ -4,13 +4,12 @@
  * measured. On a chain of its own in the database of the sandbox.
  */
 import pg from 'pg'
-import { type ObserveTransfersPorts, observeTransfers } from '../../src/activity/observe-transfers.ts'
-import { createTransferReads } from '../../src/activity/transfer-reads.ts'
+import { observeTransfers } from '../../src/activity/observe-transfers.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createCurrentPrices } from '../../src/balances/current-prices.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
-import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { observeBalances } from '../../src/balances/observe-block.ts'
 import { touchedBy } from '../../src/balances/touched.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
@@ -60,18 +59,14 @@ function composeObserving(pool: pg.Pool, log: Log) {
   const chainOf = createBalanceChains([{ settings: SETTINGS, client: nobody, foreign: nobody } as never])
   const [holders, nonces] = [createHolderReads(pool), createBlockReads(pool)]
   const load = (walletIds: readonly string[]) => loadBalances({ pool, log }, walletIds)
-  const balances = createBalanceObserver({ reads: holders, load, chainOf, readForRecord: async () => [] })
-  const transfers: ObserveTransfersPorts = {
-    log,
-    reads: createTransferReads(pool),
-    pricesOf: createCurrentPrices({ pool, clock: Date.now }),
-  }
+  const balances = { reads: holders, load, chainOf, readForRecord: async () => [] }
+  const transfers = { log, pricesOf: createCurrentPrices({ pool, clock: Date.now }) }
   return async (blocks: readonly Block[], records: boolean): Promise<Change[]> => {
     const touched = holders.touched(chainOf(CHAIN_ID), touchedBy(blocks))
     const [wallets] = await Promise.all([
       touched,
       readUsedNonces(nonces, CHAIN_ID, blocks),
-      balances.observeBalances({ chain: SETTINGS, blocks, now: log.now(), touched }),
+      observeBalances(balances, { chain: SETTINGS, blocks, now: log.now(), touched }),
     ])
     return records ? observeTransfers(transfers, { chain: SETTINGS, blocks, touched: wallets, own: new Map() }) : []
   }

@@ -61,10 +61,9 @@ async function stuckOn({ pool, settings }: FollowedChain) {
     readWebhooks: async () => ({}) as never,
     sources: [],
     hasIpfs: false,
-    confirmations: new Map(),
   }
   await pool.query("UPDATE chain_stalls SET since = now() - interval '1 minute'")
-  const facts = await readServiceFacts(sources, new Date())
+  const facts = await readServiceFacts(sources, new Map(), new Date())
   const node = { up: true, head: 1, baseFeePerGas: 1n } as const
   const chain = {
     settings,

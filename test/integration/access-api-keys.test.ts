@@ -6,7 +6,7 @@ import { apiKeyAggregate } from '../../src/access/aggregate.ts'
 import { createApiKeyRows } from '../../src/access/api-key-rows.ts'
 import { createAuthenticator } from '../../src/access/authenticate.ts'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
-import { type KeysPorts, keysProgram } from '../../src/access/keys-program.ts'
+import { type KeysContext, keysProgram } from '../../src/access/keys-program.ts'
 import { revokeApiKey } from '../../src/access/revoke-api-key.ts'
 import { createToken, digestOf } from '../../src/access/token.ts'
 import { setAsideAggregate } from '../../src/audit/set-aside/aggregate.ts'
@@ -26,7 +26,7 @@ async function withAccess(t: Test) {
   const broken: string[] = []
   const keys = createApiKeyRows(pool, (keyId, problem) => broken.push(`${keyId}: ${problem}`))
   const issueApiKey = createIssueApiKey({ log, newId: () => `key_${randomUUID()}` })
-  const revoke: KeysPorts['revokeApiKey'] = (...of) => revokeApiKey({ log }, ...of)
+  const revoke: KeysContext['revokeApiKey'] = (...of) => revokeApiKey({ log }, ...of)
   const authenticator = createAuthenticator({ keys, clock: Date.now, timer: performance.now.bind(performance) })
   const program = keysProgram((task) => task({ issueApiKey, revokeApiKey: revoke, keys, clock: Date.now }))
   /** Runs the command like an operator; returns its exit code and output. */

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import t from 'tap'
 import { loadBalances } from '../../src/balances/load-balances.ts'
-import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { observeBalances } from '../../src/balances/observe-block.ts'
 import { readBlocks } from '../../src/chain/blocks.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import {
@@ -156,7 +156,7 @@ t.test('without the state of a block the newest state is read, and the blocks up
       blockReceipts: true,
       recover: null,
     })
-    return chain.observer.observeBalances({ chain: chain.settings, blocks, now: chain.log.now() })
+    return observeBalances(chain.ports, { chain: chain.settings, blocks, now: chain.log.now() })
   }
   await chain.log.append({ changes: await observe(1) })
   t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
@@ -182,8 +182,8 @@ t.test('an append by another writer while balances are loaded is a conflict, and
     pool: { query: (statement: string) => interrupted(pool.query(statement)) } as unknown as Pool,
     log: { ...log, heads: (streamIds) => interrupted(log.heads(streamIds)) },
   } satisfies Parameters<typeof loadBalances>[0]
-  const observer = createBalanceObserver({ ...ports, load: (walletIds) => loadBalances(ctx, walletIds) })
-  const observe = () => observer.observeBalances({ chain: settings, blocks, now: log.now() })
+  const observing = { ...ports, load: (walletIds: readonly string[]) => loadBalances(ctx, walletIds) }
+  const observe = () => observeBalances(observing, { chain: settings, blocks, now: log.now() })
   await log.append({ changes: await observe() }).catch((error) => t.type(error, StreamConflict))
   t.ok(others > 1)
   t.equal(await balanceOf(chain, 'wal_a'), '6', 'the writer with the newer block is kept')

@@ -139,8 +139,8 @@ t.test('operators and the API see the session, whatever the process roles may se
   t.teardown(() => operator.end())
   const mine = { pid, database: 'warehouse', user: 'bursar', application: 'nightly', state: 'idle in transaction' }
   const readWebhooks = () => readWebhooksNow(operator)
-  const ports = { pool: operator, sources: [], hasIpfs: false, readWebhooks, confirmations: new Map() }
-  const { openTransactions } = await readServiceFacts(ports, new Date())
+  const ctx = { pool: operator, sources: [], hasIpfs: false, readWebhooks }
+  const { openTransactions } = await readServiceFacts(ctx, new Map(), new Date())
   const [found] = openFor(openTransactions, 0).filter((one) => one.pid === pid)
   t.match(found, { ...mine, query: /^SELECT pg_backend_pid\(\).*'a secret'/ })
   const { rows } = await operator.query('SELECT query, xact_start FROM pg_stat_activity WHERE pid = $1', [pid])

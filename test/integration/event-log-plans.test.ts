@@ -3,12 +3,12 @@
 import type { Pool } from 'pg'
 import t from 'tap'
 import { readActivity } from '../../src/activity/read-activity.ts'
-import { createTransferReads } from '../../src/activity/transfer-reads.ts'
+import { blocksOfTransfers, transfersAbove, transfersUpTo } from '../../src/activity/transfer-reads.ts'
 import { availableOf } from '../../src/balances/available.ts'
 import { createBalanceChains } from '../../src/balances/chain.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
-import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { observeBalances } from '../../src/balances/observe-block.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
@@ -129,7 +129,7 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
     load: (walletIds: readonly string[]) => loadBalances({ pool: spy, log }, walletIds),
   }
   const unread = { ...ports, reads: createHolderReads(spy), readForRecord: async () => [] }
-  await createBalanceObserver(unread).observeBalances({ chain: settings as never, blocks: [BLOCK], now: log.now() })
+  await observeBalances(unread, { chain: settings as never, blocks: [BLOCK], now: log.now() })
   await createReconcile(unread)(TEST_CHAIN)
   await ports.load(['wal_0000001'])
   await availableOf({ pool: spy }, 'wal_0000001', 'eip155:1/slip44:60')
@@ -150,10 +150,9 @@ t.test('no statement of a block, a lane, a sweep or a read goes through a whole 
   const reads = createTransactionReads({ pool: spy, wakeUps, confirmationsOf: () => 2 })
   await reads.readById('tenant_0', 'tx00000001')
   await reads.list('tenant_0', 'wal_0000001', { limit: 10 })
-  const transfers = createTransferReads(spy)
-  await transfers.detectedUpTo(TEST_CHAIN, 1_990)
-  await transfers.inBlocksAbove(TEST_CHAIN, 1_990)
-  await transfers.recordedBlocks(TEST_CHAIN, 1_990)
+  await transfersUpTo(spy, TEST_CHAIN, 1_990)
+  await transfersAbove(spy, TEST_CHAIN, 1_990)
+  await blocksOfTransfers(spy, TEST_CHAIN, 1_990)
   const anything = { direction: undefined, asset: undefined, before: undefined }
   await readActivity(spy, { ...anything, tenantId: 'tenant_0', walletId: 'wal_0000001', limit: 10 })
   const owner = { tenantId: 'tenant_0', environment: 'mainnet' } as const

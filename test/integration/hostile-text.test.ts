@@ -18,7 +18,7 @@ import { withKernel } from '../../src/compose/run-command.ts'
 import { ID_PREFIXES, QUEUE_NAMES } from '../../src/declarations.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { jobsProgram } from '../../src/operator/jobs-program.ts'
-import type { OperatorPorts } from '../../src/operator/ports.ts'
+import type { OperatorContext } from '../../src/operator/operator-context.ts'
 import { queuesCommand } from '../../src/operator/queues-command.ts'
 import { type CliRun, runCommandLine } from '../support/cli.ts'
 import { hostileLog } from '../support/hostile-log.ts'
@@ -121,7 +121,7 @@ function failedJobs(): readonly CliCommand[] {
     retry: async () => true,
     retryAll: async () => 1,
   } as unknown as Jobs
-  const ports = { jobs, queueBackend: 'PostgreSQL', clock: Date.now } as unknown as OperatorPorts
+  const ports = { jobs, queueBackend: 'PostgreSQL', clock: Date.now } as unknown as OperatorContext
   return [
     ...jobsProgram((task) => task(jobs)).commands,
     { ...queuesCommand((task) => task(ports)), name: 'failed-queues' },

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { MAX_FRAME_BYTES } from '../../src/keys/mpc/channel/frames.ts'
-import type { ChannelOptions } from '../../src/keys/mpc/channel/open-channel.ts'
+import type { openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { openTestChannel, trustingIdentities, until } from '../support/mpc-processes.ts'
 import { openWire } from '../support/wire.ts'
 
@@ -13,7 +13,10 @@ const anyPort = { host: '127.0.0.1', port: 0 }
 const at = (port: number | null) => ({ host: '127.0.0.1', port: port ?? 0 })
 
 /** `party-2` listens, `party-1` dials it through a wire. */
-async function pair(t: import('tap').Test, options: Pick<ChannelOptions, 'keepaliveMs'> | null = null) {
+async function pair(
+  t: import('tap').Test,
+  options: Pick<Parameters<typeof openChannel>[0], 'keepaliveMs'> | null = null,
+) {
   const { trustDir, of } = await trustingIdentities(t, ['party-1', 'party-2'])
   const two = await openTestChannel(t, { ...options, identity: of('party-2'), trustDir, listen: anyPort })
   const wire = await openWire(t, two.port ?? 0)

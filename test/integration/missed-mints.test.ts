@@ -7,7 +7,7 @@ import { createRpcClient } from '../../src/chain/rpc-client.ts'
 import { EFFECT_RULES } from '../../src/compose/capabilities.ts'
 import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
-import { createResolveNonces, type ResolveNoncesPorts } from '../../src/transactions/resolve-nonces.ts'
+import { createResolveNonces } from '../../src/transactions/resolve-nonces.ts'
 import { digestOf, strangerOf, withNftChain } from '../support/nft-chain.ts'
 import { fold, golden, signed } from '../support/recorded-transactions.ts'
 
@@ -51,7 +51,7 @@ t.test('its success is told by its transaction, as no log of the contract is rec
       inTurn: (task: () => Promise<unknown>) => task(),
       settings: { chainId, network: 'ethereum' },
       logger: { warn: ({ err }: { readonly err: unknown }) => t.fail(String(err)) },
-    } as unknown as ResolveNoncesPorts
+    } as unknown as Parameters<typeof createResolveNonces>[0]
     const head = Number(await callRpc(url, 'eth_blockNumber', []))
     await createResolveNonces(ports)(head - 1, 0, {} as never)
     const mined = appended.flatMap(({ events }) => events.map(({ canonical }) => JSON.parse(canonical).data))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { type Postgres, type PostgresOptions, startPostgres } from '../../src/sandbox/postgres.ts'
+import { type Postgres, startPostgres } from '../../src/sandbox/postgres.ts'
 import { withDatabase } from '../support/postgres.ts'
 
 async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
@@ -19,7 +19,7 @@ async function directoryFor(t: Test): Promise<string> {
   return directory
 }
 
-async function start(t: Test, options: PostgresOptions): Promise<Postgres> {
+async function start(t: Test, options: Parameters<typeof startPostgres>[0]): Promise<Postgres> {
   const postgres = await startPostgres(options)
   t.after(() => postgres.stop())
   return postgres

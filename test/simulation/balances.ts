@@ -4,7 +4,7 @@ import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { changesOfReadings } from '../../src/balances/changes-of-readings.ts'
 import type { ObservationCause } from '../../src/balances/events.ts'
 import type { HolderReads } from '../../src/balances/holder-reads.ts'
-import { createBalanceObserver } from '../../src/balances/observe-block.ts'
+import { observeBalances, unwindBalances } from '../../src/balances/observe-block.ts'
 import { type Holding, newestBlock, readHoldings } from '../../src/balances/read-holdings.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
@@ -60,18 +60,18 @@ function createHolderPort(world: World, ports: PortsOf): HolderReads<Holding> {
 export function observeBalancesOf(world: World, ports: PortsOf): BlockObserver {
   const { load, chain, read } = partsOf(world, ports)
   const { mutant } = world
-  const observer = createBalanceObserver({
+  const ctx: Parameters<typeof observeBalances>[0] = {
     reads: createHolderPort(world, ports),
     load,
     chainOf: () => chain,
     readForRecord: (_chain, holdings, at) => read(holdings, at),
-  })
+  }
   return {
     observe: async (blocks) => ({
-      changes: await observer.observeBalances({ chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
+      changes: await observeBalances(ctx, { chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
     }),
     unwind: async (ancestorNumber) =>
-      mutant.keepsBalances ? [] : observer.unwind({ chain: CHAIN, ancestorNumber, now: ports.now() }),
+      mutant.keepsBalances ? [] : unwindBalances(ctx, { chain: CHAIN, ancestorNumber, now: ports.now() }),
   }
 }
 

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type Anvil, type AnvilOptions, startAnvil } from '../../src/sandbox/anvil.ts'
+import { type Anvil, startAnvil } from '../../src/sandbox/anvil.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { eventually } from './sandbox-eventually.ts'
 
-export type TestChainOptions = Partial<Omit<AnvilOptions, 'directory'>>
+export type TestChainOptions = Partial<Omit<Parameters<typeof startAnvil>[0], 'directory'>>
 
 /** Starts anvil on a free port; default chain id is that of the sandbox's ethereum. */
 export async function withAnvil(t: Test, options: TestChainOptions = {}): Promise<Anvil> {

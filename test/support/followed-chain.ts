@@ -5,7 +5,6 @@ import { createBalanceChains } from '../../src/balances/chain.ts'
 import { observeWallet } from '../../src/balances/first-observation.ts'
 import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
-import { createBalanceObserver } from '../../src/balances/observe-block.ts'
 import { type ReadForRecord, readForRecord } from '../../src/balances/read-holdings.ts'
 import { createReconcile } from '../../src/balances/reconcile.ts'
 import { retryTokens } from '../../src/balances/retry-tokens.ts'
@@ -88,7 +87,6 @@ function partsOf({ pool, log }: TestLog, chainOf: ReturnType<typeof createBalanc
     ...ports,
     ports,
     retryTokens: (chainId: number) => retryTokens(ports, chainId),
-    observer: createBalanceObserver(ports),
     observeWallet: (walletId: string) => observeWallet(ports, walletId),
     reconcile: createReconcile(ports),
   }

@@ -4,7 +4,7 @@ import { v7 } from 'uuid'
 import { QUOTAS, type QuotaLimits } from '../../src/core/quotas.ts'
 import { grantsBefore } from '../../src/core/scopes.ts'
 import { ID_PREFIXES } from '../../src/declarations.ts'
-import { type AppParts, buildApp, type HttpSettings } from '../../src/http/app.ts'
+import { buildApp, type HttpSettings } from '../../src/http/app.ts'
 import type { Authenticator, Caller } from '../../src/http/caller.ts'
 import { createReadiness } from '../../src/http/health.ts'
 import { createMetrics } from '../../src/http/metrics.ts'
@@ -107,7 +107,7 @@ export function told({ body }: Answer): string[] {
   return (body.errors ?? []).map(({ field, code }) => `${field ?? '-'} ${code}`)
 }
 
-export type TestAppOptions = Partial<Omit<AppParts, 'settings' | 'routes' | 'logger'>> & {
+export type TestAppOptions = Partial<Omit<Parameters<typeof buildApp>[0], 'settings' | 'routes' | 'logger'>> & {
   readonly routes: Routes
   readonly settings?: Partial<HttpSettings>
 }

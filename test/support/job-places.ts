@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Test } from 'tap'
 import type { RetryPolicy } from '../../src/jobs/backoff.ts'
-import { createJobs, type JobsSettings } from '../../src/jobs/create-jobs.ts'
+import { createJobs } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { type Postgres, startPostgres } from '../../src/sandbox/postgres.ts'
 import { emptyQueues } from './empty-queues.ts'
@@ -26,7 +26,7 @@ export type JobPlace = {
   readonly close: () => Promise<void>
 }
 
-export type Where = Pick<JobsSettings, 'databaseUrl' | 'redisUrl'>
+export type Where = Pick<Parameters<typeof createJobs>[0], 'databaseUrl' | 'redisUrl'>
 
 /** Short retry delays, so that a test sees the last try. */
 export const QUICK: RetryPolicy = { attempts: 3, baseMs: 40, capMs: 80 }
@@ -44,7 +44,7 @@ export async function inEveryPlace(t: Test, suite: (t: Test, place: JobPlace) =>
 export function openJobs(
   t: Test,
   where: Where,
-  settings: Partial<JobsSettings> = {},
+  settings: Partial<Parameters<typeof createJobs>[0]> = {},
 ): Jobs & { readonly logged: string[] } {
   const logged: string[] = []
   const log = {

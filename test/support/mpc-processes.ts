@@ -6,12 +6,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { type Kek, parseKek } from '../../src/keys/kek.ts'
-import {
-  type Address,
-  type Channel,
-  type ChannelOptions,
-  openChannel,
-} from '../../src/keys/mpc/channel/open-channel.ts'
+import { type Address, type Channel, openChannel } from '../../src/keys/mpc/channel/open-channel.ts'
 import { type Identity, openIdentity } from '../../src/keys/mpc/identity.ts'
 import { publishCertificate } from '../../src/keys/mpc/trust.ts'
 import { HANGS_AFTER_MS } from './within.ts'
@@ -68,7 +63,8 @@ export type Opened = Channel & { readonly lines: LogLine[]; readonly heard: Hear
 /** A channel that is closed with the test, pings ten times a second, and keeps everything it receives. */
 export async function openTestChannel(
   t: Test,
-  options: Pick<ChannelOptions, 'identity' | 'trustDir'> & Partial<ChannelOptions>,
+  options: Pick<Parameters<typeof openChannel>[0], 'identity' | 'trustDir'> &
+    Partial<Parameters<typeof openChannel>[0]>,
 ): Promise<Opened> {
   const { lines, log } = listeningLog()
   const channel = await openChannel({

@@ -10,7 +10,7 @@ import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { operatorCommands } from '../../src/operator/commands.ts'
-import type { OperatorPorts } from '../../src/operator/ports.ts'
+import type { OperatorContext } from '../../src/operator/operator-context.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -36,7 +36,7 @@ export type OperatorStage = {
   /** The log of another connection to a database. */
   readonly logOn: (pool: Pool) => EventLog
   readonly jobs: Jobs
-  readonly ports: OperatorPorts
+  readonly ports: OperatorContext
   /** The answers of the chain's node; none when `up` is false. */
   readonly node: { up: boolean; head: number; baseFee: bigint; readonly nonces: Map<string, number>; balance: bigint }
   /** Age in ms of the next records. */
@@ -61,7 +61,7 @@ export async function withOperator(t: Test): Promise<OperatorStage> {
   const logOn: OperatorStage['logOn'] = (on) =>
     createEventLog({ pool: on, wakeUps, clock: () => Date.now() - stage.age })
   const log = logOn(pool)
-  const ports: OperatorPorts = {
+  const ports: OperatorContext = {
     pool,
     log,
     jobs,
@@ -128,7 +128,7 @@ export async function holdLease(pool: Pool, name: string, leaseMs: number): Prom
   await pool.query('SELECT acquire_lease($1, $2, $3)', [name, 'somebody@h:1', leaseMs])
 }
 
-function chainOf(node: OperatorStage['node']): OperatorPorts['chains'][number] {
+function chainOf(node: OperatorStage['node']): OperatorContext['chains'][number] {
   const answer = ({ method, params: [address] }: RpcRequest): RpcResult => {
     if (!node.up)
       return { ok: false, error: { kind: 'unavailable', reason: 'timeout', message: 'no response in time' } }

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
-import { type Postgres, type PostgresOptions, startPostgres } from '../../src/sandbox/postgres.ts'
+import { type Postgres, startPostgres } from '../../src/sandbox/postgres.ts'
 import { choosePostgresAccount, giveTo, type PostgresAccount } from '../../src/sandbox/postgres-account.ts'
 import { findPostgresBinaries } from '../../src/sandbox/postgres-binaries.ts'
 import { MIGRATIONS } from './postgres.ts'
@@ -27,7 +27,7 @@ export type LosableServer = {
   /** A copy of the running server: a directory to start it from. */
   readonly copy: () => Promise<string>
   /** Starts a server from a copy, at the address of the lost one. */
-  readonly restore: (copy: string, settings?: PostgresOptions['settings']) => Promise<void>
+  readonly restore: (copy: string, settings?: Parameters<typeof startPostgres>[0]['settings']) => Promise<void>
 }
 
 export const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
@@ -35,7 +35,7 @@ export const QUICK = { shared_buffers: '32MB', wal_level: 'replica' } as const
 /** With every migration applied. */
 export async function startMigratedServer(
   directory: string,
-  settings: PostgresOptions['settings'] = {},
+  settings: Parameters<typeof startPostgres>[0]['settings'] = {},
 ): Promise<Postgres> {
   const running = await startPostgres({ directory, settings: { ...QUICK, ...settings } })
   const { url } = running
@@ -53,7 +53,10 @@ export async function serversDirectory(t: Test): Promise<string> {
 }
 
 /** With every migration applied; removed after the test. */
-export async function withLosableServer(t: Test, settings: PostgresOptions['settings'] = {}): Promise<LosableServer> {
+export async function withLosableServer(
+  t: Test,
+  settings: Parameters<typeof startPostgres>[0]['settings'] = {},
+): Promise<LosableServer> {
   const directory = await serversDirectory(t)
   let copies = 0
   const own = join(directory, 'first')
@@ -61,7 +64,7 @@ export async function withLosableServer(t: Test, settings: PostgresOptions['sett
   let home = own
   t.after(() => running.stop())
   const { url } = running
-  async function start(more: PostgresOptions['settings'] = {}): Promise<void> {
+  async function start(more: Parameters<typeof startPostgres>[0]['settings'] = {}): Promise<void> {
     running = await startPostgres({ directory: home, settings: { ...QUICK, ...settings, ...more } })
   }
   return {

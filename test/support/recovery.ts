@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { composeRecovery, type RecoverySources } from '../../src/compose/recovery.ts'
-import { type RecoveryPorts, recoveryProgram } from '../../src/recovery/command/recovery-program.ts'
+import { type RecoveryContext, recoveryProgram } from '../../src/recovery/command/recovery-program.ts'
 import { type CliRun, runProgramLine } from './cli.ts'
 
 /** Without a database: any use of one fails the test. */
@@ -17,7 +17,7 @@ export const OFFLINE: RecoverySources = {
 export function runRecovery(
   sources: RecoverySources,
   args: string | readonly string[],
-  stdin: RecoveryPorts['stdin'] = async () => '',
+  stdin: RecoveryContext['stdin'] = async () => '',
 ): Promise<CliRun> {
   return runProgramLine(recoveryProgram({ ...sources, stdin }), args)
 }

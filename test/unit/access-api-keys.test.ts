@@ -1,6 +1,6 @@
 /** The form of a token, and the command line of API keys. */
 import t from 'tap'
-import { type KeysPorts, keysProgram } from '../../src/access/keys-program.ts'
+import { type KeysContext, keysProgram } from '../../src/access/keys-program.ts'
 import { createToken, digestOf, isToken } from '../../src/access/token.ts'
 import { runProgramLine } from '../support/cli.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -19,7 +19,7 @@ t.test('a token has 256 random bits and names its environment; its digest is pla
 /** Runs a command line of `npm run keys`; `asked` holds what the use cases were asked. */
 async function run(...args: readonly string[]) {
   const asked: unknown[] = []
-  const ports: KeysPorts = {
+  const ports: KeysContext = {
     issueApiKey: async (request) => {
       asked.push(request)
       return {

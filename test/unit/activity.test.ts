@@ -1,8 +1,8 @@
 /** What is recorded of transfers on chain: which ones, how they end, what they were worth, and whom they notify. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { observedTransferAggregate } from '../../src/activity/aggregate.ts'
 import { type TransferCommand, transferDecider } from '../../src/activity/decider.ts'
-import type { ObservedTransfer, ObservedTransferEvent } from '../../src/activity/events.ts'
+import type { ObservedTransfer } from '../../src/activity/events.ts'
 import { transferId } from '../../src/activity/observe-transfers.ts'
 import { type TouchedWallet, transfersIn } from '../../src/activity/transfers-in.ts'
 import { noticesOf, valuationOf } from '../../src/activity/valuation.ts'
@@ -10,6 +10,7 @@ import type { Block, BlockTransaction } from '../../src/chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { derivedIdPattern } from '../../src/core/ids.ts'
+import { givenOf } from '../support/given.ts'
 
 const NOW = '2026-11-23T12:00:00.000Z'
 const CHAIN = 1000001
@@ -60,15 +61,7 @@ const confirm = (head: number): TransferCommand => ({
 })
 const orphan: TransferCommand = { type: 'OrphanTransfer', now: NOW }
 
-function given(...events: ObservedTransferEvent[]) {
-  const state = events.reduce(transferDecider.evolve, transferDecider.initialState)
-  return {
-    when: (command: TransferCommand) => ({
-      expect: (t: Test, ...expected: ObservedTransferEvent[]) =>
-        t.strictSame(transferDecider.decide(command, state), expected),
-    }),
-  }
-}
+const given = givenOf(transferDecider)
 
 t.test('a transfer is recorded once for a block, and again after a reorg moved it', async (t) => {
   given()
@@ -127,7 +120,7 @@ t.test('its place in lists is that of its first observation, and sorts by time a
   const later = { ...observed(seen(8)).data, observedAt: '2026-11-23T13:00:00.000Z' }
   const events = [observed(seen(7)), orphaned(seen(7)), { type: 'TransferObserved' as const, data: later }]
   const places = events.map((_, n) => {
-    const state = events.slice(0, n + 1).reduce(transferDecider.evolve, transferDecider.initialState)
+    const { state } = given(...events.slice(0, n + 1))
     const context = { id, tenantId: 'acme', version: 1, recordedAt: NOW }
     return observedTransferAggregate.project(transferDecider.initialState, state, context).rows[0]?.row.place
   })
@@ -141,7 +134,7 @@ t.test('its place follows the order of the logs of its block, however many there
   const logs = [null, 0, 1, 15, 16, 4_093, 4_094, 4_095, 4_096, 8_191, 8_192, 65_535, 65_536, 1_000_000]
   const places = logs.map((logIndex, logOfTransaction) => {
     const id = transferId({ chainId: 1, walletId: 'wal_1', direction: 'in', hash: '0x1', logOfTransaction })
-    const state = transferDecider.evolve(transferDecider.initialState, observed({ ...seen(7), logIndex }))
+    const { state } = given(observed({ ...seen(7), logIndex }))
     const context = { id, tenantId: 'acme', version: 1, recordedAt: NOW }
     return observedTransferAggregate.project(transferDecider.initialState, state, context).rows[0]?.row.place
   })

@@ -9,6 +9,7 @@ import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import type { BursarError, ErrorItem } from '../../src/core/errors.ts'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
@@ -135,21 +136,22 @@ t.test('an asset is registered once, and its row has what the contract returned'
 })
 
 t.test('an asset is removed once, and may be registered again', async (t) => {
-  const { decide, evolve, initialState } = assetAggregate
+  const given = givenOf(assetAggregate)
   const [added, removed] = [golden('AssetRegistered'), golden('AssetRemoved')]
   const now = removed.data.removedAt
-  const registeredState = evolve(initialState, added)
-  t.strictSame(decide({ type: 'RemoveAsset', now }, registeredState), [removed])
-  const removedState = evolve(registeredState, removed)
-  t.match(removedState, { status: 'removed', symbol: 'USDC', removedAt: now })
-  t.strictSame(decide({ type: 'RemoveAsset', now }, removedState), [])
-  t.strictSame(decide({ type: 'RemoveAsset', now }, initialState), [])
-  t.strictSame(decide({ type: 'RegisterAsset', asset: added.data }, removedState), [added])
-  t.strictSame(evolve(removedState, added), registeredState)
+  const remove = { type: 'RemoveAsset', now } as const
+  given(added).when(remove).expect(t, removed)
+  t.match(given(added, removed).state, { status: 'removed', symbol: 'USDC', removedAt: now })
+  given(added, removed).when(remove).expect(t)
+  given().when(remove).expect(t)
+  given(added, removed).when({ type: 'RegisterAsset', asset: added.data }).expect(t, added)
+  t.strictSame(given(added, removed, added).state, given(added).state)
   const context = { id: 'x', tenantId: 'acme', version: 2, recordedAt: now }
-  matchExactly(t, assetAggregate.project(registeredState, removedState, context).rows, [
+  matchExactly(t, assetAggregate.project(given(added).state, given(added, removed).state, context).rows, [
     { table: 'assets', row: { removed_at: now } },
   ])
-  matchExactly(t, assetAggregate.project(removedState, registeredState, context).rows, [{ row: { removed_at: null } }])
+  matchExactly(t, assetAggregate.project(given(added, removed).state, given(added).state, context).rows, [
+    { row: { removed_at: null } },
+  ])
   t.equal(assetAggregate.opens?.(removed, { id: 'x', version: 2 }), null)
 })

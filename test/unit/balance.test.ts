@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { type BalanceCommand, balanceDecider } from '../../src/balances/decider.ts'
 import type { BalanceChanged, BalanceEvent, BalanceReorged, Observation } from '../../src/balances/events.ts'
@@ -10,6 +10,7 @@ import { balanceWork } from '../../src/balances/jobs.ts'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { usdValue } from '../../src/core/usd-value.ts'
 import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { givenOf } from '../support/given.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
 const ETH = nativeAsset('ethereum', 1000001)
@@ -31,14 +32,7 @@ function observe(...observations: Observation[]): BalanceCommand {
 function correct(observation: Observation, orphaned: Observation): BalanceCommand {
   return { type: 'RecordReorg', corrections: [{ observation, orphaned }], now: NOW }
 }
-function given(...events: BalanceEvent[]) {
-  const state = events.reduce(balanceDecider.evolve, balanceDecider.initialState)
-  return {
-    when: (command: BalanceCommand) => ({
-      expect: (t: Test, ...expected: BalanceEvent[]) => t.strictSame(balanceDecider.decide(command, state), expected),
-    }),
-  }
-}
+const given = givenOf(balanceDecider)
 
 t.test('the first observation is recorded, a zero too', async (t) => {
   given()
@@ -200,7 +194,7 @@ t.test('every version of every event that was ever written is still read', async
     const event = upcast<BalanceEvent>(balanceAggregate.schemas, golden.type, golden.schema_version, golden.data)
     t.equal(event.type, type)
     const { asset, ...known } = event.data
-    t.match(balanceAggregate.evolve({}, event)[asset.assetId], {
+    t.match(given(event).state[asset.assetId], {
       balance: known.balance,
       blockNumber: known.blockNumber,
     })

@@ -3,12 +3,15 @@ import t from 'tap'
 import { keyLimitAggregate } from '../../src/access/limit-aggregate.ts'
 import type { ApiKeyLimitReached } from '../../src/access/limit-events.ts'
 import type { KeyLimit } from '../../src/core/key-limits.ts'
+import { givenOf } from '../support/given.ts'
 
 const HOUR = 3_600
 const DAY_MS = 86_400_000
 const usd: KeyLimit = { of: 'usd', counter: 'key_1 usd 3600', amount: '5', windowSeconds: HOUR, inherited: false }
 const month: KeyLimit = { ...usd, counter: 'key_1 usd 2678400', windowSeconds: 31 * 24 * HOUR }
 const requests: KeyLimit = { ...usd, of: 'requests', counter: 'key_1 requests 86400', windowSeconds: 86_400 }
+
+const given = givenOf(keyLimitAggregate)
 
 /** How many of these refusals are reported, each at so many hours. */
 function reported(...refusals: readonly (readonly [hours: number, limit?: KeyLimit])[]): number {
@@ -18,8 +21,7 @@ function reported(...refusals: readonly (readonly [hours: number, limit?: KeyLim
     const nextDay = new Date(Math.floor(Date.parse(reachedAt) / DAY_MS + 1) * DAY_MS).toISOString()
     const availableAt = limit.of === 'requests' ? nextDay : null
     const report = { environment: 'mainnet', limit, left: '1', needed: '2', availableAt, reachedAt } as const
-    const state = events.reduce(keyLimitAggregate.evolve, keyLimitAggregate.initialState)
-    events.push(...keyLimitAggregate.decide({ type: 'ReportLimit', report }, state))
+    events.push(...keyLimitAggregate.decide({ type: 'ReportLimit', report }, given(...events).state))
   }
   return events.length
 }

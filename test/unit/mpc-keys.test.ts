@@ -1,7 +1,7 @@
 /** The commands of a joint key and their refusals, and the resulting rows and jobs. */
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { upcast } from '../../src/event-log/aggregate.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
@@ -11,6 +11,7 @@ import type { MpcKeyEvent } from '../../src/mpc-wallets/events.ts'
 import { toJointKey } from '../../src/mpc-wallets/joint-keys.ts'
 import { keyIdOf } from '../../src/mpc-wallets/key-of-wallet.ts'
 import type { KnownMpcKey, MpcKeyState } from '../../src/mpc-wallets/state.ts'
+import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -44,56 +45,37 @@ const giveUp = { type: 'GiveUpRefresh', refreshId, code: 'c', message: 'm', now:
 const accuse = { type: 'AccuseParty', party: 2, epoch: 0, accusedBy: 1, reason: 'why', now: LATER } as const
 const assign = { type: 'Assign', walletId: 'wal_2', tenantId: 'globex', now: LATER } as const
 
-function fold(events: readonly MpcKeyEvent[]): MpcKeyState {
-  return events.reduce(mpcKeyDecider.evolve, mpcKeyDecider.initialState)
-}
+const given = givenOf(mpcKeyDecider)
 
 function known(...events: readonly MpcKeyEvent[]): KnownMpcKey {
-  const state = fold(events)
+  const { state } = given(...events)
   if (state.status === 'unknown') throw new Error('the key is unknown')
   return state
-}
-
-function given(...events: MpcKeyEvent[]) {
-  return {
-    when: (command: MpcKeyCommand) => ({
-      expect: (t: Test, ...expected: object[]) => t.strictSame(mpcKeyDecider.decide(command, fold(events)), expected),
-      expectRefusal: (t: Test, code: string, item: object = {}) => {
-        try {
-          mpcKeyDecider.decide(command, fold(events))
-          t.fail('the command was not refused')
-        } catch (error) {
-          matchExactly(t, (error as BursarError).items, [{ code, ...item }])
-        }
-      },
-    }),
-  }
 }
 
 t.test('a key is generated once, is in the pool, and is given to one wallet only', async (t) => {
   const command = { type: 'RecordGeneration', generated: generated.data } as MpcKeyCommand
   given().when(command).expect(t, generated)
-  given(generated).when(command).expectRefusal(t, 'mpc_key_exists')
+  given(generated).when(command).fails(t, 'mpc_key_exists')
   t.match(known(generated), { status: 'pooled', wallet: null, epoch: 0, attemptId: null, refreshedAt: NOW })
   given(generated)
     .when(assign)
     .expect(t, { type: 'MpcKeyAssigned', data: { walletId: 'wal_2', tenantId: 'globex', assignedAt: LATER } })
-  given(generated, assigned).when(assign).expectRefusal(t, 'mpc_key_assigned')
+  given(generated, assigned).when(assign).fails(t, 'mpc_key_assigned')
   const again = { ...assign, walletId: (assigned.data as { walletId: string }).walletId }
   given(generated, assigned).when(again).expect(t)
   t.match(known(generated, assigned), { status: 'assigned', wallet: { tenantId: 'acme' } })
 })
 
 t.test('nothing can be done to a key that does not exist', async (t) => {
-  for (const command of [assign, request, record, giveUp, accuse])
-    given().when(command).expectRefusal(t, 'mpc_key_not_found')
+  for (const command of [assign, request, record, giveUp, accuse]) given().when(command).fails(t, 'mpc_key_not_found')
 })
 
 t.test('shares are refreshed by one ceremony at a time', async (t) => {
   const data = { refreshId: 'rfr_2', reason: 'requested', party: null, requestedAt: LATER }
   given(generated, assigned).when(request).expect(t, { type: 'MpcSharesRefreshRequested', data })
   const details = { refresh_id: refreshId, reason: 'recovery' }
-  given(generated, assigned, requested).when(request).expectRefusal(t, 'refresh_in_progress', { details })
+  given(generated, assigned, requested).when(request).fails(t, { code: 'refresh_in_progress', details })
   given(generated, assigned, requested)
     .when({ ...request, refreshId })
     .expect(t)
@@ -110,7 +92,7 @@ t.test('a share is recovered for a party that has one', async (t) => {
     const message = `party must be one of 1, 2, 3, which hold shares of this wallet, not ${party}.`
     given(generated, assigned)
       .when({ ...recovery, party })
-      .expectRefusal(t, 'not_allowed', { field: 'party', message })
+      .fails(t, { code: 'not_allowed', field: 'party', message })
   }
 })
 
@@ -164,7 +146,7 @@ t.test('an accusation by one party bans nobody: the two do not sign together', a
   for (const wrong of [{ party: 7 }, { accusedBy: 7 }, { party: 1 }])
     given(generated, assigned)
       .when({ ...accuse, ...wrong })
-      .expectRefusal(t, 'not_allowed', { field: 'party' })
+      .fails(t, { code: 'not_allowed', field: 'party' })
   matchExactly(t, known(generated, accused), { banned: [], accusations: [{ party: 3, accusedBy: 1 }] })
   t.strictSame(toJointKey('mpk_1', known(generated, accused)).apart, [[1, 3]])
 })
@@ -233,7 +215,7 @@ t.test('in any series of commands epochs follow each other, and bans last until 
 t.test('the rows of a key are its newest state and its newest refresh', async (t) => {
   const rowsOf = (before: readonly MpcKeyEvent[], ...events: MpcKeyEvent[]) => {
     const context = { id: 'mpk_1', tenantId: 'whoever', version: 7, recordedAt: NOW }
-    const state = fold(before)
+    const { state } = given(...before)
     return mpcKeyAggregate.project(state, events.reduce(mpcKeyDecider.evolve, state), context).rows
   }
   matchExactly(t, rowsOf([], generated), [

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import { networksCommand } from '../../src/operator/networks-command.ts'
-import type { OperatorPorts } from '../../src/operator/ports.ts'
+import type { OperatorContext } from '../../src/operator/operator-context.ts'
 import { runCommandLine } from '../support/cli.ts'
 import { createForkNode } from '../support/fork-node.ts'
 
@@ -31,7 +31,7 @@ function run(nodes: Readonly<Record<string, RpcReader>>, line = 'networks') {
     urlsSetting: 'URLS',
     relaySetting: null,
   }))
-  const ports = { chains } as unknown as OperatorPorts
+  const ports = { chains } as unknown as OperatorContext
   return runCommandLine([networksCommand((task) => task(ports))], line)
 }
 

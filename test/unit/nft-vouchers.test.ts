@@ -7,12 +7,11 @@ import { voucherWork } from '../../src/nft/tokens/jobs.ts'
 import { mintAggregate } from '../../src/nft/tokens/mint-aggregate.ts'
 import type { VoucherFacts } from '../../src/nft/tokens/mint-decider.ts'
 import type { MintEvent } from '../../src/nft/tokens/mint-events.ts'
-import type { MintState } from '../../src/nft/tokens/mint-state.ts'
 import { tokenAggregate } from '../../src/nft/tokens/token-aggregate.ts'
 import { tokenDecider } from '../../src/nft/tokens/token-decider.ts'
 import type { TokenEvent } from '../../src/nft/tokens/token-events.ts'
 import { toUpdates, type UpdateRow } from '../../src/nft/tokens/update-view.ts'
-import { refusal } from '../support/refusal.ts'
+import { givenOf } from '../support/given.ts'
 
 const NAMED = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const OTHER = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
@@ -25,59 +24,54 @@ function golden<Evt>(type: string): Evt {
   return upcast(schemas as never, file.type, file.schema_version, file.data) as Evt
 }
 
-const fold = (events: readonly MintEvent[]) =>
-  events.reduce<MintState>(mintAggregate.evolve, mintAggregate.initialState)
+const given = givenOf(mintAggregate)
+type Mint = ReturnType<typeof given>
 
 /** A lazy mint whose voucher has a recipient or none. */
-function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('VoucherSigned')]): MintState {
+function lazy(recipient: string | null, more: readonly MintEvent[] = [golden('VoucherSigned')]): Mint {
   const { type, data } = golden<Extract<MintEvent, { type: 'MintRecorded' }>>('MintRecorded')
   const [token] = data.tokens
   if (token === undefined) throw new Error('the golden mint has no tokens')
   const tokens = [{ ...token, recipient, transactionId: null }]
-  return fold([{ type, data: { ...data, mintingType: 'LAZY', tokens } }, golden('VoucherRequested'), ...more])
+  return given({ type, data: { ...data, mintingType: 'LAZY', tokens } }, golden('VoucherRequested'), ...more)
 }
 
 const UNTOUCHED: VoucherFacts = { redemption: null, revocation: null, used: null }
-const redeem = (state: MintState, recipient: string | null, facts: Partial<VoucherFacts> = {}, now = NOW) =>
-  refusal(() =>
-    mintAggregate.decide(
-      { type: 'RequestRedemption', recipient, transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now },
-      state,
-    ),
-  )
-const revoke = (state: MintState, facts: Partial<VoucherFacts> = {}) =>
-  refusal(() =>
-    mintAggregate.decide(
-      { type: 'RequestRevocation', transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now: NOW },
-      state,
-    ),
-  )
+const redeem = (mint: Mint, recipient: string | null, facts: Partial<VoucherFacts> = {}, now = NOW) =>
+  mint.when({ type: 'RequestRedemption', recipient, transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now })
+const redeemed = (recipient: string | null, requestedAt = NOW) => ({
+  type: 'VoucherRedemptionRequested',
+  data: { transactionId: 'tx_1', recipient, requestedAt },
+})
+const revoke = (mint: Mint, facts: Partial<VoucherFacts> = {}) =>
+  mint.when({ type: 'RequestRevocation', transactionId: 'tx_1', facts: { ...UNTOUCHED, ...facts }, now: NOW })
+const revoked = { type: 'VoucherRevocationRecorded', data: { transactionId: 'tx_1', requestedAt: NOW } }
 
 t.test('a voucher is redeemed for the recipient that it names, or that the redemption names', (t) => {
-  t.equal(redeem(lazy(NAMED), null), null)
-  t.equal(redeem(lazy(NAMED), NAMED), null)
-  t.match(redeem(lazy(NAMED), OTHER), { field: 'recipient', code: 'recipient_mismatch' })
-  t.equal(redeem(lazy(null), OTHER), null)
-  t.match(redeem(lazy(null), null), { field: 'recipient', code: 'required' })
+  redeem(lazy(NAMED), null).expect(t, redeemed(NAMED))
+  redeem(lazy(NAMED), NAMED).expect(t, redeemed(NAMED))
+  redeem(lazy(NAMED), OTHER).fails(t, { field: 'recipient', code: 'recipient_mismatch' })
+  redeem(lazy(null), OTHER).expect(t, redeemed(OTHER))
+  redeem(lazy(null), null).fails(t, { field: 'recipient', code: 'required' })
   t.end()
 })
 
 t.test('a voucher is redeemed once, and not after its end, its revocation or before its signature', (t) => {
   for (const facts of [{ used: 'minted' }, { redemption: 'done' }, { redemption: 'pending' }] as const) {
-    t.match(redeem(lazy(NAMED), null, facts), { type: 'conflict', code: 'already_redeemed' })
-    t.match(revoke(lazy(NAMED), facts), { type: 'conflict', code: 'already_redeemed' })
+    redeem(lazy(NAMED), null, facts).fails(t, { type: 'conflict', code: 'already_redeemed' })
+    revoke(lazy(NAMED), facts).fails(t, { type: 'conflict', code: 'already_redeemed' })
   }
   for (const revocation of ['done', 'pending'] as const) {
-    t.match(redeem(lazy(NAMED), null, { revocation }), { type: 'conflict', code: 'voucher_revoked' })
-    t.match(revoke(lazy(NAMED), { revocation }), { type: 'conflict', code: 'voucher_revoked' })
+    redeem(lazy(NAMED), null, { revocation }).fails(t, { type: 'conflict', code: 'voucher_revoked' })
+    revoke(lazy(NAMED), { revocation }).fails(t, { type: 'conflict', code: 'voucher_revoked' })
   }
-  t.equal(redeem(lazy(NAMED), null, {}, '2026-12-31T23:59:59.000Z'), null, 'a voucher is redeemed in its last second')
-  t.match(redeem(lazy(NAMED), null, {}, '2027-01-01T00:00:00.000Z'), { type: 'conflict', code: 'voucher_expired' })
-  t.match(redeem(lazy(NAMED, []), null), { type: 'conflict', code: 'voucher_not_signed' })
-  t.equal(revoke(lazy(NAMED, [])), null)
-  const direct = fold([golden('MintRecorded')])
-  t.match(redeem(direct, null), { type: 'conflict', code: 'not_lazy' })
-  t.match(revoke(direct), { type: 'conflict', code: 'not_lazy' })
+  redeem(lazy(NAMED), null, {}, '2026-12-31T23:59:59.000Z').expect(t, redeemed(NAMED, '2026-12-31T23:59:59.000Z')) // in its last second
+  redeem(lazy(NAMED), null, {}, '2027-01-01T00:00:00.000Z').fails(t, { type: 'conflict', code: 'voucher_expired' })
+  redeem(lazy(NAMED, []), null).fails(t, { type: 'conflict', code: 'voucher_not_signed' })
+  revoke(lazy(NAMED, [])).expect(t, revoked)
+  const direct = given(golden('MintRecorded'))
+  redeem(direct, null).fails(t, { type: 'conflict', code: 'not_lazy' })
+  revoke(direct).fails(t, { type: 'conflict', code: 'not_lazy' })
   t.end()
 })
 
@@ -88,9 +82,9 @@ t.test('after a failure a voucher can be redeemed or revoked again', (t) => {
     golden('VoucherRedemptionRequested'),
     golden('VoucherRevocationRecorded'),
   ])
-  t.equal(redeem(tried, OTHER, facts), null)
-  t.equal(revoke(tried, facts), null)
-  const { rows } = mintAggregate.project(mintAggregate.initialState, tried, CONTEXT)
+  redeem(tried, OTHER, facts).expect(t, redeemed(OTHER))
+  revoke(tried, facts).expect(t, revoked)
+  const { rows } = mintAggregate.project(mintAggregate.initialState, tried.state, CONTEXT)
   t.match(rows.find(({ table }) => table === 'nft_tokens')?.row, { recipient: NAMED, transaction_id: 'tx_3' })
   t.match(rows.find(({ table }) => table === 'nft_vouchers')?.row, {
     mint_id: 'mint_1',
@@ -103,10 +97,10 @@ t.test('after a failure a voucher can be redeemed or revoked again', (t) => {
 })
 
 t.test('the first signature is kept, and only a request for one makes a job', (t) => {
-  const sign = (state: MintState) =>
-    mintAggregate.decide({ type: 'RecordSignature', signature: '0x01', now: NOW }, state)
-  t.strictSame(sign(lazy(null, [])), [{ type: 'VoucherSigned', data: { signature: '0x01', signedAt: NOW } }])
-  t.strictSame(sign(lazy(null)), [])
+  const sign = { type: 'RecordSignature', signature: '0x01', now: NOW } as const
+  const made = { type: 'VoucherSigned', data: { signature: '0x01', signedAt: NOW } }
+  lazy(null, []).when(sign).expect(t, made)
+  lazy(null).when(sign).expect(t)
   t.strictSame(voucherWork.jobsOf({ type: 'VoucherRequested', streamId: 'mint-mint_1' }), [
     { queue: 'voucher', id: 'mint_1', data: { mint_id: 'mint_1' } },
   ])
@@ -124,26 +118,24 @@ t.test('a state is folded from any sequence of events without a throw', (t) => {
     'VoucherRevocationRecorded',
   ]
   const events = fc.array(fc.constantFrom(...types).map((type) => golden<MintEvent>(type)))
-  fc.assert(fc.property(events, (sequence) => ['unknown', 'recorded'].includes(fold(sequence).state)))
+  fc.assert(fc.property(events, (sequence) => ['unknown', 'recorded'].includes(given(...sequence).state.state)))
   t.end()
 })
 
 t.test('a frozen token does not change, and one whose freezing failed does', (t) => {
   const { data } = golden<Extract<TokenEvent, { type: 'TokenMetadataChanged' }>>('TokenMetadataChanged')
   const { metadata, cid, ...update } = data
-  const state = tokenDecider.evolve(tokenDecider.initialState, golden('TokenFrozen'))
-  t.equal(state.freezeId, 'tx_6')
+  const frozen = givenOf(tokenDecider)(golden('TokenFrozen'))
+  t.equal(frozen.state.freezeId, 'tx_6')
   for (const freeze of ['pending', 'done'] as const) {
-    const changing = () => tokenDecider.decide({ type: 'ChangeMetadata', update, metadata, cid, freeze }, state)
-    t.match(refusal(changing), { type: 'conflict', code: 'metadata_frozen' })
-    const freezing = () => tokenDecider.decide({ type: 'Freeze', update, freeze }, state)
-    t.match(refusal(freezing), { type: 'conflict', code: 'metadata_frozen' })
+    const refusal = { type: 'conflict', code: 'metadata_frozen' }
+    frozen.when({ type: 'ChangeMetadata', update, metadata, cid, freeze }).fails(t, refusal)
+    frozen.when({ type: 'Freeze', update, freeze }).fails(t, refusal)
   }
-  for (const freeze of ['failed', null] as const) {
-    t.strictSame(tokenDecider.decide({ type: 'ChangeMetadata', update, metadata, cid, freeze }, state), [
-      { type: 'TokenMetadataChanged', data },
-    ])
-  }
+  for (const freeze of ['failed', null] as const)
+    frozen
+      .when({ type: 'ChangeMetadata', update, metadata, cid, freeze })
+      .expect(t, { type: 'TokenMetadataChanged', data })
   t.end()
 })
 

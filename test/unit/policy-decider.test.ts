@@ -1,9 +1,10 @@
 /** Drafts, shadows and versions of a policy: its decider, its events and its rows. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Policy } from '../../src/core/policy.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import { type PolicyCommand, policyDecider } from '../../src/policies/decider.ts'
 import type { PolicyEvent } from '../../src/policies/events.ts'
+import { givenOf } from '../support/given.ts'
 
 const NOW = '2026-12-02T12:00:00.000Z'
 const LATER = '2026-12-02T13:00:00.000Z'
@@ -57,17 +58,7 @@ const published = (version: number, policy: Policy, hash: string, more: Partial<
   },
 })
 
-function given(...events: PolicyEvent[]) {
-  const state = events.reduce(policyDecider.evolve, policyDecider.initialState)
-  return {
-    state,
-    when: (command: PolicyCommand) => ({
-      expect: (t: Test, ...expected: PolicyEvent[]) => t.strictSame(policyDecider.decide(command, state), expected),
-      expectRefusal: (t: Test, error: { readonly code: string; readonly details?: object }) =>
-        t.throws(() => policyDecider.decide(command, state), error),
-    }),
-  }
-}
+const given = givenOf(policyDecider)
 
 t.test('of two drafts that replace the same revision, the second is refused', async (t) => {
   given().when(draft(ALLOWS)).expect(t, drafted(ALLOWS))
@@ -76,19 +67,19 @@ t.test('of two drafts that replace the same revision, the second is refused', as
   given(drafted(ALLOWS)).when(draft(ALLOWS, 0)).expect(t)
   given(drafted(ALLOWS))
     .when(draft(DENIES))
-    .expectRefusal(t, { code: 'policy_changed', details: { revision: 1, version: null, shadow_version: null } })
+    .fails(t, { code: 'policy_changed', details: { revision: 1, version: null, shadow_version: null } })
   given()
     .when(draft(ALLOWS, 1))
-    .expectRefusal(t, { code: 'policy_changed', details: { revision: 0 } })
+    .fails(t, { code: 'policy_changed', details: { revision: 0 } })
 })
 
 t.test('nothing is shadowed or published without a draft, nor another draft than the one that was read', async (t) => {
   for (const command of [shadow('a'), publish({ revision: 1 }, 'a'), publish({ version: 1 }, 'a')])
-    given().when(command).expectRefusal(t, { code: 'policy_changed' })
+    given().when(command).fails(t, 'policy_changed')
   const state = given(drafted(ALLOWS), drafted(DENIES, 2))
-  state.when(shadow('a', 1)).expectRefusal(t, { code: 'policy_changed', details: { revision: 2 } })
-  state.when(publish({ revision: 1 }, 'a')).expectRefusal(t, { code: 'policy_changed' })
-  state.when(publish({ version: 1 }, 'a')).expectRefusal(t, { code: 'policy_changed' })
+  state.when(shadow('a', 1)).fails(t, { code: 'policy_changed', details: { revision: 2 } })
+  state.when(publish({ revision: 1 }, 'a')).fails(t, 'policy_changed')
+  state.when(publish({ version: 1 }, 'a')).fails(t, 'policy_changed')
 })
 
 t.test('a shadow gets a number, keeps it when it is published, and no number is used twice', async (t) => {
@@ -103,7 +94,7 @@ t.test('a shadow gets a number, keeps it when it is published, and no number is 
   const other = given(drafted(ALLOWS), shadowed(1, ALLOWS, 'a'), drafted(DENIES, 2))
   other.when(shadow('b', 2)).expect(t, ended(1), shadowed(2, DENIES, 'b', false, 2))
   const gone = given(drafted(ALLOWS), shadowed(1, ALLOWS, 'a'), ended(1))
-  gone.when(publish({ version: 1 }, 'a')).expectRefusal(t, { code: 'policy_changed' })
+  gone.when(publish({ version: 1 }, 'a')).fails(t, 'policy_changed')
   gone.when(publish({ revision: 1 }, 'a')).expect(t, published(2, ALLOWS, 'a'))
 })
 
@@ -118,8 +109,8 @@ t.test('a draft that is published ends the shadow, and names the version before 
 t.test('what may lack what was spent before is not published, nor what leaves no key able to publish', async (t) => {
   const state = given(drafted(DENIES))
   const unseeded = publish({ revision: 1 }, 'a', { basis: null, uncounted: ['daily-cap'] })
-  state.when(unseeded).expectRefusal(t, { code: 'policy_not_seeded', details: { rules: ['daily-cap'] } })
-  state.when(publish({ revision: 1 }, 'a', { locksOut: true })).expectRefusal(t, { code: 'policy_locks_out' })
+  state.when(unseeded).fails(t, { code: 'policy_not_seeded', details: { rules: ['daily-cap'] } })
+  state.when(publish({ revision: 1 }, 'a', { locksOut: true })).fails(t, 'policy_locks_out')
   const forced = publish({ revision: 1 }, 'a', { locksOut: true, forced: 'we close' })
   state.when(forced).expect(t, published(1, DENIES, 'a', { forced: 'we close' }))
   const needless = publish({ revision: 1 }, 'a', { forced: 'to be sure' })
@@ -146,7 +137,7 @@ t.test('a shadow is ended once, and only the one that was read', async (t) => {
   const end = (version: number): PolicyCommand => ({ type: 'EndShadow', version, ...changed })
   const state = given(drafted(ALLOWS), shadowed(1, ALLOWS, 'a'))
   state.when(end(1)).expect(t, ended(1))
-  state.when(end(2)).expectRefusal(t, { code: 'policy_changed' })
+  state.when(end(2)).fails(t, 'policy_changed')
   given(drafted(ALLOWS)).when(end(1)).expect(t)
 })
 
@@ -154,20 +145,18 @@ t.test('policies that are recorded in a day have a bound', async (t) => {
   const large = (n: number) =>
     policyOf('allow', { [`list${n}`]: Array.from({ length: 10_000 }, () => '0x'.padEnd(42, 'a')) })
   const events: PolicyEvent[] = []
-  const decide = (now: string) => {
-    const state = events.reduce(policyDecider.evolve, policyDecider.initialState)
-    const command = { ...draft(large(events.length), events.length), now } as PolicyCommand
-    events.push(...policyDecider.decide(command, state))
-  }
-  for (let n = 0; n < 17; n += 1) decide(NOW)
-  t.throws(() => decide(LATER), { code: 'policy_changes_exhausted' })
-  decide('2026-12-03T00:00:00.000Z')
+  const next = (now: string) => ({ ...draft(large(events.length), events.length), now }) as PolicyCommand
+  const add = (now: string) => events.push(...policyDecider.decide(next(now), given(...events).state))
+  for (let n = 0; n < 17; n += 1) add(NOW)
+  given(...events)
+    .when(next(LATER))
+    .fails(t, 'policy_changes_exhausted')
+  add('2026-12-03T00:00:00.000Z')
   t.equal(events.length, 18)
 })
 
 t.test('each version has a row that says what became of it', async (t) => {
   const rows = new Map<number, string>()
-  let state = policyDecider.initialState
   const events = [
     drafted(ALLOWS),
     published(1, ALLOWS, 'a'),
@@ -177,13 +166,12 @@ t.test('each version has a row that says what became of it', async (t) => {
     shadowed(3, DENIES, 'b', true, 2),
     published(3, DENIES, 'b', { previousVersion: 1, previousHash: 'a', revision: 2 }),
   ]
-  for (const [n, event] of events.entries()) {
-    const after = policyDecider.evolve(state, event)
+  for (const n of events.keys()) {
+    const [before, after] = [given(...events.slice(0, n)).state, given(...events.slice(0, n + 1)).state]
     const context = { id: 'acme-mainnet', tenantId: 'acme', version: n + 1, recordedAt: NOW }
-    for (const { table, row } of policyAggregate.project(state, after, context).rows)
+    for (const { table, row } of policyAggregate.project(before, after, context).rows)
       if (table === 'policy_versions') rows.set(row.policy_version, row.status)
       else t.match(row, { tenant_id: 'acme', environment: 'mainnet', version: n + 1 })
-    state = after
   }
   t.strictSame(
     [...rows],
@@ -194,6 +182,6 @@ t.test('each version has a row that says what became of it', async (t) => {
     ],
   )
   const context = { id: 'acme-mainnet', tenantId: 'acme', version: 7, recordedAt: NOW }
-  const [last] = policyAggregate.project(policyDecider.initialState, state, context).rows
+  const [last] = policyAggregate.project(policyDecider.initialState, given(...events).state, context).rows
   t.match(last?.row, { active_version: 3, shadow_version: 0, shadow_seeded: false, draft_revision: 2 })
 })

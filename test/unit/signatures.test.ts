@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { SigningKey, Wallet } from 'ethers'
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { change, upcast } from '../../src/event-log/aggregate.ts'
 import { eip191Digest } from '../../src/keys/eip191.ts'
 import { recoverSigner } from '../../src/keys/recover-signer.ts'
@@ -13,9 +13,9 @@ import { type SignatureCommand, signatureDecider } from '../../src/signatures/de
 import type { SignatureEvent, SignatureRequested } from '../../src/signatures/events.ts'
 import { MAX_MESSAGE_BYTES, readMessage } from '../../src/signatures/read-message.ts'
 import { signRecorded } from '../../src/signatures/sign-recorded.ts'
-import type { SignatureState } from '../../src/signatures/state.ts'
 import { toView } from '../../src/signatures/view.ts'
 import type { SigningWallet } from '../../src/wallets/signing-wallet.ts'
+import { givenOf } from '../support/given.ts'
 import { HALF_ORDER } from '../support/key-vectors.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { refusal } from '../support/refusal.ts'
@@ -36,36 +36,20 @@ const message = golden('MessageSignatureRequested')
 const typedData = golden('TypedDataSignatureRequested')
 const made = golden('SignatureMade')
 
-const fold = (events: readonly SignatureEvent[]) =>
-  events.reduce<SignatureState>(signatureDecider.evolve, signatureDecider.initialState)
-
-function given(...events: readonly SignatureEvent[]) {
-  const state = fold(events)
-  return {
-    when: (command: SignatureCommand) => ({
-      expect: (test: Test, ...expected: SignatureEvent[]) =>
-        test.strictSame(signatureDecider.decide(command, state), expected),
-      refused: (test: Test, code: string) =>
-        test.match(
-          refusal(() => signatureDecider.decide(command, state)),
-          { code },
-        ),
-    }),
-  }
-}
+const given = givenOf(signatureDecider)
 
 const record: SignatureCommand = { type: 'RecordSignature', signature: made.data.signature, now: made.data.signedAt }
 
 t.test('a request is signed once', async (test) => {
   for (const requested of [message, typedData]) {
     given().when({ type: 'RequestSignature', requested }).expect(test, requested)
-    given(requested).when({ type: 'RequestSignature', requested }).refused(test, 'signature_exists')
+    given(requested).when({ type: 'RequestSignature', requested }).fails(test, 'signature_exists')
     given(requested).when(record).expect(test, made)
     given(requested, made)
       .when({ ...record, signature: '0x01' } as SignatureCommand)
       .expect(test)
   }
-  given().when(record).refused(test, 'signature_not_found')
+  given().when(record).fails(test, 'signature_not_found')
 })
 
 t.test('every event that was ever written is still read, and gives its row', async (test) => {
@@ -73,7 +57,7 @@ t.test('every event that was ever written is still read, and gives its row', asy
   for (const [type, { version }] of Object.entries(signatureAggregate.schemas))
     for (let n = 1; n <= version; n += 1) test.ok(files.includes(`${type}.v${n}.json`), `${type} v${n} has a file`)
   const context = { id: 'sig_1', tenantId: 'acme', version: 2, recordedAt: NOW }
-  const { rows, holds } = signatureAggregate.project(fold([]), fold([typedData, made]), context)
+  const { rows, holds } = signatureAggregate.project(given().state, given(typedData, made).state, context)
   test.strictSame(holds, [])
   matchExactly(test, rows, [
     {
@@ -90,8 +74,8 @@ t.test('every event that was ever written is still read, and gives its row', asy
       },
     },
   ])
-  test.strictSame(signatureAggregate.project(fold([]), fold([made]), context).rows, [])
-  test.match(signatureAggregate.project(fold([]), fold([message]), context).rows[0]?.row, {
+  test.strictSame(signatureAggregate.project(given().state, given(made).state, context).rows, [])
+  test.match(signatureAggregate.project(given().state, given(message).state, context).rows[0]?.row, {
     type: 'message',
     signature: null,
     signed_at: null,
@@ -100,7 +84,9 @@ t.test('every event that was ever written is still read, and gives its row', asy
 
 t.test('a state is folded from any sequence of events without a throw', async (test) => {
   const events = fc.array(fc.constantFrom<SignatureEvent>(message, typedData, made))
-  fc.assert(fc.property(events, (sequence) => ['unknown', 'message', 'typed_data'].includes(fold(sequence).type)))
+  fc.assert(
+    fc.property(events, (sequence) => ['unknown', 'message', 'typed_data'].includes(given(...sequence).state.type)),
+  )
   test.pass()
 })
 
@@ -180,7 +166,7 @@ const problems = { signature: async () => null }
 
 /** The log of one signature, in memory. */
 function logOf(...events: readonly SignatureEvent[]) {
-  let state = fold(events)
+  let { state } = given(...events)
   const log = {
     loadChecked: async () => [
       { id: 'sig_1', state, version: 1, hash: '', broken: null, tenantId: 'acme', opened: OPENED },

@@ -16,6 +16,7 @@ import { type LanesOf, transactionJobs, withLanes } from '../../src/transactions
 import type { Lane } from '../../src/transactions/lanes.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import type { KnownTransaction } from '../../src/transactions/state.ts'
+import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -31,8 +32,10 @@ const mint = golden<OpeningEvent>('MintRequested')
 const signed = golden('TransactionSigned')
 const mined = golden('TransactionMined')
 
+const given = givenOf(transactionDecider)
+
 function fold(...events: readonly TransactionEvent[]): KnownTransaction {
-  const state = events.reduce(transactionDecider.evolve, transactionDecider.initialState)
+  const { state } = given(...events)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   return state
 }
@@ -41,9 +44,9 @@ t.test('each opening makes a transaction of its type, with what it waits for and
   for (const [opening, type] of Object.entries(TRANSACTION_TYPES) as [OpeningEvent['type'], string][]) {
     const { data: intent } = golden<OpeningEvent>(opening)
     const command = { type: 'RequestTransaction', opening, intent: readIntent(intent) } as const
-    const [event, ...more] = transactionDecider.decide(command, transactionDecider.initialState)
-    t.strictSame([event, more], [{ type: opening, data: intent }, []])
-    const state = fold(...(event === undefined ? [] : [event]))
+    const event = { type: opening, data: intent } as OpeningEvent
+    given().when(command).expect(t, event)
+    const { state } = given(event)
     const context = { id: 'tx_9', tenantId: 'acme', version: 1, recordedAt: NOW }
     const [written] = transactionAggregate.project(transactionDecider.initialState, state, context).rows
     t.match(written?.row, {
@@ -56,14 +59,9 @@ t.test('each opening makes a transaction of its type, with what it waits for and
       succeeded: null,
     })
   }
-  t.throws(
-    () =>
-      transactionDecider.decide(
-        { type: 'RequestTransaction', opening: 'MintRequested', intent: readIntent(mint.data) },
-        fold(mint),
-      ),
-    { code: 'invalid_transition' },
-  )
+  given(mint)
+    .when({ type: 'RequestTransaction', opening: 'MintRequested', intent: readIntent(mint.data) })
+    .fails(t, 'invalid_transition')
 })
 
 t.test('the row has the success of a call while its block is on the chain', async (t) => {

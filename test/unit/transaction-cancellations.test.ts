@@ -1,5 +1,5 @@
 /** What is told of a cancellation: nothing until its block is final, and a revocation if a deeper reorg removes it. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { holdsOf } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { historyProblem } from '../../src/transactions/check-recorded.ts'
@@ -7,10 +7,10 @@ import { type TransactionCommand, transactionDecider } from '../../src/transacti
 import { outcomeOf } from '../../src/transactions/dependency.ts'
 import { readInclusion } from '../../src/transactions/read-events.ts'
 import { type KnownTransaction, statusOf } from '../../src/transactions/state.ts'
+import { givenOf } from '../support/given.ts'
 import {
   cancellation,
   cancelling,
-  fold,
   golden,
   mined,
   replaced,
@@ -46,49 +46,67 @@ const revoked: TransactionEvent = {
 }
 const reorged = (reorgedAt = LATER): TransactionEvent => ({ type: 'TransactionReorged', data: { ...block, reorgedAt } })
 
-function decides(test: Test, events: readonly TransactionEvent[], command: TransactionCommand, ...expected: unknown[]) {
-  test.strictSame(transactionDecider.decide(command, fold(events)), expected)
-}
+const given = givenOf(transactionDecider)
 
 t.test('a cancellation in a block is told when it has its confirmations, whatever its execution did', async (test) => {
-  test.hasStrict(fold(inBlock), { state: 'cancelling' })
+  test.hasStrict(given(...inBlock).state, { state: 'cancelling' })
   test.equal(statusOf('cancelling'), 'pending')
-  decides(test, inBlock, settle, told)
-  decides(test, [...asked, { ...cancelMined, data: { ...cancelMined.data, succeeded: false } }], settle, told)
-  test.hasStrict(fold([...inBlock, told]), { state: 'cancelled' })
+  given(...inBlock)
+    .when(settle)
+    .expect(test, told)
+  given(...asked, { ...cancelMined, data: { ...cancelMined.data, succeeded: false } })
+    .when(settle)
+    .expect(test, told)
+  test.hasStrict(given(...inBlock, told).state, { state: 'cancelled' })
 })
 
 t.test('a told cancellation whose block leaves is revoked', async (test) => {
-  decides(test, [...inBlock, told], reorg, revoked)
+  given(...inBlock, told)
+    .when(reorg)
+    .expect(test, revoked)
 })
 
 t.test('a cancellation that leaves its block earlier was never told, and the payment may win', async (test) => {
-  decides(test, inBlock, reorg, reorged())
-  decides(test, [...inBlock, reorged()], includePayment, paid)
-  decides(test, inBlock, includePayment, reorged(mined.data.minedAt), paid)
+  given(...inBlock)
+    .when(reorg)
+    .expect(test, reorged())
+  given(...inBlock, reorged())
+    .when(includePayment)
+    .expect(test, paid)
+  given(...inBlock)
+    .when(includePayment)
+    .expect(test, reorged(mined.data.minedAt), paid)
   const confirmed: TransactionEvent = { type: 'TransactionConfirmed', data: { ...settled, confirmedAt: NOW } }
-  decides(test, [...inBlock, reorged(), paid], settle, confirmed)
-  test.equal(historyProblem(fold([...inBlock, reorged(), paid, confirmed]) as KnownTransaction), null)
+  given(...inBlock, reorged(), paid)
+    .when(settle)
+    .expect(test, confirmed)
+  test.equal(historyProblem(given(...inBlock, reorged(), paid, confirmed).state as KnownTransaction), null)
 })
 
 t.test('a cancellation in a block holds nothing, and is neither asked for again nor sped up', async (test) => {
-  test.equal(holdsOf(fold(inBlock)).size, 0)
-  decides(test, inBlock, cancel)
-  test.throws(() => transactionDecider.decide(speedUp, fold(inBlock)), { code: 'cancellation_requested' })
+  test.equal(holdsOf(given(...inBlock).state).size, 0)
+  given(...inBlock)
+    .when(cancel)
+    .expect(test)
+  given(...inBlock)
+    .when(speedUp)
+    .fails(test, 'cancellation_requested')
 })
 
 t.test('what depends on a transaction waits until its cancellation is final', async (test) => {
-  test.equal(outcomeOf('tx_1', fold(inBlock)).outcome, 'open')
-  test.equal(outcomeOf('tx_1', fold([...inBlock, told])).outcome, 'failed')
+  test.equal(outcomeOf('tx_1', given(...inBlock).state).outcome, 'open')
+  test.equal(outcomeOf('tx_1', given(...inBlock, told).state).outcome, 'failed')
 })
 
 t.test('an older log, which told a cancellation with its block, folds and is revoked as before', async (test) => {
   const withoutMark: TransactionEvent = { ...mined, data: { ...mined.data, hash } }
   const toldAtOnce: TransactionEvent = { type: 'TransactionCancelled', data: { hash, cancelledAt: NOW } }
-  const state = fold([...asked, withoutMark, toldAtOnce]) as KnownTransaction
+  const state = given(...asked, withoutMark, toldAtOnce).state as KnownTransaction
   test.strictSame(
     [...state.history.slice(-2).map((entry) => entry.state), state.state],
     ['mined', 'cancelled', 'cancelled'],
   )
-  decides(test, [...asked, withoutMark, toldAtOnce], reorg, revoked)
+  given(...asked, withoutMark, toldAtOnce)
+    .when(reorg)
+    .expect(test, revoked)
 })

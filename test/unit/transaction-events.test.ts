@@ -6,7 +6,7 @@ import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { transactionDecider } from '../../src/transactions/decider.ts'
 import { keptLogs } from '../../src/transactions/observe-blocks.ts'
 import { readFees, readInclusion, readIntent, readQuote } from '../../src/transactions/read-events.ts'
-import type { TransactionState } from '../../src/transactions/state.ts'
+import { givenOf } from '../support/given.ts'
 import { golden } from '../support/golden-transaction.ts'
 
 const requested = golden<Extract<TransactionEvent, { type: 'TransferRequested' }>>('TransferRequested')
@@ -15,9 +15,7 @@ const submitted = golden<Extract<TransactionEvent, { type: 'TransactionSubmitted
 const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
 const replaced = golden<Extract<TransactionEvent, { type: 'TransactionReplaced' }>>('TransactionReplaced')
 
-function fold(events: readonly TransactionEvent[]): TransactionState {
-  return events.reduce(transactionDecider.evolve, transactionDecider.initialState)
-}
+const given = givenOf(transactionDecider)
 
 t.test('every event of a transaction that was ever written is still read, in each of its versions', async (test) => {
   for (const [name, { version: newest }] of Object.entries(transactionAggregate.schemas)) {
@@ -25,7 +23,7 @@ t.test('every event of a transaction that was ever written is still read, in eac
     for (let version = 1; version <= newest; version += 1) {
       const event = golden(type, version)
       test.equal(event.type, type)
-      test.doesNotThrow(() => transactionDecider.evolve(fold([requested, signed, submitted]), event))
+      test.doesNotThrow(() => given(requested, signed, submitted, event))
     }
   }
 })
@@ -46,7 +44,7 @@ t.test('amounts are bigint in the state, and recorded with the same digits', asy
   for (const data of [mined.data, { ...mined.data, moved: null }, { ...mined.data, moved: '5' }]) {
     test.strictSame(recorded(readInclusion(data)), data)
   }
-  const state = fold([requested, signed, mined])
+  const { state } = given(requested, signed, mined)
   test.match(state, {
     intent: { amount: BigInt(requested.data.amount) },
     inclusion: { gasUsed: BigInt(mined.data.gasUsed) },
@@ -65,9 +63,9 @@ t.test('the basis of fees is recorded with them, and is unknown in older events'
   const quote = { baseFeePerGas: 7n, maxFeePerGas: 20n, maxPriorityFeePerGas: 6n }
   const bytes = { ...signed.data, fees: readFees(signed.data.fees) }
   const signing = { type: 'RecordSignature', signed: bytes, quote } as const
-  test.strictSame(transactionDecider.decide(signing, fold([requested])), [
-    { type: 'TransactionSigned', data: { ...signed.data, quote: recorded(quote) } },
-  ])
+  given(requested)
+    .when(signing)
+    .expect(test, { type: 'TransactionSigned', data: { ...signed.data, quote: recorded(quote) } })
   const replacing = {
     type: 'RecordReplacement',
     signed: { ...bytes, hash: '0x2' },
@@ -81,12 +79,10 @@ t.test('the basis of fees is recorded with them, and is unknown in older events'
     replacedHash: signed.data.hash,
     quote: recorded(quote),
   }
-  test.strictSame(transactionDecider.decide(replacing, fold([requested, signed])), [
-    { type: 'TransactionReplaced', data: replacement },
-  ])
+  given(requested, signed).when(replacing).expect(test, { type: 'TransactionReplaced', data: replacement })
   const before = [golden('TransferRequested', 2), golden('TransactionSigned', 1), golden('TransactionReplaced', 1)]
   for (const { data } of before) test.match(data, { quote: null })
-  const state = fold([requested, signed, replaced])
+  const { state } = given(requested, signed, replaced)
   const attempts = 'attempts' in state ? state.attempts : []
   test.equal(attempts.length, 2)
   for (const attempt of attempts) test.notMatch(attempt, { quote: {} }, 'the state does not keep the quote')
@@ -98,7 +94,7 @@ t.test(
     const mined = golden<Extract<TransactionEvent, { type: 'TransactionMined' }>>('TransactionMined')
     const rowOf = (events: readonly TransactionEvent[]) => {
       const context = { id: 'tx_1', tenantId: 'acme', version: events.length, recordedAt: '' }
-      return transactionAggregate.project({ state: 'unknown' }, fold(events), context).rows[0]?.row
+      return transactionAggregate.project({ state: 'unknown' }, given(...events).state, context).rows[0]?.row
     }
     const before = [requested, signed, submitted]
     test.match(rowOf(before), { logs: null })

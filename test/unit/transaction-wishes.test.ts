@@ -7,9 +7,11 @@ import { createGasBudget } from '../../src/transactions/gas-budget.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
 import { replacementLimit } from '../../src/transactions/replacement-limit.ts'
 import { highestOffer, newestAttempt } from '../../src/transactions/state.ts'
-import { cancellation, fold, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
+import { givenOf } from '../support/given.ts'
+import { cancellation, golden, mined, replaced, requested, signed } from '../support/recorded-transactions.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
+const given = givenOf(transactionDecider)
 
 t.test('a transaction reported as confirmed can no longer be cancelled, on any branch', async (test) => {
   const offer = { gasLimit: '21000', maxFeePerGas: '23000000000', maxPriorityFeePerGas: '2300000000' }
@@ -31,13 +33,15 @@ t.test('a transaction reported as confirmed can no longer be cancelled, on any b
     type: 'SettlementRevoked',
     data: { outcome: 'confirmed', hash, blockNumber, blockHash, confirmations: 34, revokedAt: NOW },
   }
-  test.strictSame(transactionDecider.decide({ type: 'RecordReorg', head: 133, now: NOW }, fold(late)), [revoked])
-  const state = fold([...late, revoked])
+  given(...late)
+    .when({ type: 'RecordReorg', head: 133, now: NOW })
+    .expect(test, revoked)
+  const { state } = given(...late, revoked)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   test.match(state, { state: 'reorged', cancellationRequested: false, speedUpRequested: null })
   test.equal(newestAttempt(state)?.hash, signed.data.hash, 'the payment is sent again instead of its cancellation')
   test.equal(highestOffer(state).maxFeePerGas, 23_000_000_000n, 'the fee of the new version exceeds the old one')
-  const again = fold([...late, revoked, cancellation])
+  const { state: again } = given(...late, revoked, cancellation)
   test.match(again, { cancellationRequested: true }, 'the transaction can be cancelled again')
 })
 
@@ -46,9 +50,9 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
   const filler: TransactionEvent = { type: 'NonceFillRequested', data: requested.data }
   const unknown = transactionDecider.initialState
   const fits = (event: TransactionEvent) =>
-    transactionAggregate.project(unknown, fold([event]), context).holds.map(({ mustFit }) => mustFit)
+    transactionAggregate.project(unknown, given(event).state, context).holds.map(({ mustFit }) => mustFit)
   test.strictSame([fits(requested), fits(filler)], [[true], [true]])
-  const state = fold([requested])
+  const { state } = given(requested)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const { reserved: hold, amount } = readIntent(requested.data)
   const reserved = hold.gasLimit * hold.maxFeePerGas
@@ -64,7 +68,7 @@ t.test('a filler of a gap must fit as a request does, and the balance bounds its
 
 t.test('what a cancellation lacks is counted with the gas that it needs by the rules of the chain', async (test) => {
   const small = { ...requested, data: { ...requested.data, amount: '1' } } as TransactionEvent
-  const state = fold([small, signed, cancellation])
+  const { state } = given(small, signed, cancellation)
   if (state.state === 'unknown') throw new Error('the transaction is unknown')
   const limits = { capWei: 10n ** 12n, spareWei: 0n }
   const missing = (emptyGas: bigint) => {

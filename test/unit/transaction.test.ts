@@ -1,6 +1,6 @@
 /** The transitions of a transaction, its holds, and that its recorded events stay readable. */
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { recorded } from '../../src/core/recorded.ts'
@@ -17,6 +17,7 @@ import type { Inclusion, SignedBytes } from '../../src/transactions/events.ts'
 import { chooseFees } from '../../src/transactions/examine-waiting.ts'
 import { readFees, readInclusion, readIntent } from '../../src/transactions/read-events.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'
+import { givenOf } from '../support/given.ts'
 import {
   cancellation,
   cancelling,
@@ -36,16 +37,7 @@ const submitted = golden('TransactionSubmitted')
 const confirmed = golden('TransactionConfirmed')
 const failed = golden('TransactionFailed')
 
-function given(...events: readonly TransactionEvent[]) {
-  const state = fold(events)
-  return {
-    when: (command: TransactionCommand) => ({
-      expect: (test: Test, ...expected: TransactionEvent[]) =>
-        test.strictSame(transactionDecider.decide(command, state), expected),
-      refused: (test: Test, code: string) => test.throws(() => transactionDecider.decide(command, state), { code }),
-    }),
-  }
-}
+const given = givenOf(transactionDecider)
 
 const bytes: SignedBytes = { ...signed.data, fees: readFees(signed.data.fees) }
 const dearer: SignedBytes = { ...replaced.data, fees: readFees(replaced.data.fees) }
@@ -97,8 +89,8 @@ t.test('an outcome recorded twice changes nothing', async (test) => {
 })
 
 t.test('a transaction is never signed twice under its first signature', async (test) => {
-  given(requested, signed).when(recordSignature).refused(test, 'invalid_transition')
-  given(requested, failed).when(recordSignature).refused(test, 'invalid_transition')
+  given(requested, signed).when(recordSignature).fails(test, 'invalid_transition')
+  given(requested, failed).when(recordSignature).fails(test, 'invalid_transition')
 })
 
 t.test('a block may be seen before the answer of the node', async (test) => {
@@ -128,7 +120,7 @@ t.test('an older version that is mined counts as much as the newest', async (tes
 t.test('bytes that were never signed cannot be mined', async (test) => {
   given(requested, signed)
     .when(include({ hash: `0x${'99'.repeat(32)}` }))
-    .refused(test, 'invalid_transition')
+    .fails(test, 'invalid_transition')
 })
 
 t.test('a reorg undoes the block, and the next block is counted again', async (test) => {
@@ -183,11 +175,11 @@ t.test('an unsigned transaction is cancelled at once, a signed one only by its n
 
 t.test('a mined transaction is neither cancelled nor sped up', async (test) => {
   for (const command of [cancel, speedUp]) {
-    given(requested, signed, submitted, mined).when(command).refused(test, 'already_mined')
-    given(requested, signed, submitted, mined, confirmed).when(command).refused(test, 'already_mined')
-    given(requested, failed).when(command).refused(test, 'already_failed')
+    given(requested, signed, submitted, mined).when(command).fails(test, 'already_mined')
+    given(requested, signed, submitted, mined, confirmed).when(command).fails(test, 'already_mined')
+    given(requested, failed).when(command).fails(test, 'already_failed')
   }
-  given(requested, signed, cancellation).when(speedUp).refused(test, 'cancellation_requested')
+  given(requested, signed, cancellation).when(speedUp).fails(test, 'cancellation_requested')
 })
 
 t.test('a transaction whose nonce another program used gets a new one, a bounded number of times', async (test) => {

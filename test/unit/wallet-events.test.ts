@@ -15,7 +15,7 @@ import {
   needsRange,
 } from '../../src/wallets/key-indexes.ts'
 import type { KeyIndexesEvent } from '../../src/wallets/key-indexes-events.ts'
-import type { WalletState } from '../../src/wallets/state.ts'
+import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -32,9 +32,7 @@ function read(type: string, version = 1): WalletEvent {
   return upcast<WalletEvent>(walletAggregate.schemas, type, schema_version, data)
 }
 
-function fold(events: readonly WalletEvent[]): WalletState {
-  return events.reduce(walletDecider.evolve, walletDecider.initialState)
-}
+const given = givenOf(walletDecider)
 
 t.test(
   'in any series of allotments, skips and restores each index is used once, and none of a range is left out',
@@ -136,7 +134,7 @@ t.test('every event that was ever written is still read', async (t) => {
     [],
   )
   for (const [type, before, after, version] of states)
-    matchExactly(t, walletDecider.evolve(fold(before), read(type, version)), after)
+    matchExactly(t, given(...before, read(type, version)).state, after)
   for (const type of Object.keys(keyIndexesAggregate.schemas)) {
     const { data } = golden(type, 1)
     const event = upcast<KeyIndexesEvent>(keyIndexesAggregate.schemas, type, 1, data)

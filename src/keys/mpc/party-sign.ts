@@ -201,7 +201,10 @@ const TOO_MANY_FILLERS = `this party signs at most ${MAX_FILLERS_AN_HOUR} filler
 const OVER_LIMIT = 'this party has helped to spend what a limit of the policy allows in its window'
 
 /** Only transactions need claims, since they can be mined twice; signing a message twice has no further effect. */
-async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<readonly (Refusal | null)[]> {
+async function claim(
+  ports: Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf' | 'onNotCovered'>,
+  items: readonly Accepted[],
+): Promise<readonly (Refusal | null)[]> {
   const claims = items.map(({ item: { intent, subject }, key, signedNonces, isFiller, limits }): Claim | null => {
     if (subject.kind !== 'transaction') return null
     const { chainId, nonce } = subject.transaction
@@ -236,14 +239,12 @@ async function claim(ports: ClaimPorts, items: readonly Accepted[]): Promise<rea
   })
 }
 
-type ClaimPorts = Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf' | 'onNotCovered'>
-
 /**
  * The nonce of a transaction that failed unsigned goes to the next one. So does that of a transaction that the log no
  * longer has: it stays bound to the nonce, with which only one transaction can be mined.
  */
 async function claimAnew(
-  { journal, endedOf, unknownOf }: ClaimPorts,
+  { journal, endedOf, unknownOf }: Pick<PartySignPorts, 'journal' | 'endedOf' | 'unknownOf'>,
   claims: readonly Claim[],
 ): Promise<readonly ClaimResult[]> {
   const answers = await journal.claim(claims)

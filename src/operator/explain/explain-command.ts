@@ -6,7 +6,7 @@ import { judgeLane } from '../lanes/judge-lane.ts'
 import { completeLanes } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { readLaneContext } from '../lanes/read-context.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { explainResource } from './explain-resource.ts'
 import { findTarget } from './find-target.ts'
 import { readStory, type StoryFacts } from './read-story.ts'
@@ -14,7 +14,7 @@ import { storyJson, storyText } from './show-story.ts'
 import { tellStory } from './story.ts'
 import { type Surroundings, whereItStands } from './where-it-stands.ts'
 
-export function explainCommand(within: Within<OperatorPorts>): CliCommand {
+export function explainCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'explain',
     summary: 'the history of a transaction or another resource: who requested it, each decision, its outcome',
@@ -43,7 +43,7 @@ resource {"of", "story": [{"at", "event", "who", "text"}], "transactions": [{"id
   }
 }
 
-async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<ExitCode> {
+async function explain(ports: OperatorContext, id: string, io: CliIo): Promise<ExitCode> {
   const facts = await readStory(ports, id)
   const surroundings = await readSurroundings(ports, facts)
   const story = { facts, steps: tellStory(facts), standing: whereItStands(facts, surroundings) }
@@ -57,7 +57,7 @@ async function explain(ports: OperatorPorts, id: string, io: CliIo): Promise<Exi
 const ENDED: ReadonlySet<string> = new Set(['confirmed', 'cancelled', 'failed', 'reverted'])
 
 /** A finished transaction needs no node and no lane. */
-async function readSurroundings(ports: OperatorPorts, { transaction }: StoryFacts): Promise<Surroundings> {
+async function readSurroundings(ports: OperatorContext, { transaction }: StoryFacts): Promise<Surroundings> {
   const { chainId, from: address } = transaction.intent
   const nowMs = ports.clock()
   const configured = ports.chains.find(({ settings }) => settings.chainId === chainId)

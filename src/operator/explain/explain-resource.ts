@@ -14,7 +14,7 @@ import type { Row } from '../../event-log/table-rows.ts'
 import { transactionAggregate } from '../../transactions/aggregate.ts'
 import type { TransactionEvent } from '../../transactions/all-events.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { bursar } from '../words.ts'
 import type { Target } from './find-target.ts'
 import { readKeyLabels } from './read-story.ts'
@@ -27,7 +27,7 @@ const MAX_LISTED = 100
 
 /** @throws NotFound when the log has no such resource */
 export async function explainResource(
-  { pool, log }: Pick<OperatorPorts, 'pool' | 'log'>,
+  { pool, log }: Pick<OperatorContext, 'pool' | 'log'>,
   { id, resource }: Extract<Target, { kind: 'resource' }>,
   io: CliIo,
 ): Promise<ExitCode> {

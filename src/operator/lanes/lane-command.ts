@@ -6,7 +6,7 @@ import { shown, shownText } from '../../cli/printed.ts'
 import { NotFound } from '../../core/errors.ts'
 import { type ChainNow, type OperatorChain, readChain, readNonces } from '../chain-now.ts'
 import { type Finding, findingJson } from '../finding.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { describeFinding } from '../stuck/stuck-command.ts'
 import { chainName, count, duration, gwei } from '../words.ts'
 import { judgeLane } from './judge-lane.ts'
@@ -18,7 +18,7 @@ import { readUnfinished, type Unfinished } from './unfinished.ts'
 
 const HEAD = ['nonce', 'state', 'for', 'transaction', 'hash', 'offers at most', 'bytes']
 
-export function laneCommand(within: Within<OperatorPorts>): CliCommand {
+export function laneCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'lane',
     summary: 'one lane in detail: each transaction in progress, gaps, leases, the next step',
@@ -49,7 +49,7 @@ export function findChain(chains: readonly OperatorChain[], network: string): Op
 }
 
 async function showLane(
-  ports: OperatorPorts,
+  ports: OperatorContext,
   configured: OperatorChain,
   address: string,
   io: CliIo,

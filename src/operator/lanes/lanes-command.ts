@@ -3,7 +3,7 @@ import type { CliCommand, Within } from '../../cli/command.ts'
 import { limitOf } from '../../cli/option-values.ts'
 import { shown } from '../../cli/printed.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { duration } from '../words.ts'
 import { judgeLane } from './judge-lane.ts'
 import { completeLanes, type LaneNow } from './lane-now.ts'
@@ -26,7 +26,7 @@ const HEAD = [
   'attention',
 ]
 
-export function lanesCommand(within: Within<OperatorPorts>): CliCommand {
+export function lanesCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'lanes',
     summary: 'all lanes with work in progress: their holders, nonces and waiting transactions',

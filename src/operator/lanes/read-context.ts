@@ -1,7 +1,7 @@
 /** The context for judging a lane: live processes, and whether its chain is followed. */
 import type { ChainNow } from '../chain-now.ts'
 import { limitsOf } from '../limits.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { followingOf } from '../stuck/judge-following.ts'
 import { liveOf } from '../stuck/judge-service.ts'
 import { readCursors, readProcesses } from '../stuck/service-facts.ts'
@@ -9,7 +9,7 @@ import type { LaneContext } from './lane-context.ts'
 
 export type ContextOf = (chain: ChainNow | null) => LaneContext
 
-export async function readLaneContext({ pool, settings }: OperatorPorts): Promise<ContextOf> {
+export async function readLaneContext({ pool, settings }: OperatorContext): Promise<ContextOf> {
   const limits = limitsOf(settings)
   const [processes, cursors] = await Promise.all([readProcesses(pool), readCursors(pool)])
   const live = { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }

@@ -7,7 +7,7 @@ import { type ChainNow, readChain } from '../chain-now.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
 import { limitsOf } from '../limits.ts'
-import { type BadEventsNow, type Down, isDown, type OperatorPorts, orDown } from '../ports.ts'
+import { type BadEventsNow, type Down, isDown, type OperatorContext, orDown } from '../operator-context.ts'
 import type { Unsound } from './find-unsound.ts'
 import { readServiceFacts, type ServiceFacts } from './service-facts.ts'
 
@@ -28,28 +28,28 @@ export type Facts = {
 /** Longest waiting first: if more lanes are stuck, they share a cause. */
 const MAX_LANES = 500
 
-export async function readFacts(ports: OperatorPorts): Promise<Facts> {
-  const { pool, sources, hasIpfs, readWebhooks, clock, chains: configured } = ports
-  const { workMs } = limitsOf(ports.settings)
+export async function readFacts(ctx: OperatorContext): Promise<Facts> {
+  const { pool, clock, chains: configured } = ctx
+  const { workMs } = limitsOf(ctx.settings)
   const confirmations = new Map(configured.map(({ settings }) => [settings.chainId, settings.confirmations]))
   const readingChains = Promise.all(configured.map(readChain))
   const [chains, database, service, badEvents, unsound, rows] = await Promise.all([
     readingChains,
-    orDown(ports.readDatabase()),
-    orDown(readServiceFacts({ pool, sources, hasIpfs, readWebhooks, confirmations }, new Date(clock() - workMs))),
-    orDown(ports.readBadEvents()),
-    orDown(ports.findUnsound()),
+    orDown(ctx.readDatabase()),
+    orDown(readServiceFacts(ctx, confirmations, new Date(clock() - workMs))),
+    orDown(ctx.readBadEvents()),
+    orDown(ctx.findUnsound()),
     orDown(readLaneRows(pool, { idle: false, limit: MAX_LANES })),
   ])
   const [lanes, failedJobs] = await Promise.all([
-    isDown(rows) ? rows : orDown(completeLanes(ports, rows, chains)),
+    isDown(rows) ? rows : orDown(completeLanes(ctx, rows, chains)),
     // Queues in an unavailable database are not queried.
-    isDown(service) && ports.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ports)),
+    isDown(service) && ctx.queueBackend === 'PostgreSQL' ? [] : orDown(readFailedJobs(ctx)),
   ])
   return { chains, database, service, badEvents, unsound, lanes, failedJobs }
 }
 
-async function readFailedJobs({ jobs }: OperatorPorts): Promise<FailedJobs[]> {
+async function readFailedJobs({ jobs }: OperatorContext): Promise<FailedJobs[]> {
   const counts = await jobs.counts()
   const names = QUEUE_NAMES.filter((queue) => counts[queue].failed > 0)
   return Promise.all(

@@ -7,8 +7,8 @@ import type { WebhooksNow } from '../../core/webhooks-now.ts'
 import { type OpenTransactions, readOpenTransactions } from '../../event-log/open-transactions.ts'
 import { CHECKPOINTS, EVENTS, HEARTBEATS, LEASES } from '../../event-log/sql.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import type { Job } from '../../jobs/queues.ts'
 import { isInBlock, TRANSACTIONS } from '../../transactions/sql.ts'
+import type { OperatorContext } from '../operator-context.ts'
 
 export type ProcessNow = {
   readonly process: string
@@ -85,30 +85,22 @@ export type ServiceFacts = {
   }[]
 }
 
-/** A query for unfinished work; the sweeper uses the same ones. */
-export type WaitingSource = {
-  readonly name: string
-  readonly find: (before: Date, limit: number) => Promise<readonly Job[]>
-}
-
-export type ServiceFactsPorts = {
-  readonly pool: Pool
-  readonly readWebhooks: () => Promise<WebhooksNow>
-  readonly sources: readonly WaitingSource[]
-  readonly hasIpfs: boolean
-  /** Required confirmations, by chain id. */
-  readonly confirmations: ReadonlyMap<number, number>
-}
-
 /** Maximum per kind of waiting work. */
 const MAX_WAITING = 100
 const MAX_BANNED = 100
 const MAX_TOKENS = 50
 const age = (since: string) => `extract(epoch FROM clock_timestamp() - ${since})::double precision * 1000`
 
-/** @param before work requested later may still be in progress */
-export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): Promise<ServiceFacts> {
-  const { pool, sources } = ports
+/**
+ * @param confirmations required ones, by chain id
+ * @param before work requested later may still be in progress
+ */
+export async function readServiceFacts(
+  ctx: Pick<OperatorContext, 'pool' | 'readWebhooks' | 'sources' | 'hasIpfs'>,
+  confirmations: ReadonlyMap<number, number>,
+  before: Date,
+): Promise<ServiceFacts> {
+  const { pool, sources } = ctx
   const rows = async <T extends object>(text: string, values: unknown[] = []) =>
     (await pool.query<T>(text, values)).rows
   const [
@@ -145,9 +137,9 @@ export async function readServiceFacts(ports: ServiceFactsPorts, before: Date): 
         WHERE accusations <> '[]' AND banned = '[]' ORDER BY key_id LIMIT ${MAX_BANNED}`,
     ),
     rows<TokenNow>(TOKENS),
-    readUnpinned(ports, before),
-    readUnsettled(ports),
-    ports.readWebhooks(),
+    readUnpinned(ctx, before),
+    readUnsettled(pool, confirmations),
+    ctx.readWebhooks(),
     Promise.all(
       sources.map(async ({ name, find }) => ({ name, ids: (await find(before, MAX_WAITING)).map(({ id }) => id) })),
     ),
@@ -198,7 +190,10 @@ const LAGS = `
    ORDER BY c.name`
 
 /** Content whose pin failed and was postponed (due in the future), and content that nobody has tried for a while. */
-async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date): Promise<ServiceFacts['unpinned']> {
+async function readUnpinned(
+  { pool, hasIpfs }: Pick<OperatorContext, 'pool' | 'hasIpfs'>,
+  before: Date,
+): Promise<ServiceFacts['unpinned']> {
   if (!hasIpfs) return null
   const { rows } = await pool.query<{ count: string; cid: Row<'nft_pins'>['cid'] | null }>(
     'SELECT count(*) AS count, min(cid) AS cid FROM nft_pins WHERE pinned_at IS NULL AND (due_at < $1 OR due_at > clock_timestamp())',
@@ -208,7 +203,10 @@ async function readUnpinned({ pool, hasIpfs }: ServiceFactsPorts, before: Date):
   return row === undefined || row.cid === null ? null : { count: Number(row.count), cid: row.cid }
 }
 
-async function readUnsettled({ pool, confirmations }: ServiceFactsPorts): Promise<ServiceFacts['unsettled']> {
+async function readUnsettled(
+  pool: Pool,
+  confirmations: ReadonlyMap<number, number>,
+): Promise<ServiceFacts['unsettled']> {
   const { rows } = await pool.query<{
     chainId: Row<'transactions'>['chain_id']
     count: string

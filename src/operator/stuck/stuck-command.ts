@@ -3,7 +3,7 @@ import type { CliCommand, ExitCode, Paint, Within } from '../../cli/command.ts'
 import { shown } from '../../cli/printed.ts'
 import { FINDING_KINDS, type Finding, findingJson } from '../finding.ts'
 import { limitsOf } from '../limits.ts'
-import type { OperatorPorts } from '../ports.ts'
+import type { OperatorContext } from '../operator-context.ts'
 import { count, duration } from '../words.ts'
 import { isOutage, judge } from './judge.ts'
 import { readFacts } from './read-facts.ts'
@@ -16,7 +16,7 @@ ${Object.entries(FINDING_KINDS)
   .map(([kind, meaning]) => `  ${kind.padEnd(20)} ${meaning}`)
   .join('\n')}`
 
-export function stuckCommand(within: Within<OperatorPorts>): CliCommand {
+export function stuckCommand(within: Within<OperatorContext>): CliCommand {
   return {
     name: 'stuck',
     summary: 'what is stuck or needs attention, and what to do about it',

@@ -28,7 +28,8 @@ import {
 } from './output.ts'
 import { readSweep, readSweepFork, SWEEP_DETAILS, SWEEP_OPTIONS } from './sweep-options.ts'
 
-export type RecoveryPorts = {
+/** What the commands of this program have. */
+export type RecoveryContext = {
   /** Opens the database and the secrets on this machine; nothing else here does. */
   readonly backUp: BackUp
   /** The current wallets of the service. */
@@ -37,7 +38,7 @@ export type RecoveryPorts = {
   readonly stdin: Stdin
 }
 
-export function recoveryProgram(ports: RecoveryPorts): CliProgram {
+export function recoveryProgram(ports: RecoveryContext): CliProgram {
   return {
     name: 'recovery',
     description: 'Creates, verifies and uses recovery kits.',
@@ -63,7 +64,7 @@ function keygenCommand(): CliCommand {
   }
 }
 
-function backupCommand({ backUp }: RecoveryPorts): CliCommand {
+function backupCommand({ backUp }: RecoveryContext): CliCommand {
   return {
     name: 'backup',
     summary: 'make a kit of the secrets on this machine, or add parts to a kit',
@@ -77,7 +78,7 @@ function backupCommand({ backUp }: RecoveryPorts): CliCommand {
   }
 }
 
-function verifyCommand({ stdin, currentWallets }: RecoveryPorts): CliCommand {
+function verifyCommand({ stdin, currentWallets }: RecoveryContext): CliCommand {
   return {
     name: 'verify',
     summary: 'check that a kit restores its wallets; changes nothing and works without the service',
@@ -99,7 +100,7 @@ function verifyCommand({ stdin, currentWallets }: RecoveryPorts): CliCommand {
   }
 }
 
-function restoreCommand({ stdin, restoreSeeds }: RecoveryPorts): CliCommand {
+function restoreCommand({ stdin, restoreSeeds }: RecoveryContext): CliCommand {
   return {
     name: 'restore',
     summary: 'restore the seeds of hd wallets into the keystore of this machine; never replaces a seed',
@@ -157,7 +158,7 @@ function requireConsistent(kit: OpenedKit, tenant: string, { origin }: KitSeed):
   }
 }
 
-function sweepCommand({ stdin }: RecoveryPorts): CliCommand {
+function sweepCommand({ stdin }: RecoveryContext): CliCommand {
   return {
     name: 'sweep',
     summary: 'sign one transaction without the service and print it; sends nothing',

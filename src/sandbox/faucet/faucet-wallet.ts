@@ -3,14 +3,12 @@
  * like every transfer, so after a local chain lost its last blocks they are sent again.
  */
 import type { Pool } from 'pg'
+import type { Context } from '../../context.ts'
 import { NotFound } from '../../core/errors.ts'
 import type { Network } from '../../core/networks.ts'
 import { SANDBOX_TENANT } from '../../core/tenants.ts'
-import type { NewId } from '../../declarations.ts'
 import { createAccept } from '../../event-log/accept.ts'
-import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
-import type { WakeUps } from '../../event-log/wake-ups.ts'
 import { requestWallet } from '../../wallets/request-wallet.ts'
 import { WALLETS } from '../../wallets/sql.ts'
 import { createWaitForWallet } from '../../wallets/wait-for-wallet.ts'
@@ -35,16 +33,9 @@ export async function findFaucetWallet(pool: Pool, network: Network): Promise<{ 
   return { walletId: row.wallet_id, address: row.address }
 }
 
-export type FaucetWalletPorts = {
-  readonly log: EventLog
-  readonly pool: Pool
-  readonly newId: NewId
-  readonly wakeUps: WakeUps
-}
-
 /** The address of the faucet's wallet, which is created on the first start. */
 export async function ensureFaucetWallet(
-  { log, pool, newId, wakeUps }: FaucetWalletPorts,
+  { log, pool, newId, wakeUps }: Pick<Context, 'log' | 'pool' | 'newId' | 'wakeUps'>,
   { network, chainId }: { readonly network: Network; readonly chainId: number },
 ): Promise<string> {
   try {

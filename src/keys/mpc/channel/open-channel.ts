@@ -39,7 +39,12 @@ export type Channel = {
   readonly close: () => Promise<void>
 }
 
-export type ChannelOptions = {
+/**
+ * Opens the channel. Peers connect and disconnect afterwards; an unreachable peer is not an error here.
+ *
+ * @throws Error of the system when it cannot listen on the port
+ */
+export async function openChannel(options: {
   readonly identity: Identity
   /** Contains `<name>.crt` of each peer. */
   readonly trustDir: string
@@ -57,14 +62,7 @@ export type ChannelOptions = {
   readonly log: ChannelLog
   /** Milliseconds between pings; a peer that is silent for five of them counts as gone. */
   readonly keepaliveMs?: number
-}
-
-/**
- * Opens the channel. Peers connect and disconnect afterwards; an unreachable peer is not an error here.
- *
- * @throws Error of the system when it cannot listen on the port
- */
-export async function openChannel(options: ChannelOptions): Promise<Channel> {
+}): Promise<Channel> {
   const { identity, trustDir, listen, dials, log, keepaliveMs = KEEPALIVE_MS, shared = () => false } = options
   const tls = tlsOptions(identity)
   const { serve, connections, close, ...roster } = createRoster({ keepaliveMs, log, shared })

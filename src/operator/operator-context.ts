@@ -1,27 +1,29 @@
-/** The ports of the operator commands. All of them are read only. */
-import type { Pool } from 'pg'
+/** What the operator commands have. They read only. */
 import type { Explained } from '../capability.ts'
 import type { Within } from '../cli/command.ts'
+import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import type { Clock } from '../core/ids.ts'
 import type { WebhooksNow } from '../core/webhooks-now.ts'
 import { isConnectionFailure, isTransient } from '../event-log/database-errors.ts'
 import type { DatabaseFacts } from '../event-log/database-facts.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import type { Job } from '../jobs/queues.ts'
 import type { OperatorChain } from './chain-now.ts'
 import type { OperatorSettings } from './limits.ts'
 import type { Unsound } from './stuck/find-unsound.ts'
-import type { WaitingSource } from './stuck/service-facts.ts'
 
-export type OperatorPorts = {
-  readonly pool: Pool
+export type OperatorContext = Pick<Context, 'pool' | 'clock'> & {
   readonly log: Pick<EventLog, 'loadMany' | 'readSound'>
   readonly jobs: Pick<Jobs, 'counts' | 'failed' | 'oldest'>
   /** The back end of the queues. */
   readonly queueBackend: 'PostgreSQL' | 'Redis'
   readonly chains: readonly OperatorChain[]
-  readonly sources: readonly WaitingSource[]
+  /** Queries for unfinished work; the sweeper uses the same ones. */
+  readonly sources: readonly {
+    readonly name: string
+    readonly find: (before: Date, limit: number) => Promise<readonly Job[]>
+  }[]
   /** Resources that `explain` reports, beside transactions. */
   readonly explained: readonly Explained[]
   readonly findUnsound: () => Promise<readonly Unsound[]>
@@ -34,7 +36,6 @@ export type OperatorPorts = {
   /** Parties of the joint keys; empty without mpc wallets. */
   readonly parties: readonly number[]
   readonly settings: OperatorSettings
-  readonly clock: Clock
 }
 
 /** Bad events of the log: the first of them by its id, and one line about all. */
@@ -64,7 +65,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Reports an unavailable database in plain words: its driver's messages do not mention the database. */
-export function tellingOutages<Ports>(within: Within<Ports>): Within<Ports> {
+export function tellingOutages<Ctx>(within: Within<Ctx>): Within<Ctx> {
   return (task) =>
     within(task).catch((error: unknown) => {
       if (!isConnectionFailure(error)) throw error
