@@ -36,14 +36,13 @@ export function createShare(ports: {
   readonly time?: Pick<Clockwork, 'now'>
 }): Share {
   const { partitions, drain, others, time = REAL_TIME } = ports
-  let peers: number | null = null
   let living: number | null = null
+  let share = partitions
   let givesUntil = Number.NEGATIVE_INFINITY
   /** How many others held some when an idle one was given something. */
   let heldBefore: number | null = null
   let pauseMs = 0
   let triesAt = Number.NEGATIVE_INFINITY
-  const share = () => Math.ceil(partitions / (peers ?? 1))
 
   function judge(holders: number): void {
     if (heldBefore === null) return
@@ -54,18 +53,19 @@ export function createShare(ports: {
 
   return {
     living: () => living,
-    isForOthers: () => time.now() < givesUntil && drain.held() >= share(),
+    isForOthers: () => time.now() < givesUntil && drain.held() >= share,
     async look() {
-      if (drain.held() === 0 && peers !== null) return
+      if (drain.held() === 0 && living !== null) return
       const { holders, idle } = await others()
       judge(holders)
       living = 1 + holders + idle
       const isTried = idle > 0 && time.now() >= triesAt
-      peers = 1 + holders + (isTried ? 1 : 0)
-      if (drain.held() <= share()) return
+      // Rounded down, or four with four of sixteen each would have nothing for a fifth.
+      share = isTried ? Math.max(1, Math.floor(partitions / (2 + holders))) : Math.ceil(partitions / (1 + holders))
+      if (drain.held() <= share) return
       if (isTried) heldBefore = holders
       givesUntil = time.now() + GIVING_MS
-      drain.keepOnly(share())
+      drain.keepOnly(share)
     },
   }
 }

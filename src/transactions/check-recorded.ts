@@ -261,7 +261,9 @@ export function createRowsOf(pool: Pool): RowsOf {
         values: [ids, [...new Set(streams)]],
       })
       const found = {
-        rows: new Map(rows.map((row) => [row.transaction_id ?? '', row as RecordedRow])),
+        rows: new Map(
+          rows.flatMap((row) => (row.transaction_id === null ? [] : [[row.transaction_id, row as RecordedRow]])),
+        ),
         newest: new Map(
           rows.flatMap(({ stream_id, stream_version, stream_hash }) =>
             stream_id === null

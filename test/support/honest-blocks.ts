@@ -20,6 +20,8 @@ export type HonestBlocks = {
   readonly wasRemoved: (hash: string) => boolean
   readonly isOnChain: (hash: string) => boolean
   readonly highest: () => number
+  /** The hashes of the blocks that ever followed this one. */
+  readonly followersOf: (hash: string) => readonly string[]
   /** `null` for the native currency. Undefined where nobody asked the node while it had the block. */
   readonly balance: (hash: string, address: string, token: string | null) => Promise<bigint | undefined>
 }
@@ -90,6 +92,7 @@ export function createHonestBlocks(url: string, holdings: readonly Held[]): Hone
     wasRemoved: (hash) => removed.has(hash),
     isOnChain: (hash) => chain.includes(hash),
     highest: () => highest,
+    followersOf: (hash) => [...ever.values()].flatMap(({ block }) => (block.parentHash === hash ? [block.hash] : [])),
     async balance(hash, address, token) {
       const known = balances.get(keyOf(hash, address, token))
       const found = ever.get(hash)

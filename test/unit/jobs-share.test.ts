@@ -65,11 +65,24 @@ t.test('one that takes some is given its share at each look, and so is the next'
   take(8)
   Object.assign(said, { holders: 1 })
   await run(STEP_MS)
-  t.strictSame([share.living(), held()], [3, 6], 'the third is tried at once')
+  t.strictSame([share.living(), held()], [3, 5], 'the third is tried at once')
   take(2)
   Object.assign(said, { holders: 2, idle: 0 })
   t.equal(await run(60_000), 0)
   t.equal(share.living(), 3)
+})
+
+t.test('four that hold four each make room for a fifth', async (t) => {
+  const { run, said, take, held } = stage({ holders: 3, idle: 0 })
+  take(12)
+  await run(STEP_MS)
+  t.equal(held(), 4)
+  Object.assign(said, { idle: 1 })
+  await run(STEP_MS)
+  t.equal(held(), 3)
+  take(1)
+  Object.assign(said, { holders: 4, idle: 0 })
+  t.equal(await run(60_000), 0)
 })
 
 t.test('when the others are gone it has all, whatever it gave', async (t) => {
