@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { AbiCoder } from 'ethers/abi'
 import t from 'tap'
 import { toChecksumAddress } from '../../src/chain/address.ts'
+import { type Client, createClient } from '../support/client.ts'
 import { RICH } from '../support/followed-chain.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withNftStage } from '../support/nft-stage.ts'
-import { type ApiClient, createApiClient } from '../support/service-api.ts'
 import { RECIPIENT } from '../support/service-stage.ts'
 
 const ETHER = 'eip155:1000001/slip44:60'
@@ -35,10 +35,10 @@ const askKey = (limits: readonly object[], { by = service.api, scopes = SPENDS }
 async function makeKey(limits: readonly object[], options?: Parameters<typeof askKey>[1]) {
   const made = await askKey(limits, options)
   if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-  return { id: made.body.data.key_id, client: createApiClient({ baseUrl, apiKey: made.body.data.api_key }) }
+  return { id: made.body.data.key_id, client: createClient(baseUrl, made.body.data.api_key) }
 }
 
-const pay = (client: ApiClient, amount: string) =>
+const pay = (client: Client, amount: string) =>
   client.insist({
     method: 'POST',
     path: `/v1/wallets/${wallet.id}/transfer`,
@@ -47,7 +47,7 @@ const pay = (client: ApiClient, amount: string) =>
     body: { to: RECIPIENT, amount, asset: 'ETH' },
   })
 
-const call = (client: ApiClient, contract: string, signature: string, args: readonly unknown[], more: object = {}) =>
+const call = (client: Client, contract: string, signature: string, args: readonly unknown[], more: object = {}) =>
   client.insist({
     method: 'POST',
     path: `/v1/wallets/${wallet.id}/contract-call`,
@@ -84,7 +84,7 @@ t.test('a key whose amounts are limited opens no other asset, for itself or for 
   const ofToken = { asset_id: registered.body.data.asset_id, amount: '1000000', window_seconds: DAY }
   const ofDollars = { amount_usd: '1000000', window_seconds: DAY }
   const { id, client } = await makeKey([OF_ETHER], { scopes: MANAGES })
-  const change = (by: ApiClient, limits: readonly object[]) =>
+  const change = (by: Client, limits: readonly object[]) =>
     by.insist({ method: 'PATCH', path: `/v1/api-keys/${id}`, body: { limits } })
   for (const other of [ofToken, ofDollars]) {
     matchExactly(t, await askKey([other], { by: client }), BEYOND)
@@ -179,7 +179,7 @@ t.test('nor does it call what fails when it is asked for, and may take more late
 t.test('a simulation of a call is refused as the call would be', async (t) => {
   const contract = await deployToken()
   const { client } = await makeKey([{ ...OF_ETHER, amount: '1' }])
-  const simulate = (by: ApiClient, value: string, mode = 'simulate') => {
+  const simulate = (by: Client, value: string, mode = 'simulate') => {
     const body = { contract_address: contract, function_signature: 'deposit()', args: [], value, mode }
     return by.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}/contract-call`, body })
   }

@@ -8,10 +8,10 @@ import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
+import { createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient } from '../support/service-api.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: each test knows the resource that it asked for.
 type Data = Readonly<Record<string, any>>
@@ -207,7 +207,7 @@ t.test("a token of another tenant's collection is listed, transferred, approved 
     { tenantId: 'zenith', environment: 'mainnet' },
     { actor: 'operator' },
   )
-  const other = createApiClient({ baseUrl: service.baseUrl, apiKey: key.token })
+  const other = createClient(service.baseUrl, key.token)
   const ask = (path: string, body?: object) =>
     other.insist({
       ...{ path, prefer: 'respond-async' },

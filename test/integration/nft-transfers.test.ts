@@ -5,11 +5,11 @@ import { encodeErc721Transfer } from '../../src/chain/nft.ts'
 import { FACTORY_ADDRESS } from '../../src/chain/nft-collection.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
+import type { Reply } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { type NftStage, STRANGER, type StagedCollection, withNftStage } from '../support/nft-stage.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import type { Reply } from '../support/service-api.ts'
 
 /** A contract that accepts no tokens. */
 const DEAF = FACTORY_ADDRESS

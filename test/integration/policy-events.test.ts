@@ -4,11 +4,11 @@ import t from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { composeOperator } from '../../src/compose/operator.ts'
 import { runCommandLine } from '../support/cli.ts'
+import { createClient, type ReplyBody } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
-import { createApiClient, type ReplyBody } from '../support/service-api.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 import { localWebhooks, withReceiver } from '../support/webhook-receiver.ts'
 
@@ -45,7 +45,7 @@ const keyWith = async (...scopes: string[]) => {
     { tenantId: 'acme', environment: 'mainnet', scopes },
     { actor: 'operator' },
   )
-  return createApiClient({ baseUrl, apiKey: token })
+  return createClient(baseUrl, token)
 }
 const told = async (client = api): Promise<readonly Told[]> =>
   (await client.insist({ path: `/v1/events?limit=1000&types=${TYPES.join(',')}` })).body.data.events

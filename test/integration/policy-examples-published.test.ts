@@ -6,9 +6,9 @@ import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { encodeApprove } from '../../src/chain/erc20.ts'
 import { PAST } from '../../src/compose/capabilities.ts'
 import { seedCounters } from '../../src/policies/seed-counters.ts'
+import { createClient } from '../support/client.ts'
 import { deployToken } from '../support/demo-token.ts'
 import type { LoadWallet } from '../support/load.ts'
-import { createApiClient } from '../support/service-api.ts'
 import { withStage } from '../support/service-stage.ts'
 
 const PAGE = readFileSync('docs/policies.md', 'utf8')
@@ -35,7 +35,7 @@ const other = await createIssueApiKey(kernel)(
   { tenantId: 'acme', environment: 'mainnet', scopes },
   { actor: 'operator' },
 )
-const otherApi = createApiClient({ baseUrl, apiKey: other.token })
+const otherApi = createClient(baseUrl, other.token)
 const seeding = { pool: service.pool, log: kernel.log, source: PAST, chains: kernel.config.chains }
 const seed = (signal: AbortSignal) => seedCounters(seeding, signal)
 

@@ -1,9 +1,9 @@
 /** Swaps under a policy, over HTTP: an approval for the exchange is judged as its swap, and counts once. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import type { ReplyBody } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { publishOver } from '../support/published-policy.ts'
-import type { ReplyBody } from '../support/service-api.ts'
 import { accepted, withSwapService } from '../support/swap-service.ts'
 
 const HOUR = 3_600

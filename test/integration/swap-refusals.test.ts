@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
+import { createClient, type Reply } from '../support/client.ts'
 import { withExchanges } from '../support/exchanges.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { withDatabase } from '../support/postgres.ts'
-import { createApiClient, type Reply } from '../support/service-api.ts'
 import { type LocalService, withLocalService } from '../support/service-local.ts'
 
 const BUY = { from_asset: 'ETH', to_asset: 'USDC', amount: '1' }
@@ -30,7 +30,7 @@ async function withService(t: Test, env: Readonly<Record<string, string>>) {
 
 async function keyOf(service: LocalService, tenantId: string, environment: 'mainnet' | 'testnet') {
   const { token } = await createIssueApiKey(service.kernel)({ tenantId, environment }, { actor: 'operator' })
-  return createApiClient({ baseUrl: service.baseUrl, apiKey: token })
+  return createClient(service.baseUrl, token)
 }
 
 t.test('without exchanges every swap is refused, and the setting is named', async (t) => {

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatAmount } from '../../src/core/money.ts'
 import { NATIVE_SYMBOL, type Network } from '../../src/core/networks.ts'
+import type { Client } from './client.ts'
 import type { Random } from './load-random.ts'
-import type { ApiClient } from './service-api.ts'
 
 export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
 
@@ -46,7 +46,7 @@ const LEAST = { native: 10n ** 13n, USDC: 10n ** 6n } as const
 export const RECIPIENT = '0x00000000000000000000000000000000B0B5AdE0'.toLowerCase()
 
 /** Creates wallets funded with both assets, and waits until their balances show it. */
-export async function makeWallets(api: ApiClient, networks: readonly Network[]): Promise<LoadWallet[]> {
+export async function makeWallets(api: Client, networks: readonly Network[]): Promise<LoadWallet[]> {
   const wallets = await Promise.all(networks.map((network, index) => createWallet(api, network, `wallet-${index}`)))
   await Promise.all(wallets.flatMap((wallet) => [fund(api, wallet, 'native'), fund(api, wallet, 'USDC')]))
   return wallets
@@ -54,7 +54,7 @@ export async function makeWallets(api: ApiClient, networks: readonly Network[]):
 
 /** @param key unique for the wallet within a run */
 export async function createWallet(
-  api: ApiClient,
+  api: Client,
   network: Network,
   key: string,
   kind: WalletKind = { type: 'hd' },
@@ -70,7 +70,7 @@ export async function createWallet(
   }
 }
 
-async function fund(api: ApiClient, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
+async function fund(api: Client, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
   const symbol = asset === 'native' ? NATIVE_SYMBOL[network] : asset
   const paid = await api.insist({
     method: 'POST',
@@ -136,7 +136,7 @@ function requestOf({ key, wallet, asset, amount, to }: LoadTransfer) {
 
 /** Sends all transfers at their times, each until it gets a response. */
 export async function sendTransfers(
-  api: ApiClient,
+  api: Client,
   transfers: readonly LoadTransfer[],
   onAnswered: (answered: Answered) => void = () => undefined,
 ): Promise<Answered[]> {
@@ -150,7 +150,7 @@ export async function sendTransfers(
   )
 }
 
-async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answered, 'transfer'>> {
+async function ask(api: Client, transfer: LoadTransfer): Promise<Omit<Answered, 'transfer'>> {
   const reply = await (transfer.impatient
     ? api.once(requestOf(transfer)).catch(() => null)
     : api.insist(requestOf(transfer)))
@@ -167,7 +167,7 @@ async function ask(api: ApiClient, transfer: LoadTransfer): Promise<Omit<Answere
  * Repeats transfer requests, like a client that lost its records. Returns a text for each response that differs from
  * the first.
  */
-export async function replayTransfers(api: ApiClient, answers: readonly Answered[]): Promise<string[]> {
+export async function replayTransfers(api: Client, answers: readonly Answered[]): Promise<string[]> {
   const replays = answers
     .filter(({ transactionId }) => transactionId !== null)
     .map(async ({ transfer, transactionId }) => {

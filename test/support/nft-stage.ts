@@ -1,8 +1,8 @@
 /** Collections on a running service, and a chain that mines when the test requests it. */
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
+import type { ApiRequest, Reply } from './client.ts'
 import type { LoadWallet } from './load.ts'
-import type { ApiRequest, Reply } from './service-api.ts'
 import { type Stage, withStage } from './service-stage.ts'
 
 /** An unlocked account of the chain that is not a wallet of the service. */

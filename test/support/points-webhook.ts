@@ -1,8 +1,8 @@
 /** A webhook of a stage for the events of transactions, and a receiver that compares what arrives with the event feed. */
 import type { Test } from 'tap'
 import { publishedTransactions } from '../../src/transactions/published.ts'
+import type { Client } from './client.ts'
 import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient } from './service-api.ts'
 import { type Delivered, withReceiver } from './webhook-receiver.ts'
 
 type Told = Pick<Delivered['event'], 'id' | 'resource'>
@@ -17,7 +17,7 @@ export type PointsWebhook = {
 const PATH = '/hook'
 const TYPES = Object.keys(publishedTransactions.types)
 
-export async function createPointsWebhook(t: Test, api: ApiClient): Promise<PointsWebhook> {
+export async function createPointsWebhook(t: Test, api: Client): Promise<PointsWebhook> {
   const receiver = await withReceiver(t)
   const body = { url: receiver.urlOf(PATH), types: TYPES }
   const made = await api.insist({ method: 'POST', path: '/v1/webhooks', key: 'webhook', body })

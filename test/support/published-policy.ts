@@ -6,8 +6,8 @@ import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate, policyStreamOf } from '../../src/policies/aggregate.ts'
 import type { PolicyCommand } from '../../src/policies/decider.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
+import type { Client } from './client.ts'
 import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient } from './service-api.ts'
 
 type OverHttp = { readonly lists?: object; readonly default?: 'allow' | 'deny'; readonly isShadow?: boolean }
 
@@ -17,7 +17,7 @@ type OverHttp = { readonly lists?: object; readonly default?: 'allow' | 'deny'; 
  * @param isShadow it stays the shadow
  * @returns the version. @throws Error when a request is refused
  */
-export async function publishOver(api: ApiClient, rules: readonly object[], more: OverHttp = {}): Promise<number> {
+export async function publishOver(api: Client, rules: readonly object[], more: OverHttp = {}): Promise<number> {
   const { isShadow = false, ...others } = more
   const ask = async (method: 'GET' | 'PUT' | 'POST', path: string, body?: object) => {
     const { status, body: answer } = await api.insist({

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import type { Kernel } from '../../src/compose/kernel.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
+import type { Client, Reply } from './client.ts'
 import { type ExchangeChain, withExchanges } from './exchanges.ts'
 import { overtake } from './overtake.ts'
 import { withDatabase } from './postgres.ts'
 import { eventually } from './sandbox-eventually.ts'
-import type { ApiClient, Reply } from './service-api.ts'
 import { withLocalService } from './service-local.ts'
 import { TOKEN } from './swap-stage.ts'
 
@@ -73,7 +73,7 @@ export async function withSwapService(t: Test, { env = {}, before, envOf, onKern
   }
 }
 
-type SwapOptions = { readonly api?: ApiClient; readonly key?: string }
+type SwapOptions = { readonly api?: Client; readonly key?: string }
 
 /** @returns the id of its transaction. @throws Error when the request was refused */
 export function accepted(reply: Reply): string {
