@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
-import { type Client, createClient } from '../support/client.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { RECIPIENT, withStage } from '../support/service-stage.ts'
 
@@ -19,19 +19,12 @@ type Made = { readonly id: string; readonly client: Client }
 
 async function makeKey(limits: readonly object[], { by = service.api, scopes = SPENDS } = {}): Promise<Made> {
   const body = { label: 'shop', scopes, limits }
-  const made = await by.insist({ method: 'POST', path: '/v1/api-keys', key: randomBytes(8).toString('hex'), body })
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
-  return { id: made.body.data.key_id, client: createClient(baseUrl, made.body.data.api_key) }
+  const { key_id: id, api_key } = accepted(await by.insist({ method: 'POST', path: '/v1/api-keys', body }))
+  return { id, client: createClient(baseUrl, api_key) }
 }
 
-const pay = (client: Client, amount: string, key = randomBytes(8).toString('hex')) =>
-  client.insist({
-    method: 'POST',
-    path: `/v1/wallets/${wallet?.id}/transfer`,
-    key,
-    prefer: 'respond-async',
-    body: { to: RECIPIENT, amount, asset: 'ETH' },
-  })
+const pay = (client: Client, amount: string, key?: string) =>
+  client.send(`/v1/wallets/${wallet?.id}/transfer`, { to: RECIPIENT, amount, asset: 'ETH' }, key)
 
 const spentOn = async (keyId: string) =>
   BigInt(
@@ -229,7 +222,6 @@ t.test('limits that are none are refused, each with its field', async (t) => {
     const { status, body } = await service.api.insist({
       method: 'POST',
       path: '/v1/api-keys',
-      key: randomBytes(8).toString('hex'),
       body: { scopes, limits },
     })
     return [status, body.errors?.[0]?.field, body.errors?.[0]?.code]

@@ -62,7 +62,7 @@ const limitedOf = (one: Case) => wallets[CASES.indexOf(one) + 2] as LoadWallet
 
 const newKey = () => randomBytes(8).toString('hex')
 const send = ({ path, body, client = api }: Case, { id }: LoadWallet, key = newKey()): Promise<Reply> =>
-  client.insist({ method: 'POST', path: `/v1/wallets/${id}/${path}`, key, prefer: 'respond-async', body })
+  client.send(`/v1/wallets/${id}/${path}`, body, key)
 
 /** Everything that a request can leave behind. */
 async function recorded() {

@@ -12,7 +12,7 @@ import { openDirectoryKeystore } from '../../src/keys/directory-keystore.ts'
 import { parseKek } from '../../src/keys/kek.ts'
 import { openTenantSeeds } from '../../src/keys/tenant-seeds.ts'
 import { runCommandLine } from '../support/cli.ts'
-import { type Client, createClient } from '../support/client.ts'
+import { accepted, type Client, createClient } from '../support/client.ts'
 import type { LoadWallet } from '../support/load.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { onChain, withStage } from '../support/service-stage.ts'
@@ -40,15 +40,7 @@ async function putBack(): Promise<void> {
 }
 
 async function request(api: Client, key: string): Promise<string> {
-  const { status, body } = await api.insist({
-    method: 'POST',
-    path: '/v1/wallets/create',
-    key,
-    prefer: 'respond-async',
-    body: { network: 'ethereum', type: 'hd' },
-  })
-  if (status !== 202) throw new Error(JSON.stringify(body))
-  return body.data.wallet_id
+  return accepted(await api.send('/v1/wallets/create', { network: 'ethereum', type: 'hd' }, key)).wallet_id
 }
 
 const addressOf = async (api: Client, id: string): Promise<string | null> =>

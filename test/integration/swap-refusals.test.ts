@@ -1,5 +1,4 @@
 /** What stands in the way of quotes: settings that are missing, keys of others, limits, and a wallet without gas. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createIssueApiKey } from '../../src/access/issue-api-key.ts'
 import { createClient, type Reply } from '../support/client.ts'
@@ -24,7 +23,7 @@ async function withService(t: Test, env: Readonly<Record<string, string>>) {
   const [wallet] = await service.makeWallets(1)
   if (wallet === undefined) throw new Error('one wallet is made')
   const post = (path: string, body: object, api = service.api): Promise<Reply> =>
-    api.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}${path}`, body, key: randomBytes(8).toString('hex') })
+    api.insist({ method: 'POST', path: `/v1/wallets/${wallet.id}${path}`, body })
   return { service, wallet, post }
 }
 

@@ -227,7 +227,6 @@ t.test('watch-only and archived wallets are refused', async (t) => {
   const watch = await service.api.insist({
     method: 'POST',
     path: '/v1/wallets/watch',
-    key: randomBytes(8).toString('hex'),
     body: { network: 'ethereum', address: OTHER },
   })
   const watched = { ...wallet, id: watch.body.data.wallet_id }

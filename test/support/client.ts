@@ -57,6 +57,8 @@ export type Client = {
    * a new one.
    */
   readonly insist: (request: ApiRequest) => Promise<Reply>
+  /** POSTs without waiting for the outcome: insists with `respond-async`. @param key default is a new one */
+  readonly send: (path: string, body?: unknown, key?: string) => Promise<Reply>
   /** Reads a resource until it is wanted. @throws Error when the read is refused, or naming what it read last */
   readonly until: <T = ReplyBody['data']>(path: string, wanted: (data: T) => boolean) => Promise<T>
   /** Reads the resource at a path, or that of an accepted request, until its status is final. */
@@ -144,6 +146,7 @@ export function createClient(baseUrl: string, apiKey?: string, timeoutMs: number
     patch: (path, body) => once({ method: 'PATCH', path, body }),
     remove: (path) => once({ method: 'DELETE', path }),
     insist,
+    send: (path, body, key = randomUUID()) => insist({ method: 'POST', path, body, key, prefer: 'respond-async' }),
     until,
     settle: (place) => until(typeof place === 'string' ? place : placeOf(place), isFinal),
     counts,

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatAmount } from '../../src/core/money.ts'
 import { NATIVE_SYMBOL, type Network } from '../../src/core/networks.ts'
-import type { Client } from './client.ts'
+import { accepted, type Client } from './client.ts'
 import type { Random } from './load-random.ts'
 
 export type LoadWallet = { readonly id: string; readonly address: string; readonly network: Network }
@@ -60,30 +60,16 @@ export async function createWallet(
   kind: WalletKind = { type: 'hd' },
 ): Promise<LoadWallet> {
   const body = { ...kind, network, label: key, environment: 'mainnet' }
-  const made = await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body })
-  if (made.status !== 201 && made.status !== 202) throw new Error(`no wallet: ${JSON.stringify(made.body)}`)
-  const id = made.body.data.wallet_id as string
   // A slow or stopped signer creates the address later.
-  for (let address: string | null = made.body.data.address; ; await sleep(100)) {
-    if (address !== null) return { id, address, network }
-    address = (await api.insist({ path: `/v1/wallets/${id}` })).body.data.address
-  }
+  const made = await api.settle(await api.insist({ method: 'POST', path: '/v1/wallets/create', key, body }))
+  return { id: made.wallet_id, address: made.address, network }
 }
 
 async function fund(api: Client, { id, address, network }: LoadWallet, asset: LoadTransfer['asset']): Promise<void> {
   const symbol = asset === 'native' ? NATIVE_SYMBOL[network] : asset
-  const paid = await api.insist({
-    method: 'POST',
-    path: '/v1/sandbox/faucet',
-    key: `fund-${id}-${asset}`,
-    body: { address, network, asset: symbol, amount: FUNDS[asset] },
-  })
-  if (paid.status !== 201) throw new Error(`the faucet refused: ${JSON.stringify(paid.body)}`)
-  for (;;) {
-    const read = await api.insist({ path: `/v1/wallets/${id}/balance?asset=${symbol}` })
-    if (read.body.data.balance === FUNDS[asset]) return
-    await sleep(100)
-  }
+  const body = { address, network, asset: symbol, amount: FUNDS[asset] }
+  accepted(await api.insist({ method: 'POST', path: '/v1/sandbox/faucet', key: `fund-${id}-${asset}`, body }))
+  await api.until(`/v1/wallets/${id}/balance?asset=${symbol}`, ({ balance }) => balance === FUNDS[asset])
 }
 
 export type LoadPlan = {

@@ -10,7 +10,7 @@ import { chainEnv, SANDBOX_CHAIN_IDS } from '../../src/sandbox/networks.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { callRpc } from '../../src/sandbox/rpc.ts'
 import { withAnvil } from './anvil.ts'
-import { type Client, createClient } from './client.ts'
+import { accepted, type Client, createClient } from './client.ts'
 import { type Answered, type LoadWallet, planTransfers, sendTransfers } from './load.ts'
 import { createRandom } from './load-random.ts'
 import { mineUntilSettled } from './load-settle.ts'
@@ -144,9 +144,7 @@ export async function withPointsStage(t: Test, options: PointsStageOptions = {})
 
 async function deployCollection(api: Client, { id }: LoadWallet, settle: () => Promise<void>): Promise<string> {
   const body = { name: 'Points', symbol: 'PT', wallet_id: id }
-  const path = '/v1/nft/collections/create'
-  const made = await api.insist({ method: 'POST', path, key: 'collection', prefer: 'respond-async', body })
-  if (made.status !== 202) throw new Error(JSON.stringify(made.body))
+  const { collection_id } = accepted(await api.send('/v1/nft/collections/create', body, 'collection'))
   await settle()
-  return made.body.data.collection_id
+  return collection_id
 }

@@ -66,7 +66,7 @@ export function createTrader(places: TraderPlaces, wallet: LoadWallet): Trader {
     asked += 1
     const amount = LEAST[kind] + BigInt(asked)
     const post = (to: string, body: object, key = `${kind}-${wallet.id}-${amount}`) =>
-      api.insist({ method: 'POST', path: `${path}/${to}`, key, prefer: 'respond-async', body })
+      api.send(`${path}/${to}`, body, key)
     const swap = async () => {
       const terms = swapBody(kind, amount, slippageBps)
       if (!quoted) return post('swap', terms)
