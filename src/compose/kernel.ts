@@ -19,7 +19,7 @@ import { createMetrics } from '../http/metrics.ts'
 import { createJobs } from '../jobs/create-jobs.ts'
 import { createLogger } from '../logging.ts'
 import { laneWork } from '../transactions/jobs.ts'
-import { createCountOutcomes } from './count-outcomes.ts'
+import { countOutcomes } from './count-outcomes.ts'
 import { newId } from './new-id.ts'
 
 /** A slower statement is cancelled: the database counts as unavailable, and the caller must be answered. */
@@ -91,7 +91,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
       wakeUps,
       clock,
       onBatch: metrics.observeAppend,
-      onCommit: createCountOutcomes(metrics),
+      onCommit: (decisions) => countOutcomes(metrics, decisions),
       workOf: laneWork,
       onHeld: createReportHeld({ logger, metrics }),
       ...(recentStreams ? { recentStreams } : {}),

@@ -7,12 +7,11 @@ import type { AssetCommand } from '../../src/assets/decider.ts'
 import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import type { Observation } from '../../src/balances/events.ts'
-import { createReadBalance } from '../../src/balances/read-balance.ts'
 import { balanceRoutes } from '../../src/balances/routes.ts'
 import { type Asset, tokenAsset } from '../../src/core/assets.ts'
 import { decideOn } from '../../src/event-log/aggregate.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withFollowedChain } from '../support/followed-chain.ts'
 import { KEYS, startTestApp } from '../support/http.ts'
 import { NATIVE, TEST_CHAIN } from '../support/log.ts'
@@ -36,15 +35,15 @@ async function withReads(t: Test) {
   const { pool, log, settings, ports } = chain
   const clock = { now: Date.parse('2026-11-21T12:00:00.000Z') }
   const books = createAssetBooks(pool)
-  const readBalance = createReadBalance({
+  const ctx = {
     pool,
     clock: () => clock.now,
-    findWallet: createFindWallet(createWalletFacts(pool)),
-    chainOf: ports.chainOf,
-    resolveAsset: ({ tenantId }, name) => resolveAsset({ books }, tenantId, settings, name),
-    assetsOf: async ({ tenantId }) => (await books.open(tenantId, settings)).all,
-  })
-  const { send } = await startTestApp({ routes: balanceRoutes({ readBalance }) })
+    findWallet: createFindWallet(pool),
+    assetNamed: ({ tenantId }: WalletFacts, name: string) => resolveAsset({ books }, tenantId, settings, name),
+    assetsOf: async ({ tenantId }: WalletFacts) => (await books.open(tenantId, settings)).all,
+    balanceChainOf: ports.chainOf,
+  }
+  const { send } = await startTestApp({ routes: balanceRoutes(ctx) })
   for (const [name, id] of Object.entries(wallets)) {
     await pool.query(
       `INSERT INTO wallets (wallet_id, tenant_id, type, network, environment, chain_id, address, label, status, created_at, version)

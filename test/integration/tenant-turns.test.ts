@@ -17,7 +17,6 @@ import type { Signer } from '../../src/keys/signer.ts'
 import { requestSignature } from '../../src/signatures/request-signature.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
 import { ALL_ALIVE, beatAs, rememberedParties } from '../support/mpc-log-side.ts'
@@ -105,7 +104,7 @@ async function withProcesses(t: Test, place: JobPlace) {
 
 function useCases({ log, pool, newId }: Kernel) {
   const accept = createAccept({ log, pool, newId })
-  const findWallet = createFindWallet(createWalletFacts(pool))
+  const findWallet = createFindWallet(pool)
   const ctx = {
     ...{ log, accept, newId, pool, findWallet },
     isManaged: async () => false,

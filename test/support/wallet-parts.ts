@@ -29,7 +29,7 @@ import { restoreWallet } from '../../src/wallets/restore-wallet.ts'
 import { reviseWallet } from '../../src/wallets/routes.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { createWaitForWallet } from '../../src/wallets/wait-for-wallet.ts'
-import { createWalletFacts, type WalletFacts } from '../../src/wallets/wallet-facts.ts'
+import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { NATIVE, type TestLog, withLog } from './log.ts'
 
@@ -61,7 +61,7 @@ export async function withWallets(t: Test) {
   t.after(() => prisma.$disconnect())
   const ctx = {
     ...{ log, accept, pool, wakeUps, newId, prisma },
-    findWallet: createFindWallet(createWalletFacts(pool)),
+    findWallet: createFindWallet(pool),
     waitForWallet: createWaitForWallet({ pool, wakeUps }),
     config: { mpc: { threshold: 2, parties: 3 } },
     chains: { get: (key: ChainKey) => ({ settings: { chainId: chainIdOf(key) } }) },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { BlockRef } from '../../src/chain/blocks.ts'
-import { createFollower, type FollowStep } from '../../src/chain/follow.ts'
+import { createPace, type FollowStep, nextStep } from '../../src/chain/follow.ts'
 import type { RpcResult } from '../../src/chain/json-rpc.ts'
 import { createFakeChain, type FakeChain } from '../support/fake-chain.ts'
 import { oneNode } from '../support/one-node.ts'
@@ -17,12 +17,13 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
   const accepted: { genesis: string | null } = { genesis: null }
-  const options = { recover: null, storedHashes, acceptedGenesis: async () => accepted.genesis, maxBlocks }
-  const follower = createFollower({ client: oneNode(chain.client), ...options })
+  const how = { recover: null, blockReceipts: true }
+  const consumer = { storedHashes, acceptedGenesis: async () => accepted.genesis, maxBlocks }
+  const following = { client: oneNode(chain.client), how, pace: createPace(), ...consumer }
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
-    const done = await follower.nextStep(cursor)
+    const done = await nextStep(following, cursor)
     if (done.type === 'advance') {
       for (const { number, hash, parentHash } of done.blocks) {
         assert.equal(number, cursor.number + 1, 'the block follows the cursor without a gap')
