@@ -14,7 +14,7 @@ import { grantsOf } from '../core/scopes.ts'
 import type { Owner } from '../core/tenants.ts'
 import { SCOPES } from '../declarations.ts'
 import type { Accepted } from '../event-log/accept.ts'
-import { certainChange, change, type Loaded, opened } from '../event-log/aggregate.ts'
+import { decideNew, decideOn, type Loaded, mustDecideOn } from '../event-log/aggregate.ts'
 import { isForbidden } from '../event-log/database-errors.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
@@ -73,9 +73,9 @@ export function createApiKey(
       )
       const key = { ...terms, ...of, grants: grantsOf(terms.scopes, SCOPES), ...(policy && { policy }) }
       const command = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
-      const issued = opened(apiKeyAggregate, keyId, command, { metadata, now })
+      const issued = decideNew(apiKeyAggregate, keyId, command, { metadata, now })
       requireGiven(key, own, { names: true })
-      return append({ id: keyId, commit: { changes: [issued] }, explain, made: token })
+      return append({ id: keyId, commit: { decisions: [issued] }, explain, made: token })
     },
     { replayFirst: true },
   )
@@ -109,11 +109,11 @@ export async function changeApiKey(
     )
     const by = { changedBy: maker.keyId, ...(policy && { policy }) }
     const command = { type: 'ChangeApiKey', change: asked, ...by, knownScopes: SCOPES, now } as const
-    const changed = change(apiKeyAggregate, loaded, command, { metadata, now })
-    if (changed === null) return unchanged({ id: keyId, environment: maker.environment }, null)
-    const { state: after } = changed.after
+    const decision = decideOn(apiKeyAggregate, loaded, command, { metadata, now })
+    if (decision === null) return unchanged({ id: keyId, environment: maker.environment }, null)
+    const { state: after } = decision.after
     if (after.status !== 'unknown' && !isNarrower(after, loaded.state)) requireGiven(after, own)
-    return append({ id: keyId, commit: { changes: [changed] }, explain, made: null })
+    return append({ id: keyId, commit: { decisions: [decision] }, explain, made: null })
   })
   forgetKey(keyId)
 }
@@ -143,7 +143,7 @@ export async function rotateApiKey(
       const [rotatedTo, token] = [newId('apiKey'), createToken(environment)]
       const overlapEndsAt = toInstant(Date.parse(now) + overlapSeconds * 1_000)
       const rotate = { type: 'RotateApiKey', rotatedTo, overlapEndsAt, now } as const
-      const before = certainChange(apiKeyAggregate, loaded, rotate, { metadata, now })
+      const before = mustDecideOn(apiKeyAggregate, loaded, rotate, { metadata, now })
       const of = { tenantId, environment, digest: digestOf(token), issuedBy: maker.keyId, rotatedFrom: keyId }
       const { policy } = await judge.keyChange(
         { ...maker, requestedAt: now },
@@ -152,8 +152,8 @@ export async function rotateApiKey(
       const key = { label, scopes, grants, expiresAt, ipAllowlist, limits, ...of, ...(policy && { policy }) }
       requireGiven(key, own)
       const issue = { type: 'IssueApiKey', key, knownScopes: SCOPES, now } as const
-      const after = opened(apiKeyAggregate, rotatedTo, issue, { metadata, now })
-      return append({ id: rotatedTo, commit: { changes: [before, after] }, explain, made: token })
+      const after = decideNew(apiKeyAggregate, rotatedTo, issue, { metadata, now })
+      return append({ id: rotatedTo, commit: { decisions: [before, after] }, explain, made: token })
     },
     { replayFirst: true },
   )

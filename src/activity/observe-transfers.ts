@@ -1,5 +1,5 @@
 /**
- * Derives the changes of observed transfers from processed blocks; the follower commits them together with its cursor. The
+ * Decides what to record of observed transfers from processed blocks; the follower commits them together with its cursor. The
  * wallets among the addresses of the blocks were looked up for the balances: a block without them costs nothing here, any
  * other one read of the streams, and one of prices.
  */
@@ -9,7 +9,7 @@ import type { Block } from '../chain/blocks.ts'
 import type { Context } from '../context.ts'
 import type { ChainKey } from '../core/networks.ts'
 import { ID_PREFIXES } from '../declarations.ts'
-import { type Change, change, type Loaded, notHeld } from '../event-log/aggregate.ts'
+import { type Decision, decideOn, type Loaded, notHeld } from '../event-log/aggregate.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
 import { observedTransferAggregate } from './aggregate.ts'
@@ -38,7 +38,7 @@ type Walked = {
   readonly own: ReadonlyMap<string, OwnTransaction>
 }
 
-/** Changes for the transfers to and from the touched wallets. A transfer that is recorded already changes nothing. */
+/** Decisions for the transfers to and from the touched wallets. A transfer that is recorded already changes nothing. */
 export async function observeTransfers(
   {
     log,
@@ -48,7 +48,7 @@ export async function observeTransfers(
     readonly pricesOf: (chainId: number) => Promise<ReadonlyMap<string, Price>>
   },
   walked: Walked,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const { chain, blocks, touched, own } = walked
   const found = new Map(
     transfersIn(blocks, touched, own).map((transfer) => [nameOf(chain.chainId, transfer), transfer]),
@@ -63,43 +63,43 @@ export async function observeTransfers(
   return notHeld(loaded).flatMap((item) => {
     const transfer = found.get(item.id)
     if (transfer === undefined) return []
-    return changeOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now }) ?? []
+    return decisionOf(item, { type: 'RecordTransfer', transfer: toTransfer(chain, transfer, prices), now }) ?? []
   })
 }
 
-/** Changes for the transfers in blocks that left the chain. @param ancestor number of the newest block that still is */
+/** Decisions for the transfers in blocks that left the chain. @param ancestor number of the newest block that still is */
 export async function unwindTransfers(
   { pool, log }: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   ancestor: number,
-): Promise<Change[]> {
-  return changeEach(log, await transfersAbove(pool, chainId, ancestor), { type: 'OrphanTransfer', now: log.now() })
+): Promise<Decision[]> {
+  return decideEach(log, await transfersAbove(pool, chainId, ancestor), { type: 'OrphanTransfer', now: log.now() })
 }
 
-/** Changes for the transfers that have enough confirmations now. @param head number of the newest processed block */
+/** Decisions for the transfers that have enough confirmations now. @param head number of the newest processed block */
 export async function confirmTransfers(
   { pool, log }: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   head: number,
   requiredConfirmations: number,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const ids = await transfersUpTo(pool, chainId, head - requiredConfirmations + 1)
-  return changeEach(log, ids, { type: 'ConfirmTransfer', head, requiredConfirmations, now: log.now() })
+  return decideEach(log, ids, { type: 'ConfirmTransfer', head, requiredConfirmations, now: log.now() })
 }
 
-async function changeEach(log: Context['log'], ids: readonly string[], command: TransferCommand): Promise<Change[]> {
+async function decideEach(log: Context['log'], ids: readonly string[], command: TransferCommand): Promise<Decision[]> {
   const loaded = await log.loadMany(observedTransferAggregate, ids)
-  return notHeld(loaded).flatMap((item) => changeOf(item, command) ?? [])
+  return notHeld(loaded).flatMap((item) => decisionOf(item, command) ?? [])
 }
 
-function changeOf(loaded: Loaded<TransferState>, command: TransferCommand): Change | null {
+function decisionOf(loaded: Loaded<TransferState>, command: TransferCommand): Decision | null {
   const { state } = loaded
   const recorded = state.status === 'unknown' ? null : state.transfer
   const transfer = command.type === 'RecordTransfer' ? command.transfer : recorded
   if (transfer === null) return null
   const { tenantId, blockNumber } = transfer
   const metadata = { tenantId, actor: 'worker:chain-follower', causationId: `block:${blockNumber}` }
-  return change(observedTransferAggregate, loaded, command, { metadata, now: command.now })
+  return decideOn(observedTransferAggregate, loaded, command, { metadata, now: command.now })
 }
 
 function nameOf(chainId: number, found: FoundTransfer<NotifiedWallet>): string {

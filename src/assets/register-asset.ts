@@ -9,7 +9,7 @@ import { tokenAsset } from '../core/assets.ts'
 import { ValidationFailed } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Accept, Accepted, AcceptUnchanged, AppendPrepared } from '../event-log/accept.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { assetAggregate, assetStreamId } from './aggregate.ts'
 import type { AssetBooks } from './asset-books.ts'
 import type { AssetChain, KnownAsset } from './asset-index.ts'
@@ -83,7 +83,7 @@ async function record(
   const { assetId } = tokenAsset(chainId, contract, token.symbol, token.decimals)
   const loaded = await log.load(assetAggregate, assetStreamId(metadata.tenantId, assetId))
   const asset = { assetId, network, environment, chainId, contractAddress: contract, ...token, registeredAt: now }
-  const registered = change(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
+  const registered = decideOn(assetAggregate, loaded, { type: 'RegisterAsset', asset }, { metadata, now })
   if (registered === null) return unchanged({ id: assetId, environment }, null)
-  return append({ id: assetId, commit: { changes: [registered] }, made: null })
+  return append({ id: assetId, commit: { decisions: [registered] }, made: null })
 }

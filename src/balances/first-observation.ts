@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceContext } from './balance-context.ts'
-import { changesOfReadings } from './changes-of-readings.ts'
+import { decisionsOfReadings } from './decisions-of-readings.ts'
 import { knownAssets } from './known-assets.ts'
 import { newestBlock } from './read-holdings.ts'
 
@@ -31,7 +31,7 @@ export async function observeWallet(ctx: Omit<BalanceContext, 'unread'>, walletI
     if (missing.length === 0) return []
     const holdings = missing.map((asset) => ({ walletId, tenantId, address, asset, orphaned: null }))
     const readings = await readForRecord(chain, holdings, await newestBlock(chain))
-    return changesOfReadings(readings, {
+    return decisionsOfReadings(readings, {
       load,
       cause: 'first_observation',
       now: log.now(),

@@ -1,12 +1,12 @@
 /**
- * Derives balance changes from processed blocks; the follower commits them together with those of transactions and with
+ * Decides what to record of balances from processed blocks; the follower commits them together with those of transactions and with
  * its cursor. The cost grows with the blocks, not with the wallets: addresses are not polled.
  */
 import type { Block } from '../chain/blocks.ts'
 import type { ChainKey } from '../core/networks.ts'
-import type { Change } from '../event-log/aggregate.ts'
+import type { Decision } from '../event-log/aggregate.ts'
 import type { BalanceContext } from './balance-context.ts'
-import { changesOfReadings } from './changes-of-readings.ts'
+import { decisionsOfReadings } from './decisions-of-readings.ts'
 import type { HolderReads } from './holder-reads.ts'
 import { blockAt, type Holding } from './read-holdings.ts'
 import { touchedBy } from './touched.ts'
@@ -20,12 +20,12 @@ export type FollowedChain = ChainKey & { readonly chainId: number }
 const ACTOR = 'chain-follower'
 
 /**
- * Changes for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
+ * Decisions for the wallets that the blocks touched, of all tenants and including archived ones, as of the last block.
  *
  * @param blocks consecutive, oldest first
  * @param now ISO 8601 A token that cannot be read delays nothing: its balances are unchanged and read again later.
  *
- * @throws Unavailable when no node answers. The append of the changes may fail with StreamConflict: observe again
+ * @throws Unavailable when no node answers. Their append may fail with StreamConflict: observe again
  */
 export async function observeBalances(
   { reads, load, chainOf, readForRecord }: ObserveContext,
@@ -36,7 +36,7 @@ export async function observeBalances(
     /** The touched wallets, if the caller has looked them up already. */
     readonly touched?: Promise<readonly Holding[]>
   },
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const { blocks, now } = walked
   const [first, last] = [blocks[0], blocks.at(-1)]
   if (first === undefined || last === undefined) return []
@@ -49,10 +49,10 @@ export async function observeBalances(
     blockNumber: last.number,
     blockHash: last.hash,
   })
-  return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
+  return decisionsOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
 }
 
-/** Changes for the balances observed above the newest block still on the chain, as of that block. */
+/** Decisions for the balances observed above the newest block still on the chain, as of that block. */
 export async function unwindBalances(
   { reads, load, chainOf, readForRecord }: ObserveContext,
   {
@@ -64,12 +64,12 @@ export async function unwindBalances(
     readonly ancestorNumber: number
     readonly now: string
   },
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const chain = chainOf(chainId)
   const suspect = await reads.suspect(chain, { lowest: ancestorNumber + 1, highest: Number.MAX_SAFE_INTEGER }, [])
   if (suspect.length === 0) return []
   const readings = await readForRecord(chain, suspect, await blockAt(chain, ancestorNumber))
-  return changesOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
+  return decisionsOfReadings(readings, { load, cause: 'block', now, actor: ACTOR })
 }
 
 function hashOf({ hash }: Block): string {

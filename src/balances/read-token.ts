@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceContext } from './balance-context.ts'
 import type { BalanceChain, HolderRow } from './chain.ts'
-import { changesOfReadings } from './changes-of-readings.ts'
+import { decisionsOfReadings } from './decisions-of-readings.ts'
 import { knownAssets } from './known-assets.ts'
 import { type Holding, newestBlock, type Reading } from './read-holdings.ts'
 
@@ -53,7 +53,7 @@ export async function readToken(
     const readings = await read(holdings, await newestBlock(chain))
     if (readings === null) return false
     await log.commit(() =>
-      changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+      decisionsOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
     )
   }
 }

@@ -14,7 +14,7 @@ import type { Row } from '../event-log/table-rows.ts'
 import { WALLETS } from '../wallets/sql.ts'
 import type { BalanceContext } from './balance-context.ts'
 import { type BalanceChain, type HolderRow, holderOf, nativeOf } from './chain.ts'
-import { changesOfReadings } from './changes-of-readings.ts'
+import { decisionsOfReadings } from './decisions-of-readings.ts'
 import type { BlockRef } from './events.ts'
 import type { Holding } from './read-holdings.ts'
 import { createTokenRotation } from './token-rotation.ts'
@@ -79,7 +79,7 @@ function createRun(
     const readings = await readForRecord(chain, await next(), walked)
     // The follower writes the same streams.
     const appended = await log.commit(() =>
-      changesOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
+      decisionsOfReadings(readings, { load, cause: 'reconciliation', now: log.now(), actor: 'balance-reconciler' }),
     )
     corrected += appended.length
     return true

@@ -13,7 +13,7 @@ import { touchedBy } from '../balances/touched.ts'
 import type { BlockRef } from '../chain/blocks.ts'
 import type { ChainClient } from '../chain/client-set.ts'
 import type { FollowStep } from '../chain/follow.ts'
-import type { Change } from '../event-log/aggregate.ts'
+import type { Decision } from '../event-log/aggregate.ts'
 import type { BlockObserver, FollowContext } from '../follower/follow-chain.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { readUsedNonces, type UsedNonce } from '../transactions/block-reads.ts'
@@ -89,7 +89,7 @@ function observeOwn({
           observeTransfers(transfers, { chain, blocks, touched: wallets, own: sentBy(nonces) }),
         ),
       ])
-      return { changes: [...ofTransactions.changes, ...ofBalances, ...ofTransfers], rows: ofTransactions.rows }
+      return { decisions: [...ofTransactions.decisions, ...ofBalances, ...ofTransfers], rows: ofTransactions.rows }
     },
     async unwind(ancestor, head) {
       const [ofTransactions, ofBalances, ofTransfers] = await Promise.all([
@@ -120,8 +120,8 @@ function newestOf(pages: readonly (readonly BlockRef[])[]): BlockRef[] {
 }
 
 type ReorgReport = {
-  /** Call with the changes before they are appended, again on each retry. */
-  readonly unwound: (changes: readonly Change<TransactionState>[]) => void
+  /** Call with the decisions before they are appended, again on each retry. */
+  readonly unwound: (decisions: readonly Decision<TransactionState>[]) => void
   /** Call with each step after it is in the log. */
   readonly committed: (step: FollowStep) => void
 }
@@ -135,10 +135,10 @@ function createReorgReport({
   readonly logger: Pick<Kernel['logger'], 'warn' | 'error'>
   readonly metrics: Pick<Metrics, 'countReorg' | 'countRevoked'>
 }): ReorgReport {
-  let undone: readonly Change<TransactionState>[] = []
+  let undone: readonly Decision<TransactionState>[] = []
   return {
-    unwound: (changes) => {
-      undone = changes
+    unwound: (decisions) => {
+      undone = decisions
     },
     committed(step) {
       if (step.type !== 'reorg') return

@@ -1,7 +1,7 @@
 /** Counts what became of transactions and of observed transfers, after it is in the log. */
 import { observedTransferAggregate } from '../activity/aggregate.ts'
 import type { TransferState } from '../activity/state.ts'
-import type { Change } from '../event-log/aggregate.ts'
+import type { Decision } from '../event-log/aggregate.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { FINAL_STATES, type TransactionState } from '../transactions/state.ts'
 import { shownFailureCode } from '../transactions/swap-failure.ts'
@@ -9,12 +9,12 @@ import { shownFailureCode } from '../transactions/swap-failure.ts'
 const ENDED: ReadonlySet<string> = new Set(FINAL_STATES)
 const OBSERVED = `${observedTransferAggregate.category}-`
 
-/** For the changes of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
+/** For the decisions of one commit. An end that a reorg revoked is counted again when the transaction ends again. */
 export function createCountOutcomes(
   metrics: Pick<Metrics, 'countEnded' | 'countObserved'>,
-): (changes: readonly Change[]) => void {
-  return (changes) => {
-    for (const { events, after } of changes) {
+): (decisions: readonly Decision[]) => void {
+  return (decisions) => {
+    for (const { events, after } of decisions) {
       const streamId = events[0]?.streamId ?? ''
       if (streamId.startsWith('transaction-')) countEnded(metrics, after.state as TransactionState)
       else if (streamId.startsWith(OBSERVED)) countObserved(metrics, after.state as TransferState)

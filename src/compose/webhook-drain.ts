@@ -1,7 +1,7 @@
 /** What sends the deliveries of a webhook: the keys that sign them, the connections, and what is recorded. */
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { recordOnce } from '../event-log/commit-decisions.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
 import { webhookAggregate } from '../webhooks/aggregate.ts'
@@ -79,7 +79,7 @@ function disabling({ log, logger }: Kernel): DrainContext['disable'] {
     if (loaded.version !== version) return
     const metadata = { tenantId, actor: 'worker:webhook-sender' }
     const now = log.now()
-    const disabled = change(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
+    const disabled = decideOn(webhookAggregate, loaded, { type: 'DisableWebhook', reason, now }, { metadata, now })
     if (!(await recordOnce(log, disabled))) return
     logger.warn({ webhook_id: webhookId, tenant_id: tenantId, reason }, 'disabled a webhook')
   }

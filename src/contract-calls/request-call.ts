@@ -59,7 +59,7 @@ export function requestCall(
     ])
     const {
       transactionId: id,
-      change,
+      decision,
       guards,
       explain,
     } = await prepareCall(
@@ -67,7 +67,7 @@ export function requestCall(
       { owner, walletId: sender.walletId, ...callToSend(request, { sender, call, ...taken, gasLimit }) },
       metadata,
     )
-    return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
+    return append({ id, commit: { decisions: [decision], guards }, explain, made: viewOf(decision) })
   })
 }
 

@@ -1,5 +1,5 @@
 /**
- * Accepts each client request once: prepares the changes, appends them with the request's idempotency key, prepares
+ * Accepts each client request once: prepares the decisions, appends them with the request's idempotency key, prepares
  * them again after a concurrent write to the same stream, and answers a repeated request with the result of the first
  * one.
  *
@@ -12,14 +12,14 @@ import { IdempotencyKeyReused } from '../core/errors.ts'
 import { type Event, forResource, type Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import type { NewId } from '../declarations.ts'
-import { type Aggregate, change, opened } from './aggregate.ts'
+import { type Aggregate, decideNew, decideOn } from './aggregate.ts'
 import { type Commit, IdempotentReplay, PolicyChanged } from './commit.ts'
 import { isStreamConflict, repeatOnConflict } from './commit-decisions.ts'
 import type { EventLog } from './log.ts'
 import { requestAggregate } from './request-aggregate.ts'
 import type { Row } from './table-rows.ts'
 
-/** The prepared changes of a request. */
+/** The prepared decisions of a request. */
 export type Prepared<Made> = {
   /** The resource id that the idempotency key refers to from then on. */
   readonly id: string
@@ -122,8 +122,8 @@ async function appendUnchanged<Made>(
   if (metadata.idempotency === undefined) return { id, replayed: false, made }
   const now = log.now()
   const command = { type: 'RecordRequest', resourceId: target.id, environment: target.environment, now } as const
-  const recorded = opened(requestAggregate, id, command, { metadata, now })
-  return appendPrepared(log, { id, commit: { changes: [recorded] }, made }, metadata)
+  const recorded = decideNew(requestAggregate, id, command, { metadata, now })
+  return appendPrepared(log, { id, commit: { decisions: [recorded] }, made }, metadata)
 }
 
 /**
@@ -158,8 +158,8 @@ export function acceptChange<State, Command, Evt extends Event>(
       const id = newId('request')
       const loaded = await log.load(aggregate, target.id)
       requires(loaded.state)
-      const changed = change(aggregate, loaded, command, { metadata: forResource(metadata, id), now: log.now() })
-      return changed === null ? unchanged(target, null) : append({ id, commit: { changes: [changed] }, made: null })
+      const decision = decideOn(aggregate, loaded, command, { metadata: forResource(metadata, id), now: log.now() })
+      return decision === null ? unchanged(target, null) : append({ id, commit: { decisions: [decision] }, made: null })
     },
     { replayFirst: true },
   )

@@ -124,7 +124,7 @@ export function notHeld<State>(loaded: readonly Loaded<State>[]): Loaded<State>[
 }
 
 /** New events of one stream to append, with the rows and holds derived from them. */
-export type Change<State = unknown> = {
+export type Decision<State = unknown> = {
   /** Hash of the event before them; the empty string for a new stream. */
   readonly previous: string
   readonly events: readonly {
@@ -161,15 +161,15 @@ function metadataOf<State>(
 /**
  * Decides a command on a loaded aggregate.
  *
- * @returns the change to append, or `null` when the command is already fulfilled
+ * @returns the decision to append, or `null` when the command is already fulfilled
  * @throws BursarError when the command is refused; BrokenChain for a stream that is held
  */
-export function change<State, Command, Evt extends Event>(
+export function decideOn<State, Command, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   loaded: Loaded<State>,
   command: Command,
   recording: Recording,
-): Change<State> | null {
+): Decision<State> | null {
   if (loaded.held != null) throw new BrokenChain(loaded.held)
   const decided = aggregate.decide(command, loaded.state)
   if (decided.length === 0) return null
@@ -227,26 +227,26 @@ export function unopened<State>(
   return { id, state: initialState, version: 0, hash: '' }
 }
 
-/** `change` for a command that always produces an event. @throws the errors of `change` */
-export function certainChange<State, Command extends { readonly type: string }, Evt extends Event>(
+/** `decideOn` for a command that always produces an event. @throws the errors of `decideOn` */
+export function mustDecideOn<State, Command extends { readonly type: string }, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   loaded: Loaded<State>,
   command: Command,
   recording: Recording,
-): Change<State> {
-  const decided = change(aggregate, loaded, command, recording)
+): Decision<State> {
+  const decided = decideOn(aggregate, loaded, command, recording)
   if (decided === null) throw new Error(`${command.type} produced no event for ${aggregate.category}-${loaded.id}`)
   return decided
 }
 
-/** The first change of a new stream. @throws the errors of `change` */
-export function opened<State, Command extends { readonly type: string }, Evt extends Event>(
+/** `mustDecideOn` for a new stream. @throws the errors of `decideOn` */
+export function decideNew<State, Command extends { readonly type: string }, Evt extends Event>(
   aggregate: Aggregate<State, Command, Evt>,
   id: string,
   command: Command,
   recording: Recording,
-): Change<State> {
-  return certainChange(aggregate, unopened(aggregate, id), command, recording)
+): Decision<State> {
+  return mustDecideOn(aggregate, unopened(aggregate, id), command, recording)
 }
 
 /** Converts stored data of any schema version to the newest. @throws Error for an unknown type or version */

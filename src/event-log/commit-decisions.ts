@@ -5,7 +5,7 @@
  * never decided again. Only a function is called again, and decides on what its streams are then.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
+import type { Decision, HoldChange, ReadModelRow } from './aggregate.ts'
 import { type Commit, type Guards, StreamConflict } from './commit.ts'
 import { isDataError } from './database-errors.ts'
 
@@ -14,7 +14,7 @@ const MAX_TRIES = 50
 const LONGEST_PAUSE_MS = 40
 
 /** For each stream what was decided; `null` where the command was already fulfilled. */
-export type Decisions<State = unknown> = readonly (Change<State> | null)[]
+export type Decisions<State = unknown> = readonly (Decision<State> | null)[]
 
 /** Decisions with rows that belong to no stream. */
 export type Decided<State = unknown> =
@@ -41,7 +41,7 @@ export type CommitDecisions = {
       readonly holds?: readonly HoldChange[]
       readonly onUnstorable?: never
     },
-  ): Promise<readonly Change<State>[]>
+  ): Promise<readonly Decision<State>[]>
   <State>(
     decided: Decisions<State> | ((isAgain: boolean) => Promise<Decisions<State>>),
     options: Conditions & {
@@ -53,7 +53,7 @@ export type CommitDecisions = {
       readonly onUnstorable: OnUnstorable
       readonly holds?: never
     },
-  ): Promise<readonly Change<State>[]>
+  ): Promise<readonly Decision<State>[]>
 }
 
 /** @param pause between two attempts; passed in where time is simulated */
@@ -69,13 +69,13 @@ export function createCommit(
       ...guards
     }: Conditions & { readonly holds?: readonly HoldChange[]; readonly onUnstorable?: OnUnstorable } = {},
   ) => {
-    const appendAll = async (made: Decided<State>): Promise<readonly Change<State>[]> => {
-      const { decisions, rows } = 'decisions' in made ? made : { decisions: made, rows: [] }
-      const changes = decisions.filter((one) => one !== null)
-      if (onUnstorable !== undefined) return appendApart(append, { changes, guards }, onUnstorable)
-      if (changes.length + rows.length > 0)
-        await append({ changes, rows, guards, ...(holds === undefined ? {} : { holds }) })
-      return changes
+    const appendAll = async (all: Decided<State>): Promise<readonly Decision<State>[]> => {
+      const { decisions, rows } = 'decisions' in all ? all : { decisions: all, rows: [] }
+      const made = decisions.filter((one) => one !== null)
+      if (onUnstorable !== undefined) return appendApart(append, { decisions: made, guards }, onUnstorable)
+      if (made.length + rows.length > 0)
+        await append({ decisions: made, rows, guards, ...(holds === undefined ? {} : { holds }) })
+      return made
     }
     if (typeof decided !== 'function') return appendAll(decided)
     let isAgain = false
@@ -98,7 +98,7 @@ export function createCommit(
  */
 export async function recordOnce(
   { commit }: { readonly commit: CommitDecisions },
-  decision: Change | null,
+  decision: Decision | null,
 ): Promise<boolean> {
   try {
     return (await commit([decision])).length > 0
@@ -111,24 +111,24 @@ export async function recordOnce(
 /** Halves what cannot be stored until it is one. */
 async function appendApart<State>(
   append: (commit: Commit) => Promise<void>,
-  { changes, guards }: { readonly changes: readonly Change<State>[]; readonly guards: Guards },
+  { decisions, guards }: { readonly decisions: readonly Decision<State>[]; readonly guards: Guards },
   onUnstorable: OnUnstorable,
-): Promise<readonly Change<State>[]> {
-  if (changes.length === 0) return []
+): Promise<readonly Decision<State>[]> {
+  if (decisions.length === 0) return []
   try {
-    await append({ changes, guards })
-    return changes
+    await append({ decisions, guards })
+    return decisions
   } catch (error) {
     if (!isDataError(error)) throw error
-    const [only] = changes
-    if (changes.length === 1) {
+    const [only] = decisions
+    if (decisions.length === 1) {
       onUnstorable(only?.events[0]?.streamId ?? '', error)
       return []
     }
   }
-  const half = Math.ceil(changes.length / 2)
-  const first = await appendApart(append, { changes: changes.slice(0, half), guards }, onUnstorable)
-  return [...first, ...(await appendApart(append, { changes: changes.slice(half), guards }, onUnstorable))]
+  const half = Math.ceil(decisions.length / 2)
+  const first = await appendApart(append, { decisions: decisions.slice(0, half), guards }, onUnstorable)
+  return [...first, ...(await appendApart(append, { decisions: decisions.slice(half), guards }, onUnstorable))]
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { BursarError, Unavailable } from '../core/errors.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Change, HoldChange, ReadModelRow } from './aggregate.ts'
+import type { Decision, HoldChange, ReadModelRow } from './aggregate.ts'
 
 /** Conditions that the database checks in the transaction of the append. */
 export type Guards = {
@@ -23,11 +23,11 @@ export type Guards = {
 }
 
 export type Commit = {
-  readonly changes: readonly Change[]
+  readonly decisions: readonly Decision[]
   readonly guards?: Guards
   /** Rows that belong to no stream: the follower's cursor and the blocks that it processed. */
   readonly rows?: readonly ReadModelRow[]
-  /** Holds in addition to those of the changes: a zero hold locks the account. */
+  /** Holds in addition to those of the decisions: a zero hold locks the account. */
   readonly holds?: readonly HoldChange[]
 }
 
@@ -196,7 +196,7 @@ export function encodeBatch(
   const rows: Record<string, unknown[]> = {}
   commits.forEach((commit, index) => {
     encodeGuards(commit, index, add)
-    for (const { previous, events: changed } of commit.changes) {
+    for (const { previous, events: changed } of commit.decisions) {
       // The canonical text is already an object: the columns that it lacks are prepended.
       for (const [place, event] of changed.entries()) {
         const first = place === 0 && previous !== '' ? `"previous":"${previous}",` : ''
@@ -204,7 +204,7 @@ export function encodeBatch(
       }
     }
     for (const { table, row, changed } of [
-      ...commit.changes.flatMap((change) => change.readModels.rows),
+      ...commit.decisions.flatMap((decision) => decision.readModels.rows),
       ...(commit.rows ?? []),
     ]) {
       rows[table] ??= []
@@ -235,7 +235,7 @@ function encodeGuards(commit: Commit, index: number, add: (kind: string, item: R
   }
   if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
   for (const id of deadlines) add('deadlines', { commit: index, transaction_id: id })
-  const holds = sumByAccount(commit.changes.flatMap((change) => change.readModels.holds))
+  const holds = sumByAccount(commit.decisions.flatMap((decision) => decision.readModels.holds))
   // Holds that cannot be refused are applied last, so that the account is locked only for the end of a long commit.
   for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {
     add('holds', encodeHold(hold, index))

@@ -166,9 +166,12 @@ async function settle(batch: readonly Pending[], error: DatabaseError): Promise<
 }
 
 /** The wallets whose rows a commit locks, and a name for commits that lock other rows. */
-function lineOf({ changes, holds = [] }: Commit): LineItem {
-  const locked = [...changes.flatMap(({ readModels }) => readModels.holds), ...holds]
-  return { wallets: [...new Set(locked.map(({ walletId }) => walletId))], name: changes[0]?.events[0]?.streamId ?? '' }
+function lineOf({ decisions, holds = [] }: Commit): LineItem {
+  const locked = [...decisions.flatMap(({ readModels }) => readModels.holds), ...holds]
+  return {
+    wallets: [...new Set(locked.map(({ walletId }) => walletId))],
+    name: decisions[0]?.events[0]?.streamId ?? '',
+  }
 }
 
 type DatabaseError = Error & { readonly code?: string; readonly detail?: string; readonly constraint?: string }
@@ -202,7 +205,7 @@ function rejectAll(batch: readonly Pending[], error: unknown): void {
 
 function uniqueViolation(error: DatabaseError, commit: Commit | undefined): Error {
   if (error.constraint === 'events_stream_id_stream_version_key') {
-    return new StreamConflict(commit?.changes[0]?.events[0]?.streamId ?? '')
+    return new StreamConflict(commit?.decisions[0]?.events[0]?.streamId ?? '')
   }
   return new UniqueRuleBroken(error.constraint ?? 'unknown')
 }

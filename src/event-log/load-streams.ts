@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache'
 import type { Pool } from 'pg'
 import { gathering } from '../core/gathering.ts'
 import type { Event } from '../core/messages.ts'
-import { type Aggregate, type Change, type Loaded, unopened, upcast } from './aggregate.ts'
+import { type Aggregate, type Decision, type Loaded, unopened, upcast } from './aggregate.ts'
 import { isConnectionFailure } from './database-errors.ts'
 import { type Checked, createLoadChecked, MOST_TOGETHER } from './load-checked.ts'
 import { type EventRow, ofEach } from './rows.ts'
@@ -169,8 +169,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  */
 export type RecentStates = {
   readonly of: (streamId: string) => Loaded<unknown> | undefined
-  /** Call only with changes that are in the log for certain. */
-  readonly remember: (changes: readonly Change[]) => void
+  /** Call only with decisions that are in the log for certain. */
+  readonly remember: (decisions: readonly Decision[]) => void
   readonly forget: (streamIds: readonly string[]) => void
 }
 
@@ -187,8 +187,8 @@ export function createRecentStates({
   const states = new LRUCache<string, Loaded<unknown>>({ max: streams })
   return {
     of: (streamId) => states.get(streamId),
-    remember(changes) {
-      for (const { events, after, hasEnded } of changes) {
+    remember(decisions) {
+      for (const { events, after, hasEnded } of decisions) {
         const [first] = events
         if (first === undefined) continue
         if (hasEnded) states.delete(first.streamId)

@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import { type Clock, toInstant } from '../core/ids.ts'
 import type { Event, Metadata, RecordedEvent } from '../core/messages.ts'
-import { type Aggregate, type Change, change, type Loaded, unopened } from './aggregate.ts'
+import { type Aggregate, type Decision, decideOn, type Loaded, unopened } from './aggregate.ts'
 import { BrokenChain } from './broken-chain.ts'
 import type { Commit } from './commit.ts'
 import { type CommitDecisions, createCommit } from './commit-decisions.ts'
@@ -73,10 +73,10 @@ export function createEventLog(settings: {
   readonly wakeUps: WakeUps
   readonly clock: Clock
   readonly onBatch?: AppendObserver
-  /** Called with the changes of each commit after it is durable. Must not throw. */
-  readonly onCommit?: (changes: readonly Change[]) => void
-  /** Names of the work that these changes made: wake-ups tell them to those who do it. */
-  readonly workOf?: (changes: readonly Change[]) => readonly string[]
+  /** Called with the decisions of each commit after it is durable. Must not throw. */
+  readonly onCommit?: (decisions: readonly Decision[]) => void
+  /** Names of the work that these decisions made: wake-ups tell them to those who do it. */
+  readonly workOf?: (decisions: readonly Decision[]) => readonly string[]
   /** Which states are cached after an append: for processes that write the same streams again. None by default. */
   readonly recentStreams?: Parameters<typeof createRecentStates>[0]
   /** Every load recomputes hash chains: for signing processes, which must not act on an edited event. */
@@ -92,8 +92,8 @@ export function createEventLog(settings: {
   const append: EventLog['append'] = async (commit) => {
     await group.append(commit)
     announce(wakeUps, commit, settings.workOf)
-    recent.remember(commit.changes)
-    settings.onCommit?.(commit.changes)
+    recent.remember(commit.decisions)
+    settings.onCommit?.(commit.decisions)
   }
 
   const onHeld = settings.onHeld ?? (() => undefined)
@@ -156,12 +156,12 @@ async function readHeads(pool: Pool, streamIds: readonly string[]): Promise<Stre
 
 function announce(
   wakeUps: Pick<WakeUps, 'announce'>,
-  { changes }: Commit,
-  workOf: (changes: readonly Change[]) => readonly string[] = () => [],
+  { decisions }: Commit,
+  workOf: (decisions: readonly Decision[]) => readonly string[] = () => [],
 ): void {
-  if (changes.length === 0) return
-  const types = changes.flatMap(({ events }) => events.map(({ type }) => type))
-  wakeUps.announce(types, workOf(changes))
+  if (decisions.length === 0) return
+  const types = decisions.flatMap(({ events }) => events.map(({ type }) => type))
+  wakeUps.announce(types, workOf(decisions))
 }
 
 /** `EventLog.execute` over the other parts of a log. */
@@ -176,7 +176,7 @@ export async function execute<S, C, E extends Event>(
   const [appended] = await log.commit(async () => {
     const loaded = await log.load(aggregate, id)
     state = loaded.state
-    return [change(aggregate, loaded, command, { metadata, now: log.now() })]
+    return [decideOn(aggregate, loaded, command, { metadata, now: log.now() })]
   })
   return appended?.after.state ?? state
 }

@@ -12,7 +12,7 @@ import type { ChainSettings } from '../chain/settings.ts'
 import type { RecoverAddress } from '../chain/transaction-bytes.ts'
 import type { Context } from '../context.ts'
 import type { ChainKey } from '../core/networks.ts'
-import { type Change, change, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
+import { type Decision, decideOn, type Loaded, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { OnUnstorable } from '../event-log/commit-decisions.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -32,13 +32,13 @@ const TOUCH_INTERVAL_MS = 10_000
 type Taken = Extract<FollowStep, { readonly type: 'advance' | 'reorg' }>
 
 /** Committed with their blocks; `rows` are beside the log. */
-type Observed = { readonly changes: readonly Change[]; readonly rows?: readonly ReadModelRow[] }
+type Observed = { readonly decisions: readonly Decision[]; readonly rows?: readonly ReadModelRow[] }
 
-/** The effects of blocks for a capability. The changes of all observers must be of different streams. */
+/** The effects of blocks for a capability. The decisions of all observers must be of different streams. */
 export type BlockObserver = {
   readonly observe: (blocks: readonly Block[]) => Promise<Observed>
   /** All blocks above the ancestor left the chain; `head` is the newest block of the abandoned branch. */
-  readonly unwind: (ancestor: number, head: number) => Promise<readonly Change[]>
+  readonly unwind: (ancestor: number, head: number) => Promise<readonly Decision[]>
 }
 
 /** What the leader of a chain follows it with. */
@@ -57,8 +57,8 @@ export type FollowContext = Pick<Context, 'log'> & {
   /** The time from the end of a poll to the next. */
   readonly pauseBetween: (signal: AbortSignal) => Promise<void>
   readonly observers: readonly BlockObserver[]
-  /** Changes that become final at a head, committed separately. */
-  readonly settle: (head: number) => Promise<readonly Change[]>
+  /** Decisions that become final at a head, committed separately. */
+  readonly settle: (head: number) => Promise<readonly Decision[]>
   /** Called for each outcome that the database cannot store: the others are settled without it. */
   readonly onUnstorable: OnUnstorable
   readonly stalls: StallReport
@@ -143,7 +143,7 @@ async function take(
           const observed = await Promise.all(ctx.observers.map(({ observe }) => observe(step.blocks)))
           const fact: ChainEvent = { type: 'FollowerAdvanced', data: { block: ref(last), advancedAt: log.now() } }
           return {
-            decisions: [...observed.flatMap((one) => one.changes), passed ? await decideFact(ctx, fact) : null],
+            decisions: [...observed.flatMap((one) => one.decisions), passed ? await decideFact(ctx, fact) : null],
             rows: [
               ...observed.flatMap((one) => one.rows ?? []),
               ...step.blocks.map((block) => blockRow(chainId, block)),
@@ -180,8 +180,8 @@ async function take(
   }
 }
 
-async function decideFact({ log, settings }: FollowContext, fact: ChainEvent): Promise<Change | null> {
-  return change(chainAggregate, await loadChain(log, settings), fact, {
+async function decideFact({ log, settings }: FollowContext, fact: ChainEvent): Promise<Decision | null> {
+  return decideOn(chainAggregate, await loadChain(log, settings), fact, {
     metadata: { tenantId: 'system', actor: 'worker:chain-follower' },
     now: log.now(),
   })

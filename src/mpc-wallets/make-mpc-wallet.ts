@@ -7,7 +7,7 @@
  */
 import type { Pool } from 'pg'
 import type { Context } from '../context.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { StreamConflict } from '../event-log/commit.ts'
 import { repeatOnConflict } from '../event-log/commit-decisions.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -100,7 +100,7 @@ async function assign(log: EventLog, { wallet, metadata }: LoadedRequest, keyId:
     parties: parties.length,
   } as const
   const recipient = { walletId: wallet.id, tenantId: metadata.tenantId }
-  const assigned = change(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
-  const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
+  const assigned = decideOn(mpcKeyAggregate, key, { type: 'Assign', ...recipient, now }, context)
+  const recorded = decideOn(walletAggregate, wallet, { type: 'RecordKey', created }, context)
   await log.commit<unknown>([assigned, recorded])
 }

@@ -3,7 +3,7 @@
  * party with enough accusers is banned. A refresh of the shares lifts both.
  */
 import type { Context } from '../context.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
 import type { MpcKeyState } from './state.ts'
 
@@ -40,7 +40,7 @@ export async function recordAccusation(ctx: AccusationContext, accusation: Accus
     const wallet = loaded.state.status === 'unknown' ? null : loaded.state.wallet
     const now = log.now()
     const metadata = { tenantId: wallet?.tenantId ?? 'system', actor: 'worker:signer' }
-    return [change(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })]
+    return [decideOn(mpcKeyAggregate, loaded, { type: 'AccuseParty', ...report, now }, { metadata, now })]
   })
   if (accused === undefined) return
   reportRecorded(ctx, accusation, 'accused')

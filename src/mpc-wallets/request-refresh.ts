@@ -5,7 +5,7 @@
 import type { Context } from '../context.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { certainChange } from '../event-log/aggregate.ts'
+import { mustDecideOn } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { WalletFacts } from '../wallets/wallet-facts.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
@@ -35,7 +35,7 @@ export async function requestRefresh(
     const refreshId = newId('refresh')
     const now = log.now()
     const command = { type: 'RequestRefresh', refreshId, reason, party: lostBy, now } as const
-    const changes = [certainChange(mpcKeyAggregate, loaded, command, { metadata, now })]
-    return append({ id: refreshId, commit: { changes }, made: null })
+    const decisions = [mustDecideOn(mpcKeyAggregate, loaded, command, { metadata, now })]
+    return append({ id: refreshId, commit: { decisions }, made: null })
   })
 }

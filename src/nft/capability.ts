@@ -70,7 +70,7 @@ export const nft: Capability = {
     return {
       async observe(blocks) {
         const observing = [observeOwnership(needs, chainId, blocks), observeUses(needs, chainId, blocks), earlierUses()]
-        return { changes: (await Promise.all(observing)).flat() }
+        return { decisions: (await Promise.all(observing)).flat() }
       },
       async unwind(ancestor) {
         const unwinding = [unwindOwnership(needs, chainId, ancestor), unwindUses(needs, chainId, ancestor)]

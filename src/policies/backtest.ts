@@ -7,7 +7,7 @@
 import type { Effect } from '../core/policy.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { CompiledPolicy } from './compile.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide, type PolicyDecision } from './decide.ts'
 import type { Judged } from './intent.ts'
 import { createWindows } from './windows.ts'
 
@@ -89,7 +89,7 @@ export function createBacktest(policy: CompiledPolicy): Backtest {
     return known
   }
 
-  function blame(decision: Decision): { readonly verdict: Verdict; readonly by: readonly (string | null)[] } {
+  function blame(decision: PolicyDecision): { readonly verdict: Verdict; readonly by: readonly (string | null)[] } {
     const { outcome, refusal, refusedBy, reservations, approvals } = decision
     if (refusal !== null) return { verdict: refusal.reason === 'over_limit' ? 'limited' : 'denied', by: refusedBy }
     const full = reservations.filter((reservation) => windows.leftAfter(reservation) < 0n)

@@ -8,7 +8,7 @@ import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { recorded } from '../core/recorded.ts'
 import { LONGEST_WINDOW_SECONDS, type Reservation } from '../core/spend-limits.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { recordOnce } from '../event-log/commit-decisions.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { LogOwner } from '../event-log/read-logged.ts'
@@ -100,7 +100,7 @@ async function recordOwned(ctx: FoundContext, found: readonly Outside[]): Promis
     const data = { ...sent, foundAt: now }
     const command = { type: 'RecordFound', found: { ...data, ...judge(transferId, data) } } as const
     // Another dispatcher may have recorded it.
-    await recordOnce(ctx.log, opened(foundAggregate, transferId, command, { metadata, now }))
+    await recordOnce(ctx.log, decideNew(foundAggregate, transferId, command, { metadata, now }))
   }
 }
 

@@ -49,7 +49,7 @@ export type MatchedRule = {
   readonly intents: readonly number[]
 }
 
-export type Decision = {
+export type PolicyDecision = {
   readonly outcome: 'allowed' | 'denied' | 'needs_approval'
   /** The first of all that refuse it, by reason and rule; `null` if none does. */
   readonly refusal: Refusal | null
@@ -94,7 +94,7 @@ type Limited = {
   readonly buckets: Map<number, string>
 }
 
-export function decide(policy: CompiledPolicy, request: Judged): Decision {
+export function decide(policy: CompiledPolicy, request: Judged): PolicyDecision {
   const { version, maxPriceAgeMs } = policy
   const { intents, at } = request
   const atMs = Date.parse(at)

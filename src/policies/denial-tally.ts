@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Metadata } from '../core/messages.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { recordOnce } from '../event-log/commit-decisions.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { policyDenialAggregate } from './aggregate.ts'
@@ -70,7 +70,7 @@ export function createDenialTally({
     one.count = 0
     let isRecorded = false
     try {
-      isRecorded = await recordOnce(log, changeOf(name, one, { count, firstAt, lastAt }, now))
+      isRecorded = await recordOnce(log, decisionOf(name, one, { count, firstAt, lastAt }, now))
     } finally {
       // Another process may have recorded one.
       Object.assign(one, isRecorded ? { recordedIn: minuteOf(now) } : { firstAt, count: one.count + count })
@@ -116,10 +116,10 @@ export function createDenialTally({
 }
 
 /** The first and only event of its stream: of two processes, one records. */
-function changeOf(name: string, { denial, metadata }: Waiting, counted: Counted, now: string) {
+function decisionOf(name: string, { denial, metadata }: Waiting, counted: Counted, now: string) {
   const id = `${metadata.tenantId}-${denial.environment}-${minuteOf(now)}-${name}`
   const command = { type: 'ReportRefusals', report: { ...denial, ...counted } } as const
-  return opened(policyDenialAggregate, id, command, { metadata, now })
+  return decideNew(policyDenialAggregate, id, command, { metadata, now })
 }
 
 function minuteOf(now: string): string {

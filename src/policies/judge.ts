@@ -9,7 +9,7 @@ import type { Opening } from '../declarations.ts'
 import type { Intent } from '../transactions/events.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide, type PolicyDecision } from './decide.ts'
 import type { Facts } from './facts.ts'
 import type { Judged } from './intent.ts'
 import { type FactSources, judgedNow, type Place } from './judged-now.ts'
@@ -31,7 +31,7 @@ export type Asking = Pick<Metadata, 'actor'> & { readonly accepting?: Metadata }
 
 export type ShadowVerdict = {
   readonly request: Judged
-  readonly decision: Decision
+  readonly decision: PolicyDecision
   readonly version: number
   /** Counters that the active version does not have. */
   readonly reservations: readonly RuleReservation[]

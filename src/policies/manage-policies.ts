@@ -9,7 +9,7 @@ import { forResource, type Metadata } from '../core/messages.ts'
 import type { Policy } from '../core/policy.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { type Change, change, type Loaded } from '../event-log/aggregate.ts'
+import { type Decision, decideOn, type Loaded } from '../event-log/aggregate.ts'
 import { policyAggregate, policyStreamOf } from './aggregate.ts'
 import { compilePolicy } from './compile.ts'
 import type { KnownPolicies, PoliciesState, PolicyCommand, Source } from './decider.ts'
@@ -48,7 +48,7 @@ function run(
   { log, accept, newId, forgetPolicies }: PolicyContext,
   owner: PolicyMaker,
   metadata: Metadata,
-  decide: (loaded: Loaded<PoliciesState>, at: At) => Promise<Change | null>,
+  decide: (loaded: Loaded<PoliciesState>, at: At) => Promise<Decision | null>,
 ): Promise<Accepted> {
   const id = policyStreamOf(owner)
   return accept(
@@ -57,9 +57,9 @@ function run(
       const requestId = newId('request')
       const loaded = await log.load(policyAggregate, id)
       const at = { metadata: forResource(metadata, requestId), now: log.now() }
-      const changed = await decide(loaded, at)
-      if (changed === null) return unchanged({ id, environment: owner.environment }, null)
-      return append({ id: requestId, commit: { changes: [changed] }, made: null })
+      const decision = await decide(loaded, at)
+      if (decision === null) return unchanged({ id, environment: owner.environment }, null)
+      return append({ id: requestId, commit: { decisions: [decision] }, made: null })
     },
     { replayFirst: true },
   ).finally(() => forgetPolicies(owner))
@@ -80,7 +80,7 @@ export async function draftPolicy(
   const policy = await readSentPolicy(sent, (assetId) => ctx.assetOf(owner, assetId))
   await run(ctx, owner, metadata, async (loaded, at) => {
     const command = { type: 'DraftPolicy', tenantId, environment, revision, policy, note, by, now: at.now } as const
-    return change(policyAggregate, loaded, command, at)
+    return decideOn(policyAggregate, loaded, command, at)
   })
 }
 
@@ -106,7 +106,7 @@ export async function endShadowVersion(
     const ended = version ?? (state.status === 'known' ? (state.shadow?.version ?? 0) : 0)
     // There is nothing to end: neither without a policy, nor without a shadow.
     if (ended === 0) return null
-    return change(policyAggregate, loaded, { type: 'EndShadow', version: ended, by: owner.keyId, now: at.now }, at)
+    return decideOn(policyAggregate, loaded, { type: 'EndShadow', version: ended, by: owner.keyId, now: at.now }, at)
   })
 }
 
@@ -130,14 +130,14 @@ function shadowOf(
   revision: number,
   { keyId: by }: PolicyMaker,
   { metadata, now }: At,
-): Change<PoliciesState> | null {
+): Decision<PoliciesState> | null {
   const { state } = loaded
   const [hash, isSeeded] =
     state.status === 'unknown'
       ? ['', false]
       : [policyHash(state.draft.policy), uncountedBy(state, state.draft.policy).length === 0]
   const command = { type: 'ShadowPolicy', revision, hash, isSeeded, by, now } as const
-  return change(policyAggregate, loaded, command, { metadata, now })
+  return decideOn(policyAggregate, loaded, command, { metadata, now })
 }
 
 /** Rules whose counters the active version does not have: they would begin at zero, whatever was spent before. */
@@ -157,13 +157,13 @@ async function publishOf(
   loaded: Loaded<PoliciesState>,
   { source: asked, forced, owner }: Publication,
   at: At,
-): Promise<Change | null> {
+): Promise<Decision | null> {
   const { state } = loaded
   const found = foundIn(state, asked)
   const command = { type: 'PublishPolicy', forced, by: owner.keyId, now: at.now } as const
   if (state.status === 'unknown' || found === null) {
     const nothing = { hash: '', basis: null, uncounted: [], locksOut: false }
-    return change(policyAggregate, loaded, { ...command, ...nothing, source: asked }, at)
+    return decideOn(policyAggregate, loaded, { ...command, ...nothing, source: asked }, at)
   }
   const { policy, hash, source } = found
   requirePublishable(policy)
@@ -174,7 +174,7 @@ async function publishOf(
   const isRefused = isLocked && forced === null
   const basis = uncounted.length === 0 ? 'counted' : 'version' in source && state.isSeeded ? 'seeded' : null
   if (basis !== null || isRefused || (await hasOpened(ctx.past, owner)))
-    return change(policyAggregate, loaded, { ...known, source, basis }, at)
+    return decideOn(policyAggregate, loaded, { ...known, source, basis }, at)
   return publishFirst(ctx, loaded, { source, owner, command: known }, at)
 }
 
@@ -195,7 +195,7 @@ async function publishFirst(
     readonly command: Omit<Extract<PolicyCommand, { type: 'PublishPolicy' }>, 'source' | 'basis'>
   },
   at: At,
-): Promise<Change | null> {
+): Promise<Decision | null> {
   const { idempotency: _, ...metadata } = at.metadata
   const shadowed = 'version' in source ? null : shadowOf(before, source.revision, owner, { ...at, metadata })
   await log.commit([shadowed])
@@ -203,7 +203,7 @@ async function publishFirst(
   const { state } = loaded
   const version = state.status === 'known' ? (state.shadow?.version ?? 0) : 0
   const basis: CountingBasis | null = (await hasOpened(past, owner)) ? null : 'nothing_opened'
-  return change(policyAggregate, loaded, { ...command, source: { version }, basis }, at)
+  return decideOn(policyAggregate, loaded, { ...command, source: { version }, basis }, at)
 }
 
 /** The draft or the shadow that is asked for. A draft that is the shadow is published as that; `null` for any other one. */

@@ -5,7 +5,7 @@
 import type { PolicyPart } from '../core/policy-part.ts'
 import type { Reservation } from '../core/spend-limits.ts'
 import type { CompiledPolicy } from './compile.ts'
-import { type Decision, decide } from './decide.ts'
+import { decide, type PolicyDecision } from './decide.ts'
 import type { Judged } from './intent.ts'
 
 /** Versions of the policy; 0 for none. */
@@ -41,7 +41,7 @@ export function decisionProblem(
   recorded: readonly Reservation[],
   { isShadow }: { readonly isShadow: boolean },
 ): string | null {
-  const { outcome, refusal, approvals, reservations }: Decision = decide(policy, judged)
+  const { outcome, refusal, approvals, reservations }: PolicyDecision = decide(policy, judged)
   if (!isShadow && outcome !== 'allowed') {
     const rule = refusal === null ? approvals[0]?.rules[0] : refusal.rule
     const by = rule == null ? 'its default' : `its rule ${rule}`

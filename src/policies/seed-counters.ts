@@ -11,7 +11,7 @@ import type { Pool } from 'pg'
 import type { RepeatedTask } from '../capability.ts'
 import type { Metadata } from '../core/messages.ts'
 import { LONGEST_WINDOW_SECONDS } from '../core/spend-limits.ts'
-import { change, type Loaded } from '../event-log/aggregate.ts'
+import { decideOn, type Loaded } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { type LogOwner, readRanges } from '../event-log/read-logged.ts'
 import type { Row } from '../event-log/table-rows.ts'
@@ -87,7 +87,7 @@ async function seedShadow(ctx: SeedContext, owner: LogOwner, version: number, si
     for (let n = 0; n < missing.length; n += SUMS_AT_ONCE) {
       const counters = missing.slice(n, n + SUMS_AT_ONCE)
       const command = { type: 'SeedCounters', ...owner, version, counters, seededAt: now } as const
-      const added = change(seedingAggregate, before, command, { metadata, now })
+      const added = decideOn(seedingAggregate, before, command, { metadata, now })
       if (added === null) continue
       await log.commit([added])
       before = added.after

@@ -8,7 +8,7 @@ import type { Metadata } from '../core/messages.ts'
 import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import { recorded } from '../core/recorded.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { requireRecipient } from '../keys/age.ts'
@@ -64,9 +64,9 @@ export async function requestExport(
     )
     const request = { ...place, recipient, ...recorded(judged) }
     const explain = (refusal: unknown) => explainRefusal(refusal, { ...place, ...judged })
-    const changes = [opened(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
+    const decisions = [decideNew(exportAggregate, id, { type: 'RequestExport', request }, { metadata, now })]
     const guards = { wallet: { walletId, require: 'active' } } as const
-    return append({ id, commit: { changes, guards }, explain, made: request })
+    return append({ id, commit: { decisions, guards }, explain, made: request })
   })
   if (!accepted.replayed) reportRequest(ctx, accepted.id, accepted.made, metadata)
   return accepted

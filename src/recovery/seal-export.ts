@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
 import { toInstant } from '../core/ids.ts'
-import { change, type ReadModelRow } from '../event-log/aggregate.ts'
+import { decideOn, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Decided } from '../event-log/commit-decisions.ts'
 import { type Opened, requireSound } from '../event-log/load-checked.ts'
 import { armored, sealTo } from '../keys/age.ts'
@@ -71,7 +71,7 @@ async function sealOnce(ctx: SealContext, exportId: string): Promise<Decided<Exp
       ? await seal(ctx, { id: exportId, opened, state }, now)
       : { command: { type: 'Refuse', refusal, now } as const, rows: [] }
   const metadata = { tenantId: state.tenantId, actor: 'worker:signer', causationId: exportId }
-  return { decisions: [change(exportAggregate, loaded, command, { metadata, now })], rows }
+  return { decisions: [decideOn(exportAggregate, loaded, command, { metadata, now })], rows }
 }
 
 type Sealed = { readonly command: ExportCommand; readonly rows: readonly ReadModelRow[] }

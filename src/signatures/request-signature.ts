@@ -13,7 +13,7 @@ import { recorded } from '../core/recorded.ts'
 import { spendingTypeIn } from '../core/spending-types.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { eip191Digest } from '../keys/eip191.ts'
@@ -79,10 +79,10 @@ export function requestSignature(
     const requested = { ...read, data: { ...read.data, ...recorded(judged) } } as SignatureRequested
     const command = { type: 'RequestSignature', requested } as const
     const id = ctx.newId('signature')
-    const changes = [opened(signatureAggregate, id, command, { metadata, now })]
+    const decisions = [decideNew(signatureAggregate, id, command, { metadata, now })]
     const guards = { wallet: { walletId, require: 'active' } } as const
     const explain = (refusal: unknown) => explainRefusal(refusal, { environment, walletId, ...judged })
-    return append({ id, commit: { changes, guards }, explain, made: null })
+    return append({ id, commit: { decisions, guards }, explain, made: null })
   })
 }
 

@@ -59,8 +59,8 @@ export async function deployGuard(
     subject: null,
   } as const
   const { id } = await ctx.accept(metadata, async (append) => {
-    const { transactionId, change, guards, explain } = await prepareCall(ctx, call, metadata)
-    return append({ id: transactionId, commit: { changes: [change], guards }, explain, made: null })
+    const { transactionId, decision, guards, explain } = await prepareCall(ctx, call, metadata)
+    return append({ id: transactionId, commit: { decisions: [decision], guards }, explain, made: null })
   })
   return { chainId, network, transactionId: id }
 }

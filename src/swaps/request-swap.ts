@@ -15,7 +15,7 @@ import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Environment } from '../core/networks.ts'
 import type { Accept, Accepted, AppendPrepared } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import { findPayer } from '../transactions/prepare-transaction.ts'
 import type { AnswerContext } from '../transactions/read-transactions.ts'
@@ -174,10 +174,10 @@ async function record(ctx: SwapContext, accepting: Accepting, append: AppendPrep
     requestedAt: ctx.log.now(),
   }
   const command = { type: 'RecordSwap', swap: recorded } as const
-  const opening = opened(swapAggregate, swapId, command, { metadata, now: recorded.requestedAt })
-  const changes = [...approvals.map(({ change }) => change), swap.change, opening]
+  const opening = decideNew(swapAggregate, swapId, command, { metadata, now: recorded.requestedAt })
+  const decisions = [...approvals.map(({ decision }) => decision), swap.decision, opening]
   const explain = (error: unknown) => explainUsed(swap.explain(error))
-  return append({ id: swapId, commit: { changes, guards: swap.guards }, explain, made: viewOf(swap.change) })
+  return append({ id: swapId, commit: { decisions, guards: swap.guards }, explain, made: viewOf(swap.decision) })
 }
 
 /** @throws Conflict `swap_in_progress` */

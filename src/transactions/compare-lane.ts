@@ -11,7 +11,7 @@ import type { Nodes } from '../chain/agreement.ts'
 import { countsNow } from '../chain/transaction-counts.ts'
 import type { Context } from '../context.ts'
 import { atMost } from '../core/at-most.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -162,7 +162,7 @@ async function recover(
   const outcomes = [...each.values()].map((one) => outcomeOf(one, log.now()))
   const bySigner = { worker: 'signer', cause: laneName(lane) }
   const decisions = outcomes.map(({ known: { loaded }, command }) =>
-    command === undefined ? null : change(transactionAggregate, loaded, command, { ...bySigner, now: log.now() }),
+    command === undefined ? null : decideOn(transactionAggregate, loaded, command, { ...bySigner, now: log.now() }),
   )
   await log.commit(decisions, { fence: lease })
   for (const { known, command, held } of outcomes) {

@@ -8,7 +8,7 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { smallest } from '../core/money.ts'
-import { notHeld, opened } from '../event-log/aggregate.ts'
+import { decideNew, notHeld } from '../event-log/aggregate.ts'
 import { HoldRefused } from '../event-log/commit.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { MAX_FILLERS_AN_HOUR } from '../keys/mpc/filler-counts.ts'
@@ -61,7 +61,7 @@ export async function fillGaps(
   const intent = fillerOf(state.intent, gasLimit, fees, log.now())
   const metadata = { tenantId: intent.tenantId, actor: 'worker:signer', causationId: laneName(lane) }
   const decisions = filled.map(() =>
-    opened(
+    decideNew(
       transactionAggregate,
       ctx.newId('transaction'),
       { type: 'RequestTransaction', opening: 'NonceFillRequested', intent },

@@ -1,7 +1,7 @@
 /** Jobs for the events of a transaction, and which unfinished transactions are queued again. */
 import type { Pool } from 'pg'
 import { TRANSACTION_TYPES } from '../declarations.ts'
-import type { Change } from '../event-log/aggregate.ts'
+import type { Decision } from '../event-log/aggregate.ts'
 import type { Notice } from '../event-log/subscription.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job } from '../jobs/queues.ts'
@@ -59,9 +59,9 @@ export function isOfLaneAlone(type: string): boolean {
   return ((TO_SIGN.has(type) || TO_SUBMIT.has(type)) && !DECIDES.has(type)) || type === 'TransactionSubmitted'
 }
 
-/** What the changes of transactions mean for their lanes, as wake-ups say it. */
-export function laneWork(changes: readonly Change[]): readonly string[] {
-  return changes.flatMap(({ events, after }) => {
+/** What the decisions on transactions mean for their lanes, as wake-ups say it. */
+export function laneWork(decisions: readonly Decision[]): readonly string[] {
+  return decisions.flatMap(({ events, after }) => {
     if (!events[0]?.streamId.startsWith('transaction-')) return []
     const state = after.state as TransactionState
     if (state.state === 'unknown') return []

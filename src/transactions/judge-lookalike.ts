@@ -8,7 +8,7 @@
 import type { Nodes } from '../chain/agreement.ts'
 import type { Context } from '../context.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
-import { certainChange } from '../event-log/aggregate.ts'
+import { mustDecideOn } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
@@ -57,7 +57,7 @@ export async function judgeLookalike(
             ? { type: 'RejectLookalike', hash: held.hash, nonce: held.nonce, by: 'operator', now }
             : await claim(ctx.clientOf, log.now(), lane, transaction, held)
         const metadata = { tenantId: intent.tenantId, actor: 'operator', causationId: laneName(lane) }
-        return [certainChange(transactionAggregate, loaded, command, { metadata, now })]
+        return [mustDecideOn(transactionAggregate, loaded, command, { metadata, now })]
       },
       { fence: lease },
     )

@@ -1,5 +1,5 @@
 /**
- * Derives transaction changes from processed blocks. One query finds wallets' transactions by sender and nonce,
+ * Decides what to record of transactions from processed blocks. One query finds wallets' transactions by sender and nonce,
  * whatever version was mined; receipts are not polled one by one.
  */
 
@@ -9,7 +9,7 @@ import { parseAnyTransferLog } from '../chain/erc20.ts'
 import type { Context } from '../context.ts'
 import { MAX_UINT256, smallest } from '../core/money.ts'
 import { LOGGED_TYPES } from '../declarations.ts'
-import { type Change, change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
+import { type Decision, decideOn, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -37,8 +37,8 @@ export type ObserveContext = Pick<Context, 'log'> & {
   readonly reverterOf?: (chainId: number, hash: string, called: string) => Promise<Reverter | null>
 }
 
-/** Changes of transactions, and the rows beside the log: nonces used by foreign transactions. */
-export type ObservedTransactions = { readonly changes: Change[]; readonly rows: ReadModelRow[] }
+/** Decisions on transactions, and the rows beside the log: nonces used by foreign transactions. */
+export type ObservedTransactions = { readonly decisions: Decision[]; readonly rows: ReadModelRow[] }
 
 /** @param looked the nonces that the blocks use, if the caller has looked them up already */
 export async function observeTransactions(
@@ -51,7 +51,7 @@ export async function observeTransactions(
   const included = new Map(
     used.flatMap((one) => (one.kind === 'sent' && one.ownId !== null ? [[one.ownId, one] as const] : [])),
   )
-  const changes = await commandEach(log, [...included.keys()], (loaded) => {
+  const decisions = await commandEach(log, [...included.keys()], (loaded) => {
     const one = included.get(loaded.id)
     const { state } = loaded
     if (one === undefined || state.state === 'unknown') return null
@@ -70,7 +70,7 @@ export async function observeTransactions(
     const logs = LOGGED_TYPES.has(state.type) ? keptLogs(transaction.logs) : null
     return { type: 'RecordInclusion', inclusion: { ...inclusion, ...shown, logs } }
   })
-  return { changes, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
+  return { decisions, rows: [...foreignNonceRows(chainId, used), ...outsideRows(chainId, used)] }
 }
 
 function effectOf(
@@ -97,7 +97,7 @@ function movedOf(intent: Intent, logs: readonly ChainLogEntry[]): Pick<Inclusion
 }
 
 /**
- * Changes for the transactions whose block is no longer in the chain.
+ * Decisions for the transactions whose block is no longer in the chain.
  *
  * @param ancestor number of the newest block that still is
  * @param head number of the newest block of the abandoned branch
@@ -106,18 +106,18 @@ export async function unwindTransactions(
   { reads, log }: ObserveContext,
   chainId: number,
   { ancestor, head }: { readonly ancestor: number; readonly head: number },
-): Promise<Change<TransactionState>[]> {
+): Promise<Decision<TransactionState>[]> {
   const ids = await reads.inBlocksAbove(chainId, ancestor)
   return commandEach(log, ids, () => ({ type: 'RecordReorg', head, now: log.now() }))
 }
 
-/** Changes for the transactions that have enough confirmations now. @param head number of the newest processed block */
+/** Decisions for the transactions that have enough confirmations now. @param head number of the newest processed block */
 export async function settleTransactions(
   ctx: ObserveContext,
   chainId: number,
   head: number,
   requiredConfirmations: number,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const { reads, log } = ctx
   const ids = await reads.minedUpTo(chainId, head - requiredConfirmations + 1)
   const loaded = notHeld(await log.loadMany(transactionAggregate, ids))
@@ -151,7 +151,11 @@ async function reasonOf(
 
 type Choose = (loaded: Loaded<TransactionState>) => TransactionCommand | null
 
-async function commandEach(log: EventLog, ids: readonly string[], choose: Choose): Promise<Change<TransactionState>[]> {
+async function commandEach(
+  log: EventLog,
+  ids: readonly string[],
+  choose: Choose,
+): Promise<Decision<TransactionState>[]> {
   return ids.length === 0 ? [] : decideEach(log, notHeld(await log.loadMany(transactionAggregate, ids)), choose)
 }
 
@@ -160,12 +164,12 @@ export function decideEach(
   log: EventLog,
   loaded: readonly Loaded<TransactionState>[],
   choose: Choose,
-): Change<TransactionState>[] {
+): Decision<TransactionState>[] {
   return loaded.flatMap((item) => {
     const command = item.state.state === 'unknown' ? null : choose(item)
     if (command === null) return []
     const byFollower = { worker: 'chain-follower', cause: command.type, now: log.now() }
-    return change(transactionAggregate, item, command, byFollower) ?? []
+    return decideOn(transactionAggregate, item, command, byFollower) ?? []
   })
 }
 

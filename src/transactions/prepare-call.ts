@@ -65,7 +65,7 @@ export type CallToSend = {
 }
 
 /**
- * Appends nothing: combine `change` and `guards` with other changes in one commit, and pass errors of the append to
+ * Appends nothing: combine `decision` and `guards` with other decisions in one commit, and pass errors of the append to
  * `explain`. Several calls of one wallet may share a commit; they are signed in the order of preparation.
  *
  * @throws NotFound, PermissionDenied, Conflict `wallet_not_ready`, ValidationFailed (`watch_only`, `expired`),

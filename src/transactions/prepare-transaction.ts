@@ -1,6 +1,6 @@
 /**
- * The common part of every request for a transaction: payer, hold, and opening change. It appends nothing, so that a
- * caller records its own changes in the same commit.
+ * The common part of every request for a transaction: payer, hold, and opening decision. It appends nothing, so that a
+ * caller records its own decisions in the same commit.
  */
 import { nativeAsset } from '../core/assets.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../core/errors.ts'
@@ -8,7 +8,7 @@ import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { NewId, Opening } from '../declarations.ts'
-import { type Change, opened } from '../event-log/aggregate.ts'
+import { type Decision, decideNew } from '../event-log/aggregate.ts'
 import { type Guards, HoldRefused, LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
 import { transactionAggregate } from './aggregate.ts'
 import type { Intent } from './events.ts'
@@ -21,7 +21,7 @@ import type { TransactionState } from './state.ts'
 export type PreparedTransaction = {
   readonly transactionId: string
   /** Opens the transaction and holds its maximum cost. */
-  readonly change: Change<TransactionState>
+  readonly decision: Decision<TransactionState>
   /** Additional checks of the append: equal for all transactions of a wallet, so one commit takes many. */
   readonly guards: Pick<Guards, 'wallet'>
   /** Maps a refusal of the append to an error for the caller; returns any other error unchanged. */
@@ -125,7 +125,7 @@ export async function completeIntent(
 }
 
 /**
- * The change that opens a transaction, under a new id.
+ * The decision that opens a transaction, under a new id.
  *
  * @param part its index among the transactions of this type that the request opens: a repeated request gives the same
  */
@@ -142,7 +142,7 @@ export function openTransaction(
   const command = { type: 'RequestTransaction', opening, intent } as const
   return {
     transactionId,
-    change: opened(transactionAggregate, transactionId, command, { metadata, now: intent.requestedAt }),
+    decision: decideNew(transactionAggregate, transactionId, command, { metadata, now: intent.requestedAt }),
     guards: { wallet: { walletId: intent.walletId, require: 'active' } },
     explain: (error) => explainRefusal(error, [intent], { isTransfer: intent.data === null }),
   }

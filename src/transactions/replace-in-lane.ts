@@ -4,7 +4,7 @@
  */
 import { bumpFees, type FeeQuote } from '../chain/fees.ts'
 import { smallest } from '../core/money.ts'
-import { type Change, change } from '../event-log/aggregate.ts'
+import { type Decision, decideOn } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import { SigningRefused } from '../keys/signer.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -60,7 +60,7 @@ async function replacement(
   lane: Lane,
   { loaded, wallet, transaction }: Sound,
   { quote, budget }: { readonly quote: FeeQuote; readonly budget: GasBudget },
-): Promise<Change | null> {
+): Promise<Decision | null> {
   if (!isUnmined(transaction)) return null
   const newest = newestAttempt(transaction)
   if (newest === null) return null
@@ -90,7 +90,7 @@ async function replacement(
     },
   )
   if (signed === undefined) return null
-  return change(
+  return decideOn(
     transactionAggregate,
     loaded,
     { type: 'RecordReplacement', signed: signed.bytes, purpose, quote: quoteAt(quote, priority) },

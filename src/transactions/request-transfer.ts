@@ -51,8 +51,8 @@ export function requestTransfer(
     const { tenantId, actor } = metadata
     const intent = await prepareIntent(ctx, request, { tenantId, actor, environment, accepting: metadata })
     const opening = openTransaction(ctx.newId, 'TransferRequested', intent, metadata)
-    const { transactionId: id, change, guards, explain } = opening
-    return append({ id, commit: { changes: [change], guards }, explain, made: viewOf(change) })
+    const { transactionId: id, decision, guards, explain } = opening
+    return append({ id, commit: { decisions: [decision], guards }, explain, made: viewOf(decision) })
   })
 }
 
@@ -182,12 +182,12 @@ export function requestTransfers(
     const opened = intents.map((intent, part) =>
       openTransaction(ctx.newId, 'TransferRequested', intent, recorded, part),
     )
-    const changes = opened.map(({ change }) => change)
+    const decisions = opened.map(({ decision }) => decision)
     return append({
       id,
-      commit: { changes, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
+      commit: { decisions, ...(opened[0] === undefined ? {} : { guards: opened[0].guards }) },
       explain: (error) => explainRefusal(error, intents, { isTransfer: false }),
-      made: changes.map((change) => viewOf(change)),
+      made: decisions.map((decision) => viewOf(decision)),
     })
   })
 }

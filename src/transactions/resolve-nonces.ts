@@ -16,7 +16,7 @@ import type { ChainSettings } from '../chain/settings.ts'
 import { agreedCounts } from '../chain/transaction-counts.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import { type Change, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
+import { type Decision, type Loaded, notHeld, type ReadModelRow } from '../event-log/aggregate.ts'
 import type { Lease } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { recoveredAddress } from '../keys/recovered-address.ts'
@@ -193,7 +193,7 @@ async function settle(
     const lost = strangersOf(log, loaded, consumers, walked, finalized)
     const standing = blocks.filter(({ hash }) => [...walked].some((id) => consumers.get(id)?.blockHash === hash))
     const missed = { ...ctx, effects: missingAlone(ctx.effects) }
-    const { changes: found } = await observeTransactions(missed, chainId, standing)
+    const { decisions: found } = await observeTransactions(missed, chainId, standing)
     const rows = forgottenOf(chainId, loaded, consumers, walked)
     await log.commit({ decisions: [...lost, ...found], rows }, { fence: lease })
     return { lost: lost.length, found: found.length }
@@ -239,7 +239,7 @@ function strangersOf(
   consumers: ReadonlyMap<string, Consumer>,
   walked: ReadonlySet<string>,
   finalized: number,
-): Change<TransactionState>[] {
+): Decision<TransactionState>[] {
   return decideEach(log, loaded, (item) => {
     const consumer = consumers.get(item.id)
     if (consumer === undefined || isOurs(item, consumer) || !walked.has(item.id)) return null

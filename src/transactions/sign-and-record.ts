@@ -9,7 +9,7 @@
  */
 
 import { type Clock, toInstant } from '../core/ids.ts'
-import { change, type Recording } from '../event-log/aggregate.ts'
+import { decideOn, type Recording } from '../event-log/aggregate.ts'
 import { DeadlineMissed } from '../event-log/commit.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
@@ -95,8 +95,10 @@ async function recordEnded(
   lease: Fence,
   ended: readonly Refused[],
 ): Promise<number> {
-  const changes = ended.map(({ loaded, command }) => change(transactionAggregate, loaded, command, bySigner(log, lane)))
-  return (await log.commit(changes, { fence: lease, onUnstorable })).length
+  const decisions = ended.map(({ loaded, command }) =>
+    decideOn(transactionAggregate, loaded, command, bySigner(log, lane)),
+  )
+  return (await log.commit(decisions, { fence: lease, onUnstorable })).length
 }
 
 async function recordSigned(
@@ -105,13 +107,13 @@ async function recordSigned(
   lease: Fence,
   signed: readonly Signed<Ready>[],
 ): Promise<number> {
-  const changes = signed.map(({ item: { loaded, quote }, bytes }) =>
-    change(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote }, bySigner(log, lane)),
+  const decisions = signed.map(({ item: { loaded, quote }, bytes }) =>
+    decideOn(transactionAggregate, loaded, { type: 'RecordSignature', signed: bytes, quote }, bySigner(log, lane)),
   )
   const deadlines = signed.flatMap(({ item: { loaded, transaction } }) =>
     transaction.intent.validUntil === null ? [] : [loaded.id],
   )
-  return (await log.commit(changes, { fence: lease, deadlines, onUnstorable })).length
+  return (await log.commit(decisions, { fence: lease, deadlines, onUnstorable })).length
 }
 
 function bySigner(log: EventLog, lane: Lane): Recording {

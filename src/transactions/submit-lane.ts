@@ -4,7 +4,7 @@
  */
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
-import { change, type Loaded } from '../event-log/aggregate.ts'
+import { decideOn, type Loaded } from '../event-log/aggregate.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { Passed } from '../jobs/drain.ts'
 import { transactionAggregate } from './aggregate.ts'
@@ -229,7 +229,7 @@ async function record({ log }: SubmitContext, lane: Lane, lease: Fence, outcomes
         const loaded = current[index]
         // Unknown: a database restored since has forgotten it. Held: the same bytes are sent, and nothing is recorded.
         if (loaded === undefined || loaded.state.state === 'unknown' || loaded.held != null) return null
-        return change(transactionAggregate, loaded, outcome, {
+        return decideOn(transactionAggregate, loaded, outcome, {
           worker: 'submitter',
           cause: laneName(lane),
           now: log.now(),

@@ -8,7 +8,7 @@ import { toIso } from '../core/instants.ts'
 import { formatAmount } from '../core/money.ts'
 import { isUnlimited, type Spend } from '../core/spends.ts'
 import type { SubjectType, TransactionType } from '../declarations.ts'
-import type { Change } from '../event-log/aggregate.ts'
+import type { Decision } from '../event-log/aggregate.ts'
 import type { ReadOrWrittenRow } from '../event-log/table-rows.ts'
 import type { View } from '../http/view.ts'
 import type { acceptedBatchSchema } from './batch-schemas.ts'
@@ -168,7 +168,7 @@ function toWarnings(spend: Spend): NonNullable<TransactionView['call']>['warning
 }
 
 /** The view of a transaction that was just requested, from the row that its append wrote. */
-export function viewOf(requested: Change, required = 0): TransactionView {
+export function viewOf(requested: Decision, required = 0): TransactionView {
   const row = requested.readModels.rows.find(({ table }) => table === 'transactions')?.row
   if (row === undefined) throw new Error('a transaction must project its row')
   return toView(row as TransactionRow, { head: null, required })

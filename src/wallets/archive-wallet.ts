@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { type Asset, nativeAsset } from '../core/assets.ts'
 import type { Metadata } from '../core/messages.ts'
 import { formatAmount } from '../core/money.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { WalletGuardRefused } from '../event-log/commit.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
@@ -50,7 +50,7 @@ export async function archiveWallet(
         ])
         const now = log.now()
         const command = { type: 'Archive', pending, remainders, force, now } as const
-        return [change(walletAggregate, loaded, command, { metadata, now })]
+        return [decideOn(walletAggregate, loaded, command, { metadata, now })]
       },
       {
         wallet: { walletId, require: 'idle' },

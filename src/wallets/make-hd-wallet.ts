@@ -6,7 +6,7 @@
  * next index is of a range that the restored log has never used.
  */
 import type { Context } from '../context.ts'
-import { change, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
+import { decideOn, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
 import { repeatOnConflict } from '../event-log/commit-decisions.ts'
 import { readRanges } from '../event-log/read-logged.ts'
 import { hdPath } from '../keys/hd-path.ts'
@@ -61,7 +61,7 @@ async function allot(ctx: HdWalletContext, walletId: string): Promise<void> {
     const whole = await log.load(keyIndexesAggregate, tenantId)
     const now = log.now()
     const range = { type: 'StartRange', restores, draw: ctx.draw(), now } as const
-    await log.commit([change(keyIndexesAggregate, whole, range, { metadata, now })])
+    await log.commit([decideOn(keyIndexesAggregate, whole, range, { metadata, now })])
     return allot(ctx, walletId)
   }
   const index = indexes.state.next
@@ -70,13 +70,13 @@ async function allot(ctx: HdWalletContext, walletId: string): Promise<void> {
   const context = { metadata, now }
   const ofMpcKeys = { publicKey: null, threshold: null, parties: null }
   const created = { address, key, derivationPath: hdPath(index), createdAt: now, ...ofMpcKeys }
-  const allotted = change(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
-  const recorded = change(walletAggregate, wallet, { type: 'RecordKey', created }, context)
+  const allotted = decideOn(keyIndexesAggregate, indexes, { type: 'Allot', walletId, address, now }, context)
+  const recorded = decideOn(walletAggregate, wallet, { type: 'RecordKey', created }, context)
   try {
     await log.commit<unknown>([allotted, recorded])
   } catch (error) {
     if (!isAddressTaken(error)) throw error
-    await log.commit([change(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
+    await log.commit([decideOn(keyIndexesAggregate, indexes, { type: 'Skip', address, now }, context)])
     await allot(ctx, walletId)
   }
 }

@@ -7,7 +7,7 @@ import { Conflict, Unavailable } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { ChainKey, Environment, Network } from '../core/networks.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { walletAggregate } from './aggregate.ts'
@@ -59,8 +59,8 @@ export function requestWallet(
     const walletId = ctx.newId('wallet')
     const now = ctx.log.now()
     const command = { type: 'RequestWallet' as const, request: { ...wanted, mpc, requestedAt: now }, tags }
-    const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
-    return append({ id: walletId, commit: { changes }, explain, made: null })
+    const decisions = [decideNew(walletAggregate, walletId, command, { metadata, now })]
+    return append({ id: walletId, commit: { decisions }, explain, made: null })
   })
 }
 

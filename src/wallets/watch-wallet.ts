@@ -5,7 +5,7 @@ import { Conflict } from '../core/errors.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment, Network } from '../core/networks.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
-import { opened } from '../event-log/aggregate.ts'
+import { decideNew } from '../event-log/aggregate.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { isAddressTaken } from './address-taken.ts'
 import { walletAggregate } from './aggregate.ts'
@@ -48,8 +48,8 @@ export async function watchWallet(
     const walletId = newId('wallet')
     const now = log.now()
     const command = { type: 'StartWatch' as const, watch: { ...request, notifications, startedAt: now } }
-    const changes = [opened(walletAggregate, walletId, command, { metadata, now })]
-    return append({ id: walletId, commit: { changes }, made: null })
+    const decisions = [decideNew(walletAggregate, walletId, command, { metadata, now })]
+    return append({ id: walletId, commit: { decisions }, made: null })
   })
   return watching.catch(async (error) => {
     throw isAddressTaken(error) ? await addressTaken(pool, metadata.tenantId, request) : error

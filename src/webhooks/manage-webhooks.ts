@@ -6,7 +6,7 @@ import { toInstant } from '../core/ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
 import { type Accepted, acceptChange, type ChangeTarget } from '../event-log/accept.ts'
-import { change, opened } from '../event-log/aggregate.ts'
+import { decideNew, decideOn } from '../event-log/aggregate.ts'
 import { webhookAggregate } from './aggregate.ts'
 import type { SignatureVersion, WebhookTerms } from './events.ts'
 import {
@@ -54,8 +54,8 @@ export function createWebhook(
       // Before the event, which makes it sign: a webhook without its secret could not send.
       await keepSecret(ctx, id, { secretId, sealed: await sealSecret(ctx, plaintext), now })
       const webhook = { ...terms, environment, signatures, secretId, publicKey, createdAt: now }
-      const changes = [opened(webhookAggregate, id, { type: 'CreateWebhook', webhook }, { metadata, now })]
-      return append({ id, commit: { changes }, made: secret })
+      const decisions = [decideNew(webhookAggregate, id, { type: 'CreateWebhook', webhook }, { metadata, now })]
+      return append({ id, commit: { decisions }, made: secret })
     },
     { replayFirst: true },
   )
@@ -80,7 +80,7 @@ export async function changeWebhook(
     const terms = await requireTerms(ctx, { ...termsOf(loaded.state), ...revision }, reader)
     if (terms.url !== loaded.state.url) requireReadable(ctx, everSent(loaded.state), reader)
     const now = log.now()
-    return [change(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })]
+    return [decideOn(webhookAggregate, loaded, { type: 'ChangeWebhook', terms, now }, { metadata, now })]
   })
 }
 
@@ -108,10 +108,10 @@ export function rotateSecret(
       const now = log.now()
       const overlapEndsAt = toInstant(Date.parse(now) + overlapHours * HOUR_MS)
       const command = { type: 'RotateSecret', secretId, publicKey, overlapEndsAt, now } as const
-      const rotated = change(webhookAggregate, loaded, command, { metadata, now })
+      const rotated = decideOn(webhookAggregate, loaded, command, { metadata, now })
       if (rotated === null) throw new Error('a rotation always records an event')
       await keepSecret(ctx, webhookId, { secretId, sealed: await sealSecret(ctx, plaintext), now })
-      return append({ id: secretId, commit: { changes: [rotated] }, made: secret })
+      return append({ id: secretId, commit: { decisions: [rotated] }, made: secret })
     },
     { replayFirst: true },
   )

@@ -4,7 +4,7 @@ import { parsePublicEventId, publicEventIdOf } from '../core/event-ids.ts'
 import type { Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accepted } from '../event-log/accept.ts'
-import { change } from '../event-log/aggregate.ts'
+import { decideOn } from '../event-log/aggregate.ts'
 import { findLogged } from '../event-log/read-logged.ts'
 import { testIdOf, webhookAggregate } from './aggregate.ts'
 import type { KnownWebhook } from './decider.ts'
@@ -63,9 +63,9 @@ export function requestTest(
     async (append) => {
       const loaded = await log.load(webhookAggregate, webhookId)
       const now = log.now()
-      const tested = change(webhookAggregate, loaded, { type: 'TestWebhook', now }, { metadata, now })
+      const tested = decideOn(webhookAggregate, loaded, { type: 'TestWebhook', now }, { metadata, now })
       if (tested === null) throw new Error('a test always records an event')
-      return append({ id: testIdOf(webhookId, tested.after.version), commit: { changes: [tested] }, made: null })
+      return append({ id: testIdOf(webhookId, tested.after.version), commit: { decisions: [tested] }, made: null })
     },
     { replayFirst: true },
   )
@@ -93,9 +93,9 @@ export function requestReplay(
       if ((await countRunningReplays(ctx, webhookId)) >= MAX_RUNNING) throw tooManyReplays()
       const now = log.now()
       const replay = { ...range, replayId: newId('webhookReplay'), requestedAt: now }
-      const requested = change(webhookAggregate, loaded, { type: 'RequestReplay', replay }, { metadata, now })
+      const requested = decideOn(webhookAggregate, loaded, { type: 'RequestReplay', replay }, { metadata, now })
       if (requested === null) throw new Error('a replay always records an event')
-      return append({ id: replay.replayId, commit: { changes: [requested] }, made: null })
+      return append({ id: replay.replayId, commit: { decisions: [requested] }, made: null })
     },
     { replayFirst: true },
   )

@@ -13,7 +13,7 @@ import { observeBalances } from '../../src/balances/observe-block.ts'
 import { touchedBy } from '../../src/balances/touched.ts'
 import type { Block } from '../../src/chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
-import type { Change } from '../../src/event-log/aggregate.ts'
+import type { Decision } from '../../src/event-log/aggregate.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createBlockReads, readUsedNonces } from '../../src/transactions/block-reads.ts'
@@ -61,7 +61,7 @@ function composeObserving(pool: pg.Pool, log: Log) {
   const load = (walletIds: readonly string[]) => loadBalances({ pool, log }, walletIds)
   const balances = { reads: holders, load, chainOf, readForRecord: async () => [] }
   const transfers = { log, pricesOf: createCurrentPrices({ pool, clock: Date.now }) }
-  return async (blocks: readonly Block[], records: boolean): Promise<Change[]> => {
+  return async (blocks: readonly Block[], records: boolean): Promise<Decision[]> => {
     const touched = holders.touched(chainOf(CHAIN_ID), touchedBy(blocks))
     const [wallets] = await Promise.all([
       touched,
@@ -83,7 +83,9 @@ async function measure(
     const blocks = [blockOf(round, first, ours)]
     const without = await timed(() => observe(blocks, false))
     const recording = await timed(() => observe(blocks, true))
-    const append = await timed(() => (recording.result.length === 0 ? null : log.append({ changes: recording.result })))
+    const append = await timed(() =>
+      recording.result.length === 0 ? null : log.append({ decisions: recording.result }),
+    )
     times.push({
       without: without.ms,
       with: recording.ms,

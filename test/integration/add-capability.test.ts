@@ -110,8 +110,8 @@ async function opensTransaction(t: Test, pool: Pool, log: EventLog): Promise<voi
   await log.execute(transactionAggregate, 'tx_note', { type: 'RecordSignature', signed }, { metadata })
   const entry = { address: `0x${'5f'.repeat(20)}`, topics: ['0x01'], data: '0x02', logIndex: 3 }
   const ports = { reads: createBlockReads(pool), log, effects: new Map(), revertReason: async () => '' }
-  const { changes } = await observeTransactions(ports, intent.chainId, [blockOf({ ...intent, hash, logs: [entry] })])
-  await log.append({ changes })
+  const { decisions } = await observeTransactions(ports, intent.chainId, [blockOf({ ...intent, hash, logs: [entry] })])
+  await log.append({ decisions })
   const { rows } = await pool.query('SELECT type, subject_type, logs FROM transactions')
   t.strictSame(rows, [{ type: 'NOTE_PUBLISH', subject_type: 'note', logs: { entries: [entry], cut: false } }])
 }

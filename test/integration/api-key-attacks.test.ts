@@ -13,7 +13,7 @@ import { newId } from '../../src/compose/new-id.ts'
 import type { KeyLimit } from '../../src/core/key-limits.ts'
 import { grantsOf } from '../../src/core/scopes.ts'
 import { SCOPES } from '../../src/declarations.ts'
-import { type Change, change, opened, unopened } from '../../src/event-log/aggregate.ts'
+import { type Decision, decideNew, decideOn, unopened } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { poolUntilEnd } from '../support/database-login.ts'
 import { type KeyStage, withKeyStage } from '../support/key-stage.ts'
@@ -31,10 +31,15 @@ async function withStolenLogin(t: Test): Promise<Attack> {
 
 const loadedOf = ({ kernel }: Attack, keyId: string) => kernel.log.load(apiKeyAggregate, keyId)
 
-async function changeOf(attack: Attack, keyId: string, event: ApiKeyEvent, tenantId = 'acme'): Promise<Change> {
+async function decisionOf(attack: Attack, keyId: string, event: ApiKeyEvent, tenantId = 'acme'): Promise<Decision> {
   const loaded = event.type === 'ApiKeyIssued' ? unopened(apiKeyAggregate, keyId) : await loadedOf(attack, keyId)
   const context = { metadata: { tenantId, actor: 'apikey:key_thief' }, now: attack.kernel.log.now() }
-  const made = change({ ...apiKeyAggregate, decide: () => [event] }, loaded, { type: 'ExpireApiKey', now: '' }, context)
+  const made = decideOn(
+    { ...apiKeyAggregate, decide: () => [event] },
+    loaded,
+    { type: 'ExpireApiKey', now: '' },
+    context,
+  )
   if (made === null) throw new Error('no change')
   return made
 }
@@ -42,8 +47,8 @@ async function changeOf(attack: Attack, keyId: string, event: ApiKeyEvent, tenan
 type Rows = Record<string, Record<string, unknown>[]>
 
 /** As the service sends it. @param tamper changes the rows */
-async function append({ api }: Attack, changes: readonly Change[], tamper: (rows: Rows) => void = () => undefined) {
-  const [guards, events, rowsText] = encodeBatch([{ changes }], true)
+async function append({ api }: Attack, decisions: readonly Decision[], tamper: (rows: Rows) => void = () => undefined) {
+  const [guards, events, rowsText] = encodeBatch([{ decisions }], true)
   const rows = JSON.parse(rowsText) as Rows
   tamper(rows)
   await api.query('SELECT append_commits($1, $2, $3)', [guards, events, JSON.stringify(rows)])
@@ -79,7 +84,7 @@ t.test('a forged key is made by a living key of its tenant that may make keys', 
   await kernel.log.execute(apiKeyAggregate, makers.narrowed.keyId, { ...take, now: kernel.log.now() }, { metadata })
   const before = (await attack.pool.query('SELECT FROM events')).rowCount
   const makes = async (by: string | null, fields: Partial<ApiKeyIssued['data']> = {}, tenantId?: string) =>
-    append(attack, [await changeOf(attack, newId('apiKey'), forged(by, fields), tenantId)])
+    append(attack, [await decisionOf(attack, newId('apiKey'), forged(by, fields), tenantId)])
   await t.rejects(makes(null), REFUSED, 'as an operator would')
   await t.rejects(makes('key_unknown'), REFUSED)
   for (const name of ['reader', 'testnet', 'stranger', 'revoked', 'narrowed'] as const)
@@ -98,7 +103,7 @@ t.test('a forged key holds no more than its maker, as the events of that one say
   const narrow = { expiresAt: FOREVER, ipAllowlist: ['203.0.113.0/24'] }
   const makes = async (by: string, fields: Partial<ApiKeyIssued['data']>, tamper?: (rows: Rows) => void) => {
     const keyId = newId('apiKey')
-    await append(attack, [await changeOf(attack, keyId, forged(by, fields))], tamper)
+    await append(attack, [await decisionOf(attack, keyId, forged(by, fields))], tamper)
     return keyId
   }
   await t.rejects(makes(admin, { ...narrow, scopes: ['wallets:write'] }), REFUSED)
@@ -126,7 +131,7 @@ t.test('a forged key is about no asset that the limits of its maker leave out', 
   const { keyId: admin } = await attack.issue({ scopes })
   const makes = async (by: string, limits: readonly KeyLimit[]) => {
     const keyId = newId('apiKey')
-    await append(attack, [await changeOf(attack, keyId, forged(by, { scopes, limits }))])
+    await append(attack, [await decisionOf(attack, keyId, forged(by, { scopes, limits }))])
     return keyId
   }
   const day = { amount: '5', windowSeconds: 86_400, inherited: false } as const
@@ -156,13 +161,16 @@ t.test('keys of one append do not make each other', async (t) => {
   const { keyId: admin } = await attack.issue({ scopes: ['api_keys:write', 'wallets:read'] })
   const [a, b] = [newId('apiKey'), newId('apiKey')]
   const scopes = [...SCOPES]
-  const circle = [await changeOf(attack, a, forged(b, { scopes })), await changeOf(attack, b, forged(a, { scopes }))]
+  const circle = [
+    await decisionOf(attack, a, forged(b, { scopes })),
+    await decisionOf(attack, b, forged(a, { scopes })),
+  ]
   await t.rejects(append(attack, circle), REFUSED)
-  const mine = await changeOf(attack, a, forged(a, { scopes }))
+  const mine = await decisionOf(attack, a, forged(a, { scopes }))
   await t.rejects(append(attack, [mine]), REFUSED, 'nor itself')
   const chain = [
-    await changeOf(attack, a, forged(admin, { scopes: ['api_keys:write'] })),
-    await changeOf(attack, b, forged(a, { scopes: ['api_keys:write'] })),
+    await decisionOf(attack, a, forged(admin, { scopes: ['api_keys:write'] })),
+    await decisionOf(attack, b, forged(a, { scopes: ['api_keys:write'] })),
   ]
   await t.rejects(append(attack, chain), REFUSED)
 })
@@ -182,19 +190,19 @@ t.test('a forged change opens no key to other addresses, and no event gives one 
   })
   for (const by of [weak.keyId, id, 'key_unknown'])
     await t.rejects(
-      changeOf(attack, id, changed(by, [])).then((made) => append(attack, [made])),
+      decisionOf(attack, id, changed(by, [])).then((made) => append(attack, [made])),
       REFUSED,
       by,
     )
-  await append(attack, [await changeOf(attack, id, changed(weak.keyId, ['203.0.113.7/32']))])
+  await append(attack, [await decisionOf(attack, id, changed(weak.keyId, ['203.0.113.7/32']))])
   const me = await api.send(token, { to: 'GET /v1/me', from: '203.0.113.7' })
   matchExactly(t, me.data, { effective_scopes: ['wallets:read'], expires_at: FOREVER }, 'whatever the event says')
   t.equal((await api.send(token, { to: 'GET /v1/me' })).code, 'address_not_allowed')
 
   await api.send(admin.token, { to: `DELETE /v1/api-keys/${id}` })
   const rotated = { rotatedTo: 'key_x', overlapEndsAt: '2999-01-01T00:00:00.000Z', rotatedAt: kernel.log.now() }
-  await append(attack, [await changeOf(attack, id, { type: 'ApiKeyRotated', data: rotated })])
-  await append(attack, [await changeOf(attack, id, changed(admin.keyId, []))])
+  await append(attack, [await decisionOf(attack, id, { type: 'ApiKeyRotated', data: rotated })])
+  await append(attack, [await decisionOf(attack, id, changed(admin.keyId, []))])
   t.equal((await api.send(token, { to: 'GET /v1/me', from: '203.0.113.7' })).code, 'api_key_invalid')
 })
 
@@ -219,25 +227,25 @@ t.test('no login raises a limit, or makes a key that spends beyond those of its 
   for (const others of wider) {
     for (const by of [id, weak.keyId, 'key_unknown'])
       await t.rejects(
-        changeOf(attack, id, changed(by, others)).then((made) => append(attack, [made])),
+        decisionOf(attack, id, changed(by, others)).then((made) => append(attack, [made])),
         REFUSED,
         `changed by ${by}`,
       )
-    const made = await changeOf(attack, newId('apiKey'), forged(id, { scopes: ['wallets:read'], limits: others }))
+    const made = await decisionOf(attack, newId('apiKey'), forged(id, { scopes: ['wallets:read'], limits: others }))
     await t.rejects(append(attack, [made]), REFUSED, 'a key that it makes')
   }
   // A row that says more gives nothing: limits are read from events.
-  const narrower = await changeOf(attack, id, changed(id, with_({ amount: '4' })))
+  const narrower = await decisionOf(attack, id, changed(id, with_({ amount: '4' })))
   await append(attack, [narrower], (rows) => Object.assign(rows.api_keys?.[0] ?? {}, { limits: [] }))
   matchExactly(t, await createLimitsOfKeys(kernel.log).of(`apikey:${id}`), [{ amount: '4' }])
   t.equal((await api.send(token, { to: 'GET /v1/me' })).status, 200)
 
-  const raised = await changeOf(attack, id, changed(admin.keyId, with_({ amount: '9' })))
+  const raised = await decisionOf(attack, id, changed(admin.keyId, with_({ amount: '9' })))
   const told = { environment: 'mainnet', limit: limits[0] as KeyLimit, left: '0', needed: '1' } as const
   const times = { availableAt: null, reachedAt: kernel.log.now() }
   const metadata = { tenantId: 'acme', actor: `apikey:${id}` }
   const command = { type: 'ReportLimit', report: { ...told, ...times } } as const
-  const report = opened(keyLimitAggregate, id, command, { metadata, now: kernel.log.now() })
+  const report = decideNew(keyLimitAggregate, id, command, { metadata, now: kernel.log.now() })
   for (const role of ['dispatcher', 'signer', 'submitter', 'follower', 'sender', 'auditor', 'party'] as const) {
     const login = poolUntilEnd(t, { connectionString: attack.urlAs(role), max: 1 })
     const refused = { code: '42501' }
@@ -252,7 +260,7 @@ t.test('no login raises a limit, or makes a key that spends beyond those of its 
 t.test('other logins make no key, and change none', async (t) => {
   const attack = await withStolenLogin(t)
   const { keyId: admin } = await attack.issue()
-  const made = await changeOf(attack, newId('apiKey'), forged(admin))
+  const made = await decisionOf(attack, newId('apiKey'), forged(admin))
   for (const role of ['dispatcher', 'signer', 'submitter', 'follower', 'sender'] as const) {
     const api = poolUntilEnd(t, { connectionString: attack.urlAs(role), max: 1 })
     await t.rejects(append({ ...attack, api }, [made]), { code: '42501' }, role)
@@ -260,7 +268,10 @@ t.test('other logins make no key, and change none', async (t) => {
   // The dispatcher records that a key has expired: whether it works follows from its terms.
   const dispatcher = poolUntilEnd(t, { connectionString: attack.urlAs('dispatcher'), max: 1 })
   const { keyId, token } = await attack.issue()
-  const expired = await changeOf(attack, keyId, { type: 'ApiKeyExpired', data: { expiredAt: attack.kernel.log.now() } })
+  const expired = await decisionOf(attack, keyId, {
+    type: 'ApiKeyExpired',
+    data: { expiredAt: attack.kernel.log.now() },
+  })
   await append({ ...attack, api: dispatcher }, [expired])
   const api = await attack.startApi()
   t.equal((await api.send(token, { to: 'GET /v1/me' })).status, 200)

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -51,9 +51,9 @@ async function withCancellation(t: Test) {
   ) => {
     const loaded = await log.load(transactionAggregate, id)
     const decide = () => forge(transactionDecider.decide(command, loaded.state))
-    const made = change({ ...transactionAggregate, decide }, loaded, command, { metadata: METADATA, now: NOW })
+    const made = decideOn({ ...transactionAggregate, decide }, loaded, command, { metadata: METADATA, now: NOW })
     const guarded = login === 'follower' && lease !== undefined ? { guards: { fence: lease } } : {}
-    const [guards, events, rows] = encodeBatch([{ changes: made === null ? [] : [made], ...guarded }])
+    const [guards, events, rows] = encodeBatch([{ decisions: made === null ? [] : [made], ...guarded }])
     const { transactions: [row] = [] } = JSON.parse(rows ?? '{}')
     const changed = JSON.stringify({ transactions: [{ ...row, ...columns }] })
     const pool: Pool = login === 'api' ? api : follower

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { DATABASE_ROLES } from '../../src/core/database-roles.ts'
 import type { Event, Metadata } from '../../src/core/messages.ts'
-import { type Aggregate, type Change, changedColumns, upcast } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, changedColumns, type Decision, upcast } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { loginAs } from '../support/database-login.ts'
 import { withLog } from '../support/log.ts'
@@ -41,17 +41,17 @@ t.test('every golden event is accepted from its process with what follows from i
   const states = new Map<string, State>()
   for (const transactionId of [...new Set(LINES.map((line) => line.transaction_id))]) {
     const lines = LINES.filter((line) => line.transaction_id === transactionId)
-    const changes: Change[] = []
+    const decisions: Decision[] = []
     for (const streamId of [...new Set(lines.map((line) => line.stream_id))]) {
       const own = lines.filter((line) => line.stream_id === streamId)
-      changes.push(changeOf(streamId, own, aggregates, states))
+      decisions.push(decisionOf(streamId, own, aggregates, states))
     }
     const deadlines = lines.flatMap(({ type, stream_id }) =>
       type === 'TransactionSigned' ? [stream_id.slice('transaction-'.length)] : [],
     )
     // Golden deadlines may have passed since.
     await pool.query("UPDATE transactions SET valid_until = 'infinity' WHERE transaction_id = ANY ($1)", [deadlines])
-    const [guards, events, all] = encodeBatch([{ changes, guards: { deadlines } }]).map((text) => JSON.parse(text))
+    const [guards, events, all] = encodeBatch([{ decisions, guards: { deadlines } }]).map((text) => JSON.parse(text))
     const { nft_metadata: _, ...rows } = all // Golden content has made-up names.
     for (const hold of guards.holds ?? [])
       await pool.query(
@@ -65,12 +65,12 @@ t.test('every golden event is accepted from its process with what follows from i
   }
 })
 
-function changeOf(
+function decisionOf(
   streamId: string,
   lines: readonly Line[],
   aggregates: ReadonlyMap<string, Aggregate<unknown, unknown, Event>>,
   states: Map<string, State>,
-): Change {
+): Decision {
   const [category = ''] = streamId.split('-')
   const aggregate = aggregates.get(category)
   if (aggregate === undefined) throw new Error(`no aggregate for ${streamId}`)

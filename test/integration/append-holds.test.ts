@@ -11,7 +11,7 @@ import { append, decided, heldOf, METADATA, NOW, REFUSED, REQUEST, sent, withTra
 t.test('a hold is what the event of its transaction says, on its wallet', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), REQUEST)] })
   const [hold] = own.guards.holds ?? []
   const held = await heldOf(pool)
   const most = '1000000000000000000000000000000'
@@ -44,7 +44,7 @@ t.test('a hold is what the event of its transaction says, on its wallet', async 
 t.test('a cancellation releases what its transaction held, once', async (t: Test) => {
   const { pool, log, url, ids } = await withTransfers(t, 2)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, ids[0] ?? '', { type: 'RequestCancellation', now: NOW })] })
+  const own = sent({ decisions: [await decided(log, ids[0] ?? '', { type: 'RequestCancellation', now: NOW })] })
   const twice = (own.guards.releases ?? []).map((one) => ({
     ...one,
     delta: `${2n * BigInt((one as { delta: string }).delta)}`,
@@ -60,7 +60,10 @@ t.test('the key of a request is that of an event of its tenant, and names what t
   const id = newTransactionId()
   const idempotency = { key: 'k', fingerprint: 'f' }
   const opened = await decided(log, id, REQUEST, { ...METADATA, idempotency })
-  const own = sent({ changes: [opened], guards: { idempotency: { tenantId: 'acme', ...idempotency, resourceId: id } } })
+  const own = sent({
+    decisions: [opened],
+    guards: { idempotency: { tenantId: 'acme', ...idempotency, resourceId: id } },
+  })
   const [key] = own.guards.idempotency ?? []
   for (const change of [
     { tenant_id: 'other' },

@@ -4,7 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { appendOnce, findReplay } from '../../src/event-log/accept.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
@@ -20,8 +20,8 @@ async function request({ log }: TestLog, key: string, amount: string, digest = a
     opening: 'TransferRequested',
     intent: transferIntent({ amount: BigInt(amount) }),
   } as const
-  const requested = opened(transactionAggregate, id, command, { metadata, now: NOW })
-  return appendOnce(log, { changes: [requested] }, { resourceId: id, metadata })
+  const requested = decideNew(transactionAggregate, id, command, { metadata, now: NOW })
+  return appendOnce(log, { decisions: [requested] }, { resourceId: id, metadata })
 }
 
 t.test('a key makes one resource, returns it to every replay, and refuses another request', async (t: Test) => {
@@ -80,8 +80,8 @@ t.test('a request is prepared again after a conflict, and a refused one gets wha
   const first = await accept(metadata, async (append) => {
     tries += 1
     if (tries < 3) throw new StreamConflict('transaction-1')
-    const changes = [opened(transactionAggregate, id, command, { metadata, now: NOW })]
-    return append({ id, commit: { changes }, made: 'new' })
+    const decisions = [decideNew(transactionAggregate, id, command, { metadata, now: NOW })]
+    return append({ id, commit: { decisions }, made: 'new' })
   })
   t.strictSame([tries, first], [3, { id, replayed: false, made: 'new' }])
   const replay = { id, replayed: true, made: null }
@@ -98,8 +98,8 @@ t.test('a request is prepared again after a conflict, and a refused one gets wha
   await t.rejects(
     accept(fresh, async (append) => {
       const dear = { ...command, intent: transferIntent({ amount: 1_000_000n }) }
-      const changes = [opened(transactionAggregate, newTransactionId(), dear, { metadata: fresh, now: NOW })]
-      return append({ id, commit: { changes }, explain: () => new RangeError('too dear'), made: null })
+      const decisions = [decideNew(transactionAggregate, newTransactionId(), dear, { metadata: fresh, now: NOW })]
+      return append({ id, commit: { decisions }, explain: () => new RangeError('too dear'), made: null })
     }),
     { message: 'too dear' },
   )

@@ -8,7 +8,7 @@ import { createChainCheck } from '../../src/audit/chain/chain-check.ts'
 import { readLogRows } from '../../src/audit/chain/log-rows.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { migrateDatabase } from '../../src/compose/migrate-database.ts'
-import { certainChange, opened } from '../../src/event-log/aggregate.ts'
+import { decideNew, mustDecideOn } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -29,7 +29,7 @@ function logOf(pool: Pool) {
 }
 
 function transfer(id: string, overrides: Parameters<typeof transferIntent>[0] = {}) {
-  return opened(
+  return decideNew(
     transactionAggregate,
     id,
     { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent(overrides) },
@@ -83,7 +83,7 @@ t.test('bytes that are not canonical are stored as they are, and every reader ve
     const id = newTransactionId()
     ids.push(id)
     const made = transfer(id)
-    await log.append({ changes: [made] })
+    await log.append({ decisions: [made] })
     const streamId = `transaction-${id}`
     const metadata = '{"tenantId":"acme" ,"actor":"\\u0061"}'
     const later = rawEvent({
@@ -113,7 +113,7 @@ t.test('a batch of 64 commits is appended in one call, and refused whole for one
   const api = await loginAs(t, database, 'api')
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 20n })
   const ids = Array.from({ length: 64 }, () => newTransactionId())
-  const batch = encodeBatch(ids.map((id) => ({ changes: [transfer(id)] })))
+  const batch = encodeBatch(ids.map((id) => ({ decisions: [transfer(id)] })))
   const append = (events: string) =>
     api.query('SELECT append_commits($1::jsonb, $2::json, $3::jsonb)', [batch[0], events, batch[2]])
   const wrong = batch[1].replace(/("commit":40,"hash":")(.)/, (_, before, first) => `${before}${first === '0' ? 1 : 0}`)
@@ -135,7 +135,7 @@ t.test('a log from before the bytes were stored goes on, and is read, audited, e
   const ids = Array.from({ length: 3 }, () => newTransactionId())
   const memo = { '10': 'é', '9': '\u0001"\\', nested: [{ b: '€😀', a: null }] }
   const before = ids.map((id) => transfer(id, { memo: JSON.stringify(memo) }))
-  const batch = encodeBatch([{ changes: before }])
+  const batch = encodeBatch([{ decisions: before }])
   await pool.query('SELECT append_commits($1::jsonb, $2::jsonb, $3::jsonb)', batch)
   const settings = { databaseUrl: url, directory: MIGRATIONS, queues: true, logins: [] }
   t.match((await migrateDatabase(pool, settings)).applied[0], /append_verifies$/)
@@ -143,10 +143,10 @@ t.test('a log from before the bytes were stored goes on, and is read, audited, e
   const cancel = { type: 'RequestCancellation', now: CONTEXT.now } as const
   const [first] = before
   if (first === undefined) throw new Error('nothing was appended')
-  const cancelled = certainChange(transactionAggregate, first.after, cancel, CONTEXT)
+  const cancelled = mustDecideOn(transactionAggregate, first.after, cancel, CONTEXT)
   const fresh = newTransactionId()
   const log = logOf(api)
-  await log.append({ changes: [cancelled, transfer(fresh)] })
+  await log.append({ decisions: [cancelled, transfer(fresh)] })
   const all = [...ids, fresh]
   await readBy(t, pool, all)
   await replayed(t, pool)

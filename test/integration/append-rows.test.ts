@@ -5,7 +5,7 @@ import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { NETWORKS } from '../../src/core/networks.ts'
-import { change, unopened } from '../../src/event-log/aggregate.ts'
+import { decideOn, unopened } from '../../src/event-log/aggregate.ts'
 import { cidOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -32,7 +32,7 @@ const bytes = (nonce: number) => ({ nonce, hash: `0x${nonce}`, rawTransaction: '
 t.test('the rows of 600 transactions in one append do not hold up a lane', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), REQUEST)] })
   const [row] = own.rows.transactions ?? []
   const many = Array.from({ length: 600 }, (_, n) => ({ ...row, transaction_id: `tx_${n}` }))
   await t.rejects(append(api, { ...own, rows: { transactions: [...(own.rows.transactions ?? []), ...many] } }), REFUSED)
@@ -44,15 +44,15 @@ t.test('the rows of 600 transactions in one append do not hold up a lane', async
 t.test('an event of a transaction does not come without its row', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), REQUEST)] })
   await t.rejects(append(api, { ...own, rows: {} }), REFUSED)
 })
 
 t.test('the row of another transaction, sent twice, is not the row of an event', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const changes = [await decided(log, 'tx_one', REQUEST), await decided(log, 'tx_two', REQUEST)]
-  const own = sent({ changes })
+  const decisions = [await decided(log, 'tx_one', REQUEST), await decided(log, 'tx_two', REQUEST)]
+  const own = sent({ decisions })
   const [one, two] = own.rows.transactions ?? []
   for (const transactions of [[one, one], [one], [two, two, one], []])
     await t.rejects(append(api, { ...own, rows: { transactions: transactions as Record<string, unknown>[] } }))
@@ -72,7 +72,7 @@ t.test('an append of nothing changes nothing', async (t: Test) => {
 t.test('a new row has the wallet, lane, amount and tenant of its event, and no nonce', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), REQUEST)] })
   for (const change of [
     { wallet_id: 'wal_2' },
     { tenant_id: 'other' },
@@ -99,7 +99,7 @@ t.test('a later row changes only the columns that its event may change', async (
   const api = await loginAs(t, { pool, url }, 'api')
   const [id = ''] = ids
   const speedUp = { type: 'RequestSpeedUp', gasPriority: 'high', now: NOW } as const
-  const own = sent({ changes: [await decided(log, id, speedUp)] })
+  const own = sent({ decisions: [await decided(log, id, speedUp)] })
   const [row] = own.rows.transactions ?? []
   for (const change of [{ nonce: 7 }, { state: 'confirmed' }, { to_address: '0xthief' }, { tenant_id: 'other' }])
     await t.rejects(append(api, { ...own, rows: { transactions: [{ ...row, ...change }] } }), REFUSED)
@@ -119,8 +119,8 @@ t.test('the API cancels nothing that is signed, and settles nothing', async (t: 
   const forged = async (): Promise<Sent> => {
     const loaded = await log.load(transactionAggregate, id)
     const decide = () => [{ type: 'TransactionCancelled', data: { hash: null, cancelledAt: NOW } } as const]
-    const made = change({ ...transactionAggregate, decide }, loaded, REQUEST, { metadata: METADATA, now: NOW })
-    return sent({ changes: made === null ? [] : [made] })
+    const made = decideOn({ ...transactionAggregate, decide }, loaded, REQUEST, { metadata: METADATA, now: NOW })
+    return sent({ decisions: made === null ? [] : [made] })
   }
   await run({ type: 'RecordSignature', signed: bytes(7) })
   await t.rejects(append(api, await forged()), REFUSED, 'signed')
@@ -137,7 +137,7 @@ t.test('the API cancels nothing that is signed, and settles nothing', async (t: 
 t.test('an old snapshot does not show what an event may follow', async (t: Test) => {
   const { pool, log, url } = await withTransfers(t)
   const api = await loginAs(t, { pool, url }, 'api')
-  const own = sent({ changes: [await decided(log, newTransactionId(), REQUEST)] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), REQUEST)] })
   const client = await api.connect()
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
   await t.rejects(append(client as unknown as Pool, own), REFUSED)
@@ -209,16 +209,16 @@ t.test('a wallet that is relabelled keeps its other columns', async (t: Test) =>
   const notifications = { largeTransfers: false, incomingTransactions: false, largeTransferThresholdUsd: '10000' }
   const watch = { network, environment, chainId: TEST_CHAIN, address, label: 'some', notifications, startedAt: NOW }
   const context = { metadata: METADATA, now: NOW }
-  const started = change(walletAggregate, unopened(walletAggregate, 'wal_9'), { type: 'StartWatch', watch }, context)
-  await log.append({ changes: started === null ? [] : [started] })
+  const started = decideOn(walletAggregate, unopened(walletAggregate, 'wal_9'), { type: 'StartWatch', watch }, context)
+  await log.append({ decisions: started === null ? [] : [started] })
   const loaded = await log.load(walletAggregate, 'wal_9')
-  const relabelled = change(
+  const relabelled = decideOn(
     walletAggregate,
     loaded,
     { type: 'Revise', revision: { label: 'other' }, now: NOW },
     context,
   )
-  const own = sent({ changes: relabelled === null ? [] : [relabelled] })
+  const own = sent({ decisions: relabelled === null ? [] : [relabelled] })
   const [row] = own.rows.wallets ?? []
   for (const change of [{ address: '0xthief' }, { tenant_id: 'other' }, { status: 'archived' }, { wallet_id: 'wal_8' }])
     await t.rejects(

@@ -25,7 +25,7 @@ const signature = (price: bigint, found: { readonly recovered?: true; readonly c
 const replacement = (price: bigint, purpose: ReplacementPurpose = 'bump', found: { readonly recovered?: true } = {}) =>
   ({ type: 'RecordReplacement', signed: bytesAt(price), purpose, ...found }) as const
 const own = async (log: EventLog, id: string, command: TransactionCommand, deadlines: readonly string[] = []) =>
-  sent({ changes: [await decided(log, id, command)], guards: { deadlines } })
+  sent({ decisions: [await decided(log, id, command)], guards: { deadlines } })
 
 /** The same append with all its holds as ones that may exceed the balance. */
 const unfitted = ({ guards: { holds = [], releases = [], ...guards }, ...rest }: Sent): Sent => ({
@@ -140,7 +140,7 @@ t.test('a transaction is not signed after the time until which it is valid', asy
     const id = newTransactionId()
     const intent = transferIntent({ validUntil: new Date(Date.now() + ms).toISOString() })
     const opening = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
-    await log.append({ changes: [await decided(log, id, opening)] })
+    await log.append({ decisions: [await decided(log, id, opening)] })
     return id
   }
   const [late, found, timely] = [await until(-1), await until(-1), await until(60_000)]

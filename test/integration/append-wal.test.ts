@@ -38,7 +38,7 @@ t.test('the index of types adds about a hundred bytes to the WAL of an append', 
       { type: 'RecordInclusion', inclusion: { ...readInclusion(mined.data), hash } },
       { type: 'Settle', confirmations: 32, revertReason: '', now: NOW },
     ]
-    for (const command of commands) await log.append({ changes: [await decided(log, id, command)] })
+    for (const command of commands) await log.append({ decisions: [await decided(log, id, command)] })
     appends += commands.length
   }
   for (let n = 0; n < FIRST; n += 1) await transfer(n)

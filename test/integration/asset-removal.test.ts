@@ -1,6 +1,6 @@
 /** The removal of an asset while something that takes it is open. */
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { withAssets } from '../support/asset-stage.ts'
 import { transferIntent } from '../support/log.ts'
@@ -15,7 +15,7 @@ t.test('an asset that an open contract call takes is not removed', async (t: Tes
   const { assetId, symbol, decimals, contract } = await assets.resolve('acme', assets.ethereum, 'WBTC')
   const outflows = [{ asset: { assetId, symbol, decimals, contract }, amount: 5n }]
   const intent = transferIntent({ to: taken, data: '0x12345678', amount: 0n, outflows })
-  const opened = change(
+  const opened = decideOn(
     transactionAggregate,
     { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' },
     { type: 'RequestTransaction', opening: 'ContractCallRequested', intent },
@@ -23,7 +23,7 @@ t.test('an asset that an open contract call takes is not removed', async (t: Tes
   )
   const holds = (opened?.readModels.holds ?? []).map((hold) => ({ ...hold, mustFit: false }))
   await assets.log.append({
-    changes: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds } }],
+    decisions: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds } }],
   })
   const refused = {
     status: 409,

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { createRequireReadable } from '../../src/assets/unreadable.ts'
 import type { BursarError } from '../../src/core/errors.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { DAI, RICH, withAssets } from '../support/asset-stage.ts'
 import { type Answer, KEYS } from '../support/http.ts'
@@ -244,14 +244,14 @@ t.test('only an asset that the caller registered is removed', async (t: Test) =>
   t.equal((await assets.remove(asset_id, { authorization: `Bearer ${KEYS.reader}` })).status, 403)
 
   const asset = await assets.resolve('acme', assets.ethereum, 'WBTC')
-  const opened = change(
+  const opened = decideOn(
     transactionAggregate,
     { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' },
     { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ asset, amount: 0n }) },
     { metadata: { tenantId: 'acme', actor: 'test' }, now: assets.log.now() },
   )
   await assets.log.append({
-    changes: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds: [] } }],
+    decisions: opened === null ? [] : [{ ...opened, readModels: { ...opened.readModels, holds: [] } }],
   })
   matchExactly(t, await assets.remove(asset_id), {
     status: 409,

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { readLogRows } from '../../src/audit/chain/log-rows.ts'
 import { growTree } from '../../src/audit/tree/grow-tree.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { LOG_START } from '../../src/event-log/subscription.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { METADATA, NOW, REQUEST, withTransfers } from '../support/raw-append.ts'
@@ -16,8 +16,8 @@ t.test('a page of the log has as many events as fit, and the tree grows over all
     const data = { code: 'expired', message: 'a'.repeat(LONG), failedAt: NOW } as const
     const decide = () => [{ type: 'TransactionFailed', data } as const]
     const loaded = await log.load(transactionAggregate, id)
-    const made = change({ ...transactionAggregate, decide }, loaded, REQUEST, { metadata: METADATA, now: NOW })
-    await log.append({ changes: made === null ? [] : [made] })
+    const made = decideOn({ ...transactionAggregate, decide }, loaded, REQUEST, { metadata: METADATA, now: NOW })
+    await log.append({ decisions: made === null ? [] : [made] })
   }
   const sizes: number[] = []
   for (let after = LOG_START; ; ) {
@@ -35,6 +35,6 @@ t.test('a page of the log has as many events as fit, and the tree grows over all
   t.ok(Math.max(...sizes.slice(1)) < COUNT, `pages of ${sizes.join(', ')} events`)
   const settings = { known: null, onBad: ({ problem }: { readonly problem: string }) => t.fail(problem) }
   t.equal((await growTree(pool, settings)).size, rows[0].events)
-  await log.append({ changes: [] })
+  await log.append({ decisions: [] })
   t.equal((await growTree(pool, settings)).size, rows[0].events, 'the last tile is compared page by page')
 })

@@ -158,7 +158,7 @@ t.test('without the state of a block the newest state is read, and the blocks up
     })
     return observeBalances(chain.ports, { chain: chain.settings, blocks, now: chain.log.now() })
   }
-  await chain.log.append({ changes: await observe(1) })
+  await chain.log.append({ decisions: await observe(1) })
   t.match(await rowOf(chain, 'wal_a'), { balance: '7', block_number: '1203' })
   t.strictSame(await observe(2), [])
   t.strictSame(await observe(3), [])
@@ -184,7 +184,7 @@ t.test('an append by another writer while balances are loaded is a conflict, and
   } satisfies Parameters<typeof loadBalances>[0]
   const observing = { ...ports, load: (walletIds: readonly string[]) => loadBalances(ctx, walletIds) }
   const observe = () => observeBalances(observing, { chain: settings, blocks, now: log.now() })
-  await log.append({ changes: await observe() }).catch((error) => t.type(error, StreamConflict))
+  await log.append({ decisions: await observe() }).catch((error) => t.type(error, StreamConflict))
   t.ok(others > 1)
   t.equal(await balanceOf(chain, 'wal_a'), '6', 'the writer with the newer block is kept')
   t.strictSame(await observe(), [], 'the older block changes nothing when it is decided again')

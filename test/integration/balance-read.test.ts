@@ -10,7 +10,7 @@ import type { Observation } from '../../src/balances/events.ts'
 import { createReadBalance } from '../../src/balances/read-balance.ts'
 import { balanceRoutes } from '../../src/balances/routes.ts'
 import { type Asset, tokenAsset } from '../../src/core/assets.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { withFollowedChain } from '../support/followed-chain.ts'
@@ -71,8 +71,11 @@ async function withReads(t: Test) {
     if (loaded === undefined) throw new Error('a wallet does not load')
     const observations: Observation[] = [{ asset, balance, blockNumber, blockHash: `0x${blockNumber}` }]
     const command = { type: 'RecordObservations', observations, cause: 'block', now: at } as const
-    const decided = change(balanceAggregate, loaded, command, { metadata: { tenantId, actor: 'worker:test' }, now: at })
-    await log.append({ changes: decided === null ? [] : [decided] })
+    const decided = decideOn(balanceAggregate, loaded, command, {
+      metadata: { tenantId, actor: 'worker:test' },
+      now: at,
+    })
+    await log.append({ decisions: decided === null ? [] : [decided] })
   }
   const read = (walletId: string, query = '', authorization = `Bearer ${KEYS.full}`) =>
     send({ method: 'GET', url: `/v1/wallets/${walletId}/balance${query}`, headers: { authorization } })
@@ -222,8 +225,11 @@ t.test('with `at` a token has the decimals that it was registered with then', as
   const { assetId, contract } = FAKE
   const ask = async (command: AssetCommand, now: string) => {
     const loaded = await log.load(assetAggregate, assetStreamId('acme', assetId))
-    const decided = change(assetAggregate, loaded, command, { metadata: { tenantId: 'acme', actor: 'apikey:1' }, now })
-    await log.append({ changes: decided === null ? [] : [decided] })
+    const decided = decideOn(assetAggregate, loaded, command, {
+      metadata: { tenantId: 'acme', actor: 'apikey:1' },
+      now,
+    })
+    await log.append({ decisions: decided === null ? [] : [decided] })
   }
   const register = (decimals: number, now: string) => {
     const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const

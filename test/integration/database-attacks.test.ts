@@ -15,7 +15,7 @@ import { createEventLog } from '../../src/event-log/log.ts'
 import { createWakeUps } from '../../src/event-log/wake-ups.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { attempt, openSession } from '../support/door-attempts.ts'
-import { appendStatement, changeOf, type GoldenEvent, makeRoom, writeGoldenLog } from '../support/door-events.ts'
+import { appendStatement, decisionOf, type GoldenEvent, makeRoom, writeGoldenLog } from '../support/door-events.ts'
 import { claimed, FORGERIES, LEASE, like, MISPLACED, statements, TAMPERINGS } from '../support/login-attacks.ts'
 import { MIGRATIONS, withDatabase } from '../support/postgres.ts'
 import { makeProcessLogins } from '../support/process-logins.ts'
@@ -42,8 +42,8 @@ async function outcomeOf(login: DatabaseRole, statement: string): Promise<string
 for (const attack of [...TAMPERINGS, ...MISPLACED]) {
   const { name, login, event, schemaVersion, tamper } = attack
   t.test(`the database refuses ${name} from the login of the ${login}`, async (t) => {
-    const sent = changeOf(event, claimed(attack, streams), schemaVersion)
-    const honest = changeOf(event, streams)
+    const sent = decisionOf(event, claimed(attack, streams), schemaVersion)
+    const honest = decisionOf(event, streams)
     await makeRoom(owner, honest)
     if (!MISPLACED.includes(attack))
       t.equal(await outcomeOf(login, appendStatement(honest)), null, 'as it is, the append is accepted')
@@ -73,10 +73,10 @@ function checkOfParty() {
 }
 
 async function append(event: GoldenEvent, session: pg.ClientBase | pg.Pool = owner): Promise<void> {
-  const changed = changeOf(event, streams)
-  await makeRoom(owner, changed)
-  await session.query(appendStatement(changed))
-  streams.set(event.stream_id, changed.after)
+  const decision = decisionOf(event, streams)
+  await makeRoom(owner, decision)
+  await session.query(appendStatement(decision))
+  streams.set(event.stream_id, decision.after)
 }
 
 t.test('whoever signs refuses what a login can append', async (t) => {
@@ -99,7 +99,7 @@ t.test('no append and no lease waits for an advisory lock, which those who use q
   const holder = await openSession(logins.urlOf('sender'))
   try {
     await holder.query('BEGIN; SELECT pg_advisory_xact_lock(n) FROM generate_series(4117000, 4117099) AS n')
-    const event = changeOf(like('TransferRequested', 'tx_locked'), streams)
+    const event = decisionOf(like('TransferRequested', 'tx_locked'), streams)
     await makeRoom(owner, event)
     t.equal(await outcomeOf('api', appendStatement(event)), null)
     t.equal(await outcomeOf('signer', "SELECT acquire_lease('sign-1-0xc', 'signer', 1000)"), null)

@@ -17,7 +17,7 @@ t.test('a holder from before a restore has no fence that is given after it', asy
   const taken = (await after?.acquire('lane')) as Lease
   t.not(taken.fence, paused.fence)
   t.equal(await paused.renew(), false)
-  await t.rejects(log.append({ changes: [], guards: { fence: paused } }), FenceLost)
+  await t.rejects(log.append({ decisions: [], guards: { fence: paused } }), FenceLost)
   t.equal(await taken.renew(), true)
   await taken.release({ force: true })
   t.equal((await after?.acquire('lane'))?.fence, taken.fence + 1n, 'later ones follow one by one')

@@ -1,7 +1,7 @@
 /** A row that another session keeps locked delays only the commits of its own wallet, or its own lease. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { isConnectionFailure } from '../../src/event-log/database-errors.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -15,14 +15,14 @@ const ROUNDS = 5
 function transferOf(walletId: string) {
   const unknown = { id: newTransactionId(), state: transactionAggregate.initialState, version: 0, hash: '' }
   const intent = transferIntent({ walletId })
-  const made = change(
+  const made = decideOn(
     transactionAggregate,
     unknown,
     { type: 'RequestTransaction', opening: 'TransferRequested', intent },
     CONTEXT,
   )
   if (made === null) throw new Error('the request produced no event')
-  return { changes: [made], guards: { wallet: { walletId, require: 'active' as const } } }
+  return { decisions: [made], guards: { wallet: { walletId, require: 'active' as const } } }
 }
 
 /** @returns a function that releases the row */

@@ -1,7 +1,7 @@
 /** A database restored to an earlier state while processes run: none uses what it had read before. */
 import type { QueryConfig } from 'pg'
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
@@ -49,16 +49,16 @@ t.test('events that were decided on a forgotten event are refused', async (t) =>
   const { id, log } = test
   const loaded = await log.load(transactionAggregate, id)
   await forget(test, id, 2)
-  const late = change(
+  const late = decideOn(
     transactionAggregate,
     loaded,
     { type: 'RecordSubmission', hash: '0x7', now: NOW },
     { metadata: METADATA, now: NOW },
   )
   if (late === null) throw new Error('the submission produced no event')
-  await t.rejects(log.append({ changes: [late] }), StreamConflict)
+  await t.rejects(log.append({ decisions: [late] }), StreamConflict)
   await log.execute(transactionAggregate, id, { type: 'RecordSignature', signed: bytes(8) }, { metadata: METADATA })
-  await t.rejects(log.append({ changes: [late] }), StreamConflict, 'a newer event in its place is a conflict')
+  await t.rejects(log.append({ decisions: [late] }), StreamConflict, 'a newer event in its place is a conflict')
   t.equal((await log.readStream(transactionAggregate, id)).length, 2)
 })
 
@@ -69,9 +69,9 @@ t.test('a lease that was taken before the server was started again is held by no
   if (held == null || other === undefined) throw new Error('the lease is not free')
   t.equal(await other.acquire('lane'), null)
   t.equal(await held.renew(), true)
-  await log.append({ changes: [], guards: { fence: held } })
+  await log.append({ decisions: [], guards: { fence: held } })
   await pool.query("UPDATE leases SET server_start = server_start - interval '1 hour'")
-  await t.rejects(log.append({ changes: [], guards: { fence: held } }), FenceLost)
+  await t.rejects(log.append({ decisions: [], guards: { fence: held } }), FenceLost)
   t.equal(await held.renew(), false)
   t.equal(await held.release(), 'lost')
   const taken = await other.acquire('lane')

@@ -1,6 +1,6 @@
 /** Read-model tables on a real PostgreSQL: how to add a table that appends write. */
 import t, { type Test } from 'tap'
-import { certainChange, opened, type ReadModelRow } from '../../src/event-log/aggregate.ts'
+import { decideNew, mustDecideOn, type ReadModelRow } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
@@ -11,7 +11,7 @@ async function withTable(t: Test, register: string) {
   await pool.query('CREATE TABLE notes (author text, title text, body text, PRIMARY KEY (author, title))')
   await pool.query(register)
   const put = (...rows: readonly Record<string, string>[]) =>
-    log.append({ changes: [], rows: rows.map((row) => ({ table: 'notes', row }) as unknown as ReadModelRow) })
+    log.append({ decisions: [], rows: rows.map((row) => ({ table: 'notes', row }) as unknown as ReadModelRow) })
   const read = async () => (await pool.query('SELECT author, title, body FROM notes ORDER BY 1, 2')).rows
   return { pool, log, put, read }
 }
@@ -45,7 +45,7 @@ t.test('the tables that joined before are still written', async (t: Test) => {
   const { pool, log } = await withTable(t, "SELECT create_put_function('notes')")
   await seedWallet(pool, { walletId: 'wal_1', balance: 1n })
   const { rows } = await pool.query('SELECT to_jsonb(w) || \'{"label": "new"}\' AS row FROM wallets AS w')
-  await log.append({ changes: [], rows: [{ table: 'wallets', row: rows[0].row }] })
+  await log.append({ decisions: [], rows: [{ table: 'wallets', row: rows[0].row }] })
   t.same((await pool.query('SELECT label FROM wallets')).rows, [{ label: 'new' }])
 })
 
@@ -86,11 +86,11 @@ async function withTransaction(t: Test) {
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: '2026-01-01T00:00:00.000Z' }
   const id = newTransactionId()
   const request = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
-  const made = opened(transactionAggregate, id, request, context)
-  await log.append({ changes: [made] })
+  const made = decideNew(transactionAggregate, id, request, context)
+  await log.append({ decisions: [made] })
   const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const bytes = { nonce: 5, hash: '0xa', rawTransaction: '0x02', fees, signedAt: context.now }
-  const signed = certainChange(transactionAggregate, made.after, { type: 'RecordSignature', signed: bytes }, context)
+  const signed = mustDecideOn(transactionAggregate, made.after, { type: 'RecordSignature', signed: bytes }, context)
   const read = async () =>
     (await pool.query('SELECT transaction_id, version, state, amount, nonce, hashes FROM transactions')).rows
   const row = { transaction_id: id, version: 2, state: 'signed', amount: '1000', nonce: '5', hashes: ['0xa'] }
@@ -99,9 +99,9 @@ async function withTransaction(t: Test) {
 
 t.test('a later event sends the columns that it changes, and the others stay', async (t: Test) => {
   const { log, signed, read, row } = await withTransaction(t)
-  const [, , sent] = encodeBatch([{ changes: [signed] }])
+  const [, , sent] = encodeBatch([{ decisions: [signed] }])
   matchExactly(t, JSON.parse(sent), { transactions: [{ after_version: 1, version: 2, nonce: 5, amount: undefined }] })
-  await log.append({ changes: [signed] })
+  await log.append({ decisions: [signed] })
   t.strictSame(await read(), [row])
 })
 
@@ -112,7 +112,7 @@ t.test('a row that is missing or not at the version before is written whole', as
   ]) {
     const { pool, log, signed, read, row } = await withTransaction(t)
     await pool.query(damage)
-    await log.append({ changes: [signed] })
+    await log.append({ decisions: [signed] })
     t.strictSame(await read(), [row], damage)
   }
 })

@@ -1,7 +1,7 @@
 /** The log on a real PostgreSQL: the guarantees of an append, with concurrent appends and failures. */
 import t, { type Test } from 'tap'
 import { tokenAsset } from '../../src/core/assets.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import {
   FenceLost,
   HoldRefused,
@@ -32,7 +32,7 @@ const HOLD = 43_000n
 
 function requested(id: string, overrides = {}) {
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
-  const made = change(
+  const made = decideOn(
     transactionAggregate,
     unknown,
     { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent(overrides) },
@@ -51,7 +51,7 @@ t.test('an append writes the event, its read-model row and its hold in one trans
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 50_000n })
   const id = newTransactionId()
-  await test.log.append({ changes: [requested(id)], guards: { wallet: { walletId: 'wal_1', require: 'active' } } })
+  await test.log.append({ decisions: [requested(id)], guards: { wallet: { walletId: 'wal_1', require: 'active' } } })
   const { rows } = await test.pool.query('SELECT state, amount, version FROM transactions WHERE transaction_id = $1', [
     id,
   ])
@@ -69,7 +69,7 @@ t.test('a thousand simultaneous requests never hold more than the balance', asyn
   const rival = createEventLog({ pool: test.pool, wakeUps: test.wakeUps, clock: Date.now })
   const outcomes = await Promise.allSettled(
     Array.from({ length: 1_000 }, (_, n) =>
-      (n % 2 === 0 ? test.log : rival).append({ changes: [requested(newTransactionId())] }),
+      (n % 2 === 0 ? test.log : rival).append({ decisions: [requested(newTransactionId())] }),
     ),
   )
   const accepted = outcomes.filter(({ status }) => status === 'fulfilled').length
@@ -85,8 +85,8 @@ t.test('a refused request does not reduce the funds of requests in the same batc
   await seedWallet(test.pool, { walletId: 'wal_1', balance: HOLD })
   const token = tokenAsset(TEST_CHAIN, '0x5FbDB2315678afecb367f032d93F642f64180aa3', 'USDC', 6)
   const [ofToken, native] = await Promise.allSettled([
-    test.log.append({ changes: [requested(newTransactionId(), { asset: token })] }),
-    test.log.append({ changes: [requested(newTransactionId())] }),
+    test.log.append({ decisions: [requested(newTransactionId(), { asset: token })] }),
+    test.log.append({ decisions: [requested(newTransactionId())] }),
   ])
   t.ok(ofToken.status === 'rejected' && ofToken.reason instanceof HoldRefused)
   t.equal(native.status, 'fulfilled')
@@ -101,7 +101,7 @@ t.test('two requests with one idempotency key at the same instant make one trans
     [test.log, rival, test.log, rival].map((log) => {
       const id = newTransactionId()
       const idempotency = { tenantId: 'acme', key: 'k1', fingerprint: 'f', resourceId: id }
-      return log.append({ changes: [requested(id)], guards: { idempotency } }).then(() => id)
+      return log.append({ decisions: [requested(id)], guards: { idempotency } }).then(() => id)
     }),
   )
   const made = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
@@ -118,11 +118,11 @@ t.test('a change to a stream that moved on is refused, and the rest of its batch
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
   const id = newTransactionId()
-  await test.log.append({ changes: [requested(id)] })
+  await test.log.append({ decisions: [requested(id)] })
   const other = newTransactionId()
   const [conflict, fine] = await Promise.allSettled([
-    test.log.append({ changes: [requested(id, { amount: '2' })] }),
-    test.log.append({ changes: [requested(other)] }),
+    test.log.append({ decisions: [requested(id, { amount: '2' })] }),
+    test.log.append({ decisions: [requested(other)] }),
   ])
   t.ok(conflict.status === 'rejected' && conflict.reason instanceof StreamConflict)
   t.equal(fine.status, 'fulfilled')
@@ -132,7 +132,7 @@ t.test('a change to a stream that moved on is refused, and the rest of its batch
 t.test('a commit repeated after a lost answer is appended once', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n })
-  const commit = { changes: [requested(newTransactionId())] }
+  const commit = { decisions: [requested(newTransactionId())] }
   await test.log.append(commit)
   await test.log.append(commit)
   t.equal(await held(test), HOLD.toString())
@@ -143,7 +143,7 @@ t.test('a commit repeated after a lost answer is appended once', async (t: Test)
 t.test('an append continues automatically after every connection is cut', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 10_000_000n })
-  const appends = Array.from({ length: 100 }, () => test.log.append({ changes: [requested(newTransactionId())] }))
+  const appends = Array.from({ length: 100 }, () => test.log.append({ decisions: [requested(newTransactionId())] }))
   await test.pool.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   )
@@ -155,7 +155,7 @@ t.test('an archived wallet accepts no request', async (t: Test) => {
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 1_000_000n, status: 'archived' })
   const refused = test.log.append({
-    changes: [requested(newTransactionId())],
+    decisions: [requested(newTransactionId())],
     guards: { wallet: { walletId: 'wal_1', require: 'active' } },
   })
   await t.rejects(refused, new WalletGuardRefused('wallet_not_active'))
@@ -170,10 +170,10 @@ t.test('a holder whose lease expired and went to another is refused by the fence
   const second = await createLeases({ pool: test.pool, holder: 'b', leaseMs: 60_000 }).acquire('sign-x')
   if (first === null || second === null) throw new Error('a holder did not get the lease')
   await t.rejects(
-    test.log.append({ changes: [requested(newTransactionId())], guards: { fence: first } }),
+    test.log.append({ decisions: [requested(newTransactionId())], guards: { fence: first } }),
     new FenceLost('sign-x'),
   )
-  await test.log.append({ changes: [requested(newTransactionId())], guards: { fence: second } })
+  await test.log.append({ decisions: [requested(newTransactionId())], guards: { fence: second } })
   t.equal(await first.renew(), false)
   t.equal(await first.release(), 'lost')
 })
@@ -191,7 +191,7 @@ t.test('a holder that releases its lease learns that another process wanted it',
 t.test('the log refuses to be changed', async (t: Test) => {
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 1_000_000n })
-  await log.append({ changes: [requested(newTransactionId())] })
+  await log.append({ decisions: [requested(newTransactionId())] })
   for (const statement of ['UPDATE events SET type = $$x$$', 'DELETE FROM events', 'TRUNCATE events']) {
     await t.rejects(pool.query(statement), /append-only|permission denied/)
   }
@@ -201,7 +201,7 @@ t.test('each event carries the hash of its stream up to it', async (t: Test) => 
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 1_000_000n })
   const id = newTransactionId()
-  await log.append({ changes: [requested(id)] })
+  await log.append({ decisions: [requested(id)] })
   await log.execute(transactionAggregate, id, { type: 'RequestCancellation', now: NOW }, { metadata: METADATA })
   const events = await log.readStream<TransactionEvent>(transactionAggregate, id)
   t.same(
@@ -224,7 +224,7 @@ t.test('a reader skips no event whose transaction commits late', async (t: Test)
   await slow.query('BEGIN')
   await slow.query(`INSERT INTO events (stream_id, stream_version, type, schema_version, data, metadata, recorded_at, hash)
                     VALUES ('slow', 1, 'Slow', 1, '{}', '{}', now(), '')`)
-  await log.append({ changes: [requested(newTransactionId())] })
+  await log.append({ decisions: [requested(newTransactionId())] })
   t.same((await readAfter(pool, LOG_START, 10)).events, [], 'the later event waits for the earlier transaction')
   await slow.query('COMMIT')
   slow.release()
@@ -239,7 +239,7 @@ t.test('a subscription delivers a batch again until it is committed, and is woke
   const { pool, log, wakeUps } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 10_000_000n })
   const first = new AbortController()
-  await log.append({ changes: [requested(newTransactionId())] })
+  await log.append({ decisions: [requested(newTransactionId())] })
   for await (const batch of subscribe({ pool, wakeUps, name: 'reader', signal: first.signal })) {
     t.equal(batch.events.length, 1)
     first.abort() // Dies before the commit.
@@ -251,7 +251,7 @@ t.test('a subscription delivers a batch again until it is committed, and is woke
     await batch.commit()
     if (seen.length === 3) second.abort()
     else if (seen.length === 1)
-      for (let n = 0; n < 2; n += 1) void log.append({ changes: [requested(newTransactionId())] })
+      for (let n = 0; n < 2; n += 1) void log.append({ decisions: [requested(newTransactionId())] })
   }
   t.equal(new Set(seen).size, 3)
   const checkpoint = await loadCheckpoint(pool, 'reader')
@@ -263,7 +263,7 @@ t.test('text that jsonb cannot hold is replaced before it is appended, and hashe
   const { pool, log } = await withLog(t)
   await seedWallet(pool, { walletId: 'wal_1', balance: 1_000_000n })
   const id = newTransactionId()
-  await log.append({ changes: [requested(id, { memo: 'a\0b\ud83d' })] })
+  await log.append({ decisions: [requested(id, { memo: 'a\0b\ud83d' })] })
   const [event] = await log.readStream(transactionAggregate, id)
   t.match(event?.data, { memo: 'a\ufffdb\ufffd' })
   const [loaded] = await log.loadChecked(transactionAggregate, [id])
@@ -277,10 +277,10 @@ t.test('a change that the database cannot hold is skipped, and those beside it a
   // More digits than an amount has.
   const tooMuch = { amount: '1'.padEnd(80, '0'), asset: { ...NATIVE, assetId: 'eip155:1/erc20:0x' } }
   const free = { readModels: { rows: requested(ids[2] ?? '', tooMuch).readModels.rows, holds: [] } }
-  const changes = ids.map((id, n) => (n === 2 ? { ...requested(id, tooMuch), ...free } : requested(id)))
+  const decisions = ids.map((id, n) => (n === 2 ? { ...requested(id, tooMuch), ...free } : requested(id)))
   const aside: string[] = []
   const onUnstorable = (streamId: string) => void aside.push(streamId)
-  t.equal((await log.commit(changes, { onUnstorable })).length, 6)
+  t.equal((await log.commit(decisions, { onUnstorable })).length, 6)
   t.strictSame(aside, [`transaction-${ids[2]}`])
   const { rows } = await pool.query('SELECT transaction_id FROM transactions ORDER BY transaction_id')
   t.strictSame(

@@ -6,7 +6,7 @@
 import t, { type Test } from 'tap'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import type { Opening } from '../../src/declarations.ts'
-import { change, opened } from '../../src/event-log/aggregate.ts'
+import { decideNew, decideOn } from '../../src/event-log/aggregate.ts'
 import { MAX_FILLERS_AN_HOUR } from '../../src/keys/mpc/filler-counts.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
@@ -61,7 +61,9 @@ async function forge(by: Kernel, opening: Opening, like: string, changed: Partia
   const id = by.newId('transaction')
   const command = { type: 'RequestTransaction', opening, intent } as const
   const metadata = { tenantId: intent.tenantId, actor: 'worker:signer' }
-  await by.log.append({ changes: [opened(transactionAggregate, id, command, { metadata, now: intent.requestedAt })] })
+  await by.log.append({
+    decisions: [decideNew(transactionAggregate, id, command, { metadata, now: intent.requestedAt })],
+  })
   return id
 }
 
@@ -73,9 +75,9 @@ async function forgeSignature(id: string, nonce: number, maxFeePerGas: bigint): 
   const hash = `0x${nonce.toString(16).padStart(64, 'f')}`
   const signed = { nonce, hash, rawTransaction: '0x02f8', fees, signedAt: now }
   const metadata = { tenantId: 'acme', actor: 'worker:signer' }
-  const forged = change(transactionAggregate, loaded, { type: 'RecordSignature', signed }, { metadata, now })
+  const forged = decideOn(transactionAggregate, loaded, { type: 'RecordSignature', signed }, { metadata, now })
   if (forged === null) throw new Error('the command produced no event')
-  await signer.log.append({ changes: [forged] })
+  await signer.log.append({ decisions: [forged] })
 }
 
 const item = async (from: MpcWallet, id: string, transaction: UnsignedTransaction) =>

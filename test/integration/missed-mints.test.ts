@@ -45,7 +45,7 @@ t.test('its success is told by its transaction, as no log of the contract is rec
       log: {
         now: () => '2026-11-29T12:00:00.000Z',
         loadMany: async () => [{ id: 'tx_1', state, version: 2, hash: '' }],
-        commit: createCommit(async ({ changes }) => void appended.push(...changes)),
+        commit: createCommit(async ({ decisions }) => void appended.push(...decisions)),
       },
       walkedHash: async () => null,
       inTurn: (task: () => Promise<unknown>) => task(),

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { recorded } from '../../src/core/recorded.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'
 import type { UnsignedTransaction } from '../../src/keys/signer.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -33,10 +33,15 @@ async function forge(id: string, events: readonly TransactionEvent[], rows: 'wit
   const forging = { ...transactionAggregate, decide: () => events }
   const metadata = { tenantId: 'acme', actor: 'worker:chain-follower' }
   const loaded = await log.load(transactionAggregate, id)
-  const forged = change(forging, loaded, { type: 'RequestCancellation', now: log.now() }, { metadata, now: log.now() })
+  const forged = decideOn(
+    forging,
+    loaded,
+    { type: 'RequestCancellation', now: log.now() },
+    { metadata, now: log.now() },
+  )
   if (forged === null) throw new Error('the command produced no event')
   const readModels = rows === 'with rows' ? forged.readModels : { rows: [], holds: [] }
-  await log.append({ changes: [{ ...forged, readModels }] })
+  await log.append({ decisions: [{ ...forged, readModels }] })
 }
 
 const stateOf = async (id: string) => {

@@ -27,7 +27,7 @@ async function withPins(t: Test, settings: Parameters<typeof startKubo>[1] = {},
   const ctx = { pool, pin, clock }
   const mint = async (contents: ReturnType<typeof tokens>) => {
     const rows = contents.flatMap((content) => contentRows(content, new Date(now).toISOString()))
-    await log.append({ changes: [], rows })
+    await log.append({ decisions: [], rows })
   }
   const pinRow = async (cid: string) => {
     const { rows } = await pool.query('SELECT pinned_at, due_at FROM nft_pins WHERE cid = $1', [cid])

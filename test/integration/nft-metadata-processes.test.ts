@@ -33,7 +33,7 @@ t.test('the dispatcher pins metadata that was minted while the IPFS node failed,
   kubo.fail('errors')
   const config = await withConfig(t, { IPFS_API_URL: `${kubo.url}/`, IPFS_API_AUTHORIZATION: 'Bearer abc' })
   const kernel = composeKernel(config, 'dispatcher')
-  await kernel.log.append({ changes: [], rows: CONTENT.flatMap((content) => contentRows(content, NOW)) })
+  await kernel.log.append({ decisions: [], rows: CONTENT.flatMap((content) => contentRows(content, NOW)) })
   const stop = new AbortController()
   const work = await startDispatcher(kernel, stop.signal)
   t.after(async () => {
@@ -76,7 +76,7 @@ t.test('the API serves metadata without a key, and pins metadata on the configur
   const ctx = { ...kernel, pin: pinOn(kernel) }
   await pinMetadata(ctx, [FIRST])
   t.strictSame([...kubo.pinned.keys()], [FIRST.cid])
-  await kernel.log.append({ changes: [], rows: contentRows(FIRST, NOW) })
+  await kernel.log.append({ decisions: [], rows: contentRows(FIRST, NOW) })
   const answer = await app.inject({ url: new URL(metadataUri(kernel.config.metadataBaseUrl, FIRST.cid)).pathname })
   t.equal(answer.statusCode, 200)
   t.equal(answer.payload, FIRST.text)

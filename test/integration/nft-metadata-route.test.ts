@@ -30,7 +30,7 @@ async function withRoute(t: Test, settings = {}) {
     clock: () => 0,
   })
   t.after(() => app.close())
-  await test.log.append({ changes: [], rows: contentRows(TOWER, NOW) })
+  await test.log.append({ decisions: [], rows: contentRows(TOWER, NOW) })
   // Without a key: `inject` sends none.
   const get = (cid: string, headers = {}, method: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' = 'GET') =>
     app.inject({ method, url: `/v1/nft/metadata/${cid}`, headers })
@@ -153,7 +153,10 @@ t.test('equal content keeps the first row and the state of its pin', async (t: T
   const { pool, log } = await withRoute(t)
   await pool.query('UPDATE nft_pins SET pinned_at = $1, due_at = $1', ['2026-02-01T00:00:00.000Z'])
   const again = contentRows(TOWER, '2026-03-01T00:00:00.000Z')
-  await Promise.all([log.append({ changes: [], rows: [...again, ...again] }), log.append({ changes: [], rows: again })])
+  await Promise.all([
+    log.append({ decisions: [], rows: [...again, ...again] }),
+    log.append({ decisions: [], rows: again }),
+  ])
   const { rows } = await pool.query('SELECT * FROM nft_metadata JOIN nft_pins USING (cid)')
   const pinned = new Date('2026-02-01T00:00:00.000Z')
   t.same(rows, [{ cid: TOWER.cid, content: TOWER.text, pinned_at: pinned, due_at: pinned }])

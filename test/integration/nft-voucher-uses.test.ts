@@ -83,12 +83,12 @@ t.test(
     t.match(await read(held), { status: 'MINTED', owner: OTHER }, 'its holder shows it')
     t.match(await read(burnt), { status: 'LAZY' }, 'nobody holds it')
 
-    const changes = await createEarlierUses({ pool, log }, TEST_CHAIN)()
+    const decisions = await createEarlierUses({ pool, log }, TEST_CHAIN)()
     t.strictSame(
-      changes.map(({ events: [event] }) => event?.streamId).toSorted(),
+      decisions.map(({ events: [event] }) => event?.streamId).toSorted(),
       [`mint-${burnt.id}`, `mint-${held.id}`].toSorted(),
     )
-    await log.append({ changes })
+    await log.append({ decisions })
     t.strictSame(await createEarlierUses({ pool, log }, TEST_CHAIN)(), [])
     for (const one of [burnt, held]) {
       const minted = {

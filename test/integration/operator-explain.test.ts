@@ -8,7 +8,7 @@ import type { ApiKeyLimitReached } from '../../src/access/limit-events.ts'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { newId } from '../../src/compose/new-id.ts'
 import type { Event } from '../../src/core/messages.ts'
-import { type Aggregate, change } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, decideOn } from '../../src/event-log/aggregate.ts'
 import { chainAggregate } from '../../src/follower/aggregate.ts'
 import { mintAggregate } from '../../src/nft/tokens/mint-aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -237,14 +237,14 @@ async function record<State, Evt extends Event>(
 ): Promise<void> {
   const recording = { ...aggregate, decide: () => [event] }
   const context = { metadata: REQUESTED_BY, now: log.now() }
-  const recorded = change(recording, await log.load(aggregate, id), undefined as never, context)
-  await log.append({ changes: recorded === null ? [] : [{ ...recorded, readModels: { rows: [], holds: [] } }] })
+  const recorded = decideOn(recording, await log.load(aggregate, id), undefined as never, context)
+  await log.append({ decisions: recorded === null ? [] : [{ ...recorded, readModels: { rows: [], holds: [] } }] })
 }
 
 /** One commit undoes the block and records the reorg, like the follower's. */
 async function reorg({ log }: OperatorStage, id: string): Promise<void> {
   const loaded = await log.load(transactionAggregate, id)
-  const unwound = change(
+  const unwound = decideOn(
     transactionAggregate,
     loaded,
     { type: 'RecordReorg', head: 98, now: log.now() },
@@ -261,8 +261,8 @@ async function reorg({ log }: OperatorStage, id: string): Promise<void> {
     },
   } as const
   const chain = await log.load(chainAggregate, 'ethereum-mainnet')
-  const told = change(chainAggregate, chain, fact, { metadata: REQUESTED_BY, now: log.now() })
-  await log.append({ changes: [unwound, told].flatMap((one) => one ?? []) })
+  const told = decideOn(chainAggregate, chain, fact, { metadata: REQUESTED_BY, now: log.now() })
+  await log.append({ decisions: [unwound, told].flatMap((one) => one ?? []) })
 }
 
 function inclusion(hash: string, blockNumber: number, now: string) {

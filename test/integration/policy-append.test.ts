@@ -14,7 +14,7 @@ import {
   capOf,
   openedBy,
   payment,
-  policyChange,
+  policyDecision,
   publish,
   shadow,
   spentIn,
@@ -130,8 +130,8 @@ t.test(
     await pay({ amount: ETHER })
     const lying = (policy?: object) => {
       const intent = payment(log.now(), policy === undefined ? {} : { policy: policy as never })
-      const { change, guards } = openTransaction(kernel.newId, 'TransferRequested', intent, METADATA)
-      return log.append({ changes: [change], guards })
+      const { decision, guards } = openTransaction(kernel.newId, 'TransferRequested', intent, METADATA)
+      return log.append({ decisions: [decision], guards })
     }
     const right = { version: 1, tags: ['hot'], prices: [] }
     for (const lie of [
@@ -178,13 +178,13 @@ t.test(
         return openTransaction(kernel.newId, 'TransferRequested', { ...intent, ...judged }, metadata)
       }),
     )
-    const publication = await policyChange(log, capOf('400'))
+    const publication = await policyDecision(log, capOf('400'))
     // The first one goes out alone, the others collect behind it.
     const first = pay()
     const [before, change, after] = await Promise.allSettled([
-      kernel.log.append({ changes: [opened[0]?.change ?? publication] }),
-      kernel.log.append({ changes: [publication] }),
-      kernel.log.append({ changes: [opened[1]?.change ?? publication] }),
+      kernel.log.append({ decisions: [opened[0]?.decision ?? publication] }),
+      kernel.log.append({ decisions: [publication] }),
+      kernel.log.append({ decisions: [opened[1]?.decision ?? publication] }),
     ])
     await first
     t.equal(change.status, 'fulfilled')
@@ -260,7 +260,7 @@ t.test('no login changes what is in force or what was counted, except by an appe
   const { url, pool, log } = await withPayer(t)
   await publish(log, capOf('5'))
   await (await startProcess(t, url)).pay({ amount: ETHER })
-  const own = sent({ changes: [await policyChange(log, { default: 'allow', rules: [] })] })
+  const own = sent({ decisions: [await policyDecision(log, { default: 'allow', rules: [] })] })
   for (const role of DATABASE_ROLES) {
     const login = await loginAs(t, { url, pool }, role)
     for (const text of [

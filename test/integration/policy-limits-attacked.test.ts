@@ -2,7 +2,7 @@
 import { Interface } from 'ethers/abi'
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import { readPast } from '../../src/policies/read-past.ts'
@@ -87,8 +87,8 @@ t.test('what a shadow counts at a time that is ahead makes no limit forget what 
     policy: { version, tags: ['hot'], prices: [] },
     reservations: [reservation],
   })
-  const { change, guards } = openTransaction(kernel.newId, 'TransferRequested', intent, METADATA)
-  await log.append({ changes: [change], guards }).catch(() => undefined)
+  const { decision, guards } = openTransaction(kernel.newId, 'TransferRequested', intent, METADATA)
+  await log.append({ decisions: [decision], guards }).catch(() => undefined)
   t.equal(await spentIn(pool), 5n * ETHER)
   await t.rejects(pay({ amount: 1n }), { code: 'policy_limit' })
   t.strictSame((await compareLive(pool, ALL_AGGREGATES, { tables: ['spend_buckets'] })).differences, [])
@@ -101,7 +101,7 @@ t.test('calls of many transfers are read in turns with what else the process doe
     const intent = { ...transferIntent(call), subject: null }
     const command = { type: 'RequestTransaction', opening: 'ContractCallRequested', intent } as const
     await past.log.append({
-      changes: [opened(transactionAggregate, newTransactionId(), command, { metadata: METADATA, now: NOW })],
+      decisions: [decideNew(transactionAggregate, newTransactionId(), command, { metadata: METADATA, now: NOW })],
     })
   }
   let [parts, requests] = [0, 0]

@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { composeKernel } from '../../src/compose/kernel.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -50,7 +50,7 @@ async function forge(changed: Partial<Intent>): Promise<string> {
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
   const now = attacker.log.now()
-  await attacker.log.append({ changes: [opened(transactionAggregate, id, command, { metadata, now })] })
+  await attacker.log.append({ decisions: [decideNew(transactionAggregate, id, command, { metadata, now })] })
   return id
 }
 
@@ -84,8 +84,13 @@ t.test('no party signs a message that the policy forbids', async (t) => {
   const data = { ...place, digest: `0x${'11'.repeat(32)}`, message: '0x49', policy: { version, tags: [], prices: [] } }
   const requested = { type: 'MessageSignatureRequested', data } as const
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
-  const change = opened(signatureAggregate, 'sig_forged', { type: 'RequestSignature', requested }, { metadata, now })
-  await attacker.log.append({ changes: [change] })
+  const decision = decideNew(
+    signatureAggregate,
+    'sig_forged',
+    { type: 'RequestSignature', requested },
+    { metadata, now },
+  )
+  await attacker.log.append({ decisions: [decision] })
   const subject = { kind: 'message', message: Buffer.from('I') } as const
   const item = {
     ...signingItem(wallet, 'sig_forged', subject),

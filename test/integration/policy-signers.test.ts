@@ -8,7 +8,7 @@ import { composeOperator } from '../../src/compose/operator.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Policy } from '../../src/core/policy.ts'
 import type { Reservation } from '../../src/core/spend-limits.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { signatureAggregate } from '../../src/signatures/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -58,7 +58,7 @@ async function forge(changed: Partial<Intent>, like = first): Promise<string> {
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
   await attacker.log.append({
-    changes: [opened(transactionAggregate, id, command, { metadata, now: attacker.log.now() })],
+    decisions: [decideNew(transactionAggregate, id, command, { metadata, now: attacker.log.now() })],
   })
   return id
 }
@@ -203,8 +203,13 @@ t.test('a message that the policy forbids is not signed, whoever appended its re
   }
   const requested = { type: 'MessageSignatureRequested', data } as const
   const metadata = { tenantId: 'acme', actor: 'apikey:key_1' }
-  const change = opened(signatureAggregate, 'sig_forged', { type: 'RequestSignature', requested }, { metadata, now })
-  await attacker.log.append({ changes: [change] })
+  const decision = decideNew(
+    signatureAggregate,
+    'sig_forged',
+    { type: 'RequestSignature', requested },
+    { metadata, now },
+  )
+  await attacker.log.append({ decisions: [decision] })
   await service.startWorker('signer')
   const line = await eventually(() => service.lines.find(({ signature_id }) => signature_id === 'sig_forged'))
   t.match(line.reason, /forbids it, by its rule no-messages/)

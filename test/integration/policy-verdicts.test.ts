@@ -65,7 +65,7 @@ t.test('accept, simulation and back-test say the same of random requests', async
       ({ judge, accept }) =>
         accept(metadata, async (append) => {
           await judge.transaction('TransferRequested', intent, { actor: ACTOR, accepting: metadata })
-          return append({ id: '', commit: { changes: [] }, made: null })
+          return append({ id: '', commit: { decisions: [] }, made: null })
         }),
       metadata,
       OWNER.environment,

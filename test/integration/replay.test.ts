@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { bucketOf } from '../../src/core/spend-limits.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
@@ -88,13 +88,13 @@ t.test('the replayed log equals the live read models after any sequence of comma
       const id = newTransactionId()
       nonce += 1
       const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
-      const opened = change(
+      const opened = decideOn(
         transactionAggregate,
         unknown,
         { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent({ reservations }) },
         { metadata: METADATA, now },
       )
-      await log.append({ changes: opened === null ? [] : [opened] })
+      await log.append({ decisions: opened === null ? [] : [opened] })
       for (const each of fc.sample(command(nonce), { numRuns: 12, seed: parameters.seed + nonce })) {
         try {
           await log.execute(transactionAggregate, id, each, { metadata: METADATA })
@@ -116,13 +116,13 @@ t.test('the comparison finds a row that was tampered with', async (t: Test) => {
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 30n })
   const id = newTransactionId()
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
-  const opened = change(
+  const opened = decideOn(
     transactionAggregate,
     unknown,
     { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() },
     { metadata: METADATA, now },
   )
-  await log.append({ changes: opened === null ? [] : [opened] })
+  await log.append({ decisions: opened === null ? [] : [opened] })
   await pool.query('UPDATE transactions SET amount = amount + 1')
   const { differences } = await compareLive(pool, ALL_AGGREGATES, { tables: LOGGED })
   t.same(

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { rebuild } from '../../src/event-log/rebuild.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { speedUpTransaction } from '../../src/transactions/change-transaction.ts'
@@ -66,7 +66,7 @@ t.test('each of 12 simultaneous speed-ups has its key, and none of them speeds u
   const id = newTransactionId()
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
   const metadata = { tenantId: 'acme', actor: 'test' }
-  await log.append({ changes: [opened(transactionAggregate, id, command, { metadata, now: NOW })] })
+  await log.append({ decisions: [decideNew(transactionAggregate, id, command, { metadata, now: NOW })] })
   const noNode = () => Promise.reject(new Error('no node answers'))
   const ctx = {
     ...{ log, accept, newId, pool },

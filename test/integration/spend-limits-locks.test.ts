@@ -52,7 +52,7 @@ t.test('twelve connections that spend, fail and revoke on four counters in any o
       return decided(log, id, spending(...counters.map((counter) => ({ counter, amount: 3n, kept: 1n, limit: LIMIT }))))
     }
     const step = async (id: string, command: TransactionCommand) =>
-      line.append({ changes: [await decided(log, id, command)] })
+      line.append({ decisions: [await decided(log, id, command)] })
     const revert = async (id: string) => {
       nonce += 1
       const [hash, block] = [`0x${nonce}`, { blockNumber: nonce, blockHash: `0xb${nonce}` }]
@@ -68,8 +68,8 @@ t.test('twelve connections that spend, fail and revoke on four counters in any o
       const id = newTransactionId()
       // Half of them give back and spend in one append.
       const ended = random.chance(0.5) ? held.shift() : undefined
-      const changes = [await request(id), ...(ended === undefined ? [] : [await decided(log, ended, FAIL)])]
-      const isAccepted = await line.append({ changes: shuffled(random, changes) }).then(
+      const decisions = [await request(id), ...(ended === undefined ? [] : [await decided(log, ended, FAIL)])]
+      const isAccepted = await line.append({ decisions: shuffled(random, decisions) }).then(
         () => true,
         (error) => {
           if (error instanceof LimitReached) return false
@@ -102,7 +102,7 @@ t.test('twelve connections that spend, fail and revoke on four counters in any o
       connections.flatMap(({ line }) =>
         Array.from({ length: 4 }, async () =>
           line.append({
-            changes: [
+            decisions: [
               await decided(log, newTransactionId(), spending({ counter, amount: 1n, limit: LIMIT }), METADATA),
             ],
           }),

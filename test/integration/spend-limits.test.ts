@@ -29,7 +29,7 @@ for (const run of [1, 2, 3]) {
         const size = 1 + ((seed + n) % 8)
         const tried = await Promise.allSettled(
           Array.from({ length: size }, async () =>
-            line.append({ changes: [await decided(log, newTransactionId(), spending({ amount: 1n }))] }),
+            line.append({ decisions: [await decided(log, newTransactionId(), spending({ amount: 1n }))] }),
           ),
         )
         for (const one of tried) {
@@ -75,7 +75,7 @@ t.test('of a batch that fits in part nothing is spent, and the next one that fit
   const { pool, log } = await withSpending(t)
   const batch = async (...amounts: bigint[]) =>
     log.append({
-      changes: await Promise.all(amounts.map((amount) => decided(log, newTransactionId(), spending({ amount })))),
+      decisions: await Promise.all(amounts.map((amount) => decided(log, newTransactionId(), spending({ amount })))),
     })
   await t.rejects(batch(300n, 150n, 51n), LimitReached)
   t.equal(await spentOf(pool), '0')
@@ -123,7 +123,7 @@ t.test('an append that is repeated because its answer was lost counts once', asy
   const id = newTransactionId()
   const idempotency = { key: 'invoice-1', fingerprint: 'f' }
   const commit = {
-    changes: [await decided(log, id, spending({ amount: 500n }), { ...METADATA, idempotency })],
+    decisions: [await decided(log, id, spending({ amount: 500n }), { ...METADATA, idempotency })],
     guards: { idempotency: { tenantId: 'acme', ...idempotency, resourceId: id } },
   }
   await log.append(commit)
@@ -131,7 +131,7 @@ t.test('an append that is repeated because its answer was lost counts once', asy
   t.equal(await spentOf(pool), '500')
   const other = {
     ...commit,
-    changes: [await decided(log, newTransactionId(), spending({ amount: 500n }), { ...METADATA, idempotency })],
+    decisions: [await decided(log, newTransactionId(), spending({ amount: 500n }), { ...METADATA, idempotency })],
   }
   const named = { idempotency: { ...commit.guards.idempotency, resourceId: newTransactionId() } }
   await t.rejects(
@@ -225,7 +225,7 @@ t.test('counters that are rebuilt from the log are those of the append', async (
 
 t.test('no process writes a counter otherwise than by events of transactions', async (t) => {
   const { pool, log, url } = await withSpending(t)
-  const own = sent({ changes: [await decided(log, newTransactionId(), spending({ amount: 5n }))] })
+  const own = sent({ decisions: [await decided(log, newTransactionId(), spending({ amount: 5n }))] })
   const row = { counter: COUNTER, bucket: at(0), spent: '0' }
   await open(log, { amount: 3n })
   for (const role of DATABASE_ROLES.filter((name) => name !== 'operator')) {
@@ -246,7 +246,7 @@ t.test('no process writes a counter otherwise than by events of transactions', a
   t.equal(await spentOf(pool), '3')
   const api = await loginAs(t, { pool, url }, 'api')
   for (const bad of [{ amount: -1n }, { amount: 1n, kept: 2n }, { amount: 10n ** 91n, limit: 10n ** 92n }])
-    await t.rejects(append(api, sent({ changes: [await decided(log, newTransactionId(), spending(bad))] })), {
+    await t.rejects(append(api, sent({ decisions: [await decided(log, newTransactionId(), spending(bad))] })), {
       code: '22023',
     })
   await t.resolves(append(api, own))
@@ -258,7 +258,7 @@ t.test('what a process that signs gives back is what its transaction reserved, o
   const [failed, kept] = [await open(log, { amount: 3n }), await open(log, { amount: 4n })]
   const signer = await loginAs(t, { pool, url }, 'signer')
   const failure = { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW } as const
-  const own = sent({ changes: [await decided(log, failed, failure)] })
+  const own = sent({ decisions: [await decided(log, failed, failure)] })
   const foreign = { ...own.rows.transactions?.[0], transaction_id: kept }
   const forged = { ...own, rows: { ...own.rows, transactions: [...(own.rows.transactions ?? []), foreign] } }
   await t.rejects(append(signer, forged), REFUSED, 'a row without its event')

@@ -1,6 +1,6 @@
 /** Transactions as of a past time. */
 import t, { type Test } from 'tap'
-import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { decideOn, type Loaded } from '../../src/event-log/aggregate.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'
 import { createTransactionReads, type TransactionFilter } from '../../src/transactions/read-transactions.ts'
@@ -19,7 +19,7 @@ async function withStory(t: Test) {
   const id = newTransactionId()
   let loaded: Loaded<TransactionState> = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const at = async (minute: number, command: TransactionCommand) => {
-    const made = change(transactionAggregate, loaded, command, {
+    const made = decideOn(transactionAggregate, loaded, command, {
       metadata: { tenantId: 'acme', actor: 'test' },
       now: MINUTE(minute),
     })
@@ -72,7 +72,7 @@ t.test('reads at the same time get each its transaction, exact in every digit, i
     const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
     const opening = { id: newTransactionId(), state, version: 0, hash: '' }
     const metadata = { tenantId: 'acme', actor: 'test' }
-    const opened = change(transactionAggregate, opening, command, { metadata, now: MINUTE(2) })
+    const opened = decideOn(transactionAggregate, opening, command, { metadata, now: MINUTE(2) })
     await log.commit([opened])
     ids.push(opening.id)
   }
@@ -105,7 +105,7 @@ t.test('a list returns what existed at that time, in its state of that time, pag
   const { id: first, log, ctx } = await withStory(t)
   let second = newTransactionId()
   while (second < first) second = newTransactionId() // Within one millisecond their order is undefined.
-  const opened = change(
+  const opened = decideOn(
     transactionAggregate,
     { id: second, state: transactionAggregate.initialState, version: 0, hash: '' },
     {

@@ -24,7 +24,7 @@ t.test('several calls of a wallet are opened in one commit, once for a key, in o
   const mints = await Promise.all(
     [1, 2].map((n) => calls.prepare(walletId, { dependsOn: deploy.transactionId, value: BigInt(n) })),
   )
-  const commit = { changes: [deploy, ...mints].map(({ change }) => change), guards: deploy.guards }
+  const commit = { decisions: [deploy, ...mints].map(({ decision }) => decision), guards: deploy.guards }
   const metadata = { ...ACME, idempotency: { key: 'k', fingerprint: 'f' } }
   const opened = await appendOnce(calls.log, commit, { resourceId: 'mint_1', metadata })
   t.strictSame(opened, { id: 'mint_1', replayed: false })
@@ -65,8 +65,8 @@ t.test('tokens that a call takes are held, and refused when the wallet has fewer
     [walletId, asset.assetId],
   )
   await calls.call(walletId, { outflows: [{ asset, amount: 700n }] })
-  const { change, guards, explain } = await calls.prepare(walletId, { outflows: [{ asset, amount: 301n }] })
-  const refused = await calls.log.append({ changes: [change], guards }).catch(explain)
+  const { decision, guards, explain } = await calls.prepare(walletId, { outflows: [{ asset, amount: 301n }] })
+  const refused = await calls.log.append({ decisions: [decision], guards }).catch(explain)
   t.ok(refused instanceof InsufficientFunds)
   t.match((refused as InsufficientFunds).items[0]?.details, { asset: 'TST', available: '3', needed: '3.01' })
   await calls.call(walletId, { outflows: [{ asset, amount: 300n }] })
@@ -80,7 +80,7 @@ t.test('a transfer without funds is refused with what the whole commit needs, an
   const prepared = await Promise.all([1, 2, 3].map(() => calls.prepare(walletId)))
   const [first] = prepared
   const refused = calls.log
-    .append({ changes: prepared.map(({ change }) => change), guards: first?.guards ?? {} })
+    .append({ decisions: prepared.map(({ decision }) => decision), guards: first?.guards ?? {} })
     .catch((error) => Promise.reject(first?.explain(error)))
   await t.rejects(refused, InsufficientFunds)
   const error = (await refused.catch((thrown) => thrown)) as InsufficientFunds
@@ -106,9 +106,9 @@ t.test('watch and archived wallets send nothing, and an expired transfer is not 
   matchExactly(t, watched, { items: [{ field: 'wallet_id', code: 'watch_only' }] })
   const { walletId } = await calls.wallet()
   await t.rejects(calls.prepare(walletId, { validUntil: NOW }), ValidationFailed)
-  const { change, guards, explain } = await calls.prepare(walletId)
+  const { decision, guards, explain } = await calls.prepare(walletId)
   await calls.pool.query(`UPDATE wallets SET status = 'archived' WHERE wallet_id = $1`, [walletId])
-  const refused = calls.log.append({ changes: [change], guards }).catch((error) => Promise.reject(explain(error)))
+  const refused = calls.log.append({ decisions: [decision], guards }).catch((error) => Promise.reject(explain(error)))
   await t.rejects(refused, { constructor: Conflict, code: 'wallet_archived' })
   const other = new Error('else')
   t.equal(explain(other), other)

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -35,14 +35,14 @@ async function transfer(log: EventLog, walletId: string, from: string): Promise<
   const id = newTransactionId()
   const unknown = { id, state: transactionAggregate.initialState, version: 0, hash: '' }
   const intent = transferIntent({ walletId, from })
-  const requested = change(
+  const requested = decideOn(
     transactionAggregate,
     unknown,
     { type: 'RequestTransaction', opening: 'TransferRequested', intent },
     { metadata: ACME, now: NOW },
   )
   if (requested === null) throw new Error('the request produced no event')
-  await log.append({ changes: [requested], guards: { wallet: { walletId, require: 'active' } } })
+  await log.append({ decisions: [requested], guards: { wallet: { walletId, require: 'active' } } })
   return id
 }
 

@@ -1,7 +1,7 @@
 /** Balances as production maintains them: from touched blocks, after forks, and the reads that no block triggers. */
 
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
-import { changesOfReadings } from '../../src/balances/changes-of-readings.ts'
+import { decisionsOfReadings } from '../../src/balances/decisions-of-readings.ts'
 import type { ObservationCause } from '../../src/balances/events.ts'
 import type { HolderReads } from '../../src/balances/holder-reads.ts'
 import { observeBalances, unwindBalances } from '../../src/balances/observe-block.ts'
@@ -68,7 +68,7 @@ export function observeBalancesOf(world: World, ports: PortsOf): BlockObserver {
   }
   return {
     observe: async (blocks) => ({
-      changes: await observeBalances(ctx, { chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
+      decisions: await observeBalances(ctx, { chain: CHAIN, blocks: blocks.map(seenBy(mutant)), now: ports.now() }),
     }),
     unwind: async (ancestorNumber) =>
       mutant.keepsBalances ? [] : unwindBalances(ctx, { chain: CHAIN, ancestorNumber, now: ports.now() }),
@@ -119,5 +119,5 @@ export async function lookAtAll(
     world.lanes.map((lane) => holdingOf(lane)),
     block,
   )
-  await log.commit(() => changesOfReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }))
+  await log.commit(() => decisionsOfReadings(readings, { load, cause, now: ports.now(), actor: 'balance-reconciler' }))
 }

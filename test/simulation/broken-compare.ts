@@ -2,7 +2,7 @@
  * The comparison of a lane with each defect that a mutant brings back: what an earlier version did before signatures had
  * tags, and what would make the tags useless. The production's comparison runs after it.
  */
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
@@ -68,7 +68,7 @@ export function brokenCompare(world: World, log: EventLog, node: Node, compare: 
           ? ({ type: 'RecordSignature', signed, recovered: true } as const)
           : ({ type: 'RecordReplacement', signed, purpose: 'bump', recovered: true } as const)
       const metadata = { tenantId: state.intent.tenantId, actor: 'mutant' }
-      changes.push(change(transactionAggregate, item, command, { metadata, now: log.now() }))
+      changes.push(decideOn(transactionAggregate, item, command, { metadata, now: log.now() }))
     }
     await log.commit(changes, { fence: lease })
     return compare(

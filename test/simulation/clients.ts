@@ -3,7 +3,7 @@
  * it is answered, and some of them when the service has forgotten it; the operator tells the truth.
  */
 import { NotFound } from '../../src/core/errors.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { IdempotentReplay } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -96,7 +96,7 @@ async function send(world: World, { truth, tags }: Service, log: EventLog, order
       : { guards: { idempotency: { tenantId: 'acme', key: order.key, fingerprint: order.key, resourceId: id } } }
   try {
     await log.append({
-      changes: [opened(transactionAggregate, id, opening, { metadata: METADATA, now: log.now() })],
+      decisions: [decideNew(transactionAggregate, id, opening, { metadata: METADATA, now: log.now() })],
       ...guards,
     })
     order.id = id

@@ -87,7 +87,7 @@ function createWorld(seed: number, mutant: Mutant, time: Time, problems: string[
       checkDeadlines(world, commit)
       checkHolders(world, commit)
       checkFunds(world)
-      for (const { canonical } of commit.changes.flatMap(({ events }) => events))
+      for (const { canonical } of commit.decisions.flatMap(({ events }) => events))
         if (canonical.includes('"type":"TransactionAwaitingFunds"'))
           broken('a node misses the funds of what was signed')
     },
@@ -132,7 +132,7 @@ function countRefused(time: Time, commit: Commit, append: (commit: Commit) => vo
   try {
     append(commit)
   } catch (error) {
-    const isSigned = commit.changes.some(({ after }) => (after.state as { attempts?: unknown[] }).attempts?.length)
+    const isSigned = commit.decisions.some(({ after }) => (after.state as { attempts?: unknown[] }).attempts?.length)
     if (error instanceof HoldRefused && isSigned) time.refused += 1
     throw error
   }

@@ -13,8 +13,8 @@ const QUEUES: Readonly<Record<string, LaneQueue>> = {
 }
 
 /** After every append. */
-export function checkHolders({ store, broken }: World, { changes, guards }: Commit): void {
-  for (const { events, after } of changes) {
+export function checkHolders({ store, broken }: World, { decisions, guards }: Commit): void {
+  for (const { events, after } of decisions) {
     const state = after.state as TransactionState
     for (const { streamId, canonical } of events) {
       const queue = QUEUES[JSON.parse(canonical).type]

@@ -25,7 +25,7 @@ export function checkWire({ store, chain, broken }: World, wire: Wire): void {
 /**
  * After every append: holds equal the maximum cost of unmined transactions; and accepted requests fit into the balance.
  */
-export function checkAccounts(world: World, { changes }: Commit): void {
+export function checkAccounts(world: World, { decisions }: Commit): void {
   const { store, broken } = world
   const costs = new Map<string, bigint>()
   for (const id of store.transactions.keys()) {
@@ -39,7 +39,7 @@ export function checkAccounts(world: World, { changes }: Commit): void {
     const [held, cost] = [store.held.get(account) ?? 0n, costs.get(account) ?? 0n]
     if (held !== cost) broken(`${held} is held back of ${account}, and what waits may cost ${cost}`)
   }
-  for (const { walletId, assetId, mustFit } of changes.flatMap(({ readModels }) => readModels.holds)) {
+  for (const { walletId, assetId, mustFit } of decisions.flatMap(({ readModels }) => readModels.holds)) {
     const account = `${walletId} ${assetId}`
     const [held, balance] = [store.held.get(account) ?? 0n, store.balances.get(account) ?? 0n]
     if (mustFit && held > balance) broken(`${account}: accepted though ${held} does not fit into ${balance}`)
@@ -47,8 +47,8 @@ export function checkAccounts(world: World, { changes }: Commit): void {
 }
 
 /** After every append: what was signed in it was still valid, by the time of the database, unless it was found on chain. */
-export function checkDeadlines({ store, databaseNow, broken }: World, { changes }: Commit): void {
-  for (const { streamId, canonical } of changes.flatMap(({ events }) => events)) {
+export function checkDeadlines({ store, databaseNow, broken }: World, { decisions }: Commit): void {
+  for (const { streamId, canonical } of decisions.flatMap(({ events }) => events)) {
     const { type, data } = JSON.parse(canonical)
     const until = store.transactions.get(streamId.slice('transaction-'.length))?.valid_until
     if (type !== 'TransactionSigned' || data.recovered === true || typeof until !== 'string') continue

@@ -68,11 +68,11 @@ export function createLogPort(ports: PortsOf): EventLog {
   }
 
   const append: EventLog['append'] = async (commit) => {
-    const types = commit.changes.map(({ events }) =>
+    const types = commit.decisions.map(({ events }) =>
       events.map(({ canonical }) => JSON.parse(canonical).type).join('+'),
     )
     await call(`append ${types.join(' ') || 'rows'}`, () => store.append(commit))
-    ports.tell(laneWork(commit.changes))
+    ports.tell(laneWork(commit.decisions))
   }
   const load: EventLog['load'] = (aggregate, id) => call(`load ${id}`, () => fold(aggregate, id))
   const readStream = <E extends Event>(aggregate: { category: string; schemas: EventSchemas<E['type']> }, id: string) =>

@@ -5,7 +5,7 @@
 import { encodeMint } from '../../src/chain/nft.ts'
 import { largest } from '../../src/core/money.ts'
 import type { Opening } from '../../src/declarations.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'
@@ -55,15 +55,15 @@ export function createSpender(isOpen: () => boolean): Run {
 async function request(world: World, log: EventLog): Promise<void> {
   const { store, accepted, newNumber } = world
   const ids: string[] = []
-  const changes = partsOf(world).map(({ opening, gasLimit, ...part }, index) => {
+  const decisions = partsOf(world).map(({ opening, gasLimit, ...part }, index) => {
     const id = `tx_${newNumber()}`
     const dependsOn = opening === 'ContractCallRequested' && index > 0 ? (ids[index - 1] ?? null) : null
     const intent = { ...intentOf(world), ...part, dependsOn, reserved: { gasLimit, maxFeePerGas: PRICE } }
     ids.push(id)
     const command = { type: 'RequestTransaction', opening, intent } as const
-    return opened(transactionAggregate, id, command, { metadata: METADATA, now: log.now() })
+    return decideNew(transactionAggregate, id, command, { metadata: METADATA, now: log.now() })
   })
-  await tolerantly(log.append({ changes }))
+  await tolerantly(log.append({ decisions }))
   for (const id of ids) if (store.transactions.has(id)) accepted.push(id)
 }
 

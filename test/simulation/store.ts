@@ -173,7 +173,7 @@ function createTables(laws: StoreLaws) {
   function apply(commit: Commit): void {
     const key = commit.guards?.idempotency
     if (key) keys.set(key.key, key)
-    for (const event of commit.changes.flatMap((change) => change.events)) {
+    for (const event of commit.decisions.flatMap((decision) => decision.events)) {
       const stored = toStored(event)
       events.push(stored)
       streams.set(event.streamId, [...(streams.get(event.streamId) ?? []), stored])
@@ -213,20 +213,22 @@ function createTables(laws: StoreLaws) {
   }
 }
 
-function rowsOf({ changes, rows = [] }: Commit): readonly ReadModelRow[] {
-  return [...changes.flatMap((change) => change.readModels.rows), ...rows]
+function rowsOf({ decisions, rows = [] }: Commit): readonly ReadModelRow[] {
+  return [...decisions.flatMap((decision) => decision.readModels.rows), ...rows]
 }
 
-function holdsIn({ changes, holds = [] }: Commit): readonly HoldChange[] {
-  return [...changes.flatMap((change) => change.readModels.holds), ...holds]
+function holdsIn({ decisions, holds = [] }: Commit): readonly HoldChange[] {
+  return [...decisions.flatMap((decision) => decision.readModels.holds), ...holds]
 }
 
-function holdsOfRequests({ changes }: Commit): readonly HoldChange[] {
-  return changes.filter(({ events }) => events[0]?.streamVersion === 1).flatMap((change) => change.readModels.holds)
+function holdsOfRequests({ decisions }: Commit): readonly HoldChange[] {
+  return decisions
+    .filter(({ events }) => events[0]?.streamVersion === 1)
+    .flatMap((decision) => decision.readModels.holds)
 }
 
 function checkStreams(streams: ReadonlyMap<string, readonly StoredEvent[]>, commit: Commit): 'new' | 'before' {
-  const all = commit.changes.flatMap((change) => change.events)
+  const all = commit.decisions.flatMap((decision) => decision.events)
   const standing = all.map((event) => streams.get(event.streamId)?.[event.streamVersion - 1])
   if (all.length > 0 && all.every((event, index) => standing[index]?.hash === event.hash)) return 'before'
   for (const [index, event] of all.entries()) {

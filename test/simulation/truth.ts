@@ -29,7 +29,7 @@ export type TransactionFact = {
 
 /** The events of transactions in a commit. */
 export function eventsOf(commit: Commit): TransactionFact[] {
-  return commit.changes.flatMap(({ events }) =>
+  return commit.decisions.flatMap(({ events }) =>
     events.flatMap(({ streamId, canonical }) => {
       if (!streamId.startsWith('transaction-')) return []
       const { type, data } = JSON.parse(canonical)

@@ -10,7 +10,7 @@ import { createTakeCheckpoint, type TakeCheckpoint } from '../../src/audit/check
 import { verifyCommand } from '../../src/audit/commands/verify-command.ts'
 import type { NoteSigner } from '../../src/audit/note/note-keys.ts'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { type CliRun, runCommandLine } from './cli.ts'
@@ -93,8 +93,8 @@ export async function appendTransfers(log: EventLog, count: number, tenantId = '
       opening: 'TransferRequested',
       intent: transferIntent({ tenantId, memo: `€ "memo" of ${id}\n` }),
     } as const
-    const opened = change(transactionAggregate, unknown, opening, context)
-    await log.append({ changes: opened === null ? [] : [opened] })
+    const opened = decideOn(transactionAggregate, unknown, opening, context)
+    await log.append({ decisions: opened === null ? [] : [opened] })
     for (const command of [
       { type: 'RequestCancellation', now: NOW },
       { type: 'FailUnsigned', code: 'expired', message: 'late', now: NOW },

@@ -53,8 +53,8 @@ export async function withCalls(
     )
   /** Opens a call in its own commit. Returns its id. */
   const call = async (walletId: string, request: Partial<CallRequest> = {}): Promise<string> => {
-    const { transactionId, change, guards } = await prepare(walletId, request)
-    await log.append({ changes: [change], guards })
+    const { transactionId, decision, guards } = await prepare(walletId, request)
+    await log.append({ decisions: [decision], guards })
     return transactionId
   }
   const wallet = async (balance = 10n ** 24n) => {

@@ -9,7 +9,14 @@ import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import type { Event, Metadata } from '../../src/core/messages.ts'
 import { STREAMS } from '../../src/declarations.ts'
-import { type Aggregate, type Change, change, type Loaded, unopened, upcast } from '../../src/event-log/aggregate.ts'
+import {
+  type Aggregate,
+  type Decision,
+  decideOn,
+  type Loaded,
+  unopened,
+  upcast,
+} from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { cidOf } from '../../src/nft/metadata/cid.ts'
 
@@ -57,16 +64,16 @@ export async function writeGoldenLog(
   const streams: Streams = new Map()
   const missing = new Set(EVENT_NAMES)
   for (const event of goldenEvents()) {
-    const changed = changeOf(event, streams)
-    await makeRoom(owner, changed)
+    const decision = decisionOf(event, streams)
+    await makeRoom(owner, decision)
     const name = `${categoryOf(event)}:${event.type}`
     missing.delete(name)
     const form = OTHER_FORMS[name]
     if (form !== undefined)
-      await before(name, appendStatement(changeOf({ ...event, data: { ...event.data, ...form } }, streams)))
-    streams.set(event.stream_id, changed.after)
-    await before(name, appendStatement(changed))
-    await owner.query(appendStatement(changed))
+      await before(name, appendStatement(decisionOf({ ...event, data: { ...event.data, ...form } }, streams)))
+    streams.set(event.stream_id, decision.after)
+    await before(name, appendStatement(decision))
+    await owner.query(appendStatement(decision))
   }
   if (missing.size > 0) throw new Error(`the golden log has no ${[...missing].join(', ')}: run npm run golden-log`)
   return streams
@@ -94,7 +101,7 @@ function withCid(_: string, value: unknown): unknown {
  *
  * @param schemaVersion of the appended event; by default that of this version of Bursar
  */
-export function changeOf(event: GoldenEvent, streams: Streams, schemaVersion?: number): Change {
+export function decisionOf(event: GoldenEvent, streams: Streams, schemaVersion?: number): Decision {
   const category = categoryOf(event)
   const aggregate = AGGREGATES.get(category)
   if (aggregate === undefined) throw new Error(`no aggregate has streams ${category}`)
@@ -104,13 +111,13 @@ export function changeOf(event: GoldenEvent, streams: Streams, schemaVersion?: n
   if (known === undefined) throw new Error(`streams ${category} have no ${event.type}`)
   const schemas = { ...aggregate.schemas, [event.type]: { ...known, version: schemaVersion ?? known.version } }
   const context = { metadata: event.metadata, now: event.recorded_at }
-  const changed = change({ ...aggregate, schemas, decide: () => [data] }, loaded, {}, context)
-  if (changed === null) throw new Error(`${event.type} is no change`)
-  return changed
+  const decision = decideOn({ ...aggregate, schemas, decide: () => [data] }, loaded, {}, context)
+  if (decision === null) throw new Error(`${event.type} is no change`)
+  return decision
 }
 
-/** A balance for what the change holds. */
-export async function makeRoom(owner: Pool, { readModels }: Change): Promise<void> {
+/** A balance for what the decision holds. */
+export async function makeRoom(owner: Pool, { readModels }: Decision): Promise<void> {
   for (const { walletId, assetId, mustFit } of readModels.holds) {
     if (!mustFit) continue
     await owner.query(
@@ -129,8 +136,8 @@ export type AppendArguments = {
 }
 
 /** The statement with which Bursar appends. @param tamper changes its arguments */
-export function appendStatement(change: Change, tamper?: (values: AppendArguments) => void): string {
-  const [guards, events, rows] = encodeBatch([{ changes: [change] }], true)
+export function appendStatement(decision: Decision, tamper?: (values: AppendArguments) => void): string {
+  const [guards, events, rows] = encodeBatch([{ decisions: [decision] }], true)
   if (tamper === undefined) return statementOf([guards, events, rows])
   const values = { guards: JSON.parse(guards), events: JSON.parse(events), rows: JSON.parse(rows) } as AppendArguments
   tamper(values)

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import type { Test } from 'tap'
 import type { Event, Metadata } from '../../src/core/messages.ts'
-import { type Aggregate, change } from '../../src/event-log/aggregate.ts'
+import { type Aggregate, decideOn } from '../../src/event-log/aggregate.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import type { WakeUps } from '../../src/event-log/wake-ups.ts'
 
@@ -23,10 +23,10 @@ export async function forge<State, Command, Evt extends Event>(
   { metadata, rows = true }: { readonly metadata: Metadata; readonly rows?: boolean },
 ): Promise<void> {
   const now = log.now()
-  const forged = change({ ...aggregate, decide: () => events }, await log.load(aggregate, id), undefined as Command, {
+  const forged = decideOn({ ...aggregate, decide: () => events }, await log.load(aggregate, id), undefined as Command, {
     metadata,
     now,
   })
   if (forged === null) throw new Error('no event was forged')
-  await log.append({ changes: [rows ? forged : { ...forged, readModels: { rows: [], holds: [] } }] })
+  await log.append({ decisions: [rows ? forged : { ...forged, readModels: { rows: [], holds: [] } }] })
 }

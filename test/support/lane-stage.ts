@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import type { Signer } from '../../src/keys/signer.ts'
@@ -106,8 +106,8 @@ export async function withLane(t: Test, { balance }: { readonly balance: bigint 
       const reserved = { gasLimit: 21_000n, maxFeePerGas: 40n * GWEI }
       const intent = transferIntent({ reserved, ...overrides })
       const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
-      const change = opened(transactionAggregate, id, command, { metadata: METADATA, now: api.log.now() })
-      await api.log.append({ changes: [change] })
+      const decision = decideNew(transactionAggregate, id, command, { metadata: METADATA, now: api.log.now() })
+      await api.log.append({ decisions: [decision] })
       isWoken = true
       return id
     },

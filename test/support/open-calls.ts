@@ -48,6 +48,6 @@ export async function openCalls(
     const metadata = { tenantId: owner.tenantId, actor: 'test' }
     prepared.push(await prepareCall(ports, { ...request, call: recordOf(data), subject: null }, metadata))
   }
-  await log.append({ changes: prepared.map(({ change }) => change), guards: prepared[0]?.guards ?? {} })
+  await log.append({ decisions: prepared.map(({ decision }) => decision), guards: prepared[0]?.guards ?? {} })
   return prepared.map(({ transactionId }) => transactionId)
 }

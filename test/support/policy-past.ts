@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { PAST } from '../../src/compose/capabilities.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import type { Policy } from '../../src/core/policy.ts'
-import { opened } from '../../src/event-log/aggregate.ts'
+import { decideNew } from '../../src/event-log/aggregate.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import type { CompiledPolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'
@@ -71,7 +71,7 @@ export function pastOf<Test extends Pick<TestLog, 'pool' | 'log'>>(test: Test) {
       const intent = { ...data, ...judgedBy(judgement, data) }
       const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent } as const
       await log.append({
-        changes: [opened(transactionAggregate, id, command, { metadata: METADATA, now: data.requestedAt })],
+        decisions: [decideNew(transactionAggregate, id, command, { metadata: METADATA, now: data.requestedAt })],
       })
       return id
     },

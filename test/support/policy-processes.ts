@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Metadata } from '../../src/core/messages.ts'
 import type { Policy } from '../../src/core/policy.ts'
-import { type Change, certainChange } from '../../src/event-log/aggregate.ts'
+import { type Decision, mustDecideOn } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { policyAggregate } from '../../src/policies/aggregate.ts'
 import { policyHash } from '../../src/policies/manage-policies.ts'
@@ -78,11 +78,11 @@ export async function publish(log: EventLog, sent: SentPolicy): Promise<number> 
   return state.status === 'unknown' ? 0 : (state.active?.version ?? 0)
 }
 
-/** The change that publishes it, which is not appended. */
-export async function policyChange(log: EventLog, sent: SentPolicy): Promise<Change> {
+/** The decision that publishes it, which is not appended. */
+export async function policyDecision(log: EventLog, sent: SentPolicy): Promise<Decision> {
   const command = await publication(log, sent)
   const loaded = await log.load(policyAggregate, STREAM)
-  return certainChange(policyAggregate, loaded, command, { metadata: METADATA, now: log.now() })
+  return mustDecideOn(policyAggregate, loaded, command, { metadata: METADATA, now: log.now() })
 }
 
 async function publication(log: EventLog, sent: SentPolicy) {
@@ -135,8 +135,8 @@ export async function startProcess(t: Test, url: string, n = 0): Promise<ApiProc
         const asking = { actor: metadata.actor, accepting: metadata }
         const judged = await parts.policies.judge.transaction('TransferRequested', wanted, asking)
         const opening = openTransaction(kernel.newId, 'TransferRequested', { ...wanted, ...judged }, metadata)
-        const { transactionId, change, guards, explain } = opening
-        return append({ id: transactionId, commit: { changes: [change], guards }, explain, made: null })
+        const { transactionId, decision, guards, explain } = opening
+        return append({ id: transactionId, commit: { decisions: [decision], guards }, explain, made: null })
       })
       return id
     },

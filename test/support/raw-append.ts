@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import type { Metadata } from '../../src/core/messages.ts'
-import { change } from '../../src/event-log/aggregate.ts'
+import { decideOn } from '../../src/event-log/aggregate.ts'
 import { type Commit, encodeBatch } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -36,7 +36,7 @@ export function append(pool: Pool, { guards, events, rows }: Sent): Promise<unkn
 }
 
 export async function decided(log: EventLog, id: string, command: TransactionCommand, metadata: Metadata = METADATA) {
-  const made = change(transactionAggregate, await log.load(transactionAggregate, id), command, { metadata, now: NOW })
+  const made = decideOn(transactionAggregate, await log.load(transactionAggregate, id), command, { metadata, now: NOW })
   if (made === null) throw new Error(`${command.type} produced no event`)
   return made
 }
@@ -46,7 +46,7 @@ export async function withTransfers(t: Test, count = 1): Promise<TestLog & { rea
   const test = await withLog(t)
   await seedWallet(test.pool, { walletId: 'wal_1', balance: 10n ** 18n })
   const ids = Array.from({ length: count }, newTransactionId)
-  for (const id of ids) await test.log.append({ changes: [await decided(test.log, id, REQUEST)] })
+  for (const id of ids) await test.log.append({ decisions: [await decided(test.log, id, REQUEST)] })
   return { ...test, ids }
 }
 

@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { balanceAggregate } from '../../src/balances/aggregate.ts'
 import { appendOnce } from '../../src/event-log/accept.ts'
-import { type Change, change } from '../../src/event-log/aggregate.ts'
+import { type Decision, decideOn } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
@@ -24,7 +24,7 @@ const WALLET_ID = 'wal_1'
 
 export async function withSomeLog(t: Test): Promise<SomeLog> {
   const { url, pool, log } = await withLog(t)
-  await log.append({ changes: [watchedWallet(), funds()] })
+  await log.append({ decisions: [watchedWallet(), funds()] })
   let nonce = 0
   const transfer = (count: number) =>
     Promise.all(
@@ -40,8 +40,8 @@ async function transferOnce(log: EventLog, nonce: number): Promise<string> {
   const id = newTransactionId()
   const metadata = { ...METADATA, idempotency: { key: `key-${id}`, fingerprint: `print-${nonce}` } }
   const command = { type: 'RequestTransaction', opening: 'TransferRequested', intent: transferIntent() } as const
-  const opened = change(transactionAggregate, unknown(transactionAggregate, id), command, { metadata, now: NOW })
-  await appendOnce(log, { changes: opened === null ? [] : [opened] }, { resourceId: id, metadata })
+  const opened = decideOn(transactionAggregate, unknown(transactionAggregate, id), command, { metadata, now: NOW })
+  await appendOnce(log, { decisions: opened === null ? [] : [opened] }, { resourceId: id, metadata })
   const hash = `0x${nonce}`
   const fees = { gasLimit: 21_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
   const signed = { nonce, hash, rawTransaction: '0x02', fees, signedAt: NOW }
@@ -53,26 +53,28 @@ async function transferOnce(log: EventLog, nonce: number): Promise<string> {
   return id
 }
 
-function watchedWallet(): Change {
+function watchedWallet(): Decision {
   const { network, environment, from: address } = transferIntent()
   const notifications = { largeTransfers: false, incomingTransactions: false, largeTransferThresholdUsd: '10000' }
   const watch = { network, environment, chainId: TEST_CHAIN, address, label: 'some', notifications, startedAt: NOW }
   const command = { type: 'StartWatch', watch } as const
-  return made(change(walletAggregate, unknown(walletAggregate, WALLET_ID), command, { metadata: METADATA, now: NOW }))
+  return made(decideOn(walletAggregate, unknown(walletAggregate, WALLET_ID), command, { metadata: METADATA, now: NOW }))
 }
 
-function funds(): Change {
+function funds(): Decision {
   const balance = (10n ** 30n).toString()
   const observations = [{ asset: NATIVE, balance, blockNumber: 1, blockHash: '0xb1' }]
   const command = { type: 'RecordObservations', observations, cause: 'block', now: NOW } as const
-  return made(change(balanceAggregate, unknown(balanceAggregate, WALLET_ID), command, { metadata: METADATA, now: NOW }))
+  return made(
+    decideOn(balanceAggregate, unknown(balanceAggregate, WALLET_ID), command, { metadata: METADATA, now: NOW }),
+  )
 }
 
 function unknown<State>({ initialState }: { readonly initialState: State }, id: string) {
   return { id, state: initialState, version: 0, hash: '' }
 }
 
-function made(decided: Change | null): Change {
+function made(decided: Decision | null): Decision {
   if (decided === null) throw new Error('a first command always decides something')
   return decided
 }

@@ -50,7 +50,7 @@ export async function seeBlock(pool: pg.Pool, time: string, chainId = TEST_CHAIN
 
 export const open = async (log: EventLog, ...spends: readonly Spend[]) => {
   const id = newTransactionId()
-  await log.append({ changes: [await decided(log, id, spending(...spends))] })
+  await log.append({ decisions: [await decided(log, id, spending(...spends))] })
   return id
 }
 

@@ -8,7 +8,7 @@ import type { AssetEvent } from '../../src/assets/events.ts'
 import { resolveAsset } from '../../src/assets/resolve-asset.ts'
 import { tokenAsset } from '../../src/core/assets.ts'
 import type { BursarError, ErrorItem } from '../../src/core/errors.ts'
-import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, upcast } from '../../src/event-log/aggregate.ts'
 import { givenOf } from '../support/given.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
@@ -125,14 +125,14 @@ t.test('an asset is registered once, and its row has what the contract returned'
   const event = golden('AssetRegistered')
   const unknown = { id: 'x', state: assetAggregate.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
-  const made = change(assetAggregate, unknown, { type: 'RegisterAsset', asset: event.data }, context)
+  const made = decideOn(assetAggregate, unknown, { type: 'RegisterAsset', asset: event.data }, context)
   matchExactly(t, made?.readModels.rows, [
     {
       table: 'assets',
       row: { tenant_id: 'acme', symbol: 'USDC', decimals: 6, contract_address: FAKE, chain_id: 1000001, version: 1 },
     },
   ])
-  t.equal(made && change(assetAggregate, made.after, { type: 'RegisterAsset', asset: event.data }, context), null)
+  t.equal(made && decideOn(assetAggregate, made.after, { type: 'RegisterAsset', asset: event.data }, context), null)
 })
 
 t.test('an asset is removed once, and may be registered again', async (t) => {

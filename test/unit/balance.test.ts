@@ -9,7 +9,7 @@ import type { BalanceChanged, BalanceEvent, BalanceReorged, Observation } from '
 import { balanceWork } from '../../src/balances/jobs.ts'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { usdValue } from '../../src/core/usd-value.ts'
-import { change, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
 import { givenOf } from '../support/given.ts'
 
 const NOW = '2026-11-21T12:00:00.000Z'
@@ -118,7 +118,7 @@ function run(commands: readonly BalanceCommand[]) {
   const rows = new Map<unknown, unknown>()
   const events: BalanceEvent[] = []
   for (const command of commands) {
-    const decided = change(balanceAggregate, loaded, command, {
+    const decided = decideOn(balanceAggregate, loaded, command, {
       metadata: { tenantId: 'acme', actor: 'worker:test' },
       now: NOW,
     })

@@ -6,7 +6,7 @@ import t from 'tap'
 import type { Block } from '../../src/chain/blocks.ts'
 import { TRANSFER_TOPIC } from '../../src/chain/erc20.ts'
 import { TRANSFER_BATCH_TOPIC, TRANSFER_SINGLE_TOPIC } from '../../src/chain/nft-logs.ts'
-import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, upcast } from '../../src/event-log/aggregate.ts'
 import { ownershipAggregate } from '../../src/nft/ownership/aggregate.ts'
 import type { MovesOfBlock, OwnershipEvent, TokenMove } from '../../src/nft/ownership/events.ts'
 import { contractsMoving, movesIn } from '../../src/nft/ownership/moves.ts'
@@ -86,12 +86,12 @@ t.test('rows are written only for the holders that a change affects', async (t) 
   const state = fold(moved(block(1, move('1', null, ALICE), move('2', null, ALICE))))
   const loaded = { id: 'col_1', state, version: 1, hash: 'aa' }
   const command = { type: 'RecordMoves', blocks: [block(2, move('1', ALICE, BOB))], now: NOW } as const
-  const changed = change(ownershipAggregate, loaded, command, {
+  const decision = decideOn(ownershipAggregate, loaded, command, {
     metadata: { tenantId: 'acme', actor: 'test' },
     now: NOW,
   })
   const common = { chain_id: 1000001, contract: CONTRACT, token_id: '1', block_number: 2, collection_id: 'col_1' }
-  t.strictSame(changed?.readModels.rows, [
+  t.strictSame(decision?.readModels.rows, [
     { table: 'nft_owners', row: { ...common, owner: ALICE, amount: '0' } },
     { table: 'nft_owners', row: { ...common, owner: BOB, amount: '1' } },
   ])

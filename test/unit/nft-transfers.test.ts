@@ -5,7 +5,7 @@ import t from 'tap'
 import { encodeErc721Transfer, encodeSafeBatchTransfer, encodeSafeTransfer } from '../../src/chain/nft.ts'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
 import { BursarError } from '../../src/core/errors.ts'
-import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, upcast } from '../../src/event-log/aggregate.ts'
 import { nftTransferAggregate } from '../../src/nft/transfers/aggregate.ts'
 import type { NftTransferEvent, NftTransferRecorded } from '../../src/nft/transfers/events.ts'
 import type { HeldToken } from '../../src/nft/transfers/find-holdings.ts'
@@ -169,13 +169,13 @@ t.test('recorded events of every version are read, and their rows carry the plac
   const unknown = { id: 'nftx_1', state: nftTransferAggregate.initialState, version: 0, hash: '' }
   const command = { type: 'RecordTransfer', transfer: event.data } as const
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: event.data.requestedAt }
-  const recorded = change(nftTransferAggregate, unknown, command, context)
+  const recorded = decideOn(nftTransferAggregate, unknown, command, context)
   matchExactly(t, recorded?.readModels.rows, [
     { table: 'nft_transfers', row: { transfer_id: 'nftx_1', transfer_type: 'BATCH' } },
     { table: 'nft_transfer_items', row: { transfer_id: 'nftx_1', item: 0, token_id: '1', amount: '5', sequence: 1 } },
   ])
   if (recorded === null) throw new Error('the transfer produced no event')
-  t.throws(() => change(nftTransferAggregate, recorded.after, command, context), { code: 'transfer_exists' })
+  t.throws(() => decideOn(nftTransferAggregate, recorded.after, command, context), { code: 'transfer_exists' })
 })
 
 t.test('a receiver that reverts with the error of the collection says nothing about the sender', async (t) => {

@@ -29,8 +29,8 @@ t.test(
       now: () => NOW,
       heads: async (ids: readonly string[]) =>
         ids.map((id) => ({ id, version: recorded.includes(id) ? 1 : 0, hash: '' })),
-      commit: createCommit(async ({ changes }: Commit) => {
-        const [event] = changes[0]?.events ?? []
+      commit: createCommit(async ({ decisions }: Commit) => {
+        const [event] = decisions[0]?.events ?? []
         if (event === undefined || event.streamId.includes('acme')) throw new Error('this log cannot be read')
         recorded.push(event.streamId)
       }),

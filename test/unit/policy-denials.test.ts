@@ -16,8 +16,8 @@ const DENIAL: Denial = {
 function logOf(taken: readonly string[] = []) {
   const streams = new Map<string, Record<string, unknown>>(taken.map((name) => [name, {}]))
   const clock = { now: '2026-12-02T10:05:30.000Z' }
-  async function append({ changes }: Commit): Promise<void> {
-    const [event] = changes[0]?.events ?? []
+  async function append({ decisions }: Commit): Promise<void> {
+    const [event] = decisions[0]?.events ?? []
     if (event === undefined || streams.has(event.streamId)) throw new StreamConflict(event?.streamId ?? '')
     streams.set(event.streamId, JSON.parse(event.canonical).data)
   }

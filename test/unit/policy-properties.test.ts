@@ -4,7 +4,7 @@ import t from 'tap'
 import { createBacktest, type Kept } from '../../src/policies/backtest.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import type { RuleReservation } from '../../src/policies/count-limit.ts'
-import { type Decision, decide } from '../../src/policies/decide.ts'
+import { decide, type PolicyDecision } from '../../src/policies/decide.ts'
 import { explainRules } from '../../src/policies/explain.ts'
 import type { Judged } from '../../src/policies/intent.ts'
 import { lintPolicy } from '../../src/policies/lint.ts'
@@ -18,7 +18,7 @@ const compiled = (rules: readonly SentRule[], by: 'allow' | 'deny') =>
   compilePolicy(readSent({ default: by, lists: LISTS, rules }), 1)
 
 /** Without the indexes of intents. */
-function plain({ matched, ...decision }: Decision) {
+function plain({ matched, ...decision }: PolicyDecision) {
   return { ...decision, matched: matched.map(({ rule, effect, intents }) => [rule, effect, intents.length]) }
 }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { SigningKey, Wallet } from 'ethers'
 import fc from 'fast-check'
 import t from 'tap'
-import { change, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, upcast } from '../../src/event-log/aggregate.ts'
 import { eip191Digest } from '../../src/keys/eip191.ts'
 import { recoverSigner } from '../../src/keys/recover-signer.ts'
 import type { MessageRequest, TypedDataRequest } from '../../src/keys/signer.ts'
@@ -178,7 +178,7 @@ function logOf(...events: readonly SignatureEvent[]) {
       command: SignatureCommand,
       { metadata }: never,
     ) => {
-      const made = change(aggregate, { id, state, version: 1, hash: '' }, command, { metadata, now: NOW })
+      const made = decideOn(aggregate, { id, state, version: 1, hash: '' }, command, { metadata, now: NOW })
       state = made?.after.state ?? state
       return state
     },

@@ -4,7 +4,7 @@ import t from 'tap'
 import { MAX_EXECUTION_GAS } from '../../src/chain/forks.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { TRANSACTION_TYPES } from '../../src/declarations.ts'
-import { type Change, type HoldChange, upcast } from '../../src/event-log/aggregate.ts'
+import { type Decision, type HoldChange, upcast } from '../../src/event-log/aggregate.ts'
 import { encodeBatch } from '../../src/event-log/commit.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { OpeningEvent, TransactionEvent } from '../../src/transactions/all-events.ts'
@@ -167,9 +167,9 @@ t.test('what several changes of a commit reserve of one account is checked as on
     mustFit,
   })
   const changing = (...holds: readonly HoldChange[]) =>
-    ({ events: [], readModels: { rows: [], holds } }) as unknown as Change
+    ({ events: [], readModels: { rows: [], holds } }) as unknown as Decision
   const commit = {
-    changes: [
+    decisions: [
       changing(hold('a', 1n, true), hold('b', 2n, true)),
       changing(hold('a', 10n, true)),
       changing(hold('a', -3n, false)),

@@ -79,14 +79,14 @@ t.test(
     t.strictSame([gaps, filled], [2, [5]])
     const [commit] = appended
     t.match(commit?.guards?.fence, { name: 'sign', fence: 7n })
-    t.match(commit?.changes[0]?.readModels.rows[0]?.row, {
+    t.match(commit?.decisions[0]?.readModels.rows[0]?.row, {
       type: 'NONCE_FILL',
       wallet_id: requested.data.walletId,
       from_address: LANE.address,
       to_address: LANE.address,
       amount: '0',
     })
-    matchExactly(t, commit?.changes[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
+    matchExactly(t, commit?.decisions[0]?.readModels.holds, [{ delta: 21_000n * 30n, mustFit: true }])
   },
 )
 
@@ -96,7 +96,7 @@ const LEAST = 21_000n * 15n
 t.test('a filler costs no more than the wallet can spare, as long as it can be mined', async (t) => {
   const { filled, appended } = await fill({ gaps: [3], waiting: [], spare: LEAST + 21_000n })
   t.strictSame(filled, [3])
-  const { readModels } = appended[0]?.changes[0] ?? {}
+  const { readModels } = appended[0]?.decisions[0] ?? {}
   matchExactly(t, readModels?.holds, [{ delta: LEAST + 21_000n, mustFit: true }])
 })
 
@@ -112,13 +112,13 @@ t.test('a gap stays while a request takes what its filler was to cost', async (t
 t.test('of several gaps the lowest are filled, as far as the wallet can pay for all of them together', async (t) => {
   const { filled, appended } = await fill({ gaps: [3, 5, 6], waiting: [], spare: 2n * LEAST + 3n })
   t.strictSame(filled, [3, 5])
-  for (const change of appended[0]?.changes ?? []) matchExactly(t, change.readModels.holds, [{ delta: LEAST }])
+  for (const decision of appended[0]?.decisions ?? []) matchExactly(t, decision.readModels.holds, [{ delta: LEAST }])
 })
 
 t.test('a filler reserves, and costs, what a transfer of nothing needs by the rules of the chain', async (t) => {
   const emptyGas = 26_250n
   const { appended } = await fill({ gaps: [3], waiting: [], emptyGas })
-  matchExactly(t, appended[0]?.changes[0]?.readModels.holds, [{ delta: emptyGas * 30n, mustFit: true }])
+  matchExactly(t, appended[0]?.decisions[0]?.readModels.holds, [{ delta: emptyGas * 30n, mustFit: true }])
   const least = emptyGas * 15n
   t.strictSame((await fill({ gaps: [3], waiting: [], emptyGas, spare: least - 1n })).appended, [])
   t.equal((await fill({ gaps: [3], waiting: [], emptyGas, spare: least })).appended.length, 1)

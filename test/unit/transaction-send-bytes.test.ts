@@ -3,7 +3,7 @@ import t from 'tap'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
 import type { RelayedBytes } from '../../src/chain/relays.ts'
 import type { Submission } from '../../src/chain/rpc-errors.ts'
-import type { Change } from '../../src/event-log/aggregate.ts'
+import type { Decision } from '../../src/event-log/aggregate.ts'
 import { StreamConflict } from '../../src/event-log/commit.ts'
 import { createCommit } from '../../src/event-log/commit-decisions.ts'
 import { type Receivers, sendBytes } from '../../src/transactions/send-bytes.ts'
@@ -126,7 +126,7 @@ async function submitted(
   { lacksGas = false, ...chain }: Receivers & { readonly lacksGas?: boolean },
   later?: TransactionState,
 ) {
-  const appended: Change[] = []
+  const appended: Decision[] = []
   const loads = [state, later ?? state]
   let overtaken = later !== undefined
   const ctx = {
@@ -136,12 +136,12 @@ async function submitted(
       loadMany: async (_aggregate: unknown, ids: readonly string[]) =>
         ids.map((id) => ({ id, state: loads.shift() ?? state, version: 2, hash: '' })),
       commit: createCommit(
-        async ({ changes }: { readonly changes: readonly Change[] }) => {
+        async ({ decisions }: { readonly decisions: readonly Decision[] }) => {
           if (overtaken) {
             overtaken = false
             throw new StreamConflict('transaction-tx_1')
           }
-          appended.push(...changes)
+          appended.push(...decisions)
         },
         async () => undefined,
       ),

@@ -4,7 +4,7 @@ import t from 'tap'
 import { nativeAsset, tokenAsset } from '../../src/core/assets.ts'
 import { BursarError } from '../../src/core/errors.ts'
 import { recorded } from '../../src/core/recorded.ts'
-import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { decideOn, type Loaded } from '../../src/event-log/aggregate.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import {
@@ -254,7 +254,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
   fc.assert(
     fc.property(fc.array(commands, { maxLength: 30 }), (sequence) => {
       const unknown = { id: 'tx_1', state: transactionAggregate.initialState, version: 0, hash: '' }
-      const opened = change(
+      const opened = decideOn(
         transactionAggregate,
         unknown,
         { type: 'RequestTransaction', opening: 'TransferRequested', intent },
@@ -265,7 +265,7 @@ t.test('no sequence of commands makes an unknown error, loses an attempt, or hol
       let held = new Map(holdsOf(loaded.state))
       for (const command of sequence) {
         try {
-          const made = change(transactionAggregate, loaded, command, context)
+          const made = decideOn(transactionAggregate, loaded, command, context)
           if (made === null) continue
           for (const { assetId, delta } of made.readModels.holds) held.set(assetId, (held.get(assetId) ?? 0n) + delta)
           loaded = made.after

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import { change, type Loaded, unopened, upcast } from '../../src/event-log/aggregate.ts'
+import { decideOn, type Loaded, unopened, upcast } from '../../src/event-log/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
@@ -55,7 +55,7 @@ t.test(
             : each === 'Allot'
               ? { type: 'Allot', walletId: 'wal_1', address: OWN, now: NOW }
               : { type: 'Skip', address: OWN, now: NOW }
-        loaded = change(keyIndexesAggregate, loaded, command, context)?.after ?? loaded
+        loaded = decideOn(keyIndexesAggregate, loaded, command, context)?.after ?? loaded
         if (needsRange(loaded.state, restores)) return false
       }
       const isNext = (index: number, place: number) =>

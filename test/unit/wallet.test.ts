@@ -1,7 +1,7 @@
 /** The commands of a wallet and their refusals, and the resulting row and jobs. */
 import t from 'tap'
 import { balanceWork } from '../../src/balances/jobs.ts'
-import { change, type Loaded } from '../../src/event-log/aggregate.ts'
+import { decideOn, type Loaded } from '../../src/event-log/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { type WalletCommand, walletDecider } from '../../src/wallets/decider.ts'
 import type { WalletEvent, WalletRequested, WatchStarted } from '../../src/wallets/events.ts'
@@ -212,8 +212,8 @@ t.test('restoring undoes only archiving', async (t) => {
 t.test('the row of a wallet is its newest state, and an unknown wallet has none', async (t) => {
   const unknown: Loaded<WalletState> = { id: 'wal_1', state: walletDecider.initialState, version: 0, hash: '' }
   const context = { metadata: { tenantId: 'acme', actor: 'test' }, now: NOW }
-  const opened = change(walletAggregate, unknown, { type: 'RequestWallet', request }, context)
-  const made = opened && change(walletAggregate, opened.after, recordKey, context)
+  const opened = decideOn(walletAggregate, unknown, { type: 'RequestWallet', request }, context)
+  const made = opened && decideOn(walletAggregate, opened.after, recordKey, context)
   t.strictSame(made?.readModels, {
     rows: [
       {

@@ -43,7 +43,7 @@ export async function requestAnchor(
     subject: { type: 'checkpoint', id: String(size) },
   } as const
   return ctx.accept(metadata, async (append) => {
-    const { transactionId: id, change, guards, explain } = await prepareCall(ctx, call, metadata)
-    return append({ id, commit: { changes: [change], guards }, explain, made: null })
+    const { transactionId: id, decision, guards, explain } = await prepareCall(ctx, call, metadata)
+    return append({ id, commit: { decisions: [decision], guards }, explain, made: null })
   })
 }

@@ -64,7 +64,7 @@ export type PreparedDeployment = {
 }
 
 /**
- * The changes to append in one commit.
+ * The decisions to append in one commit.
  *
  * @throws ChainRefused `deployment_proxy_missing` when nothing can be deployed on the chain; errors of `prepareCall`
  */

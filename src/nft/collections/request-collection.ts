@@ -9,7 +9,7 @@ import type { Metadata } from '../../core/messages.ts'
 import type { Environment, Network } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { opened } from '../../event-log/aggregate.ts'
+import { decideNew } from '../../event-log/aggregate.ts'
 import { findPayer } from '../../transactions/prepare-transaction.ts'
 import type { Sender } from '../../transactions/send-context.ts'
 import { type Content, contentOf, metadataUri } from '../metadata/content.ts'
@@ -136,8 +136,8 @@ async function recordCollection(
     requestedAt,
   }
   const command = { type: 'RequestCollection', collection } as const
-  const requested = opened(collectionAggregate, collectionId, command, { metadata, now: requestedAt })
-  const commit = { changes: [...prepared.map(({ change }) => change), requested], guards: deployment.guards }
+  const requested = decideNew(collectionAggregate, collectionId, command, { metadata, now: requestedAt })
+  const commit = { decisions: [...prepared.map(({ decision }) => decision), requested], guards: deployment.guards }
   return append({ id: collectionId, commit, explain: deployment.explain, made: null })
 }
 

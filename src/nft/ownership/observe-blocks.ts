@@ -1,5 +1,5 @@
 /**
- * Derives ownership changes from processed blocks; the follower commits them together with its cursor. A collection's
+ * Decides what to record of ownership from processed blocks; the follower commits them together with its cursor. A collection's
  * address is known before its contract exists, so every move is seen from its first mint on, whoever sent it. One query
  * finds collections among the contracts of a step; no node is called.
  *
@@ -8,7 +8,7 @@
 import type { Pool } from 'pg'
 import type { Block } from '../../chain/blocks.ts'
 import type { Context } from '../../context.ts'
-import { type Change, change } from '../../event-log/aggregate.ts'
+import { type Decision, decideOn } from '../../event-log/aggregate.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { ownershipAggregate } from './aggregate.ts'
 import type { OwnershipCommand } from './decider.ts'
@@ -19,12 +19,12 @@ import { standingMoves } from './standing-moves.ts'
 
 type Touched = TouchedCollection & { readonly tenantId: string }
 
-/** Changes for the collections whose tokens these blocks moved. @param blocks consecutive, oldest first */
+/** Decisions for the collections whose tokens these blocks moved. @param blocks consecutive, oldest first */
 export async function observeOwnership(
   ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   blocks: readonly Block[],
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const contracts = contractsMoving(blocks)
   if (contracts.length === 0) return []
   const collections = await findCollections(ctx.pool, chainId, contracts)
@@ -39,37 +39,37 @@ export async function observeOwnership(
     return ofContract === undefined ? [] : [{ collectionId, tenantId, blocks: ofContract }]
   })
   const now = ctx.log.now()
-  return changesOf(ctx, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
+  return decisionsOf(ctx, chainId, touched, (ofCollection) => ({ type: 'RecordMoves', blocks: ofCollection, now }))
 }
 
-/** Changes for the collections with moves above the newest block still on the chain. */
+/** Decisions for the collections with moves above the newest block still on the chain. */
 export async function unwindOwnership(
   ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   ancestorNumber: number,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const touched: Touched[] = []
   for (const { collectionId, tenantId } of await findMovedAbove(ctx.pool, chainId, ancestorNumber)) {
     const blocks = await standingMoves(ctx.pool, collectionId, ancestorNumber)
     if (blocks.length > 0) touched.push({ collectionId, tenantId, blocks })
   }
   const now = ctx.log.now()
-  return changesOf(ctx, chainId, touched, (blocks) => ({ type: 'RecordReorg', blocks, ancestorNumber, now }))
+  return decisionsOf(ctx, chainId, touched, (blocks) => ({ type: 'RecordReorg', blocks, ancestorNumber, now }))
 }
 
-async function changesOf(
+async function decisionsOf(
   ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   touched: readonly Touched[],
   command: (blocks: readonly MovesOfBlock[]) => OwnershipCommand,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   if (touched.length === 0) return []
   const loaded = await loadOwners(ctx, chainId, touched)
   return touched.flatMap(({ tenantId, blocks }, index) => {
     const owners = loaded[index]
     if (owners === undefined) throw new Error('a collection was not loaded')
     const metadata = { tenantId, actor: 'worker:chain-follower' }
-    return change(ownershipAggregate, owners, command(blocks), { metadata, now: ctx.log.now() }) ?? []
+    return decideOn(ownershipAggregate, owners, command(blocks), { metadata, now: ctx.log.now() }) ?? []
   })
 }
 

@@ -10,7 +10,7 @@ import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Owner } from '../../core/tenants.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { certainChange, type Loaded } from '../../event-log/aggregate.ts'
+import { type Loaded, mustDecideOn } from '../../event-log/aggregate.ts'
 import { type CallRequest, prepareCall } from '../../transactions/prepare-call.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
 import { digestOf } from '../metadata/cid.ts'
@@ -93,8 +93,8 @@ async function tryPerform(
   const prepared = await prepareCall(ctx, request, metadata)
   const { transactionId: id, guards, explain } = prepared
   const now = log.now()
-  const recorded = certainChange(mintAggregate, loaded, command(id, now), { metadata, now })
-  return append({ id, commit: { changes: [prepared.change, recorded], guards }, explain, made: null })
+  const recorded = mustDecideOn(mintAggregate, loaded, command(id, now), { metadata, now })
+  return append({ id, commit: { decisions: [prepared.decision, recorded], guards }, explain, made: null })
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { Pool } from 'pg'
 import type { Context } from '../../context.ts'
-import type { Change } from '../../event-log/aggregate.ts'
+import type { Decision } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -22,7 +22,7 @@ const AT_ONCE = 500
 export function createEarlierUses(
   ctx: Pick<Context, 'pool'> & { readonly log: Pick<EventLog, 'loadMany' | 'now'> },
   chainId: number,
-): () => Promise<Change[]> {
+): () => Promise<Decision[]> {
   let isDone = false
   /** Mints whose log is held: tried again when the follower starts again. */
   const left = new Set<string>()
@@ -32,13 +32,13 @@ export function createEarlierUses(
     const uses = new Map(found.slice(0, AT_ONCE))
     isDone = uses.size === 0
     const { now } = ctx.log
-    const changes = await decideEach(ctx, [...uses.keys()], (id) => {
+    const decisions = await decideEach(ctx, [...uses.keys()], (id) => {
       const use = uses.get(id)
       return use === undefined ? null : { type: 'RecordUse', use, now: now() }
     })
-    const decided = new Set(changes.flatMap(({ events }) => events.map(({ streamId }) => streamId)))
+    const decided = new Set(decisions.flatMap(({ events }) => events.map(({ streamId }) => streamId)))
     for (const id of uses.keys()) if (!decided.has(`${mintAggregate.category}-${id}`)) left.add(id)
-    return changes
+    return decisions
   }
 }
 

@@ -4,7 +4,7 @@ import type { Metadata } from '../../core/messages.ts'
 import { policyLimitOf, type Reserving } from '../../core/policy-limit.ts'
 import { recorded } from '../../core/recorded.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { opened } from '../../event-log/aggregate.ts'
+import { decideNew } from '../../event-log/aggregate.ts'
 import { LimitReached, WalletGuardRefused } from '../../event-log/commit.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
 import type { NftContext } from '../nft-context.ts'
@@ -59,11 +59,11 @@ export async function recordLazyMint(
     requestedAt,
   }
   const command = { type: 'RecordMint', mint, voucher } as const
-  const changes = [opened(mintAggregate, mintId, command, { metadata, now: requestedAt })]
+  const decisions = [decideNew(mintAggregate, mintId, command, { metadata, now: requestedAt })]
   const guards = { wallet: { walletId: collection.wallet_id, require: 'active' } } as const
   return append({
     id: mintId,
-    commit: { changes, guards },
+    commit: { decisions, guards },
     explain: (refusal) => explainRefusal(refusal, { environment, walletId: collection.wallet_id, ...judged }),
     made: { transactionIds: [], collection, view: null },
   })

@@ -6,7 +6,7 @@ import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { opened } from '../../event-log/aggregate.ts'
+import { decideNew } from '../../event-log/aggregate.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import { type PreparedTransaction, requireFuture } from '../../transactions/prepare-transaction.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
@@ -102,8 +102,8 @@ async function take(
     tokens,
     requestedAt: log.now(),
   }
-  const recorded = opened(mintAggregate, mintId, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
-  const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
+  const recorded = decideNew(mintAggregate, mintId, { type: 'RecordMint', mint }, { metadata, now: mint.requestedAt })
+  const commit = { decisions: [...prepared.map(({ decision }) => decision), recorded], guards: first.guards }
   const transactionIds = prepared.map(({ transactionId }) => transactionId)
   const made = { transactionIds, collection, view: recordedMint(collection, mintId, mint) }
   return () => append({ id: mintId, commit, explain: first.explain, made })

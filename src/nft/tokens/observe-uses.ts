@@ -8,7 +8,7 @@ import type { Block, ChainLogEntry } from '../../chain/blocks.ts'
 import { wordAt } from '../../chain/hex.ts'
 import { parseNftTransferLog, VOUCHER_REVOKED_TOPIC } from '../../chain/nft-logs.ts'
 import type { Context } from '../../context.ts'
-import { type Change, change, notHeld } from '../../event-log/aggregate.ts'
+import { type Decision, decideOn, notHeld } from '../../event-log/aggregate.ts'
 import type { EventLog } from '../../event-log/log.ts'
 import type { Row } from '../../event-log/table-rows.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
@@ -35,7 +35,7 @@ export async function observeUses(
   ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   blocks: readonly Block[],
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const contracts = await findCollections(ctx.pool, chainId, contractsUsing(blocks))
   const uses = contracts.size === 0 ? [] : usesIn(blocks, contracts)
   if (uses.length === 0) return []
@@ -52,7 +52,7 @@ export async function unwindUses(
   ctx: Pick<Context, 'pool' | 'log'>,
   chainId: number,
   ancestorNumber: number,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   const { rows } = await ctx.pool.query<Pick<Row<'nft_vouchers'>, 'mint_id'>>({
     name: 'vouchers_used_above',
     text: 'SELECT mint_id FROM nft_vouchers WHERE chain_id = $1 AND used_block > $2 ORDER BY mint_id',
@@ -158,18 +158,18 @@ async function findVouchers(
   return found
 }
 
-/** The changes of these mints; a mint whose log is held has none. */
+/** The decisions on these mints; a mint whose log is held has none. */
 export async function decideEach(
   { log }: { readonly log: Pick<EventLog, 'loadMany' | 'now'> },
   ids: readonly string[],
   commandOf: (id: string) => VoucherCommand | null,
-): Promise<Change[]> {
+): Promise<Decision[]> {
   if (ids.length === 0) return []
   return notHeld(await log.loadMany(mintAggregate, ids)).flatMap((loaded) => {
     const { state, id } = loaded
     const command = commandOf(id)
     if (command === null || state.state === 'unknown' || state.voucher === null) return []
-    return change(mintAggregate, loaded, command, { metadata: metadataOf(state), now: log.now() }) ?? []
+    return decideOn(mintAggregate, loaded, command, { metadata: metadataOf(state), now: log.now() }) ?? []
   })
 }
 

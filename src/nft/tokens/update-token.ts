@@ -10,7 +10,7 @@ import { Conflict } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { certainChange } from '../../event-log/aggregate.ts'
+import { mustDecideOn } from '../../event-log/aggregate.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 import type { CollectionRow } from '../collections/read-collections.ts'
@@ -104,8 +104,8 @@ async function tryUpdate(
     request.metadata === null || content === null
       ? { type: 'Freeze', update, freeze }
       : { type: 'ChangeMetadata', update, metadata: request.metadata, cid: content.cid, freeze }
-  const changed = certainChange(tokenAggregate, loaded, command, { metadata, now })
-  return append({ id: transactionId, commit: { changes: [prepared.change, changed], guards }, explain, made: null })
+  const changed = mustDecideOn(tokenAggregate, loaded, command, { metadata, now })
+  return append({ id: transactionId, commit: { decisions: [prepared.decision, changed], guards }, explain, made: null })
 }
 
 function callOf(

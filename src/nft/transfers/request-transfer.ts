@@ -7,7 +7,7 @@ import { ValidationFailed } from '../../core/errors.ts'
 import type { Metadata } from '../../core/messages.ts'
 import type { Environment } from '../../core/networks.ts'
 import type { Accepted, AppendPrepared } from '../../event-log/accept.ts'
-import { opened } from '../../event-log/aggregate.ts'
+import { decideNew } from '../../event-log/aggregate.ts'
 import { UniqueRuleBroken } from '../../event-log/commit.ts'
 import { prepareCall } from '../../transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../transactions/prepare-transaction.ts'
@@ -81,8 +81,8 @@ async function record(ctx: NftContext, accepting: Accepting, append: AppendPrepa
   if (first === undefined) throw new Error('a transfer must have at least one item')
   const transfer = recordOf(ctx, accepting, { calls, prepared, held, simulated })
   const command = { type: 'RecordTransfer', transfer } as const
-  const recorded = opened(nftTransferAggregate, transferId, command, { metadata, now: transfer.requestedAt })
-  const commit = { changes: [...prepared.map(({ change }) => change), recorded], guards: first.guards }
+  const recorded = decideNew(nftTransferAggregate, transferId, command, { metadata, now: transfer.requestedAt })
+  const commit = { decisions: [...prepared.map(({ decision }) => decision), recorded], guards: first.guards }
   return append({ id: transferId, commit, explain: first.explain, made: null })
 }
 

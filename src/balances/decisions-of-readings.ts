@@ -1,13 +1,13 @@
-/** Converts chain readings to changes of the log, for many wallets at once. */
+/** Decides what to record of chain readings, for many wallets at once. */
 import type { Metadata } from '../core/messages.ts'
-import { type Change, change } from '../event-log/aggregate.ts'
+import { type Decision, decideOn } from '../event-log/aggregate.ts'
 import { balanceAggregate } from './aggregate.ts'
 import type { BalanceCommand } from './decider.ts'
 import type { ObservationCause } from './events.ts'
 import type { LoadBalances } from './load-balances.ts'
 import type { Reading } from './read-holdings.ts'
 
-type Decision = {
+type ObservationContext = {
   readonly load: LoadBalances
   readonly cause: ObservationCause
   readonly now: string
@@ -16,24 +16,27 @@ type Decision = {
 }
 
 /**
- * Changes for the readings that are news; at most one reading for each wallet and asset. Corrections of observations
+ * Decisions for the readings that are news; at most one reading for each wallet and asset. Corrections of observations
  * from orphaned blocks come first; a reading that no longer needs a correction is judged like any other.
  */
-export async function changesOfReadings(readings: readonly Reading[], decision: Decision): Promise<Change[]> {
+export async function decisionsOfReadings(
+  readings: readonly Reading[],
+  context: ObservationContext,
+): Promise<Decision[]> {
   const byWallet = groupByWallet(readings)
-  const balances = await decision.load([...byWallet.keys()])
-  const changes: Change[] = []
+  const balances = await context.load([...byWallet.keys()])
+  const decisions: Decision[] = []
   for (const [walletId, mine] of byWallet) {
     let loaded = balances.get(walletId)
-    for (const command of commandsFor(mine, decision)) {
-      const context = { metadata: metadataOf(mine, decision), now: decision.now }
-      const decided = loaded === undefined ? null : change(balanceAggregate, loaded, command, context)
+    for (const command of commandsFor(mine, context)) {
+      const recording = { metadata: metadataOf(mine, context), now: context.now }
+      const decided = loaded === undefined ? null : decideOn(balanceAggregate, loaded, command, recording)
       if (decided === null) continue
-      changes.push(decided)
+      decisions.push(decided)
       loaded = decided.after
     }
   }
-  return changes
+  return decisions
 }
 
 function groupByWallet(readings: readonly Reading[]): Map<string, Reading[]> {
@@ -47,7 +50,7 @@ function groupByWallet(readings: readonly Reading[]): Map<string, Reading[]> {
   return groups
 }
 
-function commandsFor(readings: readonly Reading[], { cause, now }: Decision): readonly BalanceCommand[] {
+function commandsFor(readings: readonly Reading[], { cause, now }: ObservationContext): readonly BalanceCommand[] {
   const observations = readings.map(({ observation }) => observation)
   const corrections = readings.flatMap(({ holding: { orphaned }, observation }) =>
     orphaned === null ? [] : [{ observation, orphaned }],
@@ -58,7 +61,7 @@ function commandsFor(readings: readonly Reading[], { cause, now }: Decision): re
   ]
 }
 
-function metadataOf([first]: readonly Reading[], { actor }: Decision): Metadata {
+function metadataOf([first]: readonly Reading[], { actor }: ObservationContext): Metadata {
   if (first === undefined) throw new Error('a group must have at least one reading')
   const { holding, observation } = first
   return { tenantId: holding.tenantId, actor: `worker:${actor}`, causationId: `block:${observation.blockNumber}` }
