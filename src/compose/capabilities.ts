@@ -31,8 +31,8 @@ import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
 
-/** In the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
-export const CAPABILITIES: readonly Capability[] = [
+/** By name, in the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
+export const CAPABILITIES_BY_NAME = {
   wallets,
   mpcKeys,
   nft,
@@ -51,7 +51,10 @@ export const CAPABILITIES: readonly Capability[] = [
   policies,
   audit,
   webhooks,
-]
+} satisfies Readonly<Record<string, Capability>>
+export type CapabilityName = keyof typeof CAPABILITIES_BY_NAME
+
+export const CAPABILITIES: readonly Capability[] = Object.values(CAPABILITIES_BY_NAME)
 
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */
 export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)

@@ -34,7 +34,7 @@ for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
   cpSync(join(notes, file), join(copy, 'src/notes', file.replace(/\.txt$/, '')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
 enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
-enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES: readonly Capability[] = [')
+enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES_BY_NAME = {')
 
 /** The copy is TypeScript, and this test may be a bundle. */
 register()

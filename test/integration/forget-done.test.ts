@@ -1,4 +1,5 @@
 /** Failed jobs whose work is done are removed, in each queue, on a real PostgreSQL. */
+
 import t from 'tap'
 import { forgetDone, OPEN_WEBHOOKS, openWork } from '../../src/compose/forget-done.ts'
 import { Conflict } from '../../src/core/errors.ts'
@@ -6,6 +7,7 @@ import { QUEUE_NAMES, type QueueName } from '../../src/declarations.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import { migrateQueues } from '../../src/jobs/postgres.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { newTransactionId, seedWallet, TEST_CHAIN, transferIntent } from '../support/log.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, beat, hdRequest, withWallets } from '../support/wallet-parts.ts'
@@ -44,7 +46,7 @@ t.test('a failed job stays as long as its work waits, and goes when another job 
     log: silent,
   })
   t.teardown(() => jobs.close())
-  const { id: walletId } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const { id: walletId } = await requestWallet(parts, hdRequest(), { metadata: ACME })
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 18n })
   const id = newTransactionId()
   const run = (command: Parameters<typeof transactionAggregate.decide>[0]) =>

@@ -1,4 +1,5 @@
 /** Transactions that call contracts, on a real PostgreSQL: how they are opened, and what they wait for. */
+
 import t from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
@@ -7,6 +8,7 @@ import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createFindUnfinishedLanes, readLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -99,7 +101,7 @@ t.test('watch and archived wallets send nothing, and an expired transfer is not 
   const calls = await withCalls(t)
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
   const watch = { ...place, address: CONTRACT, label: '', notifications: {} }
-  const { id } = await calls.watchWallet(watch, { metadata: ACME })
+  const { id } = await watchWallet(calls, watch, { metadata: ACME })
   const watched = await t.rejects(calls.prepare(id), { code: 'validation_failed' })
   matchExactly(t, watched, { items: [{ field: 'wallet_id', code: 'watch_only' }] })
   const { walletId } = await calls.wallet()

@@ -3,6 +3,7 @@
  * effects of races and crashes. They create no shares and sign nothing: the ceremonies are tested with the real engine
  * and real parties.
  */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import { SigningKey, Wallet } from 'ethers'
 import type { Pool } from 'pg'
@@ -21,6 +22,7 @@ import { makeMpcWallet as giveKey } from '../../src/mpc-wallets/make-mpc-wallet.
 import { type Accusation, recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { refreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
 import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { ACME, FRESH_FOR_THE_TEST, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -142,7 +144,7 @@ export const ALL_ALIVE = ['signer', 'mpc-party-1', 'mpc-party-2', 'mpc-party-3']
 /** Requests an mpc wallet, which waits for its key. Returns its id. */
 export async function requestMpc(parts: WalletParts, mpc: typeof TERMS | null = null): Promise<string> {
   await beatAs(parts.pool, ALL_ALIVE)
-  return (await parts.requestWallet(hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
+  return (await requestWallet(parts, hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
 }
 
 /** An mpc wallet with its key. */

@@ -17,9 +17,9 @@ function follow(chain: FakeChain, { window = 1_000, maxBlocks = 100 } = {}) {
   const storedHashes = (from: number, to: number) =>
     new Map([...kept].filter(([number]) => number >= from && number <= to))
   const accepted: { genesis: string | null } = { genesis: null }
-  const how = { recover: null, blockReceipts: true }
-  const consumer = { storedHashes, acceptedGenesis: async () => accepted.genesis, maxBlocks }
-  const following = { client: oneNode(chain.client), how, pace: createPace(), ...consumer }
+  const acceptedGenesis = async () => accepted.genesis
+  const [client, pace, how] = [oneNode(chain.client), createPace(), { recover: null, blockReceipts: true }]
+  const following = { client, how, pace, storedHashes, acceptedGenesis, maxBlocks }
   let cursor: BlockRef = { number: 0, hash: chain.hash(0) }
 
   async function step(): Promise<FollowStep> {
@@ -209,8 +209,7 @@ t.test('receipts that a node leaves out of a block are asked for one by one', as
     error: { kind: 'answer', code: -32000, message: 'receipts length mismatch: 1 vs 0' },
   }
   const missing: RpcResult = { ok: false, error: { kind: 'answer', code: -32601, message: 'method not found' } }
-  const nothing = { ok: true, value: null } as const
-  for (const answer of [{ ok: true, value: [] } as const, nothing, refused, missing]) {
+  for (const answer of [{ ok: true, value: [] } as const, { ok: true, value: null } as const, refused, missing]) {
     const chain = createFakeChain()
     chain.grow(130, 3)
     chain.answer = ({ method }) => (method === 'eth_getBlockReceipts' ? answer : undefined)
