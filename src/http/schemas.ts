@@ -13,7 +13,8 @@ import {
 import { idPattern } from '../core/ids.ts'
 import { AMOUNT_PATTERN } from '../core/money.ts'
 import { ENVIRONMENTS, NETWORKS } from '../core/networks.ts'
-import { ID_PREFIXES, type IdKind } from '../declarations.ts'
+import type { IdKind } from '../core/registry.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 
 /** A request object: unknown fields are refused. */
 export function closedObject<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {

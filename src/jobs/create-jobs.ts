@@ -1,5 +1,6 @@
 /** Creates the job layer on PostgreSQL, or on Redis when its URL is set. The only entry point to BullMQ. */
-import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { QUEUE_NAMES } from '../declarations.ts'
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { FAILED_KEPT, forgetFailed, listFailed, retryFailed } from './failed-jobs.ts'

@@ -5,7 +5,7 @@
  * order, or never if the queue is emptied; the sweeper finds work without a job.
  */
 
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { Job, JobData } from './queues.ts'
 
 /** What a handler receives besides the ids. */

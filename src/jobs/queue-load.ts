@@ -1,5 +1,6 @@
 /** The contents of a queue by tenant, which decide whose job is added next. */
-import { QUEUE_LIMITS, QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { QUEUE_LIMITS, QUEUE_NAMES } from '../declarations.ts'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { QueueLoad, TenantLoad } from './jobs.ts'
 import type { OpenQueues } from './open-queues.ts'

@@ -7,7 +7,8 @@
  */
 
 import type { QueueLimits } from '../core/declaration.ts'
-import { QUEUE_LIMITS, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { QUEUE_LIMITS } from '../declarations.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { Jobs, JobsLog, QueueLoad } from './jobs.ts'
 import { pause } from './pause.ts'

@@ -4,7 +4,8 @@
  * for an hour, since a job whose id waits is not added again.
  */
 
-import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { QUEUE_NAMES } from '../declarations.ts'
 import type { RetryPolicy } from './backoff.ts'
 import type { Bull } from './bull.ts'
 import { unlessGone } from './failed-jobs.ts'

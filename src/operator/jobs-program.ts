@@ -2,7 +2,8 @@
 import { BadInput, type CliCommand, type CliProgram, type Within } from '../cli/command.ts'
 import { limitOf } from '../cli/option-values.ts'
 import { shown } from '../cli/printed.ts'
-import { isQueueName, QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { isQueueName, QUEUE_NAMES } from '../declarations.ts'
 import type { FailedJob, Jobs } from '../jobs/jobs.ts'
 
 export type JobsPort = Pick<Jobs, 'counts' | 'failed' | 'retry' | 'retryAll'>

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import type { QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
 import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import type { QueueLoad, TenantLoad } from '../../src/jobs/jobs.ts'
 import type { Job } from '../../src/jobs/queues.ts'

@@ -1,7 +1,8 @@
 /** The sentence and the details that `explain` prints for an event. */
 import t from 'tap'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
-import { ID_PREFIXES, type IdKind } from '../../src/declarations.ts'
+import type { IdKind } from '../../src/core/registry.ts'
+import { ID_PREFIXES } from '../../src/declarations.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
 import { tellEvent } from '../../src/operator/explain/tell-event.ts'

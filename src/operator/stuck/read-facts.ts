@@ -1,6 +1,7 @@
 /** Reads all facts for `stuck` at once. A dependency that does not answer is reported, and the rest is read anyway. */
 
-import { QUEUE_NAMES, type QueueName } from '../../declarations.ts'
+import type { QueueName } from '../../core/registry.ts'
+import { QUEUE_NAMES } from '../../declarations.ts'
 import type { DatabaseFacts } from '../../event-log/database-facts.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
