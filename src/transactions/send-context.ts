@@ -14,8 +14,8 @@ import type { Owner } from '../core/tenants.ts'
 import type { Accept } from '../event-log/accept.ts'
 import type { EventLog } from '../event-log/log.ts'
 import type { Intent } from './events.ts'
+import type { LimitContext, RoomContext } from './limits.ts'
 import type { TransactionReads } from './read-transactions.ts'
-import type { LimitContext, RoomContext } from './spends.ts'
 import type { TransferGas } from './transfer-gas.ts'
 
 /** The fields of a wallet that sending uses. */

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import type { BursarError } from '../../src/core/errors.ts'
 import { Unavailable } from '../../src/core/errors.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
