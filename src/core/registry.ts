@@ -22,6 +22,7 @@ type ReadModelIn<D> = D extends { readonly tables: infer T }
   ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
   : never
 type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
+type IdPrefixIn<D> = D extends { readonly ids: infer Ids } ? Ids[keyof Ids] : never
 type TextIn<D, Part extends 'scopes' | 'subjects' | 'tasks'> = D extends {
   readonly [P in Part]: readonly (infer T)[]
 }
@@ -29,6 +30,8 @@ type TextIn<D, Part extends 'scopes' | 'subjects' | 'tasks'> = D extends {
   : never
 
 export type IdKind = KeyIn<AnyDeclared, 'ids'>
+/** What ids begin with, before `_`. */
+export type IdPrefix = IdPrefixIn<AnyDeclared>
 /** Creates ids. It is passed in, so that tests can choose the ids. */
 export type NewId = (kind: IdKind) => string
 export type Scope = TextIn<AnyDeclared, 'scopes'>
