@@ -132,15 +132,9 @@ export const QUEUE_NAMES = Object.keys(QUEUE_LIMITS) as readonly QueueName[]
 /** The tasks that dispatchers repeat. */
 export const TASK_NAMES = ALL.flatMap(({ tasks = [] }) => tasks) as readonly TaskName[]
 
-/** Whether a text names a queue. */
-export function isQueueName(text: string): text is QueueName {
-  return Object.hasOwn(QUEUE_LIMITS, text)
-}
-
 /** The queue for work of an mpc key: its own where the queue has one. */
 export function mpcQueue(queue: QueueName): QueueName {
-  const own = `mpc-${queue}`
-  return isQueueName(own) ? own : queue
+  return QUEUE_NAMES.find((name) => name === `mpc-${queue}`) ?? queue
 }
 
 function withOpenings({ rows, ...stream }: typeof transactions.streams.transaction): StreamDeclaration {

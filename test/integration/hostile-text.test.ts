@@ -123,7 +123,7 @@ function failedJobs(): readonly CliCommand[] {
   } as unknown as Jobs
   const ports = { jobs, queueBackend: 'PostgreSQL', clock: Date.now } as unknown as OperatorContext
   return [
-    ...jobsProgram((task) => task(jobs)).commands,
+    ...jobsProgram((task) => task(jobs), QUEUE_NAMES).commands,
     { ...queuesCommand((task) => task(ports)), name: 'failed-queues' },
   ]
 }

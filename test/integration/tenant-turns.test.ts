@@ -139,7 +139,7 @@ function openTurns(t: Test, where: Where) {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const log = { info: () => undefined, warn: () => undefined }
-  return { jobs, turns: takeTurns({ jobs, signal: stop.signal, log }) }
+  return { jobs, turns: takeTurns({ jobs, limits: QUEUE_LIMITS, signal: stop.signal, log }) }
 }
 
 const jobOf = (queue: QueueName, tenant: string, n: number): Job => ({

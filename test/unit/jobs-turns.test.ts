@@ -89,7 +89,7 @@ function scene(failing: ReadonlyMap<string, number> = new Map()) {
   const log = { info: () => undefined, warn: (_: object, text: string) => warned.push(text) }
   const countOf = (tenant: string) => held.filter(({ data }) => data.tenant_id === tenant).length
   return {
-    turns: takeTurns({ jobs, signal: stop.signal, log }),
+    turns: takeTurns({ jobs, limits: QUEUE_LIMITS, signal: stop.signal, log }),
     held,
     looks,
     warned,
