@@ -33,7 +33,7 @@ mkdirSync(join(copy, 'src/notes'))
 for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
   cpSync(join(notes, file), join(copy, 'src/notes', file.replace(/\.txt$/, '')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
-enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
+enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS: Declared = {')
 enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES_BY_NAME = {')
 
 /** The copy is TypeScript, and this test may be a bundle. */
