@@ -15,7 +15,7 @@ const balance = {
     'Returns the balance of a wallet as of the newest block that changed it. Deposits are included without any action. Archived ' +
     'wallets are included too. With `at`, returns the balance that was known at that time, in the decimals that a token had then; ' +
     'for a time before the first observation the response is 404 `balance_not_observed`.',
-  params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
+  params: closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') }),
   querystring: closedObject({
     asset: Type.Optional(
       Type.String({

@@ -10,6 +10,7 @@ import { createChainClients } from '../chain/client-set.ts'
 import { type Config, ConfigError } from '../config.ts'
 import type { Context } from '../context.ts'
 import { Unavailable } from '../core/errors.ts'
+import { QUEUE_LIMITS } from '../declarations.ts'
 import { createDatabaseClock } from '../event-log/database-clock.ts'
 import { createLeases } from '../event-log/leases.ts'
 import { createEventLog } from '../event-log/log.ts'
@@ -69,6 +70,7 @@ export function composeKernel(config: Config, processName: string, instance = `$
   })
   const recentStreams = RECENT_STREAMS[processName]
   const jobs = createJobs({
+    queues: QUEUE_LIMITS,
     databaseUrl,
     redisUrl: config.redisUrl ?? undefined,
     graceMs: config.shutdownGraceMs,

@@ -2,7 +2,7 @@
  * Reports a decision that the database cannot store. Untrusted text and numbers are validated before, so this is a
  * defect.
  */
-import type { OnUnstorable } from '../event-log/commit-decisions.ts'
+import type { OnUnstorable } from '../event-log/commit.ts'
 import type { Kernel } from './kernel.ts'
 
 export function reportUnstorable({ logger, metrics }: Pick<Kernel, 'logger' | 'metrics'>): OnUnstorable {

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { ConfigError } from '../config.ts'
 import { decideOn } from '../event-log/aggregate.ts'
-import { recordOnce } from '../event-log/commit-decisions.ts'
+import { recordOnce } from '../event-log/commit.ts'
 import { openWith, parseIdentities } from '../keys/age.ts'
 import { webhookAggregate } from '../webhooks/aggregate.ts'
 import { createSafeAgents } from '../webhooks/connect-safely.ts'

@@ -1,260 +1,169 @@
 /**
- * The contents of an append and the errors of a refused one. A commit is atomic: all its streams, holds and read-model
- * rows are written, or none.
+ * Commits what was decided: one append for all of it, decided again after a concurrent write to one of its streams.
+ *
+ * Invariant: a list is appended to the states on which it was decided, or refused: what was signed for, sent or verified is
+ * never decided again. Only a function is called again, and decides on what its streams are then.
  */
-import { BursarError, Unavailable } from '../core/errors.ts'
-import type { Owner } from '../core/tenants.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Decision, HoldChange, ReadModelRow } from './aggregate.ts'
+import { type Commit, type Guards, StreamConflict } from './append.ts'
+import { isDataError } from './database-errors.ts'
 
-/** Conditions that the database checks in the transaction of the append. */
-export type Guards = {
-  /** The lease must still belong to this holder. */
-  readonly fence?: { readonly name: string; readonly fence: bigint }
-  /** The client's key must be new. */
-  readonly idempotency?: {
-    readonly tenantId: string
-    readonly key: string
-    readonly fingerprint: string
-    readonly resourceId: string
-  }
-  readonly wallet?: { readonly walletId: string; readonly require: 'active' | 'idle' }
-  /** Transactions that this commit records as signed: it must not be later than they are valid. */
-  readonly deadlines?: readonly string[]
+/** An attempt that loses the race to another process each time fails after this many. */
+const MAX_TRIES = 50
+const LONGEST_PAUSE_MS = 40
+
+/** For each stream what was decided; `null` where the command was already fulfilled. */
+export type Decisions<State = unknown> = readonly (Decision<State> | null)[]
+
+/** Decisions with rows that belong to no stream. */
+export type Decided<State = unknown> =
+  | Decisions<State>
+  | { readonly decisions: Decisions<State>; readonly rows: readonly ReadModelRow[] }
+
+/** Called for each decision that the database cannot store. This is a defect that must be investigated. */
+export type OnUnstorable = (streamId: string, error: unknown) => void
+
+type Conditions = Omit<Guards, 'idempotency'>
+
+/**
+ * @param decided a list, which is appended as it is; or a function that loads and decides, which is called again after a
+ *   conflict: `isAgain` says that it is
+ * @returns what was appended; nothing is appended when nothing was decided and there are no rows
+ * @throws errors of the function and of `EventLog.append`; StreamConflict at once for a list, and after 50 attempts of a
+ *   function
+ */
+export type CommitDecisions = {
+  <State>(
+    decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
+    options?: Conditions & {
+      /** Holds in addition to those of the decisions. */
+      readonly holds?: readonly HoldChange[]
+      readonly onUnstorable?: never
+    },
+  ): Promise<readonly Decision<State>[]>
+  <State>(
+    decided: Decisions<State> | ((isAgain: boolean) => Promise<Decisions<State>>),
+    options: Conditions & {
+      /**
+       * Makes the decisions independent: one that the database cannot store (SQLSTATE class 22: text or a number out of range)
+       * is left out, and the others are appended, perhaps in several appends. Without it they are one append, with the rows and
+       * holds beside them.
+       */
+      readonly onUnstorable: OnUnstorable
+      readonly holds?: never
+    },
+  ): Promise<readonly Decision<State>[]>
 }
 
-export type Commit = {
-  readonly decisions: readonly Decision[]
-  readonly guards?: Guards
-  /** Rows that belong to no stream: the follower's cursor and the blocks that it processed. */
-  readonly rows?: readonly ReadModelRow[]
-  /** Holds in addition to those of the decisions: a zero hold locks the account. */
-  readonly holds?: readonly HoldChange[]
-}
-
-abstract class AppendRefused extends BursarError {
-  override readonly type = 'conflict'
-}
-
-/** The stream was written since it was loaded: load and decide again. */
-export class StreamConflict extends AppendRefused {
-  override readonly code = 'stream_conflict'
-  override readonly retryable = true
-  readonly streamId: string
-  constructor(streamId: string) {
-    super(`Stream ${streamId} was changed concurrently.`)
-    this.streamId = streamId
-  }
-}
-
-/** Another process holds the lease now: stop, and leave the work to it. */
-export class FenceLost extends AppendRefused {
-  override readonly code = 'fence_lost'
-  override readonly retryable = true
-  constructor(lease: string) {
-    super(`Another process now holds the lease ${lease}.`)
-  }
-}
-
-/** The idempotency key is known: the resource that it created, and the digest of that request. */
-export class IdempotentReplay extends AppendRefused {
-  override readonly code = 'idempotent_replay'
-  readonly resourceId: string
-  readonly fingerprint: string
-  constructor(detail: { resource_id: string; fingerprint: string }) {
-    super('This request was already accepted.')
-    this.resourceId = detail.resource_id
-    this.fingerprint = detail.fingerprint
-  }
-}
-
-/** A hold exceeds the available balance. Amounts are in base units. */
-export class HoldRefused extends AppendRefused {
-  override readonly code = 'insufficient_funds'
-  readonly assetId: string
-  readonly available: bigint
-  readonly needed: bigint
-  constructor(detail: { asset_id: string; available: string; needed: string }) {
-    super('The balance is too low for this request.')
-    this.assetId = detail.asset_id
-    this.available = BigInt(detail.available)
-    this.needed = BigInt(detail.needed)
-  }
-}
-
-/** The commit required the wallet to be active or without pending transactions, and it is not. */
-export class WalletGuardRefused extends AppendRefused {
-  override readonly code: 'wallet_not_active' | 'wallet_not_idle'
-  constructor(code: 'wallet_not_active' | 'wallet_not_idle') {
-    super(code === 'wallet_not_active' ? 'The wallet is not active.' : 'The wallet has pending transactions.')
-    this.code = code
-  }
-}
-
-/** A limit has no room for what the commit reserves. Amounts are in its units. */
-export class LimitReached extends AppendRefused {
-  override readonly code = 'limit_reached'
-  readonly counter: string
-  readonly left: bigint
-  readonly needed: bigint
-  /** When it would fit, if nothing else is spent until then; `null` if it exceeds the limit. */
-  readonly roomAt: Date | null
-  constructor(detail: { counter: string; left: string; needed: string; room_at?: string }) {
-    super('A limit has no room for this request.')
-    this.counter = detail.counter
-    this.left = BigInt(detail.left)
-    this.needed = BigInt(detail.needed)
-    this.roomAt = detail.room_at === undefined ? null : new Date(detail.room_at)
-  }
-}
-
-/** Another policy is in force for an owner than the one that judged the request: decide again. */
-export class PolicyChanged extends AppendRefused {
-  override readonly code = 'policy_changed'
-  override readonly retryable = true
-  readonly owner: Owner
-  constructor({ tenant_id: tenantId, environment }: { tenant_id: string; environment: string }) {
-    super('Another policy is in force by now.')
-    this.owner = { tenantId, environment: environment as Owner['environment'] }
-  }
-}
-
-/** No block tells that the clock is right: a clock that is ahead would forget what was spent. */
-export function limitTimeUnknown(): Unavailable {
-  return new Unavailable(
-    'limit_time_unknown',
-    'Limits cannot be checked: the newest block that was followed is more than five minutes behind the clock. Try again.',
-  )
-}
-
-/** Transactions were signed too late: by the time of the database they are no longer valid. */
-export class DeadlineMissed extends AppendRefused {
-  override readonly code = 'deadline_missed'
-  readonly transactionIds: readonly string[]
-  constructor(transactionIds: readonly string[]) {
-    super(`The transactions may not be signed any more: ${transactionIds.join(', ')}.`)
-    this.transactionIds = transactionIds
-  }
-}
-
-/** A unique index refused a row; the index's name identifies the rule. */
-export class UniqueRuleBroken extends AppendRefused {
-  override readonly code = 'unique_rule_broken'
-  readonly constraint: string
-  constructor(constraint: string) {
-    super(`The change violates the constraint ${constraint}.`)
-    this.constraint = constraint
-  }
-}
-
-/** One refused commit in the result of `append_commits`. */
-export type Refusal = { readonly commit: number; readonly outcome: string; readonly detail: Record<string, string> }
-
-/** The error of a refusal, or `null` when the commit is already in the log. */
-export function refusalError({ outcome, detail }: Refusal): BursarError | null {
-  switch (outcome) {
-    case 'appended_before':
-      return null
-    case 'stream_conflict':
-      return new StreamConflict(detail.stream_id ?? '')
-    case 'fence_lost':
-      return new FenceLost(detail.lease ?? '')
-    case 'idempotent_replay':
-      return new IdempotentReplay(detail as { resource_id: string; fingerprint: string })
-    case 'insufficient_funds':
-      return new HoldRefused(detail as { asset_id: string; available: string; needed: string })
-    case 'wallet_not_active':
-    case 'wallet_not_idle':
-      return new WalletGuardRefused(outcome)
-    case 'limit_reached':
-      return new LimitReached(detail as { counter: string; left: string; needed: string })
-    case 'limit_time_unknown':
-      return limitTimeUnknown()
-    case 'policy_changed':
-      return new PolicyChanged(detail as { tenant_id: string; environment: string })
-    case 'deadline_missed':
-      return new DeadlineMissed((detail.transaction_ids ?? '').split(' '))
-    default:
-      throw new Error(`append_commits returned an unknown outcome: ${outcome}`)
+/** @param pause between two attempts; passed in where time is simulated */
+export function createCommit(
+  append: (commit: Commit) => Promise<void>,
+  pause?: (() => Promise<void>) | undefined,
+): CommitDecisions {
+  return <State>(
+    decided: Decided<State> | ((isAgain: boolean) => Promise<Decided<State>>),
+    {
+      holds,
+      onUnstorable,
+      ...guards
+    }: Conditions & { readonly holds?: readonly HoldChange[]; readonly onUnstorable?: OnUnstorable } = {},
+  ) => {
+    const appendAll = async (all: Decided<State>): Promise<readonly Decision<State>[]> => {
+      const { decisions, rows } = 'decisions' in all ? all : { decisions: all, rows: [] }
+      const made = decisions.filter((one) => one !== null)
+      if (onUnstorable !== undefined) return appendApart(append, { decisions: made, guards }, onUnstorable)
+      if (made.length + rows.length > 0)
+        await append({ decisions: made, rows, guards, ...(holds === undefined ? {} : { holds }) })
+      return made
+    }
+    if (typeof decided !== 'function') return appendAll(decided)
+    let isAgain = false
+    return repeatOnConflict(
+      async () => {
+        const made = decided(isAgain)
+        isAgain = true
+        return appendAll(await made)
+      },
+      { pause },
+    )
   }
 }
 
 /**
- * The three arguments of `append_commits` for a batch.
+ * Appends a decision that another process may make too, of which one is enough.
  *
- * @param isWhole sends whole rows in any case: needed when the table does not have the version that was changed
+ * @returns whether it was appended: not if its stream was changed since it was loaded
+ * @throws errors of `EventLog.append`, except StreamConflict
  */
-export function encodeBatch(
-  commits: readonly Commit[],
-  isWhole = false,
-): [guards: string, events: string, rows: string] {
-  const guards: Record<string, unknown[]> = {}
-  const add = (kind: string, item: Record<string, unknown>) => {
-    guards[kind] ??= []
-    guards[kind].push(item)
+export async function recordOnce(
+  { commit }: { readonly commit: CommitDecisions },
+  decision: Decision | null,
+): Promise<boolean> {
+  try {
+    return (await commit([decision])).length > 0
+  } catch (error) {
+    if (!isStreamConflict(error)) throw error
+    return false
   }
-  const events: string[] = []
-  const rows: Record<string, unknown[]> = {}
-  commits.forEach((commit, index) => {
-    encodeGuards(commit, index, add)
-    for (const { previous, events: changed } of commit.decisions) {
-      // The canonical text is already an object: the columns that it lacks are prepended.
-      for (const [place, event] of changed.entries()) {
-        const first = place === 0 && previous !== '' ? `"previous":"${previous}",` : ''
-        events.push(`{"commit":${index},${first}"hash":"${event.hash}",${event.canonical.slice(1)}`)
-      }
+}
+
+/** Halves what cannot be stored until it is one. */
+async function appendApart<State>(
+  append: (commit: Commit) => Promise<void>,
+  { decisions, guards }: { readonly decisions: readonly Decision<State>[]; readonly guards: Guards },
+  onUnstorable: OnUnstorable,
+): Promise<readonly Decision<State>[]> {
+  if (decisions.length === 0) return []
+  try {
+    await append({ decisions, guards })
+    return decisions
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    const [only] = decisions
+    if (decisions.length === 1) {
+      onUnstorable(only?.events[0]?.streamId ?? '', error)
+      return []
     }
-    for (const { table, row, changed } of [
-      ...commit.decisions.flatMap((decision) => decision.readModels.rows),
-      ...(commit.rows ?? []),
-    ]) {
-      rows[table] ??= []
-      rows[table].push(isWhole || changed === undefined ? withoutNulls(row) : changed)
+  }
+  const half = Math.ceil(decisions.length / 2)
+  const first = await appendApart(append, { decisions: decisions.slice(0, half), guards }, onUnstorable)
+  return [...first, ...(await appendApart(append, { decisions: decisions.slice(half), guards }, onUnstorable))]
+}
+
+/**
+ * Repeats an attempt that appends in several steps after a conflict, with a short random pause: `commit` of a function
+ * does the same for one append.
+ *
+ * @param attempt decides on the current state, and appends
+ * @throws any other error of the attempt; after 50 attempts the conflict itself
+ */
+export async function repeatOnConflict<T>(
+  attempt: () => Promise<T>,
+  {
+    isConflict = isStreamConflict,
+    pause = pauseAtRandom,
+  }: {
+    /** Whether to repeat after this error; by default after StreamConflict. */
+    readonly isConflict?: ((error: unknown) => boolean) | undefined
+    /** Passed in where time is simulated; by default a random time of up to 40 ms. */
+    readonly pause?: (() => Promise<void>) | undefined
+  } = {},
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isConflict(error) || tries >= MAX_TRIES) throw error
+      await pause()
     }
-  })
-  return [JSON.stringify(guards), `[${events.join(',')}]`, JSON.stringify(rows)]
-}
-
-/** A column that a whole row lacks becomes null: many are, in the first row of a stream, and each costs PostgreSQL time. */
-function withoutNulls(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const columns: Record<string, unknown> = {}
-  for (const name of Object.keys(row)) if (row[name] !== null) columns[name] = row[name]
-  return columns
-}
-
-function encodeGuards(commit: Commit, index: number, add: (kind: string, item: Record<string, unknown>) => void): void {
-  const { fence, idempotency, wallet, deadlines = [] } = commit.guards ?? {}
-  if (fence) add('fences', { commit: index, name: fence.name, fence: fence.fence.toString() })
-  if (idempotency) {
-    add('idempotency', {
-      commit: index,
-      tenant_id: idempotency.tenantId,
-      key: idempotency.key,
-      fingerprint: idempotency.fingerprint,
-      resource_id: idempotency.resourceId,
-    })
   }
-  if (wallet) add('wallets', { commit: index, wallet_id: wallet.walletId, require: wallet.require })
-  for (const id of deadlines) add('deadlines', { commit: index, transaction_id: id })
-  const holds = sumByAccount(commit.decisions.flatMap((decision) => decision.readModels.holds))
-  // Holds that cannot be refused are applied last, so that the account is locked only for the end of a long commit.
-  for (const hold of [...holds.filter(({ mustFit }) => mustFit), ...(commit.holds ?? [])]) {
-    add('holds', encodeHold(hold, index))
-  }
-  for (const hold of holds.filter(({ mustFit }) => !mustFit)) add('releases', encodeHold(hold, index))
 }
 
-/** One hold for each account, so that a refusal reports what the whole commit needs. */
-function sumByAccount(holds: readonly HoldChange[]): readonly HoldChange[] {
-  if (holds.length < 2) return holds
-  const sums = new Map<string, HoldChange>()
-  for (const hold of holds) {
-    const account = `${hold.walletId} ${hold.assetId} ${hold.mustFit}`
-    const sum = sums.get(account)
-    sums.set(account, sum === undefined ? hold : { ...hold, delta: sum.delta + hold.delta })
-  }
-  return [...sums.values()]
+function pauseAtRandom(): Promise<void> {
+  return sleep(Math.random() * LONGEST_PAUSE_MS)
 }
 
-function encodeHold({ walletId, assetId, delta, mustFit }: HoldChange, index: number): Record<string, unknown> {
-  return { commit: index, wallet_id: walletId, asset_id: assetId, delta: delta.toString(), must_fit: mustFit }
+export function isStreamConflict(error: unknown): boolean {
+  return error instanceof StreamConflict
 }

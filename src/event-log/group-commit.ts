@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Unavailable } from '../core/errors.ts'
 import { createInTurn } from '../core/in-turn.ts'
-import { type Commit, encodeBatch, type Refusal, refusalError, StreamConflict, UniqueRuleBroken } from './commit.ts'
+import { type Commit, encodeBatch, type Refusal, refusalError, StreamConflict, UniqueRuleBroken } from './append.ts'
 import { isConnectionFailure, isTransient } from './database-errors.ts'
 
 /** Further commits wait for the next batch, which keeps one statement at a few milliseconds. */

@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Pool } from 'pg'
 import { Conflict, Unavailable } from '../core/errors.ts'
-import type { ReadModel } from '../declarations.ts'
+import type { ReadModel } from '../core/registry.ts'
 import { type AnyAggregate, createFold, type HeldStream } from './fold.ts'
 import { IDLE_IN_TRANSACTION_MS } from './open-transactions.ts'
 import { beginSnapshot, countEvents, readStreams, type StreamFilter } from './read-streams.ts'

@@ -5,7 +5,8 @@
  */
 import type { Client, Pool } from 'pg'
 import { NotFound } from '../core/errors.ts'
-import { READ_MODEL_NAMES, READ_MODELS, type ReadModel } from '../declarations.ts'
+import type { ReadModel } from '../core/registry.ts'
+import { READ_MODEL_NAMES, READ_MODELS } from '../declarations.ts'
 import { compareShadow, type Difference } from './compare-shadow.ts'
 import { type AnyAggregate, createFold, type Fold, type Folded, type HeldStream } from './fold.ts'
 import {

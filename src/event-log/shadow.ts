@@ -4,7 +4,8 @@
  */
 import type { Client } from 'pg'
 import type { ReadModelKind } from '../core/declaration.ts'
-import { READ_MODELS, type ReadModel } from '../declarations.ts'
+import type { ReadModel } from '../core/registry.ts'
+import { READ_MODELS } from '../declarations.ts'
 import type { FoldedStream } from './fold.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 

@@ -8,7 +8,7 @@ import { explainedCollection, explainedMint, explainedNftTransfer } from './expl
 import { repinTask } from './metadata/repin-task.ts'
 import { nftRules } from './opening-rules.ts'
 import { ownershipAggregate } from './ownership/aggregate.ts'
-import { observeOwnership, unwindOwnership } from './ownership/observe-blocks.ts'
+import { observeOwnership, unwindOwnership } from './ownership/observe-ownership.ts'
 import { UNSIGNED_OF_TENANT } from './sql.ts'
 import { createEarlierUses } from './tokens/earlier-uses.ts'
 import { voucherWork } from './tokens/jobs.ts'

@@ -1,7 +1,7 @@
 /** The streams of policies. That of a policy has read models: what is in force, and a row for each version. Pure. */
 import { type Aggregate, opensItself } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
-import { spendsOf } from '../transactions/spends.ts'
+import { reservedSpends } from '../transactions/limits.ts'
 import {
   type KnownPolicies,
   type PoliciesState,
@@ -140,7 +140,7 @@ export const foundAggregate: Aggregate<FoundState, FoundCommand, SpendFound> = {
   project: (before, { found }) => ({
     rows: [],
     holds: [],
-    spends: before.found === null ? spendsOf(found?.reservations) : [],
+    spends: before.found === null ? reservedSpends(found?.reservations) : [],
   }),
 }
 

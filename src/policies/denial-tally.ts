@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { Metadata } from '../core/messages.ts'
 import { decideNew } from '../event-log/aggregate.ts'
-import { recordOnce } from '../event-log/commit-decisions.ts'
+import { recordOnce } from '../event-log/commit.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { policyDenialAggregate } from './aggregate.ts'
 import type { PolicyRefused } from './events.ts'

@@ -6,7 +6,7 @@ import { Conflict, PolicyRefused } from '../core/errors.ts'
 import { apiKeyOf, type Metadata } from '../core/messages.ts'
 import type { Owner } from '../core/tenants.ts'
 import type { Accept, AppendPrepared } from '../event-log/accept.ts'
-import { PolicyChanged } from '../event-log/commit.ts'
+import { PolicyChanged } from '../event-log/append.ts'
 import { createDenialTally, type Denial } from './denial-tally.ts'
 import type { Judge, ShadowVerdict } from './judge.ts'
 

@@ -1,7 +1,7 @@
 /** The read model of an export: its row. No event contains the sealed file, so neither does the row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
 import type { WrittenRow } from '../event-log/table-rows.ts'
-import { spendsOf } from '../transactions/spends.ts'
+import { reservedSpends } from '../transactions/limits.ts'
 import { type ExportCommand, exportDecider } from './decider.ts'
 import type { ExportEvent } from './events.ts'
 import type { ExportState, KnownExport } from './state.ts'
@@ -17,7 +17,7 @@ export const exportAggregate: Aggregate<ExportState, ExportCommand, ExportEvent,
   project: (before, after, context) => ({
     rows: after.status === 'unknown' ? [] : [{ table: 'wallet_exports', row: toRow(after, context) }],
     holds: [],
-    spends: before.status !== 'unknown' || after.status === 'unknown' ? [] : spendsOf(after.reservations),
+    spends: before.status !== 'unknown' || after.status === 'unknown' ? [] : reservedSpends(after.reservations),
   }),
 }
 

@@ -9,7 +9,7 @@ import { type JudgedParts, policyLimitOf, type Reserving } from '../core/policy-
 import { recorded } from '../core/recorded.ts'
 import type { Accept, Accepted } from '../event-log/accept.ts'
 import { decideNew } from '../event-log/aggregate.ts'
-import { LimitReached, WalletGuardRefused } from '../event-log/commit.ts'
+import { LimitReached, WalletGuardRefused } from '../event-log/append.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { requireRecipient } from '../keys/age.ts'
 import { withAddress } from '../wallets/find-wallet.ts'

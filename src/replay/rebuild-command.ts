@@ -1,6 +1,7 @@
 /** `rebuild`: rebuilds read models beside the live ones and swaps them. */
 import { BadInput, type CliCommand, type CliInput, type CliIo, type ExitCode, type Within } from '../cli/command.ts'
-import { isReadModel, READ_MODEL_NAMES, type ReadModel, TABLES } from '../declarations.ts'
+import type { ReadModel } from '../core/registry.ts'
+import { isReadModel, READ_MODEL_NAMES, TABLES } from '../declarations.ts'
 import { rebuild } from '../event-log/rebuild.ts'
 import type { ReplayContext } from './replay-context.ts'
 import { count, heldText, progressOf, rowsTable } from './show.ts'

@@ -1,6 +1,6 @@
 /** The read model of a signature: its row. Pure. */
 import { type Aggregate, opensItself, type ProjectionContext } from '../event-log/aggregate.ts'
-import { spendsOf } from '../transactions/spends.ts'
+import { reservedSpends } from '../transactions/limits.ts'
 import { type SignatureCommand, signatureDecider } from './decider.ts'
 import type { SignatureEvent } from './events.ts'
 import type { KnownSignature, SignatureState } from './state.ts'
@@ -16,7 +16,7 @@ export const signatureAggregate: Aggregate<SignatureState, SignatureCommand, Sig
   project: (before, after, context) => ({
     rows: after.type === 'unknown' ? [] : [{ table: 'signatures', row: toRow(after, context) }],
     holds: [],
-    spends: before.type !== 'unknown' || after.type === 'unknown' ? [] : spendsOf(after.wish.reservations),
+    spends: before.type !== 'unknown' || after.type === 'unknown' ? [] : reservedSpends(after.wish.reservations),
   }),
 }
 

@@ -9,7 +9,7 @@ import type { WrittenRow } from '../event-log/table-rows.ts'
 import type { TransactionEvent } from './all-events.ts'
 import { type TransactionCommand, transactionDecider } from './decider.ts'
 import type { Fees, Intent } from './events.ts'
-import { spendChanges } from './spends.ts'
+import { spendChanges } from './limits.ts'
 import {
   FINAL_STATES,
   hasWorked,

@@ -5,7 +5,7 @@
 import type { FeeQuote } from '../chain/fees.ts'
 import type { ChainSettings } from '../chain/settings.ts'
 import type { Context } from '../context.ts'
-import type { OnUnstorable } from '../event-log/commit-decisions.ts'
+import type { OnUnstorable } from '../event-log/commit.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { CheckRecorded, OnRefused } from './check-recorded.ts'
 import type { CompareLane } from './compare-lane.ts'

@@ -9,6 +9,7 @@ import type { Owner } from '../core/tenants.ts'
 import { buildCall } from './build-call.ts'
 import { createEstimateGas, type GasEstimate, type GasRequest } from './estimate-gas.ts'
 import type { GasPriority, Intent } from './events.ts'
+import { requireRoom } from './limits.ts'
 import { costOfNewAccount } from './new-account.ts'
 import { createPlainGas } from './plain-gas.ts'
 import type { Requester } from './prepare-transaction.ts'
@@ -16,7 +17,6 @@ import { createRefusedByToken, isTokenTransfer, REFUSED_BY_TOKEN } from './refus
 import { prepareIntent, type TransferRequest } from './request-transfer.ts'
 import type { SendContext } from './send-context.ts'
 import { mostSignable } from './spend-bounds.ts'
-import { requireRoom } from './spends.ts'
 
 export type FeePreview = {
   readonly native: string

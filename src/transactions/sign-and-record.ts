@@ -10,7 +10,7 @@
 
 import { type Clock, toInstant } from '../core/ids.ts'
 import { decideOn, type Recording } from '../event-log/aggregate.ts'
-import { DeadlineMissed } from '../event-log/commit.ts'
+import { DeadlineMissed } from '../event-log/append.ts'
 import type { Fence } from '../event-log/leases.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { sameHex } from '../keys/coverage.ts'

@@ -7,7 +7,7 @@
  */
 import type { Context } from '../context.ts'
 import { decideOn, type Loaded, unopened, upcast } from '../event-log/aggregate.ts'
-import { repeatOnConflict } from '../event-log/commit-decisions.ts'
+import { repeatOnConflict } from '../event-log/commit.ts'
 import { readRanges } from '../event-log/read-logged.ts'
 import { hdPath } from '../keys/hd-path.ts'
 import type { KeyMaker } from '../keys/signer.ts'

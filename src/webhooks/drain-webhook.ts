@@ -11,7 +11,7 @@ import { type Choice, nextDeliveries } from './next-deliveries.ts'
 import type { Place } from './places.ts'
 import type { Receiver } from './receiver-of.ts'
 import type { RunningDrains } from './running-drains.ts'
-import { type SendContext, sendDeliveries, type Until } from './send-deliveries.ts'
+import { type DeliveryContext, sendDeliveries, type Until } from './send-deliveries.ts'
 
 /** After this time a round ends, and with it the turn of the webhook if others wait for its place. */
 const ROUND_MS = 500
@@ -21,7 +21,7 @@ const TURN_MS = 10_000
 const FAILING_MS = 5 * 24 * 60 * 60_000
 
 /** What a sender needs. */
-export type DrainContext = SendContext &
+export type DrainContext = DeliveryContext &
   Pick<Context, 'leases' | 'pool'> & {
     readonly running: RunningDrains
     /** In [0, 1): for the times between attempts. */

@@ -18,7 +18,7 @@ const AT_ONCE = 8
 const REPLAYS_AT_ONCE = 4
 
 /** What a sender has, beside its leases. */
-export type SendContext = {
+export type DeliveryContext = {
   /** `null` for a webhook that is disabled or deleted. */
   readonly receiverOf: (webhookId: string) => Promise<Receiver | null>
   readonly keysOf: SigningKeysOf
@@ -43,7 +43,7 @@ export type Until = {
 
 /** Begins some deliveries in any case: a round that took long to read must not end without one. */
 export async function sendDeliveries(
-  ctx: SendContext,
+  ctx: DeliveryContext,
   { receiver, readAt }: Terms,
   due: readonly Pending[],
   { isReplay, isStopped, isOver }: Until & { readonly isReplay: boolean },
@@ -105,12 +105,12 @@ class CurrentTerms {
   /** Whether they are others now: what is left of the round is sent by those. */
   haveChanged = false
   keys: SigningKeys
-  readonly #ctx: SendContext
+  readonly #ctx: DeliveryContext
   readonly #receiver: Receiver
   #readAt: number
   #reading: Promise<void> | null = null
 
-  constructor(ctx: SendContext, { receiver, readAt, keys }: Terms & { readonly keys: SigningKeys }) {
+  constructor(ctx: DeliveryContext, { receiver, readAt, keys }: Terms & { readonly keys: SigningKeys }) {
     this.#ctx = ctx
     this.#receiver = receiver
     this.#readAt = readAt
@@ -141,7 +141,7 @@ class CurrentTerms {
   }
 }
 
-async function keysOrWhyNot({ keysOf }: SendContext, receiver: Receiver): Promise<SigningKeys | SecretUnusable> {
+async function keysOrWhyNot({ keysOf }: DeliveryContext, receiver: Receiver): Promise<SigningKeys | SecretUnusable> {
   try {
     return await keysOf(receiver)
   } catch (error) {

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { register } from 'tsx/esm/api'
 import type { Block } from '../../src/chain/blocks.ts'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
-import type { Opening } from '../../src/declarations.ts'
+import type { Opening } from '../../src/core/registry.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type * as Replay from '../../src/event-log/replay.ts'
 import type * as Transactions from '../../src/transactions/aggregate.ts'
@@ -33,7 +33,7 @@ mkdirSync(join(copy, 'src/notes'))
 for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
   cpSync(join(notes, file), join(copy, 'src/notes', file.replace(/\.txt$/, '')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
-enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
+enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS: Declared = {')
 enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES_BY_NAME = {')
 
 /** The copy is TypeScript, and this test may be a bundle. */

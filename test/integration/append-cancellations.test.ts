@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import t, { type Test } from 'tap'
 import { decideOn } from '../../src/event-log/aggregate.ts'
-import { encodeBatch } from '../../src/event-log/commit.ts'
+import { encodeBatch } from '../../src/event-log/append.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'

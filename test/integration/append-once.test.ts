@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import { appendOnce, findReplay } from '../../src/event-log/accept.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
-import { StreamConflict } from '../../src/event-log/commit.ts'
+import { StreamConflict } from '../../src/event-log/append.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, type TestLog, transferIntent, withLog } from '../support/log.ts'
 

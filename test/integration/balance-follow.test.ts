@@ -5,7 +5,7 @@ import { createHolderReads } from '../../src/balances/holder-reads.ts'
 import { loadBalances } from '../../src/balances/load-balances.ts'
 import { observeBalances } from '../../src/balances/observe-block.ts'
 import { readBlocks } from '../../src/chain/blocks.ts'
-import { StreamConflict } from '../../src/event-log/commit.ts'
+import { StreamConflict } from '../../src/event-log/append.ts'
 import {
   addWallet,
   balanceOf,

@@ -1,6 +1,6 @@
 /** Leases of a database that went back: what was forgotten of them is not given again. */
 import t from 'tap'
-import { FenceLost } from '../../src/event-log/commit.ts'
+import { FenceLost } from '../../src/event-log/append.ts'
 import { createLeases, type Lease } from '../../src/event-log/leases.ts'
 import { withLog } from '../support/log.ts'
 

@@ -2,7 +2,7 @@
 import type { QueryConfig } from 'pg'
 import t, { type Test } from 'tap'
 import { decideOn } from '../../src/event-log/aggregate.ts'
-import { FenceLost, StreamConflict } from '../../src/event-log/commit.ts'
+import { FenceLost, StreamConflict } from '../../src/event-log/append.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

@@ -1,7 +1,7 @@
 /** Read-model tables on a real PostgreSQL: how to add a table that appends write. */
 import t, { type Test } from 'tap'
 import { decideNew, mustDecideOn, type ReadModelRow } from '../../src/event-log/aggregate.ts'
-import { encodeBatch } from '../../src/event-log/commit.ts'
+import { encodeBatch } from '../../src/event-log/append.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { newTransactionId, seedWallet, transferIntent, withLog } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'

@@ -8,7 +8,7 @@ import {
   IdempotentReplay,
   StreamConflict,
   WalletGuardRefused,
-} from '../../src/event-log/commit.ts'
+} from '../../src/event-log/append.ts'
 import { canonicalEvent, chainHash } from '../../src/event-log/hash-chain.ts'
 import { createLeases } from '../../src/event-log/leases.ts'
 import { createEventLog } from '../../src/event-log/log.ts'

@@ -3,7 +3,8 @@
 import t from 'tap'
 import { forgetDone, OPEN_WEBHOOKS, openWork } from '../../src/compose/forget-done.ts'
 import { Conflict } from '../../src/core/errors.ts'
-import { QUEUE_NAMES, type QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
+import { QUEUE_LIMITS, QUEUE_NAMES } from '../../src/declarations.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import { migrateQueues } from '../../src/jobs/postgres.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
@@ -41,6 +42,7 @@ t.test('a failed job stays as long as its work waits, and goes when another job 
   const silent = { warn: () => undefined, error: () => undefined, info: () => undefined }
   const jobs = createJobs({
     databaseUrl: url,
+    queues: QUEUE_LIMITS,
     graceMs: 1_000,
     retries: { attempts: 1, baseMs: 1, capMs: 1 },
     log: silent,

@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { keepPool } from '../../src/mpc-wallets/keep-pool.ts'

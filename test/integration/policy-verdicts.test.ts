@@ -1,7 +1,7 @@
 /** One verdict: what the accept lets through, what a simulation says before, and what a test on the past says of the same requests. */
 import fc from 'fast-check'
 import t from 'tap'
-import { LimitReached } from '../../src/event-log/commit.ts'
+import { LimitReached } from '../../src/event-log/append.ts'
 import { createBacktest, type Verdict } from '../../src/policies/backtest.ts'
 import { compilePolicy } from '../../src/policies/compile.ts'
 import { decide } from '../../src/policies/decide.ts'

@@ -1,7 +1,7 @@
 /** Appends that reserve, give back and take again the same counters at once: none of them ever waits for another in a circle. */
 import t, { type Test } from 'tap'
 import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { LimitReached } from '../../src/event-log/commit.ts'
+import { LimitReached } from '../../src/event-log/append.ts'
 import { createGroupCommit } from '../../src/event-log/group-commit.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import type { TransactionCommand } from '../../src/transactions/decider.ts'

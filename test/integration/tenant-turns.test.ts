@@ -8,7 +8,8 @@ import t, { type Test } from 'tap'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
-import { QUEUE_LIMITS, type QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
+import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
@@ -138,7 +139,7 @@ function openTurns(t: Test, where: Where) {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const log = { info: () => undefined, warn: () => undefined }
-  return { jobs, turns: takeTurns({ jobs, signal: stop.signal, log }) }
+  return { jobs, turns: takeTurns({ jobs, limits: QUEUE_LIMITS, signal: stop.signal, log }) }
 }
 
 const jobOf = (queue: QueueName, tenant: string, n: number): Job => ({

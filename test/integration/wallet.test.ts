@@ -1,7 +1,7 @@
 /** Wallets on a real PostgreSQL: one key per wallet and one wallet per key, with concurrency and repeated jobs. */
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { archiveWallet } from '../../src/wallets/archive-wallet.ts'

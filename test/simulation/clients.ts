@@ -4,7 +4,7 @@
  */
 import { NotFound } from '../../src/core/errors.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
-import { IdempotentReplay } from '../../src/event-log/commit.ts'
+import { IdempotentReplay } from '../../src/event-log/append.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { Intent } from '../../src/transactions/events.ts'

@@ -1,5 +1,5 @@
 /** What happened in a history with restores: a run in which one of it is missing proves little. */
-import type { Commit } from '../../src/event-log/commit.ts'
+import type { Commit } from '../../src/event-log/append.ts'
 import { isOwn, type SimulatedChain, type Wire } from './chain.ts'
 import type { Store } from './store.ts'
 import { eventsOf, type Order, type TransactionFact, type Truth } from './truth.ts'

@@ -7,7 +7,7 @@
  * accepted is paid.
  */
 import { largest } from '../../src/core/money.ts'
-import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
+import { type Commit, HoldRefused } from '../../src/event-log/append.ts'
 import { createRandom } from '../support/load-random.ts'
 import { type Actors, ROLES, startActors } from './actors.ts'
 import { SimulatedChain, UNIT_WEI } from './chain.ts'

@@ -1,5 +1,5 @@
 /** Law: what is signed, or said to be sent, is recorded by the process that has the partition of its lane. */
-import type { Commit } from '../../src/event-log/commit.ts'
+import type { Commit } from '../../src/event-log/append.ts'
 import { laneName } from '../../src/transactions/lanes.ts'
 import { type LaneQueue, partitionLease, partitionOf } from '../../src/transactions/partitions.ts'
 import type { TransactionState } from '../../src/transactions/state.ts'

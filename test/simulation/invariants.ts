@@ -1,7 +1,7 @@
 /** The invariants: for all bytes that reach a node, and for log, rows and chain at rest. */
 import { isDeepStrictEqual } from 'node:util'
 import { upcast } from '../../src/event-log/aggregate.ts'
-import type { Commit } from '../../src/event-log/commit.ts'
+import type { Commit } from '../../src/event-log/append.ts'
 import { chainHash } from '../../src/event-log/hash-chain.ts'
 import { holdsOf, transactionAggregate } from '../../src/transactions/aggregate.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'

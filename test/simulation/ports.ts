@@ -5,7 +5,7 @@
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Event } from '../../src/core/messages.ts'
 import { type Aggregate, type EventSchemas, type Loaded, upcast } from '../../src/event-log/aggregate.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { Lease, Leases } from '../../src/event-log/leases.ts'
 import { type EventLog, execute } from '../../src/event-log/log.ts'
 import type { WalkedBlocks } from '../../src/follower/cursor.ts'

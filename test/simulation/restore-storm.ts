@@ -1,5 +1,5 @@
 /** What happens around the service in a history with restores: time, blocks, reorgs, another program, and the restores. */
-import type { Commit } from '../../src/event-log/commit.ts'
+import type { Commit } from '../../src/event-log/append.ts'
 import type { Random } from '../support/load-random.ts'
 import type { Actors } from './actors.ts'
 import { GAS_USED, isOwn, UNIT_WEI } from './chain.ts'

@@ -11,7 +11,7 @@ import {
   IdempotentReplay,
   StreamConflict,
   UniqueRuleBroken,
-} from '../../src/event-log/commit.ts'
+} from '../../src/event-log/append.ts'
 import { chainHash } from '../../src/event-log/hash-chain.ts'
 import { type LeaseRow, leaseTable } from './lease-table.ts'
 

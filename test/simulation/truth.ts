@@ -2,7 +2,7 @@
  * What really happened in a history with restores: which request each transaction was signed for. The service never sees
  * it; the laws compare its records with it, and the simulated operator decides by it.
  */
-import type { Commit } from '../../src/event-log/commit.ts'
+import type { Commit } from '../../src/event-log/append.ts'
 import { isOwn, type SimulatedChain, type Wire } from './chain.ts'
 import type { Store } from './store.ts'
 

@@ -2,7 +2,7 @@
  * Laws of an engine: tenants take turns, so that while a lane waits in line for its pass, no other tenant begins more than
  * one; and a lane has one pass at a time under a lease.
  */
-import { FenceLost } from '../../src/event-log/commit.ts'
+import { FenceLost } from '../../src/event-log/append.ts'
 import type { Fence, Lease, Leases } from '../../src/event-log/leases.ts'
 import { parseLane } from '../../src/transactions/lanes.ts'
 import { type LaneQueue, PARTITIONS, partitionLease, partitionOf } from '../../src/transactions/partitions.ts'

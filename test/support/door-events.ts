@@ -17,7 +17,7 @@ import {
   unopened,
   upcast,
 } from '../../src/event-log/aggregate.ts'
-import { encodeBatch } from '../../src/event-log/commit.ts'
+import { encodeBatch } from '../../src/event-log/append.ts'
 import { cidOf } from '../../src/nft/metadata/cid.ts'
 
 type AnyStream = Aggregate<unknown, object, Event>

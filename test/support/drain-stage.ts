@@ -1,5 +1,5 @@
 /** A drain over items in memory, with simulated time and leases. The partition of `7-acme-1` is `7`; its tenant is `acme`. */
-import { FenceLost } from '../../src/event-log/commit.ts'
+import { FenceLost } from '../../src/event-log/append.ts'
 import { createDrain, type Drain, type DrainSettings, type Passed } from '../../src/jobs/drain.ts'
 import type { PartitionLease } from '../../src/jobs/held-partition.ts'
 import { type SimulatedTime, simulateTime } from './simulated-time.ts'

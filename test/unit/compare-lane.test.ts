@@ -1,7 +1,7 @@
 /** What a lane does with what the follower saw in blocks when a node shows less than the follower read. */
 import t from 'tap'
 import type { RpcReader } from '../../src/chain/json-rpc.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { buildCall } from '../../src/transactions/build-call.ts'
 import { createCompareLane } from '../../src/transactions/compare-lane.ts'

@@ -1,7 +1,7 @@
 /** An operator's decision is for the transaction on chain that the operator looked at. */
 import t from 'tap'
-import { StreamConflict } from '../../src/event-log/commit.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { StreamConflict } from '../../src/event-log/append.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type { TransactionEvent } from '../../src/transactions/all-events.ts'
 import { judgeLookalike } from '../../src/transactions/judge-lookalike.ts'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { watchedFor } from '../../src/contract-calls/request-call.ts'
 import type { Reservation, SpendLimit } from '../../src/core/spend-limits.ts'
-import { type RoomContext, requireRoom } from '../../src/transactions/spends.ts'
+import { type RoomContext, requireRoom } from '../../src/transactions/limits.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 
 const NOW = '2026-11-30T12:34:56.789Z'

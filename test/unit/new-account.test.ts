@@ -2,7 +2,7 @@
 import t from 'tap'
 import { nativeAsset } from '../../src/core/assets.ts'
 import { InsufficientFunds } from '../../src/core/errors.ts'
-import { HoldRefused } from '../../src/event-log/commit.ts'
+import { HoldRefused } from '../../src/event-log/append.ts'
 import type { Intent } from '../../src/transactions/events.ts'
 import { type ExaminingChain, examineWaiting, type Waiting } from '../../src/transactions/examine-waiting.ts'
 import { costOfNewAccount } from '../../src/transactions/new-account.ts'

@@ -1,8 +1,8 @@
 /** What was found on chain is counted for each tenant, whatever fails for another one. */
 import type { Pool } from 'pg'
 import t from 'tap'
-import type { Commit } from '../../src/event-log/commit.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import type { Commit } from '../../src/event-log/append.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { createCountFound } from '../../src/policies/count-found.ts'
 import type { FindOutside } from '../../src/policies/past.ts'

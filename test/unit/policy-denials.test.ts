@@ -1,8 +1,8 @@
 /** How refusals are counted and recorded: one event a minute for each key and rule, whoever else records. */
 import t from 'tap'
-import type { Commit } from '../../src/event-log/commit.ts'
-import { StreamConflict } from '../../src/event-log/commit.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import type { Commit } from '../../src/event-log/append.ts'
+import { StreamConflict } from '../../src/event-log/append.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import { createDenialTally, type Denial } from '../../src/policies/denial-tally.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 

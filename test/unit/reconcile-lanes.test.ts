@@ -1,6 +1,6 @@
 /** `reconcile` works beside signers: what they record at the same time is decided by the versions of streams. */
 import t from 'tap'
-import { FenceLost, StreamConflict, UniqueRuleBroken } from '../../src/event-log/commit.ts'
+import { FenceLost, StreamConflict, UniqueRuleBroken } from '../../src/event-log/append.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import { reconcileLane } from '../../src/transactions/reconcile-lanes.ts'
 

@@ -1,8 +1,8 @@
 /** A nonce without a transaction is taken by a waiting one, or by a transfer of zero: a lane never waits forever. */
 import t from 'tap'
 import { EMPTY_TRANSFER_GAS } from '../../src/chain/forks.ts'
-import { type Commit, HoldRefused } from '../../src/event-log/commit.ts'
-import { createCommit } from '../../src/event-log/commit-decisions.ts'
+import { type Commit, HoldRefused } from '../../src/event-log/append.ts'
+import { createCommit } from '../../src/event-log/commit.ts'
 import type { Lease } from '../../src/event-log/leases.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { fillGaps } from '../../src/transactions/fill-gaps.ts'

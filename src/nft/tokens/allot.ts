@@ -10,7 +10,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { Conflict, Unavailable } from '../../core/errors.ts'
-import { UniqueRuleBroken } from '../../event-log/commit.ts'
+import { UniqueRuleBroken } from '../../event-log/append.ts'
 import { countTokens, nextTokenId } from './token-rows.ts'
 
 /** One batch of the group commit. */

@@ -1,7 +1,7 @@
 /** The read models of a mint: its row, its tokens, and their published metadata. Pure. */
 import { canonicalJson } from '../../core/canonical-json.ts'
 import { type Aggregate, opensItself, type ProjectionContext, type ReadModelRow } from '../../event-log/aggregate.ts'
-import { spendsOf } from '../../transactions/spends.ts'
+import { reservedSpends } from '../../transactions/limits.ts'
 import { contentRows } from '../metadata/content.ts'
 import { type MintCommand, mintDecider } from './mint-decider.ts'
 import type { Mint, MintEvent } from './mint-events.ts'
@@ -27,7 +27,7 @@ export const mintAggregate: Aggregate<MintState, MintCommand, MintEvent, Tables>
   project: (before, after, context) => ({
     rows: after.state === 'unknown' ? [] : [...rowsOf(after.mint, context), ...voucherRows(after.voucher, context)],
     holds: [],
-    spends: voucherOf(before) === null ? spendsOf(voucherOf(after)?.reservations) : [],
+    spends: voucherOf(before) === null ? reservedSpends(voucherOf(after)?.reservations) : [],
   }),
 }
 

@@ -7,7 +7,7 @@ import type { Routes } from '../../http/request.ts'
 import type { NftContext } from '../nft-context.ts'
 import type { NftTransferRequest } from './read-fields.ts'
 import { readNftTransfer } from './read-transfers.ts'
-import { requestNftTransfer } from './request-transfer.ts'
+import { requestNftTransfer } from './request-nft-transfer.ts'
 import { transferBody, transferParams, transferSchema } from './schemas.ts'
 import type { NftTransferView } from './view.ts'
 

@@ -5,7 +5,7 @@ import { readChain } from '../chain-now.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
 import { completeLanes } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
-import { readLaneContext } from '../lanes/read-context.ts'
+import { readLaneSituation } from '../lanes/read-lane-situation.ts'
 import type { OperatorContext } from '../operator-context.ts'
 import { explainResource } from './explain-resource.ts'
 import { findTarget } from './find-target.ts'
@@ -71,7 +71,7 @@ async function readSurroundings(ports: OperatorContext, { transaction }: StoryFa
   if (isOver) return { chain, findings: [], headOfLane: null, nowMs, followed: true }
   const [rows, contextOf] = await Promise.all([
     readLaneRows(ports.pool, { lane: { chainId, address }, idle: true, limit: 1 }),
-    readLaneContext(ports),
+    readLaneSituation(ports),
   ])
   const [lane] = await completeLanes(ports, rows, chain === null ? [] : [chain])
   if (lane === undefined) return { chain, findings: [], headOfLane: null, nowMs, followed: true }

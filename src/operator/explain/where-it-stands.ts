@@ -2,7 +2,7 @@
 import { statusOf, wishOf } from '../../transactions/state.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type Finding, type NextStep, step } from '../finding.ts'
-import { isOverCap } from '../lanes/lane-context.ts'
+import { isOverCap } from '../lanes/lane-situation.ts'
 import { bursar, count, duration, gwei, startProcess } from '../words.ts'
 import { afterFailure } from './after-failure.ts'
 import type { StoryFacts } from './read-story.ts'

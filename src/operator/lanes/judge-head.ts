@@ -7,10 +7,10 @@ import type { ChainNow } from '../chain-now.ts'
 import { type NextStep, step } from '../finding.ts'
 import type { Limits } from '../limits.ts'
 import { apiRequest, bursar, duration, gwei, startProcess } from '../words.ts'
-import { type Add, type LaneContext, story } from './lane-context.ts'
 import type { Head, LaneNow } from './lane-now.ts'
+import { type Add, type LaneSituation, story } from './lane-situation.ts'
 
-export function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
+export function judgeHead(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { head, ages } = lane
   const { chain, limits } = context
   const newest = head === null ? null : newestAttempt(head.transaction)
@@ -47,7 +47,7 @@ export function judgeHead(lane: LaneNow, context: LaneContext, add: Add): void {
 function judgeGas(
   { gas: { head: needed }, ages }: LaneNow,
   { id, has, cancel }: { readonly id: string; readonly has: bigint; readonly cancel: string },
-  { limits }: LaneContext,
+  { limits }: LaneSituation,
   add: Add,
 ): void {
   if (needed === null) return
@@ -82,7 +82,7 @@ function dearer(head: Head, chain: ChainNow, { replaceAfterMs }: Limits): NextSt
   ]
 }
 
-function judgeFunds(lane: LaneNow, head: Head, context: LaneContext, add: Add): void {
+function judgeFunds(lane: LaneNow, head: Head, context: LaneSituation, add: Add): void {
   const { intent } = head.transaction
   const symbol = NATIVE_SYMBOL[intent.network]
   const needed = [...holdsOf(head.transaction)].find(([assetId]) => assetId.includes('/slip44:'))?.[1] ?? 0n

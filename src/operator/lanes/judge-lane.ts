@@ -5,14 +5,14 @@ import { bursar, count, duration, startProcess } from '../words.ts'
 import { judgeHead } from './judge-head.ts'
 import { judgeNonces } from './judge-nonces.ts'
 import { judgeWishes } from './judge-wishes.ts'
-import { type Add, isOverCap, type LaneContext, laneSubject, story } from './lane-context.ts'
 import type { LaneNow } from './lane-now.ts'
+import { type Add, isOverCap, type LaneSituation, laneSubject, story } from './lane-situation.ts'
 
 /** In times after which work counts as late, 30 s by default. */
 const HELD_FOR_SWEEPS = 4
 
 /** Worst first: what blocks the lane, then what waits behind it. */
-export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
+export function judgeLane(lane: LaneNow, context: LaneSituation): Finding[] {
   const found: Finding[] = []
   const add = (kind: FindingKind, forMs: number | null, problem: string, ...next: NextStep[]) =>
     found.push({ kind, subject: laneSubject(lane, context.chain), problem, forMs, next })
@@ -30,7 +30,7 @@ export function judgeLane(lane: LaneNow, context: LaneContext): Finding[] {
  * A lane signs again once the follower has processed what nodes show: before that, the database may be missing
  * transactions.
  */
-function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
+function judgeKnowledge(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { chainNonce, ages, ids } = lane
   if (ids.ready === null || (ages.ready ?? 0) <= context.limits.workMs) return
   const cause = heldNow(lane, context)
@@ -57,11 +57,11 @@ function judgeKnowledge(lane: LaneNow, context: LaneContext, add: Add): void {
 }
 
 /** Signers try every lane again within a few sweeps: what is older is over. */
-function heldNow({ held }: LaneNow, { limits }: LaneContext): HeldCause | null {
+function heldNow({ held }: LaneNow, { limits }: LaneSituation): HeldCause | null {
   return held === null || held.seenMs > HELD_FOR_SWEEPS * limits.workMs ? null : held.cause
 }
 
-function judgeHeld(lane: LaneNow, cause: HeldCause, { chain }: LaneContext, add: Add): void {
+function judgeHeld(lane: LaneNow, cause: HeldCause, { chain }: LaneSituation, add: Add): void {
   const reconcile = step(
     'Compare the lane with the chain (as the database user of the signers).',
     bursar(`reconcile ${laneSubject(lane, chain)}`),
@@ -84,7 +84,7 @@ function knowsTooLittle(lane: LaneNow): boolean {
   return lane.chainNonce !== null && lane.chainNonce > nextOf(lane)
 }
 
-function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
+function judgeUnsent(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { unsent: id } = lane.ids
   const since = lane.ages.unsent
   if (id === null || since === null || since <= context.limits.workMs) return
@@ -113,7 +113,7 @@ function judgeUnsent(lane: LaneNow, context: LaneContext, add: Add): void {
   )
 }
 
-function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
+function judgeWaiting(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { ready: id } = lane.ids
   const since = lane.ages.ready
   const { limits, chain, live } = context
@@ -155,7 +155,7 @@ function judgeWaiting(lane: LaneNow, context: LaneContext, add: Add): void {
 }
 
 /** To a party the log's word that a nonce is lost is a claim, which it checks with nodes of its own. */
-function ofParties({ wallet }: LaneNow, chain: LaneContext['chain']): NextStep[] {
+function ofParties({ wallet }: LaneNow, chain: LaneSituation['chain']): NextStep[] {
   if (wallet?.type !== 'mpc' || chain === null) return []
   return [
     step(
@@ -164,7 +164,7 @@ function ofParties({ wallet }: LaneNow, chain: LaneContext['chain']): NextStep[]
   ]
 }
 
-function judgeLeases(lane: LaneNow, { limits }: LaneContext, add: Add): void {
+function judgeLeases(lane: LaneNow, { limits }: LaneSituation, add: Add): void {
   const { counts } = lane
   const cases = [
     [lane.signLease, 'sign', counts.waiting - counts.dependent + counts.wishes, 'signer'],

@@ -5,10 +5,10 @@ import { leastFillerCost } from '../../transactions/fill-gaps.ts'
 import type { ChainNow } from '../chain-now.ts'
 import { type NextStep, step } from '../finding.ts'
 import { apiRequest, bursar, count } from '../words.ts'
-import { type Add, type LaneContext, look } from './lane-context.ts'
 import type { LaneNow } from './lane-now.ts'
+import { type Add, type LaneSituation, look } from './lane-situation.ts'
 
-export function judgeNonces(lane: LaneNow, context: LaneContext, add: Add): void {
+export function judgeNonces(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { gaps, chainNonce, head, headNonce, ages } = lane
   const [gap] = gaps
   // A waiting request automatically gets the lowest free nonce: the gap is about to be filled.

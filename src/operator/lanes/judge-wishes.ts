@@ -4,10 +4,10 @@ import { NATIVE_DECIMALS, NATIVE_SYMBOL } from '../../core/networks.ts'
 import { type ReplacementLimit, replacementLimit } from '../../transactions/replacement-limit.ts'
 import { type NextStep, step } from '../finding.ts'
 import { count, duration, gwei, startProcess } from '../words.ts'
-import { type Add, isOverCap, type LaneContext, story } from './lane-context.ts'
 import type { LaneNow } from './lane-now.ts'
+import { type Add, isOverCap, type LaneSituation, story } from './lane-situation.ts'
 
-export function judgeWishes(lane: LaneNow, context: LaneContext, add: Add): void {
+export function judgeWishes(lane: LaneNow, context: LaneSituation, add: Add): void {
   const { wish: id } = lane.ids
   // Fees above the cap are reported for the chain.
   if (id === null || isOverCap(context.chain)) return
@@ -21,7 +21,7 @@ export function judgeWishes(lane: LaneNow, context: LaneContext, add: Add): void
   add('wish_not_done', since, `${wishes}${problem}`, ...next, story(id))
 }
 
-function limitOf({ wish, spare, gas }: LaneNow, { chain }: LaneContext): ReplacementLimit | null {
+function limitOf({ wish, spare, gas }: LaneNow, { chain }: LaneSituation): ReplacementLimit | null {
   if (wish === null || spare === null || chain === null) return null
   const { maxFeePerGasWei: capWei } = chain.settings
   return replacementLimit(wish.transaction, { capWei, spareWei: spare, emptyGas: gas.empty })
@@ -30,7 +30,7 @@ function limitOf({ wish, spare, gas }: LaneNow, { chain }: LaneContext): Replace
 function tell(
   limit: ReplacementLimit,
   { wish }: LaneNow,
-  { chain }: LaneContext,
+  { chain }: LaneSituation,
 ): { readonly problem: string; readonly next: readonly NextStep[] } {
   if (limit.kind === 'funds') {
     const network = wish?.transaction.intent.network ?? 'ethereum'
@@ -55,7 +55,7 @@ function tell(
   }
 }
 
-function notLimited({ chain, live }: LaneContext): NextStep[] {
+function notLimited({ chain, live }: LaneSituation): NextStep[] {
   if (live?.signer === 0) return [step('No signer is running: start one.', startProcess('signer'))]
   return [
     step(

@@ -13,7 +13,7 @@ import { judgeLane } from './judge-lane.ts'
 import { completeLanes, type LaneNow } from './lane-now.ts'
 import { type LeaseNow, readLaneRows } from './lane-rows.ts'
 import { laneJson } from './lanes-command.ts'
-import { readLaneContext } from './read-context.ts'
+import { readLaneSituation } from './read-lane-situation.ts'
 import { readUnfinished, type Unfinished } from './unfinished.ts'
 
 const HEAD = ['nonce', 'state', 'for', 'transaction', 'hash', 'offers at most', 'bytes']
@@ -59,7 +59,7 @@ async function showLane(
   const [chain, rows, contextOf, [pendingNonce = null]] = await Promise.all([
     readChain(configured),
     readLaneRows(pool, { lane: wanted, idle: true, limit: 1 }),
-    readLaneContext(ports),
+    readLaneSituation(ports),
     readNonces(configured.client, [address], 'pending'),
   ])
   const [lane] = await completeLanes(ports, rows, [chain])

@@ -8,7 +8,7 @@ import { duration } from '../words.ts'
 import { judgeLane } from './judge-lane.ts'
 import { completeLanes, type LaneNow } from './lane-now.ts'
 import { type LeaseNow, readLaneRows } from './lane-rows.ts'
-import { readLaneContext } from './read-context.ts'
+import { readLaneSituation } from './read-lane-situation.ts'
 
 const LIMIT = { byDefault: 200, most: 99_999 }
 const HEAD = [
@@ -48,7 +48,7 @@ JSON: [{"network", "chain_id", "address", "wallet_id", "signer", "submitter", "n
         const chains = await Promise.all(ports.chains.map(readChain))
         const rows = await readLaneRows(ports.pool, { idle: options.all === true, limit: limit + 1 })
         const lanes = await completeLanes(ports, rows.slice(0, limit), chains)
-        const contextOf = await readLaneContext(ports)
+        const contextOf = await readLaneSituation(ports)
         const attention = (lane: LaneNow) => judgeLane(lane, contextOf(chainOf(lane, chains))).map(({ kind }) => kind)
         const listed = lanes.map((lane) => laneJson(lane, chainOf(lane, chains), attention(lane)))
         io.print(

@@ -1,7 +1,7 @@
 /** All findings, the most blocking first. Pure. */
 import { type Finding, step } from '../finding.ts'
 import { judgeLane } from '../lanes/judge-lane.ts'
-import { isOverCap } from '../lanes/lane-context.ts'
+import { isOverCap } from '../lanes/lane-situation.ts'
 import type { Limits } from '../limits.ts'
 import { type BadEventsNow, isDown } from '../operator-context.ts'
 import { bursar, gwei, startProcess } from '../words.ts'

@@ -5,11 +5,11 @@ import type { OperatorContext } from '../operator-context.ts'
 import { followingOf } from '../stuck/judge-following.ts'
 import { liveOf } from '../stuck/judge-service.ts'
 import { readCursors, readProcesses } from '../stuck/service-facts.ts'
-import type { LaneContext } from './lane-context.ts'
+import type { LaneSituation } from './lane-situation.ts'
 
-export type ContextOf = (chain: ChainNow | null) => LaneContext
+export type ContextOf = (chain: ChainNow | null) => LaneSituation
 
-export async function readLaneContext({ pool, settings }: OperatorContext): Promise<ContextOf> {
+export async function readLaneSituation({ pool, settings }: OperatorContext): Promise<ContextOf> {
   const limits = limitsOf(settings)
   const [processes, cursors] = await Promise.all([readProcesses(pool), readCursors(pool)])
   const live = { signer: liveOf(processes, 'signer'), submitter: liveOf(processes, 'submitter') }

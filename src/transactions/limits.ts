@@ -6,7 +6,7 @@ import { policyLimitOf, type Reserving } from '../core/policy-limit.ts'
 import type { Recorded } from '../core/recorded.ts'
 import { type Asked, type Reservation, reserve, roomIn, type SpendLimit, type SpentBy } from '../core/spend-limits.ts'
 import type { SpendChange } from '../event-log/aggregate.ts'
-import { type LimitReached, limitTimeUnknown } from '../event-log/commit.ts'
+import { type LimitReached, limitTimeUnknown } from '../event-log/append.ts'
 import type { AssetRef, Intent } from './events.ts'
 import type { TransactionState } from './state.ts'
 
@@ -146,7 +146,7 @@ function keyLimitOf(
 }
 
 /** What an opening event reserves for good. */
-export function spendsOf(reservations: Recorded<readonly Reservation[]> = []): readonly SpendChange[] {
+export function reservedSpends(reservations: Recorded<readonly Reservation[]> = []): readonly SpendChange[] {
   return reservations.map(({ counter, bucket, amount }) => ({ counter, bucket, delta: BigInt(amount) }))
 }
 

@@ -5,7 +5,7 @@ import type { Limits } from '../limits.ts'
 import { bursar } from '../words.ts'
 import type { LaneNow } from './lane-now.ts'
 
-export type LaneContext = {
+export type LaneSituation = {
   /** `null` for a chain that is no longer configured. */
   readonly chain: ChainNow | null
   readonly limits: Limits
@@ -30,7 +30,7 @@ export function laneSubject({ lane }: Pick<LaneNow, 'lane'>, chain: Pick<ChainNo
   return `${chain?.name ?? `chain-${lane.chainId}`} ${lane.address}`
 }
 
-export const look = (lane: LaneNow, { chain }: LaneContext) =>
+export const look = (lane: LaneNow, { chain }: LaneSituation) =>
   step('See the lane in detail.', bursar(`lane ${laneSubject(lane, chain)}`))
 export const story = (id: string) => step('Read its history.', bursar(`explain ${id}`))
 
