@@ -12,8 +12,8 @@ import type { Context } from './context.ts'
 import type { Clock } from './core/ids.ts'
 import type { Event } from './core/messages.ts'
 import type { CountedQuota } from './core/quotas.ts'
+import type { IdPrefix, QueueName, Scope, SubjectType, TaskName } from './core/registry.ts'
 import type { ALL_SCOPES } from './core/scopes.ts'
-import type { IdKind, QueueName, Scope, SubjectType, TaskName } from './declarations.ts'
 import type { Aggregate } from './event-log/aggregate.ts'
 import { type AnyAggregate, anyAggregate } from './event-log/fold.ts'
 import type { BlockObserver } from './follower/follow-chain.ts'
@@ -72,7 +72,7 @@ export type RepeatedTask = {
 /** How `explain` reports a resource: a line for each event of its stream, and its transactions. */
 export type Explained = {
   /** `null` for a resource without an id of its own: it is named by its stream, `<category>-<id>`, as `idRule` says. */
-  readonly kind: IdKind | null
+  readonly prefix: IdPrefix | null
   readonly idRule?: string
   readonly noun: string
   /** Whose transactions are listed: those that the wallet sent, or those with this subject. */

@@ -1,6 +1,6 @@
 /**
- * Every declaration, and what follows from all of them: ids, scopes, tables, streams and queues. A new capability is one line in the
- * list here and one in `compose/capabilities.ts`.
+ * Every declaration, and what follows from all of them: ids, scopes, tables, streams and queues; their types are those of
+ * `core/registry.ts`. A new capability is one line in the list here and one in `compose/capabilities.ts`.
  */
 import { access } from './access/declaration.ts'
 import { activity } from './activity/declaration.ts'
@@ -18,6 +18,18 @@ import {
   WHOLE_ROW,
 } from './core/declaration.ts'
 import { mapValues } from './core/map-values.ts'
+import type {
+  Declared,
+  IdKind,
+  Opening,
+  QueueName,
+  ReadModel,
+  Scope,
+  SubjectType,
+  Table,
+  TaskName,
+  TransactionType,
+} from './core/registry.ts'
 import { eventLog } from './event-log/declaration.ts'
 import { feed } from './feed/declaration.ts'
 import { follower } from './follower/declaration.ts'
@@ -34,17 +46,17 @@ import { wallets } from './wallets/declaration.ts'
 import { webhooks } from './webhooks/declaration.ts'
 
 /** In the order in which help texts list their scopes and queues. */
-const DECLARATIONS = [
+const DECLARATIONS: Declared = {
   wallets,
   transactions,
-  contractCalls,
+  'contract-calls': contractCalls,
   signatures,
   swaps,
   assets,
   balances,
   activity,
   nft,
-  mpcKeys,
+  'mpc-wallets': mpcKeys,
   recovery,
   audit,
   feed,
@@ -53,44 +65,11 @@ const DECLARATIONS = [
   webhooks,
   follower,
   restores,
-  eventLog,
+  'event-log': eventLog,
   keys,
-] as const
+}
 
-type Declared = (typeof DECLARATIONS)[number]
-type KeyIn<D, Part extends keyof Declaration> = D extends { readonly [P in Part]: infer T } ? keyof T & string : never
-type QueueIn<D> = D extends { readonly queues: infer Q }
-  ? {
-      [Name in keyof Q & string]: Q[Name] extends { readonly mpcLimits: QueueLimits } ? Name | `mpc-${Name}` : Name
-    }[keyof Q & string]
-  : never
-type ReadModelIn<D> = D extends { readonly tables: infer T }
-  ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
-  : never
-
-type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
-
-export type IdKind = KeyIn<Declared, 'ids'>
-/** Creates ids. It is passed in, so that tests can choose the ids. */
-export type NewId = (kind: IdKind) => string
-export type Scope = Declared extends infer D ? (D extends { readonly scopes: readonly (infer S)[] } ? S : never) : never
-export type Opening = KeyIn<Declared, 'openings'>
-export type TransactionType = OpeningIn<Declared>['type']
-export type SubjectType = Declared extends infer D
-  ? D extends { readonly subjects: readonly (infer S)[] }
-    ? S
-    : never
-  : never
-export type TaskName = Declared extends infer D
-  ? D extends { readonly tasks: readonly (infer T)[] }
-    ? T
-    : never
-  : never
-export type Table = KeyIn<Declared, 'tables'>
-export type ReadModel = ReadModelIn<Declared>
-export type QueueName = QueueIn<Declared>
-
-const ALL: readonly Declaration[] = DECLARATIONS
+const ALL: readonly Declaration[] = Object.values(DECLARATIONS)
 
 /** Kinds of ids with their prefixes. @throws Error when two capabilities declare the same name, here and below */
 export const ID_PREFIXES = merged(ALL.map(({ ids }) => ids)) as Readonly<Record<IdKind, string>>
@@ -112,10 +91,6 @@ export const READ_MODELS = Object.fromEntries(
 ) as Readonly<Record<ReadModel, ReadModelKind>>
 
 export const READ_MODEL_NAMES = Object.keys(READ_MODELS).sort() as readonly ReadModel[]
-
-export function isReadModel(name: string): name is ReadModel {
-  return Object.hasOwn(READ_MODELS, name)
-}
 
 /** The events that open transactions. */
 export const OPENINGS = merged(ALL.map(({ openings }) => openings)) as Readonly<Record<Opening, OpeningDeclaration>>
@@ -153,15 +128,9 @@ export const QUEUE_NAMES = Object.keys(QUEUE_LIMITS) as readonly QueueName[]
 /** The tasks that dispatchers repeat. */
 export const TASK_NAMES = ALL.flatMap(({ tasks = [] }) => tasks) as readonly TaskName[]
 
-/** Whether a text names a queue. */
-export function isQueueName(text: string): text is QueueName {
-  return Object.hasOwn(QUEUE_LIMITS, text)
-}
-
 /** The queue for work of an mpc key: its own where the queue has one. */
 export function mpcQueue(queue: QueueName): QueueName {
-  const own = `mpc-${queue}`
-  return isQueueName(own) ? own : queue
+  return QUEUE_NAMES.find((name) => name === `mpc-${queue}`) ?? queue
 }
 
 function withOpenings({ rows, ...stream }: typeof transactions.streams.transaction): StreamDeclaration {

@@ -50,3 +50,9 @@ export const access = {
   },
   tasks: ['api-key-expiry'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly access: typeof access
+  }
+}

@@ -7,7 +7,7 @@ import type { KeyTerms } from './events.ts'
 import { keyLimitAggregate } from './limit-aggregate.ts'
 
 export const explainedApiKey = explained(apiKeyAggregate, {
-  kind: 'apiKey',
+  prefix: 'key',
   noun: 'API key',
   texts: {
     ApiKeyIssued: ({ tenantId, environment, issuedBy, rotatedFrom, ...terms }) =>

@@ -1,7 +1,7 @@
 /** Finds the live API keys of an owner that hold a scope. */
 import type { Pool } from 'pg'
+import type { Scope } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Scope } from '../declarations.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import { ACTIVE } from './sql.ts'
 

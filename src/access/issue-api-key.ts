@@ -2,8 +2,9 @@
 
 import type { Metadata } from '../core/messages.ts'
 import type { Environment } from '../core/networks.ts'
+import type { NewId } from '../core/registry.ts'
 import { ALL_SCOPES, grantsOf } from '../core/scopes.ts'
-import { type NewId, SCOPES } from '../declarations.ts'
+import { SCOPES } from '../declarations.ts'
 import type { EventLog } from '../event-log/log.ts'
 import { apiKeyAggregate } from './aggregate.ts'
 import { createToken, digestOf } from './token.ts'

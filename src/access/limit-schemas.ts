@@ -117,7 +117,7 @@ const availableAtSchema = nullable(
 export const limitReachedSchema = named(
   'ApiKeyLimitReached',
   Type.Object({
-    key_id: idSchema('apiKey', 'The id of the API key of the request.'),
+    key_id: idSchema('key', 'The id of the API key of the request.'),
     environment: environmentSchema,
     limit: limitSchema,
     left: Type.String({ description: 'What was left of the limit.', examples: ['0.08'] }),

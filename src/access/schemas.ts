@@ -23,7 +23,7 @@ const MAX_RANGES = 100
 const MAX_RANGE_LENGTH = 49
 const MAX_OVERLAP_SECONDS = 604_800
 
-const keyIdSchema = idSchema('apiKey', 'The id of the API key.')
+const keyIdSchema = idSchema('key', 'The id of the API key.')
 
 const scopesSchema = Type.Array(Type.String({ maxLength: 64, examples: ['wallets:read'] }), {
   description: 'The scopes that were asked for. `*` stands for all that need not be named: see `effective_scopes`.',
@@ -164,7 +164,7 @@ export const reportBody = closedObject({
 
 export const listQuery = closedObject({
   ...pageQuery,
-  issued_by: Type.Optional(idSchema('apiKey', 'Only API keys that this API key created.')),
+  issued_by: Type.Optional(idSchema('key', 'Only API keys that this API key created.')),
 })
 
 const described = {

@@ -7,7 +7,7 @@ import type { TransferObserved } from './events.ts'
 
 /** How `explain` reports an observed transfer. */
 const explainedTransfer = explained(observedTransferAggregate, {
-  kind: 'observedTransfer',
+  prefix: 'obs',
   noun: 'observed transfer',
   texts: {
     TransferObserved: ({ direction, amount, asset, walletId, counterparty, hash, blockNumber, valuation }) => {

@@ -42,3 +42,9 @@ export const activity = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly activity: typeof activity
+  }
+}

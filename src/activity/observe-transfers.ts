@@ -3,17 +3,18 @@
  * wallets among the addresses of the blocks were looked up for the balances: a block without them costs nothing here, any
  * other one read of the streams, and one of prices.
  */
+
 import { createHash } from 'node:crypto'
 import { toChecksumAddress } from '../chain/address.ts'
 import type { Block } from '../chain/blocks.ts'
 import type { Context } from '../context.ts'
 import type { ChainKey } from '../core/networks.ts'
-import { ID_PREFIXES } from '../declarations.ts'
 import { type Decision, decideOn, type Loaded, notHeld } from '../event-log/aggregate.ts'
 import type { Notifications } from '../wallets/events.ts'
 import type { WalletStatus } from '../wallets/state.ts'
 import { observedTransferAggregate } from './aggregate.ts'
 import type { TransferCommand } from './decider.ts'
+import { activity } from './declaration.ts'
 import type { Direction, ObservedTransfer } from './events.ts'
 import type { TransferState } from './state.ts'
 import { transfersAbove, transfersUpTo } from './transfer-reads.ts'
@@ -156,5 +157,5 @@ export function transferId({ chainId, walletId, direction, hash, logOfTransactio
   const name = [chainId, walletId, direction, hash, logOfTransaction ?? 'native'].join(' ')
   const hex = createHash('sha256').update(name).digest('hex')
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
-  return `${ID_PREFIXES.observedTransfer}_${parts.join('-')}`
+  return `${activity.ids.observedTransfer}_${parts.join('-')}`
 }

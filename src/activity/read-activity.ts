@@ -3,7 +3,7 @@
  * not recorded a second time. Both are read in the order of an index, from the place of the cursor on.
  */
 import type { Pool } from 'pg'
-import { ID_PREFIXES } from '../declarations.ts'
+import { transactions } from '../transactions/declaration.ts'
 import { TRANSACTIONS } from '../transactions/sql.ts'
 import type { Direction } from './events.ts'
 import { STANDS } from './sql.ts'
@@ -48,7 +48,7 @@ export async function readActivity(pool: Pool, query: ActivityQuery): Promise<En
     values: [
       query.walletId,
       query.tenantId,
-      before === undefined ? null : `${ID_PREFIXES.transaction}_${before}`,
+      before === undefined ? null : `${transactions.ids.transaction}_${before}`,
       query.direction ?? null,
       query.asset ?? null,
       query.limit,

@@ -18,7 +18,7 @@ const list = {
     'exists, and the transactions of the wallet that move value. Transfers of zero, of tokens that are neither configured nor ' +
     'registered, and of the wallet to itself are left out. Native currency that a contract sends is not in the logs of a block: it ' +
     'changes the balance, and is not listed. Transactions that failed and transfers whose block left the chain are left out.',
-  params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
+  params: closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') }),
   querystring: closedObject({
     ...pageQuery,
     direction: Type.Optional({ ...directionSchema, description: 'Only what came `in`, or only what went `out`.' }),

@@ -1,14 +1,15 @@
 /** Schemas of what came into a wallet and left it. */
+
 import { Type } from '@sinclair/typebox'
 import { derivedIdPattern } from '../core/ids.ts'
-import { ID_PREFIXES } from '../declarations.ts'
 import { named } from '../http/components.ts'
 import { pageSchema } from '../http/paging.ts'
 import { idSchema, instant, networkSchema, nullable, oneOf } from '../http/schemas.ts'
+import { activity } from './declaration.ts'
 import { DIRECTIONS } from './events.ts'
 import { TRANSFER_STATUSES } from './state.ts'
 
-const PREFIX = ID_PREFIXES.observedTransfer
+const PREFIX = activity.ids.observedTransfer
 const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 const transferIdSchema = Type.String({
@@ -79,9 +80,7 @@ const entrySchema = named(
     block_number: nullable(
       Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
     ),
-    transaction_id: nullable(
-      idSchema('transaction', 'Your own transaction that moved it. Null if somebody else sent it.'),
-    ),
+    transaction_id: nullable(idSchema('tx', 'Your own transaction that moved it. Null if somebody else sent it.')),
     created_at: instant('When the transfer was observed, or when your own transaction was requested.'),
   }),
 )
@@ -93,7 +92,7 @@ export const transferAtEventSchema = named(
   'ObservedTransferAtEvent',
   Type.Object({
     transfer_id: transferIdSchema,
-    wallet_id: idSchema('wallet', 'The id of the wallet.'),
+    wallet_id: idSchema('wal', 'The id of the wallet.'),
     ...sharedFields,
     decimals: Type.Integer({ description: 'How many decimals the asset has.', examples: [18] }),
     status: oneOf(TRANSFER_STATUSES, {
@@ -106,7 +105,7 @@ export const transferAtEventSchema = named(
     block_hash: Type.String({ description: 'The hash of that block.', examples: [HASH] }),
     block_timestamp: instant('The time of that block.'),
     transaction_id: nullable(
-      idSchema('transaction', 'The transaction of this wallet that moved it. Null if somebody else sent it.'),
+      idSchema('tx', 'The transaction of this wallet that moved it. Null if somebody else sent it.'),
     ),
   }),
 )

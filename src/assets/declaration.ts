@@ -24,3 +24,9 @@ export const assets = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly assets: typeof assets
+  }
+}

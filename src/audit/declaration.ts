@@ -39,3 +39,9 @@ export const audit = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly audit: typeof audit
+  }
+}

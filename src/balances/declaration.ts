@@ -31,3 +31,9 @@ export const balances = {
   // A wallet waits for its first balance, or a tenant's wallets for that of a token.
   queues: { observe: { limits: LANE_LIMITS } },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly balances: typeof balances
+  }
+}

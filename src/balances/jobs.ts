@@ -1,9 +1,9 @@
 /** The work of balances: wallets that wait for their first balance, and tokens that a tenant registered. */
 import type { Pool } from 'pg'
-import { ID_PREFIXES } from '../declarations.ts'
 import type { Row } from '../event-log/table-rows.ts'
 import type { Job, JobData } from '../jobs/queues.ts'
 import type { Occurrence, Work } from '../jobs/work.ts'
+import { wallets } from '../wallets/declaration.ts'
 import type { WalletEvent } from '../wallets/events.ts'
 import { WALLETS_THEMSELVES } from '../wallets/jobs.ts'
 import { WALLETS } from '../wallets/sql.ts'
@@ -88,5 +88,5 @@ async function findUnobserved(pool: Pool, ids: readonly string[]): Promise<strin
  */
 function lowestIdSince(epochMs: number): string {
   const hex = Math.max(0, epochMs).toString(16).padStart(12, '0')
-  return `${ID_PREFIXES.wallet}_${hex.slice(0, 8)}-${hex.slice(8)}`
+  return `${wallets.ids.wallet}_${hex.slice(0, 8)}-${hex.slice(8)}`
 }

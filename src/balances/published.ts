@@ -11,7 +11,7 @@ const CAUSES = ['block', 'reconciliation', 'first_observation', 'reorg'] as cons
 const schema = named(
   'BalanceAtEvent',
   Type.Object({
-    wallet_id: idSchema('wallet', 'The id of the wallet.'),
+    wallet_id: idSchema('wal', 'The id of the wallet.'),
     balance: Type.String({
       description: 'The balance of the address, in whole units of the asset.',
       examples: ['1.5'],

@@ -2,6 +2,7 @@
 import type { ApiContext } from '../api-context.ts'
 import { assetRoutes } from '../assets/routes.ts'
 import { balanceRoutes } from '../balances/routes.ts'
+import type { Capability } from '../capability.ts'
 import { contractCallRoutes } from '../contract-calls/routes.ts'
 import { buildApp } from '../http/app.ts'
 import { createReadiness } from '../http/health.ts'
@@ -26,11 +27,11 @@ import { deliveryRoutes } from '../webhooks/delivery-routes.ts'
 import { deliveredTypes } from '../webhooks/require-terms.ts'
 import { webhookRoutes } from '../webhooks/routes.ts'
 import { requireSealing } from '../webhooks/secrets.ts'
-import { createApiContext } from './api-context.ts'
+import { type ComposedApi, createApiContext } from './api-context.ts'
 import { composeFeed } from './api-feed.ts'
 import { composeApiKeys } from './api-keys.ts'
 import { composeSwaps } from './api-swaps.ts'
-import { addGauges, addKernelGauges, CAPABILITIES } from './capabilities.ts'
+import { addGauges, addKernelGauges, CAPABILITIES_BY_NAME, type CapabilityName } from './capabilities.ts'
 import type { Kernel } from './kernel.ts'
 import { simulatedRequests } from './policy-simulation.ts'
 import { composeQuotas } from './quotas.ts'
@@ -42,6 +43,39 @@ export type AddToApi = (ctx: ApiContext) => ApiAdditions
 
 const addNothing: AddToApi = () => ({ routes: [], fundIssuer: null })
 
+/** What routes of capabilities are made from: the context, and the additions that they use. */
+export type RouteContext = ComposedApi & Pick<NftContext, 'fundIssuer'>
+
+/** Routes that the capability does not declare itself. */
+const ROUTES: Readonly<Partial<Record<CapabilityName, (ctx: RouteContext) => readonly Routes[]>>> = {
+  wallets: (ctx) => [openingRoutes(ctx), walletRoutes(ctx)],
+  balances: (ctx) => [balanceRoutes(ctx)],
+  transactions: (ctx) => [transferRoutes(ctx), transactionRoutes(ctx)],
+  contractCalls: (ctx) => [contractCallRoutes(ctx)],
+  assets: (ctx) => [assetRoutes(ctx)],
+  nft: (ctx) => [
+    metadataRoutes(ctx),
+    collectionRoutes(ctx),
+    mintRoutes(ctx),
+    voucherRoutes(ctx),
+    tokenRoutes(ctx),
+    nftTransferRoutes(ctx),
+    walletTokenRoutes(ctx),
+  ],
+}
+const NAMES = Object.keys(CAPABILITIES_BY_NAME) as readonly CapabilityName[]
+const DECLARED_ITSELF = NAMES.filter((name) => !Object.hasOwn(ROUTES, name))
+
+/** The routes of these capabilities that need the context alone: all but those of swaps, webhooks, API keys and policies. */
+export async function routesOf(ctx: RouteContext, names: readonly CapabilityName[]): Promise<readonly Routes[]> {
+  const added = names.map(async (name) => {
+    const { routes }: Capability = CAPABILITIES_BY_NAME[name]
+    const build = await routes?.()
+    return [...(ROUTES[name]?.(ctx) ?? []), ...(build === undefined ? [] : [build(ctx)])]
+  })
+  return (await Promise.all(added)).flat()
+}
+
 /** The application, ready to listen, and what it currently cannot do. */
 export type Api = { readonly app: App; readonly problem: () => string | null }
 
@@ -51,8 +85,9 @@ export type Api = { readonly app: App; readonly problem: () => string | null }
  */
 export async function composeApi(kernel: Kernel, version: string, add: AddToApi = addNothing): Promise<Api> {
   const { config, logger, metrics, clock, newId } = kernel
-  const ctx = createApiContext(kernel)
-  const additions = add(ctx)
+  const composed = createApiContext(kernel)
+  const additions = add(composed)
+  const ctx = { ...composed, fundIssuer: additions.fundIssuer }
   const apiKeys = composeApiKeys(ctx)
   const { quotas, routes: quotaRoutes } = composeQuotas(ctx)
   const swaps = composeSwaps(ctx)
@@ -63,16 +98,10 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   addKernelGauges(kernel)
   addGauges(kernel, 'api')
   const routes: Routes[] = [
-    openingRoutes(ctx),
-    walletRoutes(ctx),
-    balanceRoutes(ctx),
-    transferRoutes(ctx),
-    transactionRoutes(ctx),
+    ...(await routesOf(ctx, ['wallets', 'balances', 'transactions'])),
     swapRoutes(swaps.ctx),
     requestSwapRoutes(swaps.ctx),
-    contractCallRoutes(ctx),
-    ...(await capabilityRoutes(ctx)),
-    assetRoutes(ctx),
+    ...(await routesOf(ctx, ['contractCalls', ...DECLARED_ITSELF, 'assets'])),
     feed.routes,
     webhookRoutes(hooks),
     deliveryRoutes(hooks),
@@ -80,8 +109,7 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
     policyRoutes(ctx),
     pastRoutes(ctx, simulatedRequests(ctx, swaps.ctx)),
     quotaRoutes,
-    metadataRoutes(ctx),
-    ...nftRoutes({ ...ctx, fundIssuer: additions.fundIssuer }),
+    ...(await routesOf(ctx, ['nft'])),
     ...additions.routes,
   ]
   const app = await buildApp({
@@ -103,28 +131,10 @@ export async function composeApi(kernel: Kernel, version: string, add: AddToApi 
   return { app, problem: feed.problem }
 }
 
-/** Those of collections, mints, vouchers, tokens and their transfers. */
-function nftRoutes(ctx: NftContext): Routes[] {
-  return [
-    collectionRoutes(ctx),
-    mintRoutes(ctx),
-    voucherRoutes(ctx),
-    tokenRoutes(ctx),
-    nftTransferRoutes(ctx),
-    walletTokenRoutes(ctx),
-  ]
-}
-
 /** At the start; afterwards `/readyz` says it. */
 async function warnOfMulticalls({ chains, logger }: Kernel): Promise<void> {
   for (const { settings, multicall } of chains.all) {
     const problem = await multicall.problem().catch(() => null)
     if (problem !== null) logger.error({ network: settings.network, problem }, 'the address of Multicall3 is wrong')
   }
-}
-
-/** Routes of capabilities that need no other one. */
-async function capabilityRoutes(ctx: ApiContext): Promise<Routes[]> {
-  const builds = await Promise.all(CAPABILITIES.flatMap(({ routes }) => routes?.() ?? []))
-  return builds.map((build) => build(ctx))
 }

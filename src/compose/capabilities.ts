@@ -9,8 +9,10 @@ import type { Capability, Gauge, JobHandling } from '../capability.ts'
 import type { Context } from '../context.ts'
 import { contractCalls } from '../contract-calls/capability.ts'
 import { mapValues } from '../core/map-values.ts'
-import { mpcQueue, OPENINGS, type Opening, TRANSACTION_TYPES } from '../declarations.ts'
+import type { Opening } from '../core/registry.ts'
+import { mpcQueue, OPENINGS, READ_MODELS, TRANSACTION_TYPES } from '../declarations.ts'
 import type { EventSchemas } from '../event-log/aggregate.ts'
+import type { LogContents } from '../event-log/fold.ts'
 import { openFor, readOpenTransactions } from '../event-log/open-transactions.ts'
 import { follower } from '../follower/capability.ts'
 import type { Jobs, JobWorker } from '../jobs/jobs.ts'
@@ -31,8 +33,8 @@ import { wallets } from '../wallets/capability.ts'
 import { webhooks } from '../webhooks/capability.ts'
 import type { Kernel } from './kernel.ts'
 
-/** In the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
-export const CAPABILITIES: readonly Capability[] = [
+/** By name, in the order in which a round of the sweeper looks for their work, and the API document lists their routes. */
+export const CAPABILITIES_BY_NAME = {
   wallets,
   mpcKeys,
   nft,
@@ -51,10 +53,15 @@ export const CAPABILITIES: readonly Capability[] = [
   policies,
   audit,
   webhooks,
-]
+} satisfies Readonly<Record<string, Capability>>
+export type CapabilityName = keyof typeof CAPABILITIES_BY_NAME
+
+export const CAPABILITIES: readonly Capability[] = Object.values(CAPABILITIES_BY_NAME)
 
 /** Every aggregate whose streams the log contains: a replay of the log needs them all. */
 export const ALL_AGGREGATES = CAPABILITIES.flatMap(({ aggregates = [] }) => aggregates)
+
+export const LOG_CONTENTS: LogContents = { aggregates: ALL_AGGREGATES, readModels: READ_MODELS }
 
 /** The event types that this version of Bursar reads. */
 export const KNOWN_EVENTS: KnownEvents = new Map(

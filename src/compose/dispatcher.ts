@@ -5,6 +5,7 @@
 
 import { findOutside } from '../activity/find-outside.ts'
 import type { RepeatedTask } from '../capability.ts'
+import { QUEUE_LIMITS } from '../declarations.ts'
 import { lead } from '../event-log/lead.ts'
 import { createQuietPause } from '../event-log/quiet-pause.ts'
 import { repeat } from '../event-log/repeat.ts'
@@ -53,7 +54,7 @@ export async function startDispatcher(kernel: Kernel, signal: AbortSignal): Prom
 /** Every job goes to the queue of its kind of key. Lanes go by their partitions, other jobs wait for their tenant's turn. */
 function composeTurns({ pool, jobs, wakeUps, logger, metrics }: Kernel, signal: AbortSignal): PartitionJobs {
   const place = createPlaceJobs(pool)
-  const turns = takeTurns({ jobs, signal, log: logger })
+  const turns = takeTurns({ jobs, limits: QUEUE_LIMITS, signal, log: logger })
   const text = "Jobs that the dispatcher holds until their tenant's turn, by queue."
   metrics.addGauge('bursar_jobs_held', text, ['queue'], async () =>
     [...turns.waiting()].map(([queue, value]) => ({ labels: { queue }, value })),

@@ -5,7 +5,8 @@
  * Invariant: a failed job stays as long as its work is not done, so that an operator finds the error.
  */
 import type { Pool } from 'pg'
-import { mpcQueue, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { mpcQueue } from '../declarations.ts'
 import { FAILED_KEPT } from '../jobs/failed-jobs.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { findOpenLanes } from '../transactions/jobs.ts'

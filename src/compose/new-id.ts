@@ -1,7 +1,8 @@
 /** Creates ids: UUIDv7 (RFC 9562) after a prefix, in creation order, with randomness drawn in bulk. */
 import { randomFillSync } from 'node:crypto'
 import { v7 } from 'uuid'
-import { ID_PREFIXES, type NewId } from '../declarations.ts'
+import type { NewId } from '../core/registry.ts'
+import { ID_PREFIXES } from '../declarations.ts'
 
 /** Bytes of one id. */
 const BYTES = 16

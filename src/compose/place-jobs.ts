@@ -1,6 +1,7 @@
 /** Adds the tenant and the queue of each job: events and sweeps create jobs with ids only. */
 import type { Pool } from 'pg'
-import { mpcQueue, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
+import { mpcQueue } from '../declarations.ts'
 import type { Job } from '../jobs/queues.ts'
 import type { Work } from '../jobs/work.ts'
 import { OWNERS_OF_LANES, WALLETS } from '../wallets/sql.ts'

@@ -1,5 +1,6 @@
 /** What is wrong with how a request of each kind was judged by the policy of the log: for whoever signs it. */
-import { type Opening, TRANSACTION_TYPES } from '../declarations.ts'
+import type { Opening } from '../core/registry.ts'
+import { TRANSACTION_TYPES } from '../declarations.ts'
 import type { Opened } from '../event-log/load-checked.ts'
 import type { VoucherProblem } from '../nft/tokens/sign-voucher.ts'
 import type { CheckRequests, RecordedRequest } from '../policies/check-requests.ts'

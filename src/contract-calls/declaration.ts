@@ -5,3 +5,9 @@ export const contractCalls = {
   name: 'contract-calls',
   openings: { ContractCallRequested: { type: 'CONTRACT', writers: ['api'], since: 3, keepsLogs: true } },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly 'contract-calls': typeof contractCalls
+  }
+}

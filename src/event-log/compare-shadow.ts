@@ -3,7 +3,7 @@
  * lists, so memory use does not depend on the size of the tables.
  */
 import type { Client } from 'pg'
-import type { ReadModel } from '../declarations.ts'
+import type { ReadModel } from '../core/registry.ts'
 import { nameIn } from './shadow.ts'
 import { type KeyColumn, quoted } from './table-shape.ts'
 

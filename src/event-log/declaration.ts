@@ -45,3 +45,9 @@ export const eventLog = {
     role_rights: { beside: 'which events each database role can append; npm run migrate writes it', grants: {} },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly 'event-log': typeof eventLog
+  }
+}

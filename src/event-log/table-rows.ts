@@ -3,7 +3,7 @@
  * compile. Only types.
  */
 import type { Environment, Network } from '../core/networks.ts'
-import type { Table as DeclaredTable, ReadModel } from '../declarations.ts'
+import type { Table as DeclaredTable, ReadModel } from '../core/registry.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
 
 export type TableName = Prisma.ModelName

@@ -5,3 +5,9 @@ export const feed = {
   name: 'feed',
   scopes: ['events:read'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly feed: typeof feed
+  }
+}

@@ -32,3 +32,9 @@ export const follower = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly follower: typeof follower
+  }
+}

@@ -5,8 +5,8 @@
  */
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, preValidationHookHandler } from 'fastify'
 import type { BursarError } from '../core/errors.ts'
+import type { Scope } from '../core/registry.ts'
 import { allows } from '../core/scopes.ts'
-import type { Scope } from '../declarations.ts'
 import type { Authenticator, Caller } from './caller.ts'
 import type { KeyRefusal } from './counters.ts'
 import { AddressNotAllowed, AuthenticationFailed, ScopeMissing } from './http-errors.ts'

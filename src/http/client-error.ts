@@ -6,7 +6,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError } from 'fastify'
-import type { NewId } from '../declarations.ts'
+import type { NewId } from '../core/registry.ts'
 import { errorBody } from './envelope.ts'
 import { statusOf } from './error-status.ts'
 

@@ -13,7 +13,7 @@ import {
 import { idPattern } from '../core/ids.ts'
 import { AMOUNT_PATTERN } from '../core/money.ts'
 import { ENVIRONMENTS, NETWORKS } from '../core/networks.ts'
-import { ID_PREFIXES, type IdKind } from '../declarations.ts'
+import type { IdPrefix } from '../core/registry.ts'
 
 /** A request object: unknown fields are refused. */
 export function closedObject<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
@@ -171,12 +171,12 @@ export function warnings(
 }
 
 /** An id of Bursar. A malformed path parameter gets 404. */
-export function idSchema(kind: IdKind, description: string) {
+export function idSchema(prefix: IdPrefix, description: string) {
   return Type.String({
     description,
-    pattern: idPattern(ID_PREFIXES[kind]),
-    examples: [`${ID_PREFIXES[kind]}_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11`],
-    'x-rule': `must be an id that begins with ${ID_PREFIXES[kind]}_`,
+    pattern: idPattern(prefix),
+    examples: [`${prefix}_01977b3e-6f7a-7c3e-9f5b-0f6c2f1d8a11`],
+    'x-rule': `must be an id that begins with ${prefix}_`,
     'x-code': 'invalid_id',
   })
 }

@@ -12,7 +12,7 @@ import {
   Queue,
   Worker,
 } from 'bullmq'
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { LookAtQueues } from './queue-watch.ts'
 

@@ -1,5 +1,6 @@
 /** Creates the job layer on PostgreSQL, or on Redis when its URL is set. The only entry point to BullMQ. */
-import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueLimits } from '../core/declaration.ts'
+import type { QueueName } from '../core/registry.ts'
 import { DEFAULT_RETRIES, type RetryPolicy } from './backoff.ts'
 import { BACKOFF, type BullJob, type BullQueue, createBull } from './bull.ts'
 import { FAILED_KEPT, forgetFailed, listFailed, retryFailed } from './failed-jobs.ts'
@@ -24,24 +25,27 @@ export function createJobs(settings: {
   readonly databaseUrl: string
   /** `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://`. */
   readonly redisUrl?: string | undefined
+  /** Every queue with its limits. The back end creates a queue on first use. */
+  readonly queues: Readonly<Record<QueueName, QueueLimits>>
   /** How long a closing worker waits for its running handlers, in ms. */
   readonly graceMs: number
   readonly retries?: RetryPolicy
   readonly log: JobsLog
 }): Jobs {
-  const { databaseUrl, redisUrl, graceMs, log, retries = DEFAULT_RETRIES } = settings
+  const { databaseUrl, redisUrl, graceMs, log, queues: limits, retries = DEFAULT_RETRIES } = settings
+  const names = Object.keys(limits) as QueueName[]
   const onError = createErrorLog(log)
   const bull = redisUrl
-    ? createBull(redisWiring(redisUrl, onError), onError)
+    ? createBull(redisWiring(redisUrl, names.length, onError), onError)
     : createBull(postgresWiring(databaseUrl, onError), onError)
   const queues = openQueues(bull, onError)
-  const loads = createQueueLoads(queues)
+  const loads = createQueueLoads(queues, limits)
   const workers = new Set<JobWorker>()
 
   return {
     async add(jobs) {
       for (const job of jobs) assertJob(job)
-      const bulks = QUEUE_NAMES.flatMap((name) => bulksOf(name, jobs).map((bulk) => [name, bulk] as const))
+      const bulks = names.flatMap((name) => bulksOf(name, jobs).map((bulk) => [name, bulk] as const))
       const adding = bulks.map(async ([name, bulk]) => {
         loads.note(name, await queues.on(name, (queue) => addBulk(queue, name, bulk, retries)))
       })
@@ -55,7 +59,7 @@ export function createJobs(settings: {
     },
 
     async counts() {
-      const entries = QUEUE_NAMES.map(async (name) => [name, await queues.on(name, countsOf)] as const)
+      const entries = names.map(async (name) => [name, await queues.on(name, countsOf)] as const)
       return Object.fromEntries(await Promise.all(entries)) as Record<QueueName, QueueCounts>
     },
 
@@ -66,7 +70,7 @@ export function createJobs(settings: {
     forget: (name, ids) => queues.on(name, (queue) => forgetFailed(queue, ids), RETRY_DEADLINE_MS),
     retryAll: (name) => queues.on(name, (queue) => retryFailed(queue), RETRY_DEADLINE_MS),
 
-    unstick: createUnstick(bull, queues, retries),
+    unstick: createUnstick({ bull, queues, names }, retries),
     async ping() {
       await queues.on('lane', (queue) => queue.isPaused()) // The cheapest call that needs an answer.
     },

@@ -5,7 +5,7 @@
  * order, or never if the queue is emptied; the sweeper finds work without a job.
  */
 
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { Job, JobData } from './queues.ts'
 
 /** What a handler receives besides the ids. */
@@ -36,6 +36,12 @@ export type QueueCounts = {
   readonly active: number
   readonly delayed: number
   readonly failed: number
+}
+
+export type CountsByQueue = Readonly<Record<QueueName, QueueCounts>>
+
+export function queueNames(counts: CountsByQueue): readonly QueueName[] {
+  return Object.keys(counts) as QueueName[]
 }
 
 /** The jobs of a tenant in a queue. */
@@ -99,7 +105,7 @@ export type Jobs = {
    * @param options.concurrency concurrent handlers in this process
    */
   readonly process: (queue: QueueName, handler: JobHandler, options: { readonly concurrency: number }) => JobWorker
-  readonly counts: () => Promise<Readonly<Record<QueueName, QueueCounts>>>
+  readonly counts: () => Promise<CountsByQueue>
   /** The current contents of a queue. Counting by tenant reads up to 500 jobs of each state. */
   readonly load: (queue: QueueName, options: { readonly byTenant: boolean }) => Promise<QueueLoad>
   /** The unfinished job that was added first; `null` for an empty queue. */

@@ -1,7 +1,7 @@
 /** The producers of this process: opened on first use, and again after a failed first connection. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '../core/errors.ts'
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { Bull, BullQueue } from './bull.ts'
 
 /** Longer than any healthy call; after this the queue counts as down. */

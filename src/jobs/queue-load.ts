@@ -1,5 +1,6 @@
 /** The contents of a queue by tenant, which decide whose job is added next. */
-import { QUEUE_LIMITS, QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueLimits } from '../core/declaration.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { BullJob, BullQueue } from './bull.ts'
 import type { QueueLoad, TenantLoad } from './jobs.ts'
 import type { OpenQueues } from './open-queues.ts'
@@ -18,8 +19,11 @@ export type QueueLoads = {
 }
 
 /** A job never changes its tenant: each is read at most once and then known by its id in the queue. */
-export function createQueueLoads(queues: Pick<OpenQueues, 'on'>): QueueLoads {
-  const known = new Map<QueueName, Map<string, string>>(QUEUE_NAMES.map((name) => [name, new Map()]))
+export function createQueueLoads(
+  queues: Pick<OpenQueues, 'on'>,
+  limits: Readonly<Record<QueueName, QueueLimits>>,
+): QueueLoads {
+  const known = new Map<string, Map<string, string>>(Object.keys(limits).map((name) => [name, new Map()]))
   return {
     read: (name, { byTenant }) =>
       queues.on(name, async (queue) => {
@@ -34,7 +38,7 @@ export function createQueueLoads(queues: Pick<OpenQueues, 'on'>): QueueLoads {
         return tally(states, tenants)
       }),
     note(name, added) {
-      if (QUEUE_LIMITS[name].atOnce === null) return // Tenants of these jobs are usually not counted.
+      if (limits[name].atOnce === null) return // Tenants of these jobs are usually not counted.
       for (const { id = '', data } of added) known.get(name)?.set(id, tenantOf(data))
     },
   }

@@ -3,7 +3,7 @@
  * in the log.
  */
 import { ValidationFailed } from '../core/errors.ts'
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 
 /** Names and ids only, never amounts or states: those are read from the log when the job runs. */
 export type JobData = Readonly<Record<string, string>>

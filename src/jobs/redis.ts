@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, createRedisBackend } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
-import { QUEUE_NAMES } from '../declarations.ts'
 import { POLL_SECONDS, type Wiring } from './bull.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
@@ -10,8 +9,8 @@ const CONNECT_TIMEOUT_MS = 3_000
 const MAX_RECONNECT_MS = 1_000
 /** The longest command, a worker's wait for a job, answers within 5 s: after twice that the connection is dead. */
 const SILENCE_MS = 10_000
-/** Every queue of a process listens on its one client; Node warns of a leak at more than ten listeners. */
-const LISTENERS = 4 * QUEUE_NAMES.length
+/** Of each queue on the one client of a process; Node warns of a leak at more than ten listeners. */
+const LISTENERS_OF_QUEUE = 4
 
 type Patience = { readonly enableOfflineQueue: boolean; readonly maxRetriesPerRequest: number | null }
 /** For producers: without a connection a command fails immediately instead of waiting in memory. */
@@ -22,14 +21,16 @@ const CONSUMER: Patience = { enableOfflineQueue: true, maxRetriesPerRequest: nul
 /**
  * @param redisUrl `redis://` or `rediss://` for a single server; `redis+cluster://` or `rediss+cluster://` for a cluster,
  *   with more of its nodes after commas: `redis+cluster://user:password@a:6379,b:6379`
+ * @param queues how many there are
  */
 export function redisWiring(
   redisUrl: string,
+  queues: number,
   onError: (error: unknown, fields: object) => void,
 ): Wiring<ConnectionOptions> {
   const open: (Redis | Cluster)[] = []
   const keep = (client: Redis | Cluster) => {
-    client.setMaxListeners(LISTENERS)
+    client.setMaxListeners(LISTENERS_OF_QUEUE * queues)
     client.on('error', (error) => onError(error, {}))
     open.push(client)
     return client

@@ -7,7 +7,7 @@
  */
 
 import type { QueueLimits } from '../core/declaration.ts'
-import { QUEUE_LIMITS, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import { backoffMs, type RetryPolicy } from './backoff.ts'
 import type { Jobs, JobsLog, QueueLoad } from './jobs.ts'
 import { pause } from './pause.ts'
@@ -16,6 +16,7 @@ import { createRounds, type Rounds } from './rounds.ts'
 
 export type TakeTurnsSettings = {
   readonly jobs: Pick<Jobs, 'add' | 'load'>
+  readonly limits: Readonly<Record<QueueName, QueueLimits>>
   readonly signal: AbortSignal
   readonly log: JobsLog
 }
@@ -76,10 +77,10 @@ function putInOrder(settings: TakeTurnsSettings, line: Line): Promise<void> {
 }
 
 /** Adds as many jobs as there is room for. */
-async function putIn({ jobs }: TakeTurnsSettings, line: Line): Promise<void> {
+async function putIn({ jobs, limits: limitsOf }: TakeTurnsSettings, line: Line): Promise<void> {
   const { queue, rounds } = line
   if (rounds.size() === 0) return
-  const limits = QUEUE_LIMITS[queue]
+  const limits = limitsOf[queue]
   let mayHave: (tenantId: string, taken: number) => boolean = () => true
   if (limits.atOnce !== null || line.room < rounds.size()) {
     const load = await look(jobs, queue, limits)
@@ -123,10 +124,10 @@ function tend(settings: TakeTurnsSettings, line: Line): void {
 }
 
 async function keepPuttingIn(settings: TakeTurnsSettings, line: Line): Promise<void> {
-  const { signal, log } = settings
+  const { limits, signal, log } = settings
   let failures = 0
   while (line.rounds.size() > 0 && !signal.aborted) {
-    await pause(failures === 0 ? QUEUE_LIMITS[line.queue].lookMs : backoffMs(RETRIES, failures, Math.random()), signal)
+    await pause(failures === 0 ? limits[line.queue].lookMs : backoffMs(RETRIES, failures, Math.random()), signal)
     failures = await putInOrder(settings, line).then(
       () => 0,
       (error: unknown) => {

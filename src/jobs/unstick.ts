@@ -4,7 +4,7 @@
  * for an hour, since a job whose id waits is not added again.
  */
 
-import { QUEUE_NAMES, type QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { RetryPolicy } from './backoff.ts'
 import type { Bull } from './bull.ts'
 import { unlessGone } from './failed-jobs.ts'
@@ -22,12 +22,19 @@ const LOCK_STANDS_MS = 6_000
 export type Unstick = () => Promise<number>
 
 export function createUnstick(
-  bull: Pick<Bull, 'locks' | 'look'>,
-  queues: Pick<OpenQueues, 'on'>,
+  {
+    bull,
+    queues,
+    names,
+  }: {
+    readonly bull: Pick<Bull, 'locks' | 'look'>
+    readonly queues: Pick<OpenQueues, 'on'>
+    readonly names: readonly QueueName[]
+  },
   retries: RetryPolicy,
   timer?: () => number,
 ): Unstick {
-  const delayed = new Map(QUEUE_NAMES.map((name) => [name, createStandstill(retries.capMs + LATE_MS, timer)] as const))
+  const delayed = new Map(names.map((name) => [name, createStandstill(retries.capMs + LATE_MS, timer)] as const))
   const locked = createStandstill(LOCK_STANDS_MS, timer)
 
   async function promote(name: QueueName, hasDelayed: boolean): Promise<number> {
@@ -52,9 +59,9 @@ export function createUnstick(
   }
 
   return async () => {
-    const seen = (await bull.look?.(QUEUE_NAMES)) ?? null
+    const seen = (await bull.look?.(names)) ?? null
     const hasActive = seen === null || [...seen.values()].some((queue) => queue.hasActive)
-    const promoting = QUEUE_NAMES.map((name) => promote(name, seen === null || seen.get(name)?.hasDelayed === true))
+    const promoting = names.map((name) => promote(name, seen === null || seen.get(name)?.hasDelayed === true))
     const freed = await Promise.all([...promoting, unlock(hasActive)])
     return freed.reduce((sum, count) => sum + count, 0)
   }

@@ -3,7 +3,7 @@
  * describes its work once; the dispatcher, the sweeper, `stuck` and the queues of mpc keys read it.
  */
 import type { Pool } from 'pg'
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import type { Job } from './queues.ts'
 
 /** What the dispatcher knows of an event. */

@@ -10,3 +10,9 @@ export const keys = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly keys: typeof keys
+  }
+}

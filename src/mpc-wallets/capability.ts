@@ -22,7 +22,7 @@ export const refreshWork = streamWork<MpcKeyEvent>({
 
 /** How `explain` reports an mpc key. */
 const explainedMpcKey = explained(mpcKeyAggregate, {
-  kind: 'mpcKey',
+  prefix: 'mpk',
   noun: 'mpc key',
   texts: {
     MpcKeyGenerated: ({ address, threshold, parties }) =>

@@ -51,3 +51,9 @@ export const mpcKeys = {
   queues: { shares: { limits: { ...MPC_LIMITS, atOnce: 2 } } },
   tasks: ['mpc-refreshes'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly 'mpc-wallets': typeof mpcKeys
+  }
+}

@@ -1,23 +1,23 @@
 /** Refreshes of key shares as public events. */
 import { Type } from '@sinclair/typebox'
 import { published } from '../capability.ts'
-import { ID_PREFIXES } from '../declarations.ts'
 import { projectChange } from '../event-log/project-stream.ts'
 import { named } from '../http/components.ts'
 import { idSchema } from '../http/schemas.ts'
 import { mpcKeyAggregate } from './aggregate.ts'
+import { mpcKeys } from './declaration.ts'
 import { refreshSchema } from './schemas.ts'
 import { type RefreshRow, toRefresh } from './view.ts'
 
 const schema = named(
   'ShareRefreshAtEvent',
-  Type.Object({ wallet_id: idSchema('wallet', 'The id of the wallet.'), ...refreshSchema.properties }),
+  Type.Object({ wallet_id: idSchema('wal', 'The id of the wallet.'), ...refreshSchema.properties }),
 )
 
 export const publishedRefreshes = published(mpcKeyAggregate, {
   resource: 'share_refresh',
   scope: 'recovery:read',
-  mayConcern: (_keyId, refreshId) => refreshId.startsWith(ID_PREFIXES.refresh),
+  mayConcern: (_keyId, refreshId) => refreshId.startsWith(mpcKeys.ids.refresh),
   streamOf: () => null,
   types: {
     'recovery.refresh.requested': 'New shares of the key of an mpc wallet were requested.',

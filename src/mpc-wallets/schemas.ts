@@ -17,7 +17,7 @@ const epochSchema = Type.Integer({
 const instantOrNull = nullable(instant('When the refresh ended. Null until then.'))
 
 const refreshFields = {
-  refresh_id: idSchema('refresh', 'The id of the refresh.'),
+  refresh_id: idSchema('rfr', 'The id of the refresh.'),
   reason: oneOf(REFRESH_REASONS, { description: 'Why the shares are refreshed.', examples: ['requested'] }),
   party: nullable(
     Type.Integer({ description: 'The party whose share is recovered. Null for none.', examples: [null] }),
@@ -47,7 +47,7 @@ export const refreshSchema = named(
 export const sharesSchema = named(
   'KeyShares',
   Type.Object({
-    wallet_id: idSchema('wallet', 'The id of the wallet.'),
+    wallet_id: idSchema('wal', 'The id of the wallet.'),
     public_key: Type.String({
       description: 'The compressed public key of the wallet, 33 bytes in hex. A refresh does not change it.',
       examples: ['0x038318535b54105d4a7aae60c08fc45f9687181b4fdfc625bd1a753fa7397fed75'],

@@ -131,3 +131,9 @@ export const nft = {
   queues: { voucher: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
   tasks: ['pins'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly nft: typeof nft
+  }
+}

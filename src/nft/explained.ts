@@ -5,7 +5,7 @@ import { mintAggregate } from './tokens/mint-aggregate.ts'
 import { nftTransferAggregate } from './transfers/aggregate.ts'
 
 export const explainedCollection = explained(collectionAggregate, {
-  kind: 'collection',
+  prefix: 'col',
   noun: 'collection',
   transactionsOf: 'collection',
   texts: {
@@ -15,7 +15,7 @@ export const explainedCollection = explained(collectionAggregate, {
 })
 
 export const explainedMint = explained(mintAggregate, {
-  kind: 'mint',
+  prefix: 'mint',
   noun: 'mint',
   transactionsOf: 'mint',
   texts: {
@@ -40,7 +40,7 @@ function foreign(hash: string | null): string {
 }
 
 export const explainedNftTransfer = explained(nftTransferAggregate, {
-  kind: 'nftTransfer',
+  prefix: 'nftx',
   noun: 'nft transfer',
   transactionsOf: 'nft_transfer',
   texts: {

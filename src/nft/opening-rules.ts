@@ -10,7 +10,7 @@ import {
   isDeployment,
   STEP_FACTORY_ADDRESS,
 } from '../chain/nft-collection.ts'
-import type { SubjectType } from '../declarations.ts'
+import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { Intent } from '../transactions/events.ts'
 import { callWithoutValue, type OpeningRules } from '../transactions/opening-rules.ts'

@@ -1,8 +1,7 @@
 /** `queues`: waiting jobs in the queues of either back end, their age, and failed jobs. */
 import type { CliCommand, Within } from '../cli/command.ts'
 import { shown } from '../cli/printed.ts'
-import { QUEUE_NAMES } from '../declarations.ts'
-import type { FailedJob, OldestJob } from '../jobs/jobs.ts'
+import { type FailedJob, type OldestJob, queueNames } from '../jobs/jobs.ts'
 import type { OperatorContext } from './operator-context.ts'
 import { count, duration } from './words.ts'
 
@@ -21,7 +20,7 @@ JSON: {"backend", "queues": [{"queue", "waiting", "active", "delayed", "failed",
         const now = clock()
         const counts = await jobs.counts()
         const queues = await Promise.all(
-          QUEUE_NAMES.map(async (queue) => {
+          queueNames(counts).map(async (queue) => {
             const isEmpty = counts[queue].waiting + counts[queue].active + counts[queue].delayed === 0
             const oldest = isEmpty ? null : await jobs.oldest(queue)
             const failed = counts[queue].failed === 0 ? [] : await jobs.failed(queue, { limit: FAILED_SHOWN })

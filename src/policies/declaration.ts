@@ -74,3 +74,9 @@ export const policies = {
   },
   tasks: ['policy-seeding', 'found-spends'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly policies: typeof policies
+  }
+}

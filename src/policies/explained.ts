@@ -4,7 +4,7 @@ import { policyAggregate } from './aggregate.ts'
 import type { PolicyPublished } from './events.ts'
 
 export const explainedPolicy = explained(policyAggregate, {
-  kind: null,
+  prefix: null,
   idRule: 'policy-<tenant>-<environment>',
   noun: 'policy',
   texts: {

@@ -4,8 +4,8 @@
  */
 import type { Metadata } from '../core/messages.ts'
 import type { JudgedParts } from '../core/policy-limit.ts'
+import type { Opening } from '../core/registry.ts'
 import type { Owner } from '../core/tenants.ts'
-import type { Opening } from '../declarations.ts'
 import type { Intent } from '../transactions/events.ts'
 import type { CompiledPolicy } from './compile.ts'
 import type { RuleReservation } from './count-limit.ts'

@@ -6,7 +6,7 @@
 import { readMinted } from '../chain/nft-calls.ts'
 import { nativeAsset } from '../core/assets.ts'
 import { apiKeyOf } from '../core/messages.ts'
-import type { Opening } from '../declarations.ts'
+import type { Opening } from '../core/registry.ts'
 import type { Intent as OpeningIntent, SwapIntent } from '../transactions/events.ts'
 import { sendsNothingToItself } from '../transactions/opening-rules.ts'
 import { callIntents } from './call-intents.ts'

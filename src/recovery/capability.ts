@@ -8,7 +8,7 @@ import { REQUESTED_OF_TENANT } from './sql.ts'
 
 /** How `explain` reports an export of a key. */
 const explainedExport = explained(exportAggregate, {
-  kind: 'export',
+  prefix: 'exp',
   noun: 'export',
   texts: {
     WalletExportRequested: ({ walletId, recipient }) => `export of wallet ${walletId} requested for ${recipient}`,

@@ -41,3 +41,9 @@ export const recovery = {
   queues: { export: { limits: QUICK_LIMITS } },
   tasks: ['exports'],
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly recovery: typeof recovery
+  }
+}

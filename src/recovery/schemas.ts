@@ -9,12 +9,12 @@ import { EXPORT_STATUSES } from './state.ts'
 
 const RECIPIENT = 'age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z'
 
-const exportIdSchema = idSchema('export', 'The id of the export.')
+const exportIdSchema = idSchema('exp', 'The id of the export.')
 
-export const exportParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') })
+export const exportParams = closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') })
 export const exportDetailParams = closedObject({
-  wallet_id: idSchema('wallet', 'The id of the wallet.'),
-  export_id: idSchema('export', 'The id of the export.'),
+  wallet_id: idSchema('wal', 'The id of the wallet.'),
+  export_id: idSchema('exp', 'The id of the export.'),
 })
 
 const recipientSchema = Type.String({
@@ -32,7 +32,7 @@ export const exportSchema = named(
   'WalletExport',
   Type.Object({
     export_id: exportIdSchema,
-    wallet_id: idSchema('wallet', 'The id of the wallet.'),
+    wallet_id: idSchema('wal', 'The id of the wallet.'),
     status: oneOf(EXPORT_STATUSES, {
       description: '`requested` until a signer has encrypted the key.',
       examples: ['exported'],

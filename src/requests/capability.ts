@@ -5,7 +5,7 @@ import { requestAggregate } from '../event-log/request-aggregate.ts'
 
 /** How `explain` reports a request that changed nothing. */
 const explainedRequest = explained(requestAggregate, {
-  kind: 'request',
+  prefix: 'req',
   noun: 'request',
   texts: {
     RequestChangedNothing: ({ resourceId }) =>

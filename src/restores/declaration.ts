@@ -12,3 +12,9 @@ export const restores = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly restores: typeof restores
+  }
+}

@@ -25,7 +25,7 @@ export const signatureWork = streamWork<SignatureEvent>({
 
 /** How `explain` reports a signature over a message or typed data. */
 const explainedSignature = explained(signatureAggregate, {
-  kind: 'signature',
+  prefix: 'sig',
   noun: 'signature',
   texts: {
     MessageSignatureRequested: ({ walletId, digest }) =>

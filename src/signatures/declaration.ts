@@ -31,3 +31,9 @@ export const signatures = {
   // A message or typed data waits for its signature.
   queues: { signature: { limits: QUICK_LIMITS, mpcLimits: MPC_LIMITS } },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly signatures: typeof signatures
+  }
+}

@@ -7,8 +7,8 @@ import { SIGNATURE_TYPES } from './events.ts'
 import { ENCODINGS, MAX_MESSAGE_BYTES } from './read-message.ts'
 import { MAX_TYPED_DATA_BYTES } from './read-typed-data.ts'
 
-const walletIdSchema = idSchema('wallet', 'The id of the wallet.')
-const signatureIdSchema = idSchema('signature', 'The id of the signature.')
+const walletIdSchema = idSchema('wal', 'The id of the wallet.')
+const signatureIdSchema = idSchema('sig', 'The id of the signature.')
 
 export const walletParams = closedObject({ wallet_id: walletIdSchema })
 export const signatureParams = closedObject({ wallet_id: walletIdSchema, signature_id: signatureIdSchema })

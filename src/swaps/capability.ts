@@ -11,7 +11,7 @@ export const swaps: Capability = {
   openingRules: swapRules,
   explains: [
     explained(swapAggregate, {
-      kind: 'swap',
+      prefix: 'swap',
       noun: 'swap',
       transactionsOf: 'swap',
       texts: {

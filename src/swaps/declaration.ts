@@ -28,3 +28,9 @@ export const swaps = {
     },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly swaps: typeof swaps
+  }
+}

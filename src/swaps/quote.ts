@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { Network } from '../core/networks.ts'
-import { ID_PREFIXES } from '../declarations.ts'
+import { swaps } from './declaration.ts'
 import type { Swap } from './events.ts'
 
 export type Approval = {
@@ -75,7 +75,7 @@ export function quoteIdOf(content: Omit<SwapQuote, 'quoteId'>): string {
   const hex = createHash('sha256').update(canonicalJson(content)).digest('hex')
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0b11) | 0b1000).toString(16)
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `7${hex.slice(13, 16)}`, `${variant}${hex.slice(17, 20)}`]
-  return `${ID_PREFIXES.quote}_${[...parts, hex.slice(20, 32)].join('-')}`
+  return `${swaps.ids.quote}_${[...parts, hex.slice(20, 32)].join('-')}`
 }
 
 /**

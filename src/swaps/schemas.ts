@@ -19,7 +19,7 @@ export const DEFAULT_TERMS = {
   deadlineSeconds: 600,
 } as const
 
-export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') })
+export const walletParams = closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') })
 
 const assetName = (description: string, example: string) =>
   searchText(128, { description, minLength: 1, examples: [example] })
@@ -191,8 +191,8 @@ const issuesSchema = Type.Object(
 export const quoteSchema = named(
   'SwapQuote',
   Type.Object({
-    quote_id: idSchema('quote', 'The id of the quote. A swap can use it once, until it expires.'),
-    wallet_id: idSchema('wallet', 'The id of the wallet.'),
+    quote_id: idSchema('quo', 'The id of the quote. A swap can use it once, until it expires.'),
+    wallet_id: idSchema('wal', 'The id of the wallet.'),
     from_asset: text('The symbol of the sold asset.', 'ETH'),
     to_asset: text('The symbol of the bought asset.', 'USDC'),
     amount_type: oneOf(AMOUNT_TYPES, { description: 'Which amount is fixed.', examples: ['exact_input'] }),
@@ -235,7 +235,7 @@ export const quoteSchema = named(
 export const swapBody = closedObject({
   quote_id: Type.Optional(
     idSchema(
-      'quote',
+      'quo',
       'A quote of this wallet that has not expired. Each can be used once. Without it, send the fields of a quote.',
     ),
   ),

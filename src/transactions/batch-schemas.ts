@@ -39,7 +39,7 @@ export const transfersBody = closedObject({
 export const acceptedBatchSchema = named(
   'AcceptedTransferBatch',
   Type.Object({
-    batch_id: idSchema('transferBatch', 'The id of the batch: the `subject` of each transaction.'),
+    batch_id: idSchema('batch', 'The id of the batch: the `subject` of each transaction.'),
     transactions: Type.Array(
       Type.Object({
         ...acceptedFields,

@@ -26,7 +26,7 @@ export const transactions: Capability = {
   openingRules: transactionRules,
   publishes: async () => [(await import('./published.ts')).publishedTransactions],
   explains: [
-    { kind: 'transferBatch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
+    { prefix: 'batch', noun: 'batch of transfers', transactionsOf: 'transfer_batch', aggregate: null, texts: {} },
   ],
   gauges: [pendingTransactions],
   usage: { transactions_waiting: UNMINED_OF_TENANT },

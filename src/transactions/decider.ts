@@ -6,7 +6,7 @@ import { BursarError, Conflict } from '../core/errors.ts'
 import type { Decider } from '../core/messages.ts'
 import { assertNever } from '../core/never.ts'
 import { recorded } from '../core/recorded.ts'
-import type { Opening } from '../declarations.ts'
+import type { Opening } from '../core/registry.ts'
 import type { TransactionEvent } from './all-events.ts'
 import type {
   Failure,

@@ -146,3 +146,9 @@ export const transactions = {
     submit: { limits: LANE_LIMITS },
   },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly transactions: typeof transactions
+  }
+}

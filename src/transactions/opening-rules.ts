@@ -6,7 +6,7 @@
  */
 import { GAS_BOUNDS } from '../chain/forks.ts'
 import type { Declaration } from '../core/declaration.ts'
-import type { SubjectType } from '../declarations.ts'
+import type { SubjectType } from '../core/registry.ts'
 import { sameHex } from '../keys/coverage.ts'
 import type { transactions } from './declaration.ts'
 import type { Intent } from './events.ts'

@@ -3,7 +3,7 @@
  * Keccak hash. One process at a time has a partition for signing, and one for sending: it holds its lease, and works on
  * all of its lanes.
  */
-import type { QueueName } from '../declarations.ts'
+import type { QueueName } from '../core/registry.ts'
 import { isLaneName, parseLane } from './lanes.ts'
 
 /** The queues whose jobs are partitions. */

@@ -45,11 +45,11 @@ export const memoSchema = text(256, {
   examples: ['March rent'],
 })
 
-export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet that sends.') })
+export const walletParams = closedObject({ wallet_id: idSchema('wal', 'The id of the wallet that sends.') })
 
 export const transactionParams = closedObject({
-  wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
-  transaction_id: idSchema('transaction', 'The id of the transaction.'),
+  wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
+  transaction_id: idSchema('tx', 'The id of the transaction.'),
 })
 
 export const validUntilSchema = Type.String({
@@ -96,7 +96,7 @@ const currencySchema = Type.String({ description: 'The symbol of the native curr
 const completionSchema = instant('When the transaction is expected to be final.')
 
 export const acceptedFields = {
-  transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
+  transaction_id: idSchema('tx', 'The id of the transaction. It never changes.'),
   status: statusSchema,
   hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
   estimated_completion_time: completionSchema,
@@ -111,14 +111,14 @@ export const referenceView = nullable(Type.String({ description: 'Your own refer
 export const transactionSchema = named(
   'Transaction',
   Type.Object({
-    transaction_id: idSchema('transaction', 'The id of the transaction. It never changes.'),
+    transaction_id: idSchema('tx', 'The id of the transaction. It never changes.'),
     status: statusSchema,
     hash: nullable({ ...hashSchema, description: 'The hash of the transaction. Null until it is signed.' }),
     block_number: nullable(
       Type.Integer({ description: 'The block that holds it. Null until it is mined.', examples: [19000042] }),
     ),
     confirmations: Type.Integer({ description: 'The number of blocks from its own to the newest.', examples: [12] }),
-    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+    wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
     network: networkSchema,
     type: oneOf(TYPES, { description: 'What the transaction does.', examples: ['TRANSFER'] }),
     state: stateSchema,
@@ -185,7 +185,7 @@ export const transactionSchema = named(
     ),
     swap: nullable(swapSchema),
     depends_on: nullable(
-      idSchema('transaction', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
+      idSchema('tx', 'The transaction that must succeed in a block before this one is signed. Null for none.'),
     ),
     subject: nullable(
       Type.Object(

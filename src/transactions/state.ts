@@ -2,7 +2,8 @@
 import { largest } from '../core/money.ts'
 import { assertNever } from '../core/never.ts'
 import type { Recorded } from '../core/recorded.ts'
-import { TRANSACTION_TYPES, type TransactionType } from '../declarations.ts'
+import type { TransactionType } from '../core/registry.ts'
+import { TRANSACTION_TYPES } from '../declarations.ts'
 import { isOpening, type TransactionEvent } from './all-events.ts'
 import type {
   Failure,

@@ -27,7 +27,7 @@ export const swapSchema = named(
         amount('The most that the swap sells: with more it fails. Null for `exact_input`.', '1.005'),
       ),
       approval_transaction_id: nullable(
-        idSchema('transaction', 'The transaction that lets the router take the sold token. Null if none was needed.'),
+        idSchema('tx', 'The transaction that lets the router take the sold token. Null if none was needed.'),
       ),
       failure_guessed: Type.Boolean({
         description:

@@ -3,7 +3,7 @@
  * of a rule.
  */
 import { PermissionDenied } from '../core/errors.ts'
-import type { Scope } from '../declarations.ts'
+import type { Scope } from '../core/registry.ts'
 
 const TAG_SCOPE: Scope = 'policies:write'
 

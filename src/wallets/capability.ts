@@ -9,7 +9,7 @@ import { KEYED_OF_TENANT, REQUESTED_OF_TENANT, WATCHED_OF_TENANT } from './sql.t
 
 /** How `explain` reports a wallet. */
 const explainedWallet = explained(walletAggregate, {
-  kind: 'wallet',
+  prefix: 'wal',
   noun: 'wallet',
   transactionsOf: 'wallet',
   texts: {

@@ -53,3 +53,9 @@ export const wallets = {
   // A wallet waits for its address. Creating an mpc key uses every party's CPU for seconds.
   queues: { wallet: { limits: QUICK_LIMITS, mpcLimits: { ...MPC_LIMITS, atOnce: 3 } } },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly wallets: typeof wallets
+  }
+}

@@ -26,7 +26,7 @@ const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 /** More digits than any realistic amount. */
 const MAX_USD_LENGTH = 30
 
-const walletIdSchema = idSchema('wallet', 'The id of the wallet. It never changes.')
+const walletIdSchema = idSchema('wal', 'The id of the wallet. It never changes.')
 const typeSchema = oneOf(WALLET_TYPES, {
   description: '`mpc` and `hd` wallets have a key here; a `watch` wallet only follows an address.',
   examples: ['hd'],
@@ -57,7 +57,7 @@ const statusSchema = oneOf(WALLET_STATUSES, {
   examples: ['active'],
 })
 
-export const walletParams = closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') })
+export const walletParams = closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') })
 
 /** No installation has more parties. */
 const MAX_PARTIES = 20

@@ -65,3 +65,9 @@ export const webhooks = {
   },
   queues: { webhook: { limits: QUICK_LIMITS } },
 } as const satisfies Declaration
+
+declare module '../core/registry.ts' {
+  interface Declared {
+    readonly webhooks: typeof webhooks
+  }
+}

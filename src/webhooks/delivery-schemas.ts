@@ -6,16 +6,16 @@ import { closedObject, idSchema, instant, nullable, oneOf } from '../http/schema
 import { DELIVERY_STATES } from './delivery-state.ts'
 import { typesSchema } from './schemas.ts'
 
-const webhookId = idSchema('webhook', 'The id of the webhook.')
+const webhookId = idSchema('whk', 'The id of the webhook.')
 const eventId = (description: string) => Type.String({ description, examples: ['evt_wallet-wal_01977b3e.2'] })
 
 export const deliveryParams = closedObject({
   webhook_id: webhookId,
-  delivery_id: idSchema('delivery', 'The id of the delivery.'),
+  delivery_id: idSchema('dlv', 'The id of the delivery.'),
 })
 export const replayParams = closedObject({
   webhook_id: webhookId,
-  replay_id: idSchema('webhookReplay', 'The id of the replay.'),
+  replay_id: idSchema('rpl', 'The id of the replay.'),
 })
 
 export const deliveriesQuery = closedObject({
@@ -26,11 +26,11 @@ export const deliveriesQuery = closedObject({
 export const replaysQuery = closedObject(pageQuery)
 
 const identity = {
-  delivery_id: idSchema('delivery', 'The id of the delivery.'),
+  delivery_id: idSchema('dlv', 'The id of the delivery.'),
   webhook_id: webhookId,
   event_id: eventId('The id of the event. The header `webhook-id` has it with `-` instead of `.`.'),
   type: Type.String({ description: 'The type of the event.', examples: ['wallet.created'] }),
-  replay_id: nullable(idSchema('webhookReplay', 'The replay that sends it again. Null for the first delivery.')),
+  replay_id: nullable(idSchema('rpl', 'The replay that sends it again. Null for the first delivery.')),
 }
 const attempts = Type.Integer({ description: 'The number of attempts so far.', examples: [1] })
 const answered = {
@@ -125,7 +125,7 @@ export const replayBody = closedObject({
 export const replaySchema = named(
   'WebhookReplay',
   Type.Object({
-    replay_id: idSchema('webhookReplay', 'The id of the replay.'),
+    replay_id: idSchema('rpl', 'The id of the replay.'),
     webhook_id: webhookId,
     after: nullable(bounds.after),
     from: nullable(bounds.from),

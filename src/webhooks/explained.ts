@@ -12,7 +12,7 @@ const REASONS: Readonly<Record<DisableReason, string>> = {
 }
 
 export const explainedWebhook = explained(webhookAggregate, {
-  kind: 'webhook',
+  prefix: 'whk',
   noun: 'webhook',
   texts: {
     WebhookCreated: ({ url, types, environment }) =>
@@ -33,7 +33,7 @@ export const explainedWebhook = explained(webhookAggregate, {
 })
 
 export const explainedDelivery = explained(deliveryAggregate, {
-  kind: 'delivery',
+  prefix: 'dlv',
   noun: 'delivery',
   texts: {
     WebhookDeliveryGivenUp: ({ webhookId, eventId, eventType, attempts, lastAttempt }) =>

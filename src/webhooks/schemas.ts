@@ -12,7 +12,7 @@ const MAX_TYPES = 200
 const MAX_WALLETS = 100
 const MAX_OVERLAP_HOURS = 168
 
-const webhookIdSchema = idSchema('webhook', 'The id of the webhook.')
+const webhookIdSchema = idSchema('whk', 'The id of the webhook.')
 
 export const webhookParams = closedObject({ webhook_id: webhookIdSchema })
 
@@ -35,7 +35,7 @@ export const typesSchema = nullable(
   }),
 )
 const walletIdsSchema = nullable(
-  Type.Array(idSchema('wallet', 'The id of a wallet.'), {
+  Type.Array(idSchema('wal', 'The id of a wallet.'), {
     description:
       'Only events about these wallets are sent: those of a wallet, and those whose `data` has its `wallet_id`. Null for all events.',
     minItems: 1,

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { register } from 'tsx/esm/api'
 import type { Block } from '../../src/chain/blocks.ts'
 import type * as Capabilities from '../../src/compose/capabilities.ts'
-import type { Opening } from '../../src/declarations.ts'
+import type { Opening } from '../../src/core/registry.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import type * as Replay from '../../src/event-log/replay.ts'
 import type * as Transactions from '../../src/transactions/aggregate.ts'
@@ -33,8 +33,8 @@ mkdirSync(join(copy, 'src/notes'))
 for (const file of readdirSync(notes).filter((name) => name.endsWith('.txt')))
   cpSync(join(notes, file), join(copy, 'src/notes', file.replace(/\.txt$/, '')))
 cpSync(join(notes, 'migration.sql'), join(copy, 'prisma/migrations/99990101000000_notes/migration.sql'))
-enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS = [')
-enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES: readonly Capability[] = [')
+enlist('src/declarations.ts', './notes/declaration.ts', 'const DECLARATIONS: Declared = {')
+enlist('src/compose/capabilities.ts', '../notes/capability.ts', 'export const CAPABILITIES_BY_NAME = {')
 
 /** The copy is TypeScript, and this test may be a bundle. */
 register()
@@ -70,11 +70,11 @@ t.test('a note is accepted once, its job is done, and the replay of the log find
   matchExactly(t, (await api.insist({ ...request, key: 'note-2', body: {} })).body, { errors: [{ field: 'text' }] })
 
   const { replay } = (await import(join(copy, 'src/event-log/replay.ts'))) as typeof Replay
-  const { ALL_AGGREGATES, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
+  const { LOG_CONTENTS, CAPABILITIES, OPENING_RULES, usageCounts } = (await import(
     join(copy, 'src/compose/capabilities.ts')
   )) as typeof Capabilities
   const differences: unknown[] = []
-  const { rows } = await replay(pool, ALL_AGGREGATES, { onDifference: (difference) => differences.push(difference) })
+  const { rows } = await replay(pool, LOG_CONTENTS, { onDifference: (difference) => differences.push(difference) })
   t.equal((rows as Record<string, number>).notes, 1)
   t.strictSame(differences, [])
   const scrape = async () => (await fetch(`${baseUrl}/metrics`)).text()

@@ -1,12 +1,8 @@
 /** A client that reads a list and then events, from the list's `as_of_event` on, misses no change, whenever it happens. */
 import t from 'tap'
 import { composeFeed } from '../../src/compose/api-feed.ts'
-import { createMetrics } from '../../src/http/metrics.ts'
-import { createLogger } from '../../src/logging.ts'
-import { openingRoutes } from '../../src/wallets/opening-routes.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
+import { serve } from '../support/capabilities.ts'
 import { insertEvent } from '../support/event-history.ts'
-import { startTestApp } from '../support/http.ts'
 import { FOREIGN, WATCH } from '../support/wallet-api.ts'
 import { withWallets } from '../support/wallet-parts.ts'
 
@@ -15,20 +11,14 @@ const NOW = '2026-01-01T00:00:00.000Z'
 type Shown = { readonly wallets: readonly { readonly wallet_id: string }[]; readonly as_of_event: string | null }
 
 const parts = await withWallets(t)
-const { pool, wakeUps } = parts
-const metrics = createMetrics('test')
-const logger = createLogger({ level: 'error', processName: 'test' })
+const { pool } = parts
 const authenticator = { recall: () => undefined, verify: async () => null }
 const streams = { ofKey: 1, ofProcess: 1 }
-const feed = await composeFeed({ pool, wakeUps, clock: Date.now, logger, metrics }, authenticator, { streams })
+const feed = await composeFeed(parts, authenticator, { streams })
 /** Runs after the position was read and before the rows are. */
 let meanwhile = async () => undefined as unknown
-const { send } = await startTestApp({
-  routes: (app) => {
-    openingRoutes(parts)(app)
-    walletRoutes(parts)(app)
-    feed.routes(app)
-  },
+const { send } = await serve(parts, ['wallets'], {
+  routes: feed.routes,
   async asOfEvent(owner) {
     const id = await feed.asOfEvent(owner)
     await meanwhile()

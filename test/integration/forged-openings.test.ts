@@ -5,7 +5,7 @@
  */
 import t, { type Test } from 'tap'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
-import type { Opening } from '../../src/declarations.ts'
+import type { Opening } from '../../src/core/registry.ts'
 import { decideNew, decideOn } from '../../src/event-log/aggregate.ts'
 import { MAX_FILLERS_AN_HOUR } from '../../src/keys/mpc/filler-counts.ts'
 import type { SigningItem } from '../../src/keys/mpc/protocol.ts'

@@ -1,11 +1,14 @@
 /** Failed jobs whose work is done are removed, in each queue, on a real PostgreSQL. */
+
 import t from 'tap'
 import { forgetDone, OPEN_WEBHOOKS, openWork } from '../../src/compose/forget-done.ts'
 import { Conflict } from '../../src/core/errors.ts'
-import { QUEUE_NAMES, type QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
+import { QUEUE_LIMITS, QUEUE_NAMES } from '../../src/declarations.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import { migrateQueues } from '../../src/jobs/postgres.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { newTransactionId, seedWallet, TEST_CHAIN, transferIntent } from '../support/log.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { ACME, beat, hdRequest, withWallets } from '../support/wallet-parts.ts'
@@ -39,12 +42,13 @@ t.test('a failed job stays as long as its work waits, and goes when another job 
   const silent = { warn: () => undefined, error: () => undefined, info: () => undefined }
   const jobs = createJobs({
     databaseUrl: url,
+    queues: QUEUE_LIMITS,
     graceMs: 1_000,
     retries: { attempts: 1, baseMs: 1, capMs: 1 },
     log: silent,
   })
   t.teardown(() => jobs.close())
-  const { id: walletId } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const { id: walletId } = await requestWallet(parts, hdRequest(), { metadata: ACME })
   await seedWallet(pool, { walletId: 'wal_1', balance: 10n ** 18n })
   const id = newTransactionId()
   const run = (command: Parameters<typeof transactionAggregate.decide>[0]) =>

@@ -15,7 +15,7 @@ import { printFailure, shownText } from '../../src/cli/printed.ts'
 import { bursarCommands } from '../../src/compose/bursar.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { withKernel } from '../../src/compose/run-command.ts'
-import { ID_PREFIXES, QUEUE_NAMES } from '../../src/declarations.ts'
+import { QUEUE_NAMES } from '../../src/declarations.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
 import { jobsProgram } from '../../src/operator/jobs-program.ts'
 import type { OperatorContext } from '../../src/operator/operator-context.ts'
@@ -123,7 +123,7 @@ function failedJobs(): readonly CliCommand[] {
   } as unknown as Jobs
   const ports = { jobs, queueBackend: 'PostgreSQL', clock: Date.now } as unknown as OperatorContext
   return [
-    ...jobsProgram((task) => task(jobs)).commands,
+    ...jobsProgram((task) => task(jobs), QUEUE_NAMES).commands,
     { ...queuesCommand((task) => task(ports)), name: 'failed-queues' },
   ]
 }
@@ -133,8 +133,7 @@ async function explainLines(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(
     `SELECT DISTINCT substring(stream_id FROM '[a-z]+_00000000-0000-7000-8000-[0-9]{12}$') AS id FROM events ORDER BY 1`,
   )
-  const kinds = EXPLAINED.flatMap(({ kind }) => (kind === null ? [] : [kind]))
-  const known = ['transaction' as const, ...kinds].map((kind) => ID_PREFIXES[kind])
+  const known: readonly string[] = ['tx', ...EXPLAINED.flatMap(({ prefix }) => prefix ?? [])]
   return rows.flatMap(({ id }) => (id !== null && known.includes(id.split('_')[0] ?? '') ? [`explain ${id}`] : []))
 }
 

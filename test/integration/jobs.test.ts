@@ -277,7 +277,7 @@ function atLeastOne<T>(list: readonly T[]): readonly T[] | null {
 async function addRaw({ databaseUrl, redisUrl }: Where, id: string, data: unknown): Promise<void> {
   const ignore = () => undefined
   const bull = redisUrl
-    ? createBull(redisWiring(redisUrl, ignore), ignore)
+    ? createBull(redisWiring(redisUrl, 1, ignore), ignore)
     : createBull(postgresWiring(databaseUrl, ignore), ignore)
   const queue = await bull.openQueue('lane')
   await queue.addBulk([{ name: 'lane', data, opts: { deduplication: { id }, attempts: 8, backoff: 1 } }])

@@ -1,4 +1,5 @@
 /** Mpc wallets and their keys in the log: one key per wallet and one wallet per key, with concurrency and crashes. */
+
 import t, { type Test } from 'tap'
 import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import { createCommit } from '../../src/event-log/commit.ts'
@@ -7,6 +8,9 @@ import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { keepPool } from '../../src/mpc-wallets/keep-pool.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import { makeKey } from '../../src/wallets/make-key.ts'
+import { readWallet } from '../../src/wallets/read-wallets.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import {
   ALL_ALIVE,
   beatAs,
@@ -50,7 +54,7 @@ t.test('a wallet takes the oldest fitting key of the pool, and has one generated
 
   const owners = new Map((await keysOf(parts)).map(({ key_id, wallet_id }) => [key_id, wallet_id]))
   t.strictSame([owners.get('mpk_a'), owners.get('mpk_b'), owners.size], [first.walletId, null, 3])
-  const view = await parts.reads.read(OWNER, id)
+  const view = await readWallet(parts, OWNER, id)
   t.match(view, { type: 'mpc', status: 'active', mpc: other, public_key: /^0x0[23][0-9a-f]{64}$/ })
   const [created] = (await parts.log.readStream(walletAggregate, id)).slice(1)
   t.match(created?.data, { publicKey: view.public_key, address: view.address, derivationPath: null, ...other })
@@ -69,7 +73,7 @@ t.test('a wallet that has its key, or is not of type mpc, is not changed', async
   const parts = await withMpcKeys(t)
   const { walletId } = await makeMpcWallet(parts)
   await parts.makeMpcWallet(walletId)
-  const hd = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const hd = await requestWallet(parts, hdRequest(), { metadata: ACME })
   await parts.makeMpcWallet(hd.id)
   t.equal((await keysOf(parts)).length, 1)
   t.match(await parts.findWallet(OWNER, hd.id), { address: null })
@@ -79,7 +83,7 @@ t.test('a wallet that has its key, or is not of type mpc, is not changed', async
 t.test('the job of a wallet is for its type, and waits where no keys of that type are made', async (t: Test) => {
   const parts = await withMpcKeys(t)
   const { log, makeHdWallet: hd, makeMpcWallet: mpc } = parts
-  const ids = [await requestMpc(parts), (await parts.requestWallet(hdRequest(), { metadata: ACME })).id]
+  const ids = [await requestMpc(parts), (await requestWallet(parts, hdRequest(), { metadata: ACME })).id]
   await t.rejects(makeKey({ log }, { hd, mpc: null }, ids[0] ?? ''), { code: 'signer_unavailable', retryable: true })
   for (const id of [...ids, ...ids]) await makeKey({ log }, { hd, mpc }, id)
   const kinds = await Promise.all(ids.map(async (id) => (await parts.findWallet(OWNER, id)).key?.kind))
@@ -168,7 +172,7 @@ t.test('a key whose address the tenant watches already is passed over', async (t
   const [watched] = await keysOf(parts)
   const place = { network: 'ethereum', environment: 'mainnet', chainId: 1000001 } as const
   const address = watched?.address ?? ''
-  await parts.watchWallet({ ...place, address, label: '', notifications: {} }, { metadata: ACME })
+  await watchWallet(parts, { ...place, address, label: '', notifications: {} }, { metadata: ACME })
   const { keyId } = await makeMpcWallet(parts)
   t.not(keyId, 'mpk_watched')
   t.equal((await keysOf(parts)).find(({ key_id }) => key_id === 'mpk_watched')?.wallet_id, null)
@@ -178,7 +182,7 @@ t.test('a wallet is accepted when all its parties or a pooled key, and a signer,
   const parts = await withMpcKeys(t)
   const { pool } = parts
   const request = (mpc: typeof TERMS | null = null, metadata: object = {}) =>
-    codeOf(parts.requestWallet(hdRequest({ type: 'mpc', mpc }), { metadata: { ...ACME, ...metadata } }))
+    codeOf(requestWallet(parts, hdRequest({ type: 'mpc', mpc }), { metadata: { ...ACME, ...metadata } }))
   await beatAs(pool, ['signer', 'mpc-party-1', 'mpc-party-2'])
   t.equal(await request(), 'signer_unavailable')
   t.equal(await request({ threshold: 2, parties: 2 }), 'accepted')

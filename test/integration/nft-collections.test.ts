@@ -7,16 +7,17 @@ import {
   FACTORY_ADDRESS,
   predictCollectionAddress,
 } from '../../src/chain/nft-collection.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { Unavailable } from '../../src/core/errors.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { digestOf } from '../../src/nft/metadata/cid.ts'
 import { contentOf } from '../../src/nft/metadata/content.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { mine, rowOf, settle } from '../support/calls.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { KEYS, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { ASYNC, COLLECTION, type Data, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
+import { ASYNC, anotherNftApi, COLLECTION, type Data, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { ACME, makeWallet } from '../support/wallet-parts.ts'
 
 const CREATE = '/v1/nft/collections/create'
@@ -110,7 +111,7 @@ t.test('every invalid field of a collection is reported, and nothing is recorded
     label: '',
     notifications: {},
   } as const
-  const { id: watched } = await calls.watchWallet(watch, { metadata: ACME })
+  const { id: watched } = await watchWallet(calls, watch, { metadata: ACME })
   const { walletId } = await calls.wallet()
   const refused: [body: object, status: number, ...told: string[]][] = [
     [{ standard: 'ERC20' }, 422, 'standard not_allowed'],
@@ -179,7 +180,7 @@ t.test('without funds, or without metadata on IPFS, no collection is created', a
 
 t.test('simultaneous requests make one issuer wallet, also where its name is taken', async (t) => {
   const { calls, post } = await withNftApi(t)
-  const other = await startTestApp({ routes: routesOf(calls, {}) })
+  const other = await anotherNftApi(t, calls)
   const headers = ASYNC
   const answers = await Promise.all([
     ...[1, 2, 3].map(() => post(CREATE, COLLECTION, headers)),
@@ -268,7 +269,7 @@ t.test('the status of a deployment follows its transaction, also after a reorg',
   t.match((await get(`/v1/nft/collections/${collection_id}`)).body.data, {
     failure: { code: 'execution_reverted', message: 'why' },
   })
-  const { rows, differences } = await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })
+  const { rows, differences } = await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })
   t.equal(rows.nft_collections, 1)
   t.strictSame(differences, [])
 })

@@ -9,8 +9,7 @@ import {
 } from '../../src/chain/nft-collection.ts'
 import { nftRules } from '../../src/nft/opening-rules.ts'
 import { readIntent } from '../../src/transactions/read-events.ts'
-import { startTestApp } from '../support/http.ts'
-import { ASYNC, COLLECTION, routesOf, withNftApi } from '../support/nft-api.ts'
+import { ASYNC, anotherNftApi, COLLECTION, withNftApi } from '../support/nft-api.ts'
 
 t.test(
   'since Amsterdam a new factory and its implementation are transactions of their own, each within the limit',
@@ -85,7 +84,7 @@ t.test(
     const { calls, collection } = await withNftApi(t, { hasFactory: false })
     await collection({ name: 'One' })
     const wallet = await calls.pool.query('SELECT DISTINCT wallet_id FROM transactions')
-    const later = await startTestApp({ routes: routesOf(calls, { hasFactory: false, fork: 'amsterdam' }) })
+    const later = await anotherNftApi(t, calls, { hasFactory: false, fork: 'amsterdam' })
     const payload = { ...COLLECTION, name: 'Two', wallet_id: wallet.rows[0].wallet_id }
     await later.send({ method: 'POST', url: '/v1/nft/collections/create', payload, headers: ASYNC })
     const { rows } = await calls.pool.query(

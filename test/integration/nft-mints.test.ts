@@ -1,14 +1,14 @@
 /** Mints over HTTP on a real PostgreSQL: numbers, outcomes, and the fold of the log. */
 import t from 'tap'
 import { COLLECTION_ABI } from '../../src/chain/nft-artefact.ts'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { mine, NOW, rowOf, settle } from '../support/calls.ts'
-import { type Answer, startTestApp, told } from '../support/http.ts'
+import { type Answer, told } from '../support/http.ts'
 import { BUT_BALANCES } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
-import { ASYNC, type Data, METADATA, RECIPIENT, routesOf, STRANGER, withNftApi } from '../support/nft-api.ts'
+import { ASYNC, anotherNftApi, type Data, METADATA, RECIPIENT, STRANGER, withNftApi } from '../support/nft-api.ts'
 import { ACME } from '../support/wallet-parts.ts'
 
 type Tokens = readonly Data[]
@@ -132,7 +132,7 @@ t.test('a confirmed collection takes mints of its tenant, and of no other', asyn
 t.test('processes that share nothing but the database give no number twice', async (t) => {
   const { calls, collection, mint } = await withNftApi(t)
   const { collection_id } = await collection()
-  const other = await startTestApp({ routes: routesOf(calls, {}) })
+  const other = await anotherNftApi(t, calls)
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, n) =>
       n % 2 === 0
@@ -268,7 +268,7 @@ t.test('collections, mints and tokens fold from the log to their present rows', 
     await mine(calls, String(transaction_id), nonce)
     await mine(calls, String(direct.body.data?.transaction_id), nonce + 1)
   }
-  const { rows, differences } = await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })
+  const { rows, differences } = await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })
   t.strictSame([rows.nft_collections, rows.nft_mints, rows.nft_tokens], [2, 4, 10])
   t.strictSame(differences, [])
 })

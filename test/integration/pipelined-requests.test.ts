@@ -6,20 +6,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { routesOf } from '../../src/compose/api.ts'
 import { composeQuotas } from '../../src/compose/quotas.ts'
-import { loadConfig } from '../../src/config.ts'
 import { createLatch } from '../../src/core/latch.ts'
-import { findReplay } from '../../src/event-log/accept.ts'
-import { createMetrics } from '../../src/http/metrics.ts'
 import type { Routes } from '../../src/http/request.ts'
-import { openingRoutes } from '../../src/wallets/opening-routes.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
+import { withCapabilities } from '../support/capabilities.ts'
 import { type FeedApi, serveFeed } from '../support/feed-stage.ts'
 import { KEYS } from '../support/http.ts'
 import { createRandom, type Random } from '../support/load-random.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
 import { CREATE } from '../support/wallet-api.ts'
-import { beat, withWallets } from '../support/wallet-parts.ts'
+import { beat } from '../support/wallet-parts.ts'
 
 /** Requests in flight that a tenant may have here. */
 const IN_FLIGHT = 30
@@ -41,21 +38,14 @@ type Stage = FeedApi & {
 }
 
 async function withService(t: Test): Promise<Stage> {
-  const parts = await withWallets(t)
-  await beat(parts)
   const settings = { QUOTA_REQUESTS_IN_FLIGHT: String(IN_FLIGHT), QUOTA_BYTES_PER_SECOND: '0' }
-  const config = loadConfig({ DATABASE_URL: parts.url, ...settings })
-  const metrics = createMetrics('test')
-  const { quotas } = composeQuotas({
-    pool: parts.pool,
-    config,
-    metrics,
-    findReplay: (metadata) => findReplay(parts.pool, metadata),
-  })
+  const parts = await withCapabilities(t, [], {}, settings)
+  await beat(parts)
+  const { quotas } = composeQuotas(parts)
   const gate = createGate()
+  const wallets = await routesOf(parts, ['wallets'])
   const routes: Routes = (app) => {
-    openingRoutes(parts)(app)
-    walletRoutes(parts)(app)
+    for (const add of wallets) add(app)
     app.get('/v1/held', { schema: HELD, config: { scope: 'wallets:read' } }, async () => gate.pass())
   }
   const api = await serveFeed(t, parts, LIMITS, { quotas, routes })

@@ -1,20 +1,21 @@
 /** Exporting keys over HTTP on a real PostgreSQL: access, retention, and the fold of the log. */
+
 import { createHash, hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { computeAddress, HDNodeWallet, Mnemonic } from 'ethers'
 import t, { type Test } from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
-import { newId } from '../../src/compose/new-id.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { loadConfig } from '../../src/config.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { createIdentity, openWith } from '../../src/keys/age.ts'
+import { createLogger } from '../../src/logging.ts'
 import { deleteExpiredFiles, exportWork } from '../../src/recovery/jobs.ts'
-import { recoveryRoutes } from '../../src/recovery/routes.ts'
 import { type SealContext, sealExport } from '../../src/recovery/seal-export.ts'
+import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
-import { type Answer, KEYS, startTestApp, told } from '../support/http.ts'
+import { type Answer, KEYS, told } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-parts.ts'
 
@@ -27,20 +28,17 @@ type Data = Readonly<Record<string, string>> & { readonly failure: unknown }
 const dataOf = (answer: Answer) => answer.body.data as Data
 
 async function withExports(t: Test, allowedRecipients: readonly string[] | null = null) {
-  const parts = await withWallets(t)
-  const { pool, log, accept, wakeUps, findWallet } = parts
   const clock = { ms: Date.now() }
   const told: string[] = []
-  const { send, logged } = await startTestApp({
-    routes: recoveryRoutes({
-      ...{ findWallet, pool, wakeUps, log, accept, newId },
-      clock: () => clock.ms,
-      config: { exportRecipients: allowedRecipients },
-      judge: { export: async () => ({}) },
-      logger: { warn: (fields: object) => told.push(`requested ${(fields as { export_id: string }).export_id}`) },
-      metrics: { countExport: () => undefined },
-    }),
-  })
+  const parts = await withWallets(t, ['recovery'], ({ config }) => ({
+    clock: () => clock.ms,
+    config: { ...config, exportRecipients: allowedRecipients },
+    logger: createLogger(
+      { level: 'info', processName: 'api' },
+      { write: (line) => void told.push(`requested ${(JSON.parse(line) as { export_id: string }).export_id}`) },
+    ),
+  }))
+  const { pool, send } = parts
   const signer = (overrides: Partial<SealContext> = {}) => {
     const ctx: SealContext = {
       log: anotherLog(parts),
@@ -67,7 +65,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
     })
   const get = (exportId: string, headers: Record<string, string> = {}) =>
     send({ method: 'GET', url: `/v1/wallets/${walletId}/exports/${exportId}`, headers: { ...EXPORTER, ...headers } })
-  return { ...parts, clock, told, logged, signer, walletId, post, get, ...(await createIdentity()) }
+  return { ...parts, clock, told, signer, walletId, post, get, ...(await createIdentity()) }
 }
 
 type Exports = Awaited<ReturnType<typeof withExports>>
@@ -143,7 +141,8 @@ t.test('a key with all scopes is refused, and another tenant sees no wallet', as
 })
 
 t.test('a wallet that cannot be exported is refused with the reason, and nothing is recorded', async (t) => {
-  const { post, recipient, identity, pool, walletId, archiveWallet, findWallet } = await withExports(t)
+  const exports = await withExports(t)
+  const { post, recipient, identity, pool, walletId, findWallet } = exports
   const mistyped = `${recipient.slice(0, -1)}${recipient.endsWith('q') ? 'p' : 'q'}`
   for (const bad of ['age1', mistyped, identity, 'age1pq1x']) {
     const answer = await post({ recipient: bad })
@@ -172,7 +171,7 @@ t.test('a wallet that cannot be exported is refused with the reason, and nothing
   await insert(bare, 'hd', null)
   await pool.query('UPDATE wallets SET address = NULL WHERE wallet_id = $1', [bare])
   t.strictSame(told(await post({ recipient }, {}, bare)), ['- wallet_not_ready'])
-  await archiveWallet(await findWallet({ tenantId: 'acme', environment: 'mainnet' }, walletId), {
+  await archiveWallet(exports, await findWallet({ tenantId: 'acme', environment: 'mainnet' }, walletId), {
     force: false,
     metadata: ACME,
   })
@@ -211,7 +210,7 @@ t.test('one of several signers makes the file, and its hash is in the log', asyn
     api.told.filter((line) => line.startsWith('exported')),
     [`exported ${id}`],
   )
-  t.strictSame((await compareLive(api.pool, ALL_AGGREGATES)).differences, [], 'the live tables equal the replayed log')
+  t.strictSame((await compareLive(api.pool, LOG_CONTENTS)).differences, [], 'the live tables equal the replayed log')
 })
 
 t.test('a recipient that the settings do not name gets no key, though the API asks for it', async (t) => {

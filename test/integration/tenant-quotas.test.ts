@@ -61,7 +61,7 @@ function create({ post }: WalletApi, key: string, headers: Record<string, string
 
 t.test('simultaneous wallet requests get at most the quota, and refused ones are not recorded', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_WALLETS: '3' })
+  const api = await walletApi(t, parts, { QUOTA_WALLETS: '3' })
   const keys = Array.from({ length: 12 }, (_, n) => `wallet-${n}`)
   const answers = await Promise.all(keys.map((key) => create(api, key)))
   const accepted = answers.filter(({ status }) => status === 202)
@@ -89,7 +89,7 @@ t.test('simultaneous wallet requests get at most the quota, and refused ones are
   t.strictSame(told(reused), ['- idempotency_key_reused'])
   t.equal(await countEvents(parts), 3)
 
-  const another = await walletApi(parts, { QUOTA_WALLETS: '3' })
+  const another = await walletApi(t, parts, { QUOTA_WALLETS: '3' })
   t.strictSame(told(await create(another, 'elsewhere')), ['- quota_wallets'], 'another API process has the same count')
   const foreign = await create(api, 'foreign', { ...ASYNC, authorization: `Bearer ${KEYS.cold}` })
   t.equal(foreign.status, 202, 'another tenant has its own quota')
@@ -103,7 +103,7 @@ t.test(
   'archiving does not reduce the count, since the address is followed, and a refused request is not counted',
   async (t) => {
     const parts = await withParts(t)
-    const api = await walletApi(parts, { QUOTA_WATCHED_ADDRESSES: '2', QUOTA_WALLETS: '1' })
+    const api = await walletApi(t, parts, { QUOTA_WATCHED_ADDRESSES: '2', QUOTA_WALLETS: '1' })
     const watch = (n: number) => api.post('/v1/wallets/watch', { ...WATCH, address: ADDRESSES[n] })
     const first = await watch(0)
     for (let n = 0; n < 3; n += 1) t.strictSame(told(await watch(0)), ['- watch_exists'])
@@ -121,7 +121,7 @@ t.test(
 
 t.test('an override replaces a quota for one tenant, and 0 removes it', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_WALLETS: '1', QUOTA_OVERRIDES: 'acme:wallets=2, globex:wallets=0' })
+  const api = await walletApi(t, parts, { QUOTA_WALLETS: '1', QUOTA_OVERRIDES: 'acme:wallets=2, globex:wallets=0' })
   const globex = { ...ASYNC, authorization: `Bearer ${KEYS.cold}` }
   t.equal((await create(api, 'a1')).status, 202)
   t.equal((await create(api, 'a2')).status, 202)
@@ -131,7 +131,7 @@ t.test('an override replaces a quota for one tenant, and 0 removes it', async (t
 
 t.test('a wallet whose key is not made holds a ceremony until it is', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_CEREMONIES: '1' })
+  const api = await walletApi(t, parts, { QUOTA_CEREMONIES: '1' })
   const first = dataOf(await create(api, 'first')).wallet_id
   const refused = await create(api, 'second')
   t.strictSame(told(refused), ['- quota_ceremonies'])
@@ -142,7 +142,7 @@ t.test('a wallet whose key is not made holds a ceremony until it is', async (t) 
 
 t.test('a request that waits is in flight until it is answered', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_REQUESTS_IN_FLIGHT: '1' })
+  const api = await walletApi(t, parts, { QUOTA_REQUESTS_IN_FLIGHT: '1' })
   const waiting = create(api, 'waits', { prefer: 'wait=60' })
   const wallet = await openedWallet(parts)
   const refused = await api.get(`/v1/wallets/${wallet}`)
@@ -158,7 +158,7 @@ t.test('a request that waits is in flight until it is answered', async (t) => {
 
 t.test('a tenant that moves more bytes than its rate is refused before its body is read', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_BYTES_PER_SECOND: '100' })
+  const api = await walletApi(t, parts, { QUOTA_BYTES_PER_SECOND: '100' })
   const body = { ...WATCH, label: 'x'.repeat(40_000) }
   t.strictSame(told(await api.post('/v1/wallets/watch', body)), ['label invalid_text'])
   const refused = await api.post('/v1/wallets/watch', body)
@@ -236,7 +236,7 @@ t.test('a call with a kept Idempotency-Key is answered above the rate, and not c
 
 t.test('a tenant reads its limits, its usage and what is left', async (t) => {
   const parts = await withParts(t)
-  const api = await walletApi(parts, { QUOTA_WALLETS: '5', QUOTA_ASSETS: '0' })
+  const api = await walletApi(t, parts, { QUOTA_WALLETS: '5', QUOTA_ASSETS: '0' })
   for (const key of ['one', 'two']) await create(api, key)
   const { quotas } = (await api.get('/v1/quotas')).body.data as { quotas: { quota: string }[] }
   const shown = (name: string) => quotas.find(({ quota }) => quota === name)

@@ -8,7 +8,8 @@ import t, { type Test } from 'tap'
 import { startDispatcher } from '../../src/compose/dispatcher.ts'
 import { composeKernel, type Kernel } from '../../src/compose/kernel.ts'
 import { startSigner } from '../../src/compose/signer.ts'
-import { QUEUE_LIMITS, type QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
+import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import { createAccept } from '../../src/event-log/accept.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import { takeTurns } from '../../src/jobs/take-turns.ts'
@@ -17,7 +18,6 @@ import type { Signer } from '../../src/keys/signer.ts'
 import { requestSignature } from '../../src/signatures/request-signature.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { signerConfig } from '../support/config.ts'
 import { inEveryPlace, type JobPlace, openJobs, type Where } from '../support/job-places.ts'
 import { ALL_ALIVE, beatAs, rememberedParties } from '../support/mpc-log-side.ts'
@@ -105,7 +105,7 @@ async function withProcesses(t: Test, place: JobPlace) {
 
 function useCases({ log, pool, newId }: Kernel) {
   const accept = createAccept({ log, pool, newId })
-  const findWallet = createFindWallet(createWalletFacts(pool))
+  const findWallet = createFindWallet(pool)
   const ctx = {
     ...{ log, accept, newId, pool, findWallet },
     isManaged: async () => false,
@@ -138,7 +138,7 @@ function openTurns(t: Test, where: Where) {
   const stop = new AbortController()
   t.after(() => stop.abort())
   const log = { info: () => undefined, warn: () => undefined }
-  return { jobs, turns: takeTurns({ jobs, signal: stop.signal, log }) }
+  return { jobs, turns: takeTurns({ jobs, limits: QUEUE_LIMITS, signal: stop.signal, log }) }
 }
 
 const jobOf = (queue: QueueName, tenant: string, n: number): Job => ({

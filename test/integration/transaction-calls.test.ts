@@ -1,12 +1,14 @@
 /** Transactions that call contracts, on a real PostgreSQL: how they are opened, and what they wait for. */
+
 import t from 'tap'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import { Conflict, InsufficientFunds, ValidationFailed } from '../../src/core/errors.ts'
 import { appendOnce } from '../../src/event-log/accept.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createFindUnfinishedLanes, readLanesOf } from '../../src/transactions/jobs.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { CONTRACT, LEVEL, mine, NOW, rowOf, settle, withCalls } from '../support/calls.ts'
 import { BUT_BALANCES, TEST_CHAIN } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -68,7 +70,7 @@ t.test('tokens that a call takes are held, and refused when the wallet has fewer
   t.ok(refused instanceof InsufficientFunds)
   t.match((refused as InsufficientFunds).items[0]?.details, { asset: 'TST', available: '3', needed: '3.01' })
   await calls.call(walletId, { outflows: [{ asset, amount: 300n }] })
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+  t.strictSame((await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })).differences, [])
 })
 
 t.test('a transfer without funds is refused with what the whole commit needs, and nothing is recorded', async (t) => {
@@ -99,7 +101,7 @@ t.test('watch and archived wallets send nothing, and an expired transfer is not 
   const calls = await withCalls(t)
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
   const watch = { ...place, address: CONTRACT, label: '', notifications: {} }
-  const { id } = await calls.watchWallet(watch, { metadata: ACME })
+  const { id } = await watchWallet(calls, watch, { metadata: ACME })
   const watched = await t.rejects(calls.prepare(id), { code: 'validation_failed' })
   matchExactly(t, watched, { items: [{ field: 'wallet_id', code: 'watch_only' }] })
   const { walletId } = await calls.wallet()
@@ -199,5 +201,5 @@ t.test('rows of calls fold from the log to their present state', async (t) => {
   await mine(calls, ids[0] ?? '', 0)
   await mine(calls, ids[1] ?? '', 1, false)
   await settle(calls, ids[1] ?? '')
-  t.strictSame((await compareLive(calls.pool, ALL_AGGREGATES, { tables: BUT_BALANCES })).differences, [])
+  t.strictSame((await compareLive(calls.pool, LOG_CONTENTS, { tables: BUT_BALANCES })).differences, [])
 })

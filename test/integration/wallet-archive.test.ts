@@ -1,4 +1,5 @@
 /** Archiving on a real PostgreSQL: what prevents it, and that no concurrent transfer is accepted. */
+
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -6,6 +7,9 @@ import { decideOn } from '../../src/event-log/aggregate.ts'
 import { WalletGuardRefused } from '../../src/event-log/append.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
+import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
+import { readWallet } from '../../src/wallets/read-wallets.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { NATIVE, newTransactionId, TEST_CHAIN, transferIntent } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, type WalletParts, withWallets } from '../support/wallet-parts.ts'
@@ -48,7 +52,7 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
   await setBalance(parts, wallet.walletId, 1_000_000n)
   const id = await transfer(parts.log, wallet.walletId, wallet.address ?? '')
   const refused = { code: 'wallet_has_pending_transactions', details: { pending: 1 } }
-  await t.rejects(parts.archiveWallet(wallet, { force: true, metadata: ACME }), refused)
+  await t.rejects(archiveWallet(parts, wallet, { force: true, metadata: ACME }), refused)
 
   const signed = {
     nonce: 0,
@@ -71,7 +75,7 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
   const context = { metadata: ACME }
   await parts.log.execute(transactionAggregate, id, { type: 'RecordSignature', signed }, context)
   await parts.log.execute(transactionAggregate, id, { type: 'RecordInclusion', inclusion }, context)
-  await t.rejects(parts.archiveWallet(wallet, { force: true, metadata: ACME }), refused)
+  await t.rejects(archiveWallet(parts, wallet, { force: true, metadata: ACME }), refused)
 
   await parts.log.execute(
     transactionAggregate,
@@ -79,8 +83,8 @@ t.test('a pending transaction keeps a wallet, mined or not, until it is final', 
     { type: 'Settle', confirmations: 2, revertReason: '', now: NOW },
     context,
   )
-  await parts.archiveWallet(wallet, { force: true, metadata: ACME })
-  t.match(await parts.reads.read(OWNER, wallet.walletId), { status: 'archived' })
+  await archiveWallet(parts, wallet, { force: true, metadata: ACME })
+  t.match(await readWallet(parts, OWNER, wallet.walletId), { status: 'archived' })
 })
 
 t.test(
@@ -95,7 +99,7 @@ t.test(
       7n,
       `eip155:${TEST_CHAIN}/erc20:0x5FbDB2315678afecb367f032d93F642f64180aa3`,
     )
-    const refused = await t.rejects(parts.archiveWallet(wallet, { force: false, metadata: ACME }), {
+    const refused = await t.rejects(archiveWallet(parts, wallet, { force: false, metadata: ACME }), {
       code: 'wallet_has_balance',
     })
     matchExactly(t, refused, {
@@ -107,7 +111,7 @@ t.test(
       },
     })
     await parts.pool.query('UPDATE balances SET balance = 0')
-    const twice = [0, 1].map(() => parts.archiveWallet(wallet, { force: false, metadata: ACME }))
+    const twice = [0, 1].map(() => archiveWallet(parts, wallet, { force: false, metadata: ACME }))
     await Promise.all(twice)
     const { rows } = await parts.pool.query(`SELECT type FROM events WHERE type = 'WalletArchived'`)
     t.equal(rows.length, 1)
@@ -118,10 +122,10 @@ t.test('a watch wallet is archived whatever its balance', async (t: Test) => {
   const parts = await withWallets(t)
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const place = { network: 'ethereum', environment: 'mainnet', chainId: TEST_CHAIN } as const
-  const { id } = await parts.watchWallet({ ...place, address, label: '', notifications: {} }, { metadata: ACME })
+  const { id } = await watchWallet(parts, { ...place, address, label: '', notifications: {} }, { metadata: ACME })
   await setBalance(parts, id, 1n)
-  await parts.archiveWallet(await parts.findWallet(OWNER, id), { force: false, metadata: ACME })
-  t.match(await parts.reads.read(OWNER, id), { status: 'archived' })
+  await archiveWallet(parts, await parts.findWallet(OWNER, id), { force: false, metadata: ACME })
+  t.match(await readWallet(parts, OWNER, id), { status: 'archived' })
 })
 
 t.test('either a transfer or the archiving of its wallet is accepted, in either order', async (t: Test) => {
@@ -135,7 +139,7 @@ t.test('either a transfer or the archiving of its wallet is accepted, in either 
     const { walletId, address } = wallet
     await setBalance(parts, walletId, 10n ** 18n)
     const archiving = pause(randomInt(round % 2 === 0 ? 6 + round : 6)).then(() =>
-      parts.archiveWallet(wallet, { force: true, metadata: ACME }),
+      archiveWallet(parts, wallet, { force: true, metadata: ACME }),
     )
     const outcome = archiving.then(
       () => 'archived' as const,

@@ -1,8 +1,10 @@
 /** The ranges of key indexes on a real PostgreSQL: no index that a restored log may have forgotten is assigned again. */
+
 import t from 'tap'
 import { unopened } from '../../src/event-log/aggregate.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
 import { createMakeHdWallet, loadKeyIndexes, type MakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, beat, hdRequest, testSigner, withWallets } from '../support/wallet-parts.ts'
 
@@ -25,7 +27,7 @@ t.test(
     )
     const [one, two, three] = signers as [MakeHdWallet, MakeHdWallet, MakeHdWallet]
     const made = async (tenantId: string, ...makers: MakeHdWallet[]) => {
-      const { id } = await parts.requestWallet(hdRequest(), { metadata: { ...ACME, tenantId } })
+      const { id } = await requestWallet(parts, hdRequest(), { metadata: { ...ACME, tenantId } })
       await Promise.all(makers.map((make) => make(id)))
       const { key } = await parts.findWallet({ ...OWNER, tenantId }, id)
       return key?.kind === 'hd' ? key.index : null

@@ -2,6 +2,7 @@
  * What assigns a key to a wallet, for everything that signs: the stream of the key, and not what the stream of a wallet
  * says. The attacker has the database login of a signer.
  */
+
 import t from 'tap'
 import { composeRecordedWallets } from '../../src/compose/recorded-wallets.ts'
 import { hdPath } from '../../src/keys/hd-path.ts'
@@ -9,6 +10,7 @@ import { mpcKeyAggregate } from '../../src/mpc-wallets/aggregate.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
 import type { WalletCreated, WalletKey } from '../../src/wallets/events.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import { createSigningWalletOf } from '../../src/wallets/signing-wallet.ts'
 import { roleUrls } from '../support/database-login.ts'
 import { forge, logOf } from '../support/forge.ts'
@@ -40,7 +42,7 @@ async function withThief(t: Parameters<typeof withWallets>[0]) {
     thiefsLog: logOf(t, urlAs('signer'), parts.wakeUps),
     /** Empty caches for each look. */
     walletOf: (id: string) => createSigningWalletOf(composeRecordedWallets(parts))(id),
-    waiting: async (metadata = ACME) => (await parts.requestWallet(hdRequest(), { metadata })).id,
+    waiting: async (metadata = ACME) => (await requestWallet(parts, hdRequest(), { metadata })).id,
   }
 }
 

@@ -6,7 +6,6 @@ import t, { type Test } from 'tap'
 import { PrismaClient } from '../../src/generated/prisma/client.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { walletRoutes } from '../../src/wallets/routes.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { KEYS, startTestApp } from '../support/http.ts'
 import { NATIVE } from '../support/log.ts'
 import { matchExactly } from '../support/match-exactly.ts'
@@ -173,7 +172,7 @@ t.test('a database that does not answer is reported as 503 by every read', async
   t.after(() => pool.end())
   const lost = {
     ...parts,
-    findWallet: createFindWallet(createWalletFacts(pool)),
+    findWallet: createFindWallet(pool),
     pool,
     prisma: new PrismaClient({ adapter: new PrismaPg(pool) }),
   }

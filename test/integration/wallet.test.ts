@@ -1,15 +1,19 @@
 /** Wallets on a real PostgreSQL: one key per wallet and one wallet per key, with concurrency and repeated jobs. */
 import t, { type Test } from 'tap'
-import type { BursarError } from '../../src/core/errors.ts'
-import { Unavailable } from '../../src/core/errors.ts'
+import { type BursarError, Unavailable } from '../../src/core/errors.ts'
 import { createCommit } from '../../src/event-log/commit.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { walletAggregate } from '../../src/wallets/aggregate.ts'
+import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import type { WalletEvent } from '../../src/wallets/events.ts'
 import { walletWork } from '../../src/wallets/jobs.ts'
 import { keyIndexesAggregate } from '../../src/wallets/key-indexes.ts'
 import { createMakeHdWallet } from '../../src/wallets/make-hd-wallet.ts'
+import { readWallet } from '../../src/wallets/read-wallets.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
+import { restoreWallet } from '../../src/wallets/restore-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
+import { watchWallet } from '../../src/wallets/watch-wallet.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import {
   ACME,
@@ -23,6 +27,7 @@ import {
   withWallets,
 } from '../support/wallet-parts.ts'
 
+const GLOBEX = { ...ACME, tenantId: 'globex' }
 const OWNER = { tenantId: 'acme', environment: 'mainnet' } as const
 
 function metadata(key: string, fingerprint = 'f') {
@@ -41,6 +46,11 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   )
 }
 
+async function requested(parts: WalletParts): Promise<string> {
+  await beat(parts)
+  return (await requestWallet(parts, hdRequest(), { metadata: ACME })).id
+}
+
 async function indexesOf({ log }: WalletParts, tenantId = 'acme'): Promise<number[]> {
   const events = await log.readStream(keyIndexesAggregate, tenantId)
   return events.map(({ data }) => (data as { index: number }).index)
@@ -52,7 +62,7 @@ t.test(
     const parts = await withWallets(t)
     await beat(parts)
     const opened = await Promise.all(
-      Array.from({ length: 40 }, () => parts.requestWallet(hdRequest(), { metadata: ACME })),
+      Array.from({ length: 40 }, () => requestWallet(parts, hdRequest(), { metadata: ACME })),
     )
     const ids = opened.map(({ id }) => id)
     const signers = [0, 1, 2].map(() =>
@@ -88,7 +98,7 @@ t.test('a key is the child of its index of the tenant seed, and tenants share no
   const parts = await withWallets(t)
   await makeWallet(parts)
   const second = await makeWallet(parts)
-  const foreign = await makeWallet(parts, {}, { ...ACME, tenantId: 'globex' })
+  const foreign = await makeWallet(parts, {}, GLOBEX)
   const [event] = (await parts.log.readStream<WalletEvent>(walletAggregate, second)).slice(1)
   const expected = await testSigner().createKey({ kind: 'hd', tenantId: 'acme', index: 1 })
   t.match(event?.data, { ...expected, derivationPath: "m/44'/60'/0'/0/1" })
@@ -110,7 +120,7 @@ t.test(
       }),
     })
     for (const [index, when] of (['before', 'after'] as const).entries()) {
-      const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+      const { id } = await requestWallet(parts, hdRequest(), { metadata: ACME })
       const create = createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: dying(when), signer: testSigner() })
       await t.rejects(create(id), { code: 'database_unavailable' })
       await parts.makeHdWallet(id)
@@ -123,7 +133,7 @@ t.test(
 t.test('an index whose address the tenant watches already is passed over', async (t: Test) => {
   const parts = await withWallets(t)
   const { address } = await testSigner().createKey({ kind: 'hd', tenantId: 'acme', index: 0 })
-  await parts.watchWallet(watchRequest(address), { metadata: ACME })
+  await watchWallet(parts, watchRequest(address), { metadata: ACME })
   const id = await makeWallet(parts)
   t.match(await parts.findWallet(OWNER, id), { key: { index: 1 } })
   t.strictSame(
@@ -134,12 +144,12 @@ t.test('an index whose address the tenant watches already is passed over', async
 
 t.test('without a signer nothing is recorded, and a replay is still answered', async (t: Test) => {
   const parts = await withWallets(t)
-  t.equal(await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
+  t.equal(await codeOf(requestWallet(parts, hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
   await beat(parts, 20)
-  t.equal(await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
+  t.equal(await codeOf(requestWallet(parts, hdRequest(), { metadata: metadata('k1') })), 'signer_unavailable')
   await beat(parts)
   t.equal(
-    await codeOf(parts.requestWallet(hdRequest({ type: 'mpc' }), { metadata: metadata('k1') })),
+    await codeOf(requestWallet(parts, hdRequest({ type: 'mpc' }), { metadata: metadata('k1') })),
     'signer_unavailable',
   )
   const { rows } = await parts.pool.query(
@@ -147,12 +157,12 @@ t.test('without a signer nothing is recorded, and a replay is still answered', a
   )
   t.strictSame(rows, [{ events: 0, keys: 0 }])
 
-  const first = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
+  const first = await requestWallet(parts, hdRequest(), { metadata: metadata('k1') })
   t.equal(first.replayed, false)
   await beat(parts, 60)
-  t.match(await parts.requestWallet(hdRequest(), { metadata: metadata('k1') }), { id: first.id, replayed: true })
+  t.match(await requestWallet(parts, hdRequest(), { metadata: metadata('k1') }), { id: first.id, replayed: true })
   t.equal(
-    await codeOf(parts.requestWallet(hdRequest(), { metadata: metadata('k1', 'other') })),
+    await codeOf(requestWallet(parts, hdRequest(), { metadata: metadata('k1', 'other') })),
     'idempotency_key_reused',
   )
 })
@@ -164,9 +174,9 @@ t.test(
     await beat(parts)
     const replays = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const opened = await parts.requestWallet(hdRequest(), { metadata: metadata('k1') })
+        const opened = await requestWallet(parts, hdRequest(), { metadata: metadata('k1') })
         // A caller that gets a wallet's id can read it, also the second one in the same batch.
-        t.match(await parts.reads.read(OWNER, opened.id), { wallet_id: opened.id })
+        t.match(await readWallet(parts, OWNER, opened.id), { wallet_id: opened.id })
         return opened
       }),
     )
@@ -175,14 +185,11 @@ t.test(
 
     const named = await Promise.all(
       Array.from({ length: 20 }, () =>
-        codeOf(parts.requestWallet(hdRequest({ externalId: 'c1' }), { metadata: ACME })),
+        codeOf(requestWallet(parts, hdRequest({ externalId: 'c1' }), { metadata: ACME })),
       ),
     )
     t.strictSame(named.toSorted(), ['accepted', ...Array.from({ length: 19 }, () => 'external_id_taken')])
-    t.equal(
-      await codeOf(parts.requestWallet(hdRequest({ externalId: 'c1' }), { metadata: { ...ACME, tenantId: 'globex' } })),
-      'accepted',
-    )
+    t.equal(await codeOf(requestWallet(parts, hdRequest({ externalId: 'c1' }), { metadata: GLOBEX })), 'accepted')
   },
 )
 
@@ -190,38 +197,35 @@ t.test('an address is watched once per tenant and network, and never when it is 
   const parts = await withWallets(t)
   const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
   const codes = await Promise.all(
-    Array.from({ length: 10 }, () => codeOf(parts.watchWallet(watchRequest(address), { metadata: ACME }))),
+    Array.from({ length: 10 }, () => codeOf(watchWallet(parts, watchRequest(address), { metadata: ACME }))),
   )
   t.strictSame(codes.toSorted(), ['accepted', ...Array.from({ length: 9 }, () => 'watch_exists')])
-  t.equal(
-    await codeOf(parts.watchWallet(watchRequest(address), { metadata: { ...ACME, tenantId: 'globex' } })),
-    'accepted',
-  )
+  t.equal(await codeOf(watchWallet(parts, watchRequest(address), { metadata: GLOBEX })), 'accepted')
   t.equal(
     await codeOf(
-      parts.watchWallet(watchRequest(address, { network: 'polygon', chainId: 1000137 }), { metadata: ACME }),
+      watchWallet(parts, watchRequest(address, { network: 'polygon', chainId: 1000137 }), { metadata: ACME }),
     ),
     'accepted',
   )
 
   const own = await parts.findWallet(OWNER, await makeWallet(parts))
-  const refused = parts.watchWallet(watchRequest(own.address ?? ''), { metadata: ACME })
+  const refused = watchWallet(parts, watchRequest(own.address ?? ''), { metadata: ACME })
   await t.rejects(refused, { code: 'address_is_own_wallet', details: { wallet_id: own.walletId } })
 })
 
 t.test('a restored wallet does not get back an address that is watched again', async (t: Test) => {
   const parts = await withWallets(t)
   const wallet = await parts.findWallet(OWNER, await makeWallet(parts))
-  await parts.archiveWallet(wallet, { force: false, metadata: ACME })
-  const watch = await parts.watchWallet(watchRequest(wallet.address ?? ''), { metadata: ACME })
-  await t.rejects(parts.restoreWallet(wallet, { metadata: ACME }), {
+  await archiveWallet(parts, wallet, { force: false, metadata: ACME })
+  const watch = await watchWallet(parts, watchRequest(wallet.address ?? ''), { metadata: ACME })
+  await t.rejects(restoreWallet(parts, wallet, { metadata: ACME }), {
     code: 'address_in_use',
     details: { wallet_id: watch.id },
   })
-  await parts.archiveWallet(await parts.findWallet(OWNER, watch.id), { force: false, metadata: ACME })
-  await parts.restoreWallet(wallet, { metadata: ACME })
-  await parts.restoreWallet(wallet, { metadata: ACME })
-  t.match(await parts.reads.read(OWNER, wallet.walletId), { status: 'active', archived_at: null })
+  await archiveWallet(parts, await parts.findWallet(OWNER, watch.id), { force: false, metadata: ACME })
+  await restoreWallet(parts, wallet, { metadata: ACME })
+  await restoreWallet(parts, wallet, { metadata: ACME })
+  t.match(await readWallet(parts, OWNER, wallet.walletId), { status: 'active', archived_at: null })
   const types = (await parts.log.readStream<WalletEvent>(walletAggregate, wallet.walletId)).map(({ type }) => type)
   t.strictSame(types, ['WalletRequested', 'WalletCreated', 'WalletArchived', 'WalletRestored'])
 })
@@ -268,8 +272,7 @@ t.test(
 
 t.test('a wallet without its address is not cached', async (t: Test) => {
   const parts = await withWallets(t)
-  await beat(parts)
-  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const id = await requested(parts)
   t.match(await parts.findWallet(OWNER, id), { address: null })
   await parts.makeHdWallet(id)
   t.match(await parts.findWallet(OWNER, id), { address: /^0x/ })
@@ -277,8 +280,7 @@ t.test('a wallet without its address is not cached', async (t: Test) => {
 
 t.test('a request that waits for an address is answered as soon as it exists, or that it does not', async (t: Test) => {
   const parts = await withWallets(t)
-  await beat(parts)
-  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const id = await requested(parts)
   t.equal(await parts.waitForWallet(id, 50), null)
   const waiting = Promise.all([parts.waitForWallet(id, 60_000), parts.waitForWallet(id, 60_000)])
   await createMakeHdWallet({ ...parts, ...NEVER_RESTORED, log: anotherLog(parts), signer: testSigner() })(id)
@@ -289,7 +291,7 @@ t.test('a request that waits for an address is answered as soon as it exists, or
 t.test('a requested wallet whose job was lost is found again after a while', async (t: Test) => {
   const parts = await withWallets(t)
   await makeWallet(parts)
-  const { id } = await parts.requestWallet(hdRequest(), { metadata: ACME })
+  const { id } = await requestWallet(parts, hdRequest(), { metadata: ACME })
   t.strictSame(await walletWork.findQuiet(parts.pool, new Date(Date.now() - 60_000), 10), [])
   t.strictSame(await walletWork.findQuiet(parts.pool, new Date(Date.now() + 1_000), 10), [
     { queue: 'wallet', id, data: { wallet_id: id } },

@@ -1,6 +1,8 @@
 /** What one receiver refuses, or answers late, delays nothing but itself: senders and receivers over HTTP. */
+
 import t from 'tap'
 import { judgeWebhooks } from '../../src/operator/judge-webhooks.ts'
+import { reviseWallet } from '../../src/wallets/routes.ts'
 import { readWebhooksNow } from '../../src/webhooks/webhooks-now.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { eventually } from '../support/sandbox-eventually.ts'
@@ -34,7 +36,7 @@ t.test('a receiver that refuses one type of event gets all others, and a test', 
   for (let n = 0; n < 20; n += 1) await stage.wallet()
   // It has refused all that it was sent: what follows is of other types.
   await stage.receiver.until(() => countOf(stage, 'wallet.created') >= 8)
-  for (let n = 0; n < 3; n += 1) await stage.reviseWallet(known, { label: `label ${n}` }, { metadata: ACME })
+  for (let n = 0; n < 3; n += 1) await reviseWallet(stage, known, { label: `label ${n}` }, { metadata: ACME })
   await stage.post(`/${id}/test`)
   await stage.receiver.until(() => countOf(stage, 'wallet.updated') === 3 && countOf(stage, 'webhook.test') === 1)
   const labels = stage.receiver.all.filter(isOf('wallet.updated')).map(({ event }) => event.resource.version)

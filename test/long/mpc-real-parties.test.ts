@@ -16,7 +16,7 @@ import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
 import { keptPort } from '../../src/sandbox/ports.ts'
 import { createFindWallet } from '../../src/wallets/find-wallet.ts'
 import { requestWallet } from '../../src/wallets/request-wallet.ts'
-import { createWalletFacts, type WalletFacts } from '../../src/wallets/wallet-facts.ts'
+import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { TAG_KEY } from '../support/config.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ALL_ALIVE, beatAs, differences, TERMS } from '../support/mpc-log-side.ts'
@@ -91,8 +91,7 @@ function useCases({ log, pool, newId }: Kernel) {
     requestMpc: async () => (await requestWallet(ctx, hdRequest({ type: 'mpc' }), { metadata: ACME })).id,
     requestRefresh: (wallet: WalletFacts, lostBy: number | null, context: { readonly metadata: Metadata }) =>
       requestRefresh(ctx, wallet, lostBy, context),
-    findWallet: (id: string) =>
-      createFindWallet(createWalletFacts(pool))({ tenantId: 'acme', environment: 'mainnet' }, id),
+    findWallet: (id: string) => createFindWallet(pool)({ tenantId: 'acme', environment: 'mainnet' }, id),
   }
 }
 

@@ -3,7 +3,7 @@
  * a job that is added while one of its id runs waits until that ends, or until its process dies.
  */
 
-import type { QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
 import type { Job } from '../../src/jobs/queues.ts'
 import type { Random } from '../support/load-random.ts'
 import type { Actor } from './scheduler.ts'

@@ -4,7 +4,7 @@
  */
 import { encodeMint } from '../../src/chain/nft.ts'
 import { largest } from '../../src/core/money.ts'
-import type { Opening } from '../../src/declarations.ts'
+import type { Opening } from '../../src/core/registry.ts'
 import { decideNew } from '../../src/event-log/aggregate.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'

@@ -1,14 +1,16 @@
 /** Contract calls, opened as the routes open them, on a fresh database. */
 
 import type { Test } from 'tap'
-import { newId } from '../../src/compose/new-id.ts'
+import type { CapabilityName } from '../../src/compose/capabilities.ts'
+import type { Environ } from '../../src/config.ts'
+import type { Context } from '../../src/context.ts'
 import { nativeAsset } from '../../src/core/assets.ts'
 import type { Network } from '../../src/core/networks.ts'
 import { transactionAggregate } from '../../src/transactions/aggregate.ts'
 import { createLaneReads } from '../../src/transactions/lanes.ts'
 import { type CallRequest, prepareCall } from '../../src/transactions/prepare-call.ts'
-import type { PrepareContext } from '../../src/transactions/send-context.ts'
 import { withAddress } from '../../src/wallets/find-wallet.ts'
+import type { Fakes } from './capabilities.ts'
 import { osakaRules } from './gas.ts'
 import { TEST_CHAIN } from './log.ts'
 import { ACME, makeWallet, type WalletParts, withWallets } from './wallet-parts.ts'
@@ -19,27 +21,24 @@ export const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 const GWEI = 10n ** 9n
 /** The same known fees at every level of the quote, so that the holds are known. */
 export const LEVEL = { maxFeePerGas: 20n * GWEI, maxPriorityFeePerGas: GWEI }
-const QUOTE = { baseFeePerGas: 7n * GWEI, low: LEVEL, medium: LEVEL, high: LEVEL }
+export const QUOTE = { baseFeePerGas: 7n * GWEI, low: LEVEL, medium: LEVEL, high: LEVEL }
 export const NOW = '2026-01-01T00:00:00.000Z'
 
-export async function withCalls(t: Test) {
-  const parts = await withWallets(t)
+/** What no node is asked: the fees of a chain, and its rules. */
+const FIXED: Fakes = { quoteOf: async () => QUOTE, gasRules: osakaRules }
+
+/** @param fakes in place of fixed fees and rules, which they include */
+export async function withCalls(
+  t: Test,
+  names: readonly CapabilityName[] = [],
+  fakes: Fakes = FIXED,
+  env: Environ = {},
+) {
+  const parts = await withWallets(t, names, fakes, env)
   const { pool, log, findWallet } = parts
-  const ports: PrepareContext = {
-    log,
-    newId,
-    findSender: async (owner, walletId) => withAddress(await findWallet(owner, walletId)),
-    limitsOf: async () => [],
-    usdPriceOf: async () => null,
-    judgeTransaction: async () => ({}),
-    isJudged: async () => false,
-    quoteOf: async () => QUOTE,
-    gasRules: osakaRules,
-    completionMs: () => 30_000,
-  }
   const prepare = (walletId: string, request: Partial<CallRequest> = {}) =>
     prepareCall(
-      ports,
+      parts,
       {
         owner: OWNER,
         walletId,
@@ -58,24 +57,30 @@ export async function withCalls(t: Test) {
     await log.append({ decisions: [decision], guards })
     return transactionId
   }
-  /** Sets a wallet's balance of the native currency. */
-  const fund = async (walletId: string, network: Network, balance: bigint) => {
-    const chainId = parts.chainIdOf({ network, environment: OWNER.environment })
-    await pool.query(
-      `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
-       VALUES ($1, $2, 'acme', $3, 1, '0x', now()) ON CONFLICT DO NOTHING`,
-      [walletId, nativeAsset(network, chainId).assetId, balance.toString()],
-    )
-  }
   const wallet = async (balance = 10n ** 24n) => {
     const { walletId, address } = withAddress(await findWallet(OWNER, await makeWallet(parts)))
-    await fund(walletId, 'ethereum', balance)
+    await fund(parts, walletId, 'ethereum', balance)
     return { walletId, address, lane: { chainId: TEST_CHAIN, address } }
   }
-  return { ...parts, ports, prepare, call, wallet, fund, lanes: createLaneReads(pool) }
+  return { ...parts, prepare, call, wallet, lanes: createLaneReads(pool) }
 }
 
 export type Calls = Awaited<ReturnType<typeof withCalls>>
+
+/** Sets a wallet's balance of the native currency. */
+export async function fund(
+  { pool, chains }: Pick<Context, 'pool' | 'chains'>,
+  walletId: string,
+  network: Network,
+  balance: bigint,
+): Promise<void> {
+  const { chainId } = chains.get({ network, environment: OWNER.environment }).settings
+  await pool.query(
+    `INSERT INTO balances (wallet_id, asset_id, tenant_id, balance, block_number, block_hash, updated_at)
+     VALUES ($1, $2, 'acme', $3, 1, '0x', now()) ON CONFLICT DO NOTHING`,
+    [walletId, nativeAsset(network, chainId).assetId, balance.toString()],
+  )
+}
 
 /** Records a transaction as mined, like signer and follower do. */
 export async function mine(

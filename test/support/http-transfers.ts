@@ -55,7 +55,7 @@ const nudgeBody = closedObject({ gas_priority: Type.Optional(oneOf(['low', 'medi
 
 const noData = successOf(Type.Object({}), 'Done.')
 
-const params = Type.Object({ wallet_id: idSchema('wallet', 'The wallet.') })
+const params = Type.Object({ wallet_id: idSchema('wal', 'The wallet.') })
 
 const nudge = {
   operationId: 'nudgeWallet',

@@ -1,9 +1,11 @@
 /** The back ends of jobs, each real and behind one interface, so that one suite runs against all of them. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { Test } from 'tap'
+import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import type { RetryPolicy } from '../../src/jobs/backoff.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
 import type { Jobs } from '../../src/jobs/jobs.ts'
@@ -51,7 +53,7 @@ export function openJobs(
     info: (_: object, text: string) => logged.push(text),
     warn: (_: object, text: string) => logged.push(text),
   }
-  const jobs = createJobs({ ...where, graceMs: 2_000, retries: QUICK, log, ...settings })
+  const jobs = createJobs({ ...where, queues: QUEUE_LIMITS, graceMs: 2_000, retries: QUICK, log, ...settings })
   t.after(jobs.close)
   return { ...jobs, logged }
 }

@@ -3,14 +3,16 @@
  * effects of races and crashes. They create no shares and sign nothing: the ceremonies are tested with the real engine
  * and real parties.
  */
+
 import { setImmediate as turn } from 'node:timers/promises'
 import { SigningKey, Wallet } from 'ethers'
 import type { Pool } from 'pg'
 import type { Test } from 'tap'
 import { v7 } from 'uuid'
-import { ALL_AGGREGATES } from '../../src/compose/capabilities.ts'
+import { LOG_CONTENTS } from '../../src/compose/capabilities.ts'
 import type { Metadata } from '../../src/core/messages.ts'
-import { ID_PREFIXES, type NewId } from '../../src/declarations.ts'
+import type { NewId } from '../../src/core/registry.ts'
+import { ID_PREFIXES } from '../../src/declarations.ts'
 import type { Difference } from '../../src/event-log/compare-shadow.ts'
 import type { EventLog } from '../../src/event-log/log.ts'
 import { compareLive } from '../../src/event-log/replay.ts'
@@ -21,6 +23,7 @@ import { makeMpcWallet as giveKey } from '../../src/mpc-wallets/make-mpc-wallet.
 import { type Accusation, recordAccusation } from '../../src/mpc-wallets/record-accusation.ts'
 import { refreshShares } from '../../src/mpc-wallets/refresh-shares.ts'
 import { requestRefresh } from '../../src/mpc-wallets/request-refresh.ts'
+import { requestWallet } from '../../src/wallets/request-wallet.ts'
 import type { WalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { ACME, FRESH_FOR_THE_TEST, hdRequest, type WalletParts, withWallets } from './wallet-parts.ts'
 
@@ -142,7 +145,7 @@ export const ALL_ALIVE = ['signer', 'mpc-party-1', 'mpc-party-2', 'mpc-party-3']
 /** Requests an mpc wallet, which waits for its key. Returns its id. */
 export async function requestMpc(parts: WalletParts, mpc: typeof TERMS | null = null): Promise<string> {
   await beatAs(parts.pool, ALL_ALIVE)
-  return (await parts.requestWallet(hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
+  return (await requestWallet(parts, hdRequest({ type: 'mpc', mpc }), { metadata: ACME })).id
 }
 
 /** An mpc wallet with its key. */
@@ -163,5 +166,5 @@ export async function jointKey({ jointKeysOf }: Pick<MpcParts, 'jointKeysOf'>, k
 
 /** Rows in which the read models differ from the fold of the log. */
 export async function differences(pool: Pool): Promise<Difference[]> {
-  return [...(await compareLive(pool, ALL_AGGREGATES)).differences]
+  return [...(await compareLive(pool, LOG_CONTENTS)).differences]
 }

@@ -5,21 +5,10 @@
 import type { Test } from 'tap'
 import { type Fork, rulesOf } from '../../src/chain/forks.ts'
 import { FACTORY_ADDRESS, STEP_FACTORY_ADDRESS, STEP_IMPLEMENTATION_ADDRESS } from '../../src/chain/nft-collection.ts'
-import { newId } from '../../src/compose/new-id.ts'
-import { createInTurn } from '../../src/core/in-turn.ts'
-import { createAccept } from '../../src/event-log/accept.ts'
-import { createCollectionReads } from '../../src/nft/collections/read-collections.ts'
-import { collectionRoutes } from '../../src/nft/collections/routes.ts'
 import type { Pin } from '../../src/nft/metadata/pin.ts'
-import type { NftContext } from '../../src/nft/nft-context.ts'
-import { createAllot } from '../../src/nft/tokens/allot.ts'
-import { mintRoutes } from '../../src/nft/tokens/mint-routes.ts'
-import { tokenRoutes } from '../../src/nft/tokens/update-routes.ts'
-import { voucherRoutes } from '../../src/nft/tokens/voucher-routes.ts'
-import { createUntilVoucherSigned } from '../../src/nft/tokens/wait-for-signature.ts'
-import { createTransactionReads } from '../../src/transactions/read-transactions.ts'
-import { type Calls, withCalls } from './calls.ts'
-import { type Answer, KEYS, startTestApp } from './http.ts'
+import { type Calls, fund, QUOTE, withCalls } from './calls.ts'
+import { type Call, type Fakes, type Served, serve, startApiProcess } from './capabilities.ts'
+import { type Answer, KEYS } from './http.ts'
 import { runSigner } from './wallet-parts.ts'
 
 export const RECIPIENT = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -28,12 +17,10 @@ export const DEAF_CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 export const COLLECTION = { name: 'Lighthouses', symbol: 'LIGHT' }
 export const METADATA = { name: 'Lighthouse #1' }
 
-export type Post = (url: string, body: object, headers?: Record<string, string>) => Promise<Answer>
-
 export type NftApi = {
   readonly calls: Calls
-  readonly post: Post
-  readonly send: Awaited<ReturnType<typeof startTestApp>>['send']
+  readonly post: Call
+  readonly send: Served['send']
   readonly get: (url: string, headers?: Record<string, string>) => Promise<Answer>
   /** Requests a collection of a funded wallet, without waiting. Returns its data. */
   readonly collection: (body?: object) => Promise<Data>
@@ -61,11 +48,13 @@ export type NftApiOptions = {
   readonly issuerFunds?: bigint
 }
 
+/** Vouchers are not waited for, and issuer wallets have hd keys. */
+const ENV = { SIGN_WAIT_MS: '0', MPC_PARTIES: '0' }
+
 export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<NftApi> {
-  const calls = await withCalls(t)
+  const calls = await withCalls(t, ['nft'], chainWith(options), ENV)
   await runSigner(t, calls)
-  const { send } = await startTestApp({ routes: routesOf(calls, options) })
-  const post: Post = (url, payload, headers = {}) => send({ method: 'POST', url, payload, headers })
+  const { post, send } = calls
   const { walletId } = await calls.wallet()
   return {
     calls,
@@ -82,39 +71,32 @@ export async function withNftApi(t: Test, options: NftApiOptions = {}): Promise<
   }
 }
 
-/** One API process. Another one on the same database shares nothing else with it. */
-export function routesOf(calls: Calls, options: NftApiOptions) {
-  const { pool, log, wakeUps, ports } = calls
+/** Another API process on the same database, which shares nothing else with it. */
+export function anotherNftApi(t: Test, { url }: Pick<Calls, 'url'>, options: NftApiOptions = {}): Promise<Served> {
+  return serve(startApiProcess(t, url, chainWith(options), ENV), ['nft'])
+}
+
+/** There is no chain: its fees, its rules and the code of its contracts are fixed. */
+function chainWith(options: NftApiOptions): Fakes {
   const { pin = null, hasFactory = true, issuerFunds = 10n ** 24n } = options
   const { standing = new Set(), fork = 'osaka', maxTransactionGas } = options
   const hasCode = (address: string) =>
     address === FACTORY_ADDRESS ? hasFactory : !STEPS.includes(address) || standing.has(address)
-  const ctx: NftContext = {
-    ...calls,
-    ...ports,
-    log,
-    clock: Date.now,
-    config: { mpc: null, metadataBaseUrl: null, signWaitMs: 0 },
+  return (kernel) => ({
+    quoteOf: async () => QUOTE,
     gasRules: async () => rulesOf(fork),
-    accept: createAccept({ log, pool, newId }),
-    chainOf: () => ({
-      code: { haveCode: async (addresses) => addresses.map(hasCode) },
-      foreign: { batch: async (asked) => asked.map(receiverSays), call: async () => null },
-    }),
-    transactions: createTransactionReads({ pool, wakeUps, confirmationsOf: () => 2 }),
-    collections: createCollectionReads(pool),
-    allot: createAllot(pool),
-    inTurn: createInTurn(),
-    untilVoucherSigned: createUntilVoucherSigned(pool, wakeUps),
+    chainOf(chainId) {
+      const { code, foreign, ...chain } = kernel.chainOf(chainId)
+      return {
+        ...chain,
+        code: { ...code, haveCode: async (addresses) => addresses.map(hasCode) },
+        foreign: { ...foreign, batch: async (asked) => asked.map(receiverSays), call: async () => null },
+      }
+    },
     pin,
-    judge: { voucher: async () => ({}) },
-    fundIssuer: ({ walletId, network }) => calls.fund(walletId, network, issuerFunds),
+    fundIssuer: ({ walletId, network }) => fund(kernel, walletId, network, issuerFunds),
     ...(maxTransactionGas === undefined ? {} : { maxTransactionGas }),
-  }
-  const routes = [collectionRoutes(ctx), mintRoutes(ctx), voucherRoutes(ctx), tokenRoutes(ctx)]
-  return (app: Parameters<(typeof routes)[number]>[0]) => {
-    for (const add of routes) add(app)
-  }
+  })
 }
 
 /** Every receiver answers with the selector that it was asked with, but one. */

@@ -5,7 +5,6 @@ import { prepareCall } from '../../src/transactions/prepare-call.ts'
 import type { PreparedTransaction } from '../../src/transactions/prepare-transaction.ts'
 import type { PrepareContext } from '../../src/transactions/send-context.ts'
 import { createFindWallet, withAddress } from '../../src/wallets/find-wallet.ts'
-import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import type { LoadWallet } from './load.ts'
 
 export type OpenCall = {
@@ -27,7 +26,7 @@ export async function openCalls(
   { id: walletId }: Pick<LoadWallet, 'id'>,
   ...calls: readonly OpenCall[]
 ): Promise<string[]> {
-  const findWallet = createFindWallet(createWalletFacts(pool))
+  const findWallet = createFindWallet(pool)
   const ports: PrepareContext = {
     log,
     newId,

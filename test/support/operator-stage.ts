@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import type { RpcRequest, RpcResult } from '../../src/chain/json-rpc.ts'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
 import { newId } from '../../src/compose/new-id.ts'
+import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import { readDatabaseFacts } from '../../src/event-log/database-facts.ts'
 import { createEventLog, type EventLog } from '../../src/event-log/log.ts'
 import { createJobs } from '../../src/jobs/create-jobs.ts'
@@ -55,7 +56,12 @@ export type OperatorStage = {
 /** Everything is alive, has a leader and is up to date, and nothing is in progress. */
 export async function withOperator(t: Test): Promise<OperatorStage> {
   const { pool, url, wakeUps } = await withLog(t)
-  const jobs = createJobs({ databaseUrl: url, graceMs: 1_000, log: { info: () => undefined, warn: () => undefined } })
+  const jobs = createJobs({
+    queues: QUEUE_LIMITS,
+    databaseUrl: url,
+    graceMs: 1_000,
+    log: { info: () => undefined, warn: () => undefined },
+  })
   t.after(() => jobs.close())
   const node: OperatorStage['node'] = { up: true, head: 100, baseFee: GWEI, nonces: new Map(), balance: 0n }
   const logOn: OperatorStage['logOn'] = (on) =>

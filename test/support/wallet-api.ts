@@ -1,12 +1,9 @@
 /** The wallet routes over HTTP on a fresh database, and functions for calling them. */
 import type { Test } from 'tap'
 import { composeQuotas } from '../../src/compose/quotas.ts'
-import { loadConfig } from '../../src/config.ts'
-import { findReplay } from '../../src/event-log/accept.ts'
-import { createMetrics, type Metrics } from '../../src/http/metrics.ts'
-import { openingRoutes } from '../../src/wallets/opening-routes.ts'
-import { walletRoutes } from '../../src/wallets/routes.ts'
-import { type Answer, startTestApp } from './http.ts'
+import type { Environ } from '../../src/config.ts'
+import { type Served, serve, startApiProcess } from './capabilities.ts'
+import type { Answer } from './http.ts'
 import { type WalletParts, withWallets } from './wallet-parts.ts'
 
 export const FOREIGN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -21,45 +18,21 @@ export const WATCH = {
   notifications: { large_transfers: true, incoming_transactions: true },
 }
 
-export type Call = (url: string, body?: object, headers?: Record<string, string>) => Promise<Answer>
-export type WalletApi = {
-  readonly parts: WalletParts
-  readonly metrics: Metrics
-  readonly post: Call
-  readonly patch: Call
-  readonly get: Call
-  readonly remove: Call
-}
+export type WalletApi = Served & Pick<WalletParts, 'metrics'> & { readonly parts: WalletParts }
 
 export async function withWalletApi(t: Test): Promise<WalletApi> {
-  return walletApi(await withWallets(t))
+  const parts = await withWallets(t, ['wallets'])
+  return { ...parts, parts }
 }
 
 /**
  * Another API process on the database of these parts.
  *
- * @param quotas its settings: `{ QUOTA_WALLETS: '2' }`; unlimited by default
+ * @param quotas its settings: `{ QUOTA_WALLETS: '2' }`
  */
-export async function walletApi(parts: WalletParts, quotas?: Readonly<Record<string, string>>): Promise<WalletApi> {
-  const metrics = createMetrics('test')
-  const config = quotas && loadConfig({ DATABASE_URL: parts.url, ...quotas })
-  const held =
-    config &&
-    composeQuotas({ pool: parts.pool, config, metrics, findReplay: (metadata) => findReplay(parts.pool, metadata) })
-  const { send } = await startTestApp({
-    metrics,
-    ...(held ? { quotas: held.quotas } : {}),
-    routes: (app) => {
-      openingRoutes(parts)(app)
-      walletRoutes(parts)(app)
-      held?.routes(app)
-    },
-  })
-  const call =
-    (method: 'POST' | 'PATCH' | 'GET' | 'DELETE'): Call =>
-    (url, payload, headers = {}) =>
-      send({ method, url, headers, ...(payload === undefined ? {} : { payload }) })
-  return { parts, metrics, post: call('POST'), patch: call('PATCH'), get: call('GET'), remove: call('DELETE') }
+export async function walletApi(t: Test, parts: WalletParts, quotas: Environ): Promise<WalletApi> {
+  const ctx = startApiProcess(t, parts.url, {}, quotas)
+  return { parts, metrics: ctx.metrics, ...(await serve(ctx, ['wallets'], composeQuotas(ctx))) }
 }
 
 export type WalletData = Record<string, unknown> & { readonly wallet_id: string }

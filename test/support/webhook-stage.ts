@@ -1,14 +1,13 @@
 /** The routes of webhooks over HTTP on a fresh database with wallets. */
 import type { Test } from 'tap'
 import { composeCatalogue } from '../../src/compose/catalogue.ts'
-import { newId } from '../../src/compose/new-id.ts'
-import { loadConfig } from '../../src/config.ts'
 import { createIdentity, type Identity, openWith } from '../../src/keys/age.ts'
 import { deliveryRoutes } from '../../src/webhooks/delivery-routes.ts'
 import { deliveredTypes } from '../../src/webhooks/require-terms.ts'
 import { webhookRoutes } from '../../src/webhooks/routes.ts'
 import { createSigningKeysOf, requireSealing } from '../../src/webhooks/secrets.ts'
-import { type Answer, KEYS, startTestApp } from './http.ts'
+import { serve } from './capabilities.ts'
+import { type Answer, KEYS } from './http.ts'
 import { type WalletParts, withWallets } from './wallet-parts.ts'
 
 export type WebhookCall = (path: string, body?: object, headers?: Readonly<Record<string, string>>) => Promise<Answer>
@@ -34,13 +33,12 @@ export const HOOK = 'https://example.com/hook'
 
 /** @param settings of the API; by default secrets can be sealed */
 export async function withWebhooks(t: Test, settings?: Readonly<Record<string, string>>): Promise<WebhookStage> {
-  const parts = await withWallets(t)
   const key = await createIdentity()
-  const config = loadConfig({ DATABASE_URL: parts.url, WEBHOOK_RECIPIENT: key.recipient, ...settings })
+  const parts = await withWallets(t, [], {}, { WEBHOOK_RECIPIENT: key.recipient, ...settings })
   const { types } = await composeCatalogue()
-  const ctx = { ...parts, newId, config, clock: Date.now, delivered: deliveredTypes(types) }
+  const ctx = { ...parts, delivered: deliveredTypes(types) }
   await requireSealing(ctx)
-  const { send } = await startTestApp({
+  const { send } = await serve(parts, [], {
     routes(app) {
       webhookRoutes(ctx)(app)
       deliveryRoutes(ctx)(app)

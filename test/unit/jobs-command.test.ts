@@ -38,7 +38,7 @@ async function run(line: string, broken?: Error) {
   }
   return {
     ...(await runProgramLine(
-      jobsProgram((task) => task(jobs)),
+      jobsProgram((task) => task(jobs), QUEUE_NAMES),
       line,
     )),
     asked,

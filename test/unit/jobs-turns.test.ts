@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Unavailable } from '../../src/core/errors.ts'
-import type { QueueName } from '../../src/declarations.ts'
+import type { QueueName } from '../../src/core/registry.ts'
 import { QUEUE_LIMITS } from '../../src/declarations.ts'
 import type { QueueLoad, TenantLoad } from '../../src/jobs/jobs.ts'
 import type { Job } from '../../src/jobs/queues.ts'
@@ -89,7 +89,7 @@ function scene(failing: ReadonlyMap<string, number> = new Map()) {
   const log = { info: () => undefined, warn: (_: object, text: string) => warned.push(text) }
   const countOf = (tenant: string) => held.filter(({ data }) => data.tenant_id === tenant).length
   return {
-    turns: takeTurns({ jobs, signal: stop.signal, log }),
+    turns: takeTurns({ jobs, limits: QUEUE_LIMITS, signal: stop.signal, log }),
     held,
     looks,
     warned,

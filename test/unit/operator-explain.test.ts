@@ -1,7 +1,8 @@
 /** The sentence and the details that `explain` prints for an event. */
 import t from 'tap'
 import { EXPLAINED } from '../../src/compose/capabilities.ts'
-import { ID_PREFIXES, type IdKind } from '../../src/declarations.ts'
+import type { IdPrefix } from '../../src/core/registry.ts'
+import { ID_PREFIXES } from '../../src/declarations.ts'
 import type { ChainNow } from '../../src/operator/chain-now.ts'
 import type { StoryFacts } from '../../src/operator/explain/read-story.ts'
 import { tellEvent } from '../../src/operator/explain/tell-event.ts'
@@ -57,9 +58,9 @@ t.test('a cancellation in a block is printed as such, with what is missing until
 
 t.test('every resource with an id of its own is reported', (t) => {
   // A token of a tenant has the name of its contract in its stream; refreshes, quotes and secrets have no stream.
-  const without: readonly IdKind[] = ['asset', 'quote', 'refresh', 'transaction', 'webhookReplay', 'webhookSecret']
-  const kinds = EXPLAINED.flatMap(({ kind }) => kind ?? [])
-  t.strictSame([...kinds, ...without].sort(), Object.keys(ID_PREFIXES).sort())
+  const without: readonly IdPrefix[] = ['ast', 'quo', 'rfr', 'tx', 'rpl', 'whs']
+  const explained = EXPLAINED.flatMap(({ prefix }) => prefix ?? [])
+  t.strictSame([...explained, ...without].sort(), Object.values(ID_PREFIXES).sort())
   for (const { noun, aggregate, texts } of EXPLAINED)
     t.strictSame(Object.keys(texts).sort(), Object.keys(aggregate?.schemas ?? {}).sort(), noun)
   t.end()

@@ -2,7 +2,8 @@
 
 import { DATABASE_ROLES, type DatabaseRole, groupRole } from '../../core/database-roles.ts'
 import type { RowDeclaration } from '../../core/declaration.ts'
-import { STREAMS, TASK_NAMES, type Table } from '../../declarations.ts'
+import type { Table } from '../../core/registry.ts'
+import { STREAMS, TASK_NAMES } from '../../declarations.ts'
 import { ALL_AGGREGATES } from '../capabilities.ts'
 
 type RoleTerms = {

@@ -1,9 +1,9 @@
 /** Collections as public events: their request, and what became of the transaction that deploys the contract. */
 import { type FirstEvent, published } from '../../capability.ts'
-import { ID_PREFIXES } from '../../declarations.ts'
 import { projectChange, projectFirst } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
 import { transactionFold } from '../../transactions/fold-view.ts'
+import { nft } from '../declaration.ts'
 import type { Fate } from '../outcome.ts'
 import { outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
 import { collectionAggregate } from './aggregate.ts'
@@ -30,7 +30,7 @@ export const publishedCollections = [
     ...RESOURCE,
     firstIndex: 1,
     subject: 'collection',
-    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.collection),
+    mayConcern: (_transactionId, id) => id.startsWith(nft.ids.collection),
     types: {
       'nft.collection.deployed': 'The contract of a collection is in a block.',
       'nft.collection.failed': 'The contract of a collection was not deployed.',

@@ -68,7 +68,7 @@ export const createBody = closedObject(
     }),
     wallet_id: Type.Optional(
       idSchema(
-        'wallet',
+        'wal',
         'The wallet that owns the contract and pays for it. The default is your issuer wallet, which is created on first use.',
       ),
     ),
@@ -102,7 +102,7 @@ export const createBody = closedObject(
   },
 )
 
-export const collectionParams = closedObject({ collection_id: idSchema('collection', 'The id of the collection.') })
+export const collectionParams = closedObject({ collection_id: idSchema('col', 'The id of the collection.') })
 
 export const listQuery = {
   network: Type.Optional({ ...networkSchema, description: 'Only collections on this network.' }),
@@ -112,7 +112,7 @@ export const listQuery = {
   collection_type: Type.Optional(
     oneOf(COLLECTION_TYPES, { description: 'Only collections of this type.', examples: ['SERIES'] }),
   ),
-  wallet_id: Type.Optional(idSchema('wallet', 'Only collections that this wallet owns.')),
+  wallet_id: Type.Optional(idSchema('wal', 'Only collections that this wallet owns.')),
 }
 
 const hashSchema = Type.String({
@@ -129,7 +129,7 @@ export const failureSchema = nullable(
 export const collectionSchema = named(
   'NftCollection',
   Type.Object({
-    collection_id: idSchema('collection', 'The id of the collection. It never changes.'),
+    collection_id: idSchema('col', 'The id of the collection. It never changes.'),
     contract_address: {
       ...addressSchema,
       description: 'The address of the contract. It is known before the contract is deployed.',
@@ -143,7 +143,7 @@ export const collectionSchema = named(
       description: 'The status of the contract. You can request mints while it is `DEPLOYING`: they wait for it.',
       examples: ['DEPLOYED'],
     }),
-    transaction_id: idSchema('transaction', 'The transaction that deploys the contract, sent from `wallet_id`.'),
+    transaction_id: idSchema('tx', 'The transaction that deploys the contract, sent from `wallet_id`.'),
     transaction_hash: nullable(hashSchema),
     environment: environmentSchema,
     description: nullable(descriptionSchema),
@@ -169,7 +169,7 @@ export const collectionSchema = named(
       examples: ['ipfs://bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'],
     }),
     collection_type: typeSchema,
-    wallet_id: idSchema('wallet', 'The wallet that owns the contract. Every mint is sent from it.'),
+    wallet_id: idSchema('wal', 'The wallet that owns the contract. Every mint is sent from it.'),
     owner: { ...addressSchema, description: 'The address of the wallet that owns the contract.' },
     royalty_percentage: royaltySchema,
     royalty_recipient: nullable({

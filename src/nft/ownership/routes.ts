@@ -17,7 +17,7 @@ const TOKEN_ID = /^\d{1,78}$/
 const tokenSchema = named(
   'WalletNft',
   Type.Object({
-    collection_id: idSchema('collection', 'The id of the collection.'),
+    collection_id: idSchema('col', 'The id of the collection.'),
     contract_address: { ...addressSchema, description: 'The contract of the collection.' },
     token_id: Type.String({ description: 'The id of the token in its collection.', examples: ['1'] }),
     standard: oneOf(['ERC721', 'ERC1155'] as const, {
@@ -48,10 +48,10 @@ const list = {
   description:
     'Lists the tokens that a wallet holds in collections that this service deployed, also those of others, as of the newest block. ' +
     'Tokens that were moved without this API are included. The newest collection comes first, and in it the highest token id.',
-  params: closedObject({ wallet_id: idSchema('wallet', 'The id of the wallet.') }),
+  params: closedObject({ wallet_id: idSchema('wal', 'The id of the wallet.') }),
   querystring: closedObject({
     ...pageQuery,
-    collection_id: Type.Optional(idSchema('collection', 'Only tokens of this collection.')),
+    collection_id: Type.Optional(idSchema('col', 'Only tokens of this collection.')),
   }),
   response: { 200: successOf(named('WalletNftPage', pageSchema(LIST, tokenSchema)), 'A page of tokens.') },
 }

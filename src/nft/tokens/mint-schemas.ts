@@ -54,7 +54,7 @@ const TOKEN = { name: 'Lighthouse #1', image: 'ipfs://bafkreicysg23kiwv34eg2d7qw
 
 const mintFields = closedObject(
   {
-    collection_id: idSchema('collection', 'The id of the collection. It can still be `DEPLOYING`.'),
+    collection_id: idSchema('col', 'The id of the collection. It can still be `DEPLOYING`.'),
     minting_type: Type.Optional(mintingTypeSchema),
     recipient: Type.Optional(recipientSchema),
     metadata: Type.Optional(tokenMetadataSchema),
@@ -120,7 +120,7 @@ export const mintBody = withShapes(named('MintNftRequest', mintFields), {
 export const mintParams = closedObject({ mint_id: idSchema('mint', 'The id of the mint.') })
 
 export const tokenParams = closedObject({
-  collection_id: idSchema('collection', 'The id of the collection.'),
+  collection_id: idSchema('col', 'The id of the collection.'),
   token_id: Type.String({
     description: 'The id of the token in its collection.',
     pattern: '^[1-9]\\d{0,77}$',
@@ -165,7 +165,7 @@ const tokenFields = {
   ),
   transaction_id: nullable(
     idSchema(
-      'transaction',
+      'tx',
       "The transaction that mints the token, sent from the collection's wallet. Tokens of a batch can share one. Null of a voucher that " +
         'is not redeemed, or that a holder redeemed.',
     ),
@@ -184,7 +184,7 @@ export const mintSchema = named(
       examples: ['MINTED'],
     }),
     mint_id: idSchema('mint', 'The id of the mint. It never changes.'),
-    collection_id: idSchema('collection', 'The id of the collection.'),
+    collection_id: idSchema('col', 'The id of the collection.'),
     minting_type: mintingTypeSchema,
     voucher: voucherSchema,
     created_at: instant('When the mint was requested.'),
@@ -215,7 +215,7 @@ export const tokenSchema = named(
       description:
         'The address that holds the token now. Null if it was burnt or if several addresses hold it. Before the mint, its recipient.',
     }),
-    collection_id: idSchema('collection', 'The id of the collection.'),
+    collection_id: idSchema('col', 'The id of the collection.'),
     mint_id: idSchema('mint', 'The id of the mint that created the token.'),
     created_at: instant('When the token was requested.'),
   }),

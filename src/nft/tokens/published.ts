@@ -4,11 +4,11 @@
  */
 import { Type } from '@sinclair/typebox'
 import { type EventSource, type FirstEvent, published } from '../../capability.ts'
-import { ID_PREFIXES } from '../../declarations.ts'
 import { named } from '../../http/components.ts'
 import { nullable } from '../../http/schemas.ts'
 import { transactionFold } from '../../transactions/fold-view.ts'
 import type { CollectionEvent } from '../collections/events.ts'
+import { nft } from '../declaration.ts'
 import { outcomeChange, outcomeEvents, subjectOf } from '../outcome-change.ts'
 import { mintAggregate } from './mint-aggregate.ts'
 import type { MintEvent, MintRecorded, MintToken } from './mint-events.ts'
@@ -88,7 +88,7 @@ export const publishedMints = [
     ...RESOURCE,
     firstIndex: 1,
     subject: 'mint',
-    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.mint),
+    mayConcern: (_transactionId, id) => id.startsWith(nft.ids.mint),
     types: TYPES,
     events: outcomeEvents({
       done: ['nft.mint.minted', 'nft.mint.revoked'],

@@ -40,7 +40,7 @@ export const updateFields = {
           description: 'The status of the update.',
           examples: ['PENDING'],
         }),
-        transaction_id: idSchema('transaction', "The transaction of the update, sent from the collection's wallet."),
+        transaction_id: idSchema('tx', "The transaction of the update, sent from the collection's wallet."),
         transaction_hash: nullable(
           Type.String({
             description: 'The hash of the transaction. Null until it is signed.',

@@ -80,10 +80,7 @@ export const voucherSchema = nullable(
                 description: 'The status of the revocation.',
                 examples: ['PENDING'],
               }),
-              transaction_id: idSchema(
-                'transaction',
-                "The transaction that revokes it, sent from the collection's wallet.",
-              ),
+              transaction_id: idSchema('tx', "The transaction that revokes it, sent from the collection's wallet."),
               transaction_hash: hashSchema,
             },
             { description: 'The newest request to revoke the voucher. Null for none.' },

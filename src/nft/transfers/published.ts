@@ -3,11 +3,11 @@
  * transaction shows the items that this transaction moves.
  */
 import { type EventSource, type FirstEvent, published } from '../../capability.ts'
-import { ID_PREFIXES } from '../../declarations.ts'
 import { projectFirst } from '../../event-log/project-stream.ts'
 import { named } from '../../http/components.ts'
 import { transactionFold } from '../../transactions/fold-view.ts'
 import type { CollectionEvent } from '../collections/events.ts'
+import { nft } from '../declaration.ts'
 import type { Fate } from '../outcome.ts'
 import { outcomeChange, outcomeEvents, REQUESTED, subjectOf } from '../outcome-change.ts'
 import { nftTransferAggregate } from './aggregate.ts'
@@ -37,7 +37,7 @@ export const publishedNftTransfers = [
     ...RESOURCE,
     firstIndex: 1,
     subject: 'nft_transfer',
-    mayConcern: (_transactionId, id) => id.startsWith(ID_PREFIXES.nftTransfer),
+    mayConcern: (_transactionId, id) => id.startsWith(nft.ids.nftTransfer),
     types: {
       'nft.transfer.confirmed':
         'A transaction of a transfer of tokens is in a block, so their status is `CONFIRMED`. A chain reorganisation can still remove it.',

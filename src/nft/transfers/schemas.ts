@@ -45,7 +45,7 @@ const recipientSchema = { ...addressSchema, description: `The recipient. ${addre
 
 const transferFields = closedObject(
   {
-    collection_id: idSchema('collection', 'The id of the collection.'),
+    collection_id: idSchema('col', 'The id of the collection.'),
     from: {
       ...addressSchema,
       description: `The address of your wallet that holds the token. It sends the transaction and pays the gas. ${addressSchema.description}`,
@@ -108,7 +108,7 @@ export const transferBody = withShapes(named('TransferNftRequest', transferField
   ],
 })
 
-export const transferParams = closedObject({ transfer_id: idSchema('nftTransfer', 'The id of the transfer.') })
+export const transferParams = closedObject({ transfer_id: idSchema('nftx', 'The id of the transfer.') })
 
 const statusSchema = oneOf(['PENDING', 'CONFIRMED', 'FAILED'], {
   description: '`CONFIRMED` when it is in a block. `FAILED` when it has failed and no later block can change that.',
@@ -124,17 +124,17 @@ const hashSchema = nullable(
 export const transferSchema = named(
   'NftTransfer',
   Type.Object({
-    transfer_id: idSchema('nftTransfer', 'The id of the transfer. It never changes.'),
+    transfer_id: idSchema('nftx', 'The id of the transfer. It never changes.'),
     transaction_hash: {
       ...hashSchema,
       description: 'The hash of the transaction of the first item. Null until it is signed.',
     },
     status: { ...statusSchema, description: '`PENDING` while any item is. `FAILED` if any item failed.' },
     estimated_completion: instant('When the transfer is expected to be final.'),
-    collection_id: idSchema('collection', 'The id of the collection.'),
+    collection_id: idSchema('col', 'The id of the collection.'),
     contract_address: { ...addressSchema, description: 'The contract of the collection.' },
     network: networkSchema,
-    wallet_id: idSchema('wallet', 'The id of the wallet that sends.'),
+    wallet_id: idSchema('wal', 'The id of the wallet that sends.'),
     from: { ...addressSchema, description: 'The address of the wallet that sends.' },
     transfer_type: transferTypeSchema,
     items: Type.Array(
@@ -143,7 +143,7 @@ export const transferSchema = named(
         to: { ...addressSchema, description: 'The recipient.' },
         amount: unitsSchema,
         status: statusSchema,
-        transaction_id: idSchema('transaction', 'The transaction that moves the token. Items can share one.'),
+        transaction_id: idSchema('tx', 'The transaction that moves the token. Items can share one.'),
         transaction_hash: hashSchema,
         failure: nullable(
           failure('Why the item failed. Null unless it did.', {

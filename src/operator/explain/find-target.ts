@@ -4,8 +4,8 @@ import type { Explained } from '../../capability.ts'
 import { BadInput } from '../../cli/command.ts'
 import { NotFound } from '../../core/errors.ts'
 import { derivedIdPattern, idPattern } from '../../core/ids.ts'
-import { ID_PREFIXES } from '../../declarations.ts'
 import type { Row } from '../../event-log/table-rows.ts'
+import { transactions } from '../../transactions/declaration.ts'
 import { TRANSACTIONS } from '../../transactions/sql.ts'
 
 export type Target =
@@ -20,7 +20,7 @@ const HASH = /^0x[0-9a-fA-F]{64}$/
  */
 export async function findTarget(pool: Pool, explained: readonly Explained[], text: string): Promise<Target> {
   if (HASH.test(text)) return findByHash(pool, text.toLowerCase())
-  if (new RegExp(idPattern(ID_PREFIXES.transaction)).test(text)) {
+  if (new RegExp(idPattern(transactions.ids.transaction)).test(text)) {
     const { rowCount } = await pool.query(`SELECT FROM ${TRANSACTIONS} AS transactions WHERE transaction_id = $1`, [
       text,
     ])
@@ -31,21 +31,21 @@ export async function findTarget(pool: Pool, explained: readonly Explained[], te
     const id = idOf(resource, text)
     if (id !== null) return { kind: 'resource', id, resource }
   }
-  const kinds = ['transaction' as const, ...explained.flatMap(({ kind }) => kind ?? [])]
+  const prefixes = [transactions.ids.transaction, ...explained.flatMap(({ prefix }) => prefix ?? [])]
   const others = explained.flatMap(({ idRule }) => idRule ?? []).map((rule) => `, nor ${rule}`)
   throw new BadInput(
-    `${text} is neither an id (${kinds.map((kind) => ID_PREFIXES[kind]).join('_, ')}_ and a UUID) nor the hash of a transaction (0x and 64 hex digits)${others.join('')}`,
+    `${text} is neither an id (${prefixes.join('_, ')}_ and a UUID) nor the hash of a transaction (0x and 64 hex digits)${others.join('')}`,
   )
 }
 
 /** The id of the stream of a resource; `null` for text that is none of its ids. */
-function idOf({ kind, aggregate }: Explained, text: string): string | null {
-  if (kind !== null) {
-    const isId = [idPattern, derivedIdPattern].some((pattern) => new RegExp(pattern(ID_PREFIXES[kind])).test(text))
+function idOf({ prefix, aggregate }: Explained, text: string): string | null {
+  if (prefix !== null) {
+    const isId = [idPattern, derivedIdPattern].some((pattern) => new RegExp(pattern(prefix)).test(text))
     return isId ? text : null
   }
-  const prefix = `${aggregate?.category}-`
-  return text.startsWith(prefix) ? text.slice(prefix.length) : null
+  const category = `${aggregate?.category}-`
+  return text.startsWith(category) ? text.slice(category.length) : null
 }
 
 /** Every version ever signed is found by its hash, including replaced ones. */

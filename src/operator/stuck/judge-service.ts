@@ -1,5 +1,5 @@
 /** Problems other than lanes: processes, leaders, followers, subscriptions, parties, jobs, waiting work. Pure. */
-import type { QueueName } from '../../declarations.ts'
+import type { QueueName } from '../../core/registry.ts'
 import type { FailedJob } from '../../jobs/jobs.ts'
 import { FRESH_SECONDS } from '../../wallets/signer-presence.ts'
 import type { ChainNow } from '../chain-now.ts'

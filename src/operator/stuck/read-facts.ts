@@ -1,8 +1,8 @@
 /** Reads all facts for `stuck` at once. A dependency that does not answer is reported, and the rest is read anyway. */
 
-import { QUEUE_NAMES, type QueueName } from '../../declarations.ts'
+import type { QueueName } from '../../core/registry.ts'
 import type { DatabaseFacts } from '../../event-log/database-facts.ts'
-import type { FailedJob } from '../../jobs/jobs.ts'
+import { type FailedJob, queueNames } from '../../jobs/jobs.ts'
 import { type ChainNow, readChain } from '../chain-now.ts'
 import { completeLanes, type LaneNow } from '../lanes/lane-now.ts'
 import { readLaneRows } from '../lanes/lane-rows.ts'
@@ -51,7 +51,7 @@ export async function readFacts(ctx: OperatorContext): Promise<Facts> {
 
 async function readFailedJobs({ jobs }: OperatorContext): Promise<FailedJobs[]> {
   const counts = await jobs.counts()
-  const names = QUEUE_NAMES.filter((queue) => counts[queue].failed > 0)
+  const names = queueNames(counts).filter((queue) => counts[queue].failed > 0)
   return Promise.all(
     names.map(async (queue) => ({
       queue,

@@ -42,10 +42,7 @@ const faucet = {
       named(
         'FaucetPayment',
         Type.Object({
-          transaction_id: idSchema(
-            'transaction',
-            'The id of the payment. It belongs to the faucet: look it up by its hash.',
-          ),
+          transaction_id: idSchema('tx', 'The id of the payment. It belongs to the faucet: look it up by its hash.'),
           hash: Type.String({
             description: 'The hash of the transaction.',
             examples: ['0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'],

@@ -1,0 +1,44 @@
+/**
+ * What capabilities declare, as types: each `declaration.ts` adds its line to `Declared`, and the kinds of ids, scopes, tables,
+ * queues and openings follow from all of them. It imports no capability, so that every module may name these types.
+ *
+ * `src/declarations.ts` lists the values: a declaration that is registered and not listed there does not compile, nor one that
+ * is listed and not registered.
+ */
+import type { Declaration, QueueLimits } from './declaration.ts'
+
+/** By folder. A declaration adds itself: `declare module '../core/registry.ts' { interface Declared { … } }`. */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations are merged into it.
+export interface Declared {}
+
+type AnyDeclared = Declared[keyof Declared]
+type KeyIn<D, Part extends keyof Declaration> = D extends { readonly [P in Part]: infer T } ? keyof T & string : never
+type QueueIn<D> = D extends { readonly queues: infer Q }
+  ? {
+      [Name in keyof Q & string]: Q[Name] extends { readonly mpcLimits: QueueLimits } ? Name | `mpc-${Name}` : Name
+    }[keyof Q & string]
+  : never
+type ReadModelIn<D> = D extends { readonly tables: infer T }
+  ? { [Name in keyof T & string]: T[Name] extends { readonly follows: string } ? Name : never }[keyof T & string]
+  : never
+type OpeningIn<D> = D extends { readonly openings: infer O } ? O[keyof O] : never
+type IdPrefixIn<D> = D extends { readonly ids: infer Ids } ? Ids[keyof Ids] : never
+type TextIn<D, Part extends 'scopes' | 'subjects' | 'tasks'> = D extends {
+  readonly [P in Part]: readonly (infer T)[]
+}
+  ? T
+  : never
+
+export type IdKind = KeyIn<AnyDeclared, 'ids'>
+/** What ids begin with, before `_`. */
+export type IdPrefix = IdPrefixIn<AnyDeclared>
+/** Creates ids. It is passed in, so that tests can choose the ids. */
+export type NewId = (kind: IdKind) => string
+export type Scope = TextIn<AnyDeclared, 'scopes'>
+export type Opening = KeyIn<AnyDeclared, 'openings'>
+export type TransactionType = OpeningIn<AnyDeclared>['type']
+export type SubjectType = TextIn<AnyDeclared, 'subjects'>
+export type TaskName = TextIn<AnyDeclared, 'tasks'>
+export type Table = KeyIn<AnyDeclared, 'tables'>
+export type ReadModel = ReadModelIn<AnyDeclared>
+export type QueueName = QueueIn<AnyDeclared>
