@@ -13,7 +13,8 @@ import { proveEvent } from '../../src/audit/proof/prove-event.ts'
 import { auditRoutes } from '../../src/audit/routes.ts'
 import { withAudit } from '../support/audit.ts'
 import { runCommandLine } from '../support/cli.ts'
-import { KEYS, startTestApp, told } from '../support/http.ts'
+import { told } from '../support/client.ts'
+import { KEYS, startTestApp } from '../support/http.ts'
 
 const stage = await withAudit(t)
 const { pool, keyFile, checkpointFile, signer, takeCheckpoint, transfers, directory } = stage
