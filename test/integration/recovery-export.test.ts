@@ -15,6 +15,7 @@ import { type SealContext, sealExport } from '../../src/recovery/seal-export.ts'
 import { archiveWallet } from '../../src/wallets/archive-wallet.ts'
 import { createWalletFacts } from '../../src/wallets/wallet-facts.ts'
 import { findAge } from '../support/age.ts'
+import { serve } from '../support/capabilities.ts'
 import { type Answer, KEYS, told } from '../support/http.ts'
 import { matchExactly } from '../support/match-exactly.ts'
 import { ACME, anotherLog, makeWallet, withWallets } from '../support/wallet-parts.ts'
@@ -30,7 +31,7 @@ const dataOf = (answer: Answer) => answer.body.data as Data
 async function withExports(t: Test, allowedRecipients: readonly string[] | null = null) {
   const clock = { ms: Date.now() }
   const told: string[] = []
-  const parts = await withWallets(t, ['recovery'], ({ config }) => ({
+  const parts = await withWallets(t, ({ config }) => ({
     clock: () => clock.ms,
     config: { ...config, exportRecipients: allowedRecipients },
     logger: createLogger(
@@ -38,7 +39,8 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
       { write: (line) => void told.push(`requested ${(JSON.parse(line) as { export_id: string }).export_id}`) },
     ),
   }))
-  const { pool, send } = parts
+  const { pool } = parts
+  const { send, logged } = await serve(parts, ['recovery'])
   const signer = (overrides: Partial<SealContext> = {}) => {
     const ctx: SealContext = {
       log: anotherLog(parts),
@@ -65,7 +67,7 @@ async function withExports(t: Test, allowedRecipients: readonly string[] | null 
     })
   const get = (exportId: string, headers: Record<string, string> = {}) =>
     send({ method: 'GET', url: `/v1/wallets/${walletId}/exports/${exportId}`, headers: { ...EXPORTER, ...headers } })
-  return { ...parts, clock, told, signer, walletId, post, get, ...(await createIdentity()) }
+  return { ...parts, clock, told, logged, signer, walletId, post, get, ...(await createIdentity()) }
 }
 
 type Exports = Awaited<ReturnType<typeof withExports>>
